@@ -1,0 +1,55 @@
+# Set-up is part of every target: python3 (3.11 or later) with venv and make are enough for `make check`;
+# `make test` wants Java 17 or later too, for Spark.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+OUT    ?= rota-out
+
+.PHONY: check test lint lock clean
+
+check: $(VENV)/ready-run
+	@$(BIN)/python tests/main_job.py --out $(OUT)
+
+test: $(VENV)/ready-test
+	@$(BIN)/rota doctor --require java
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/ready-test
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m mypy
+
+$(VENV)/python-ok:
+	@command -v $(PYTHON) >/dev/null || { echo "rota: no $(PYTHON) found; install Python 3.11 or later, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "rota: $$($(PYTHON) --version) is too old; install Python 3.11 or later, or name it: make PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "rota: $(PYTHON) has no venv module; install it (Debian: apt-get install python3-venv)" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/ready-build: $(VENV)/python-ok locks/build.txt
+	@echo "rota: setting up $(VENV)"
+	@$(PIP) install --require-hashes -r locks/build.txt
+	@touch $@
+
+$(VENV)/ready-run: $(VENV)/ready-build locks/run.txt pyproject.toml
+	@$(PIP) install --require-hashes -r locks/run.txt
+	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(VENV)/ready-test: $(VENV)/ready-run locks/test.txt
+	@command -v java >/dev/null || { echo "rota: no java found; Spark needs Java 17 or later (Debian: apt-get install openjdk-17-jre-headless)" >&2; exit 2; }
+	@echo "rota: installing the test tools and Spark (about 500 MB, once)"
+	@$(PIP) install --no-build-isolation --require-hashes -r locks/test.txt
+	@touch $@
+
+# Needs uv on PATH; the locks carry hashes and no registry addresses.
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+lock:
+	$(LOCK) pyproject.toml --all-extras -o locks/test.txt
+	$(LOCK) pyproject.toml --extra fast --extra proofs --extra targets -c locks/test.txt -o locks/run.txt
+	$(LOCK) locks/build.in -c locks/test.txt -o locks/build.txt
+
+clean:
+	rm -rf $(VENV) $(OUT) .hypothesis .mypy_cache .ruff_cache .pytest_cache
