@@ -1,0 +1,38 @@
+"""Transition systems: machines with pure step functions, their composition, properties and digest.
+
+The kernel knows no protocol. A *machine* is a component of the state with pure functions that say
+which moves it offers and how it takes a message; a *system* is a tuple of machines; a *property* is a
+predicate over views of one or two machines. Engines (`rota.explore`) know nothing else, so they are
+tested on toys with known counts and need no change for a new protocol.
+"""
+
+from rota.kernel.encoding import Digest, component_hash, encode, state_hash
+from rota.kernel.machine import Machine, Message, Send, Turn, Value
+from rota.kernel.properties import Kind, Property, View
+from rota.kernel.rules import Rule, RuleTable, rule
+from rota.kernel.system import Hop, State, System, SystemRef, Transition
+from rota.kernel.values import FrozenMap
+
+__all__ = [
+    "Digest",
+    "FrozenMap",
+    "Hop",
+    "Kind",
+    "Machine",
+    "Message",
+    "Property",
+    "Rule",
+    "RuleTable",
+    "Send",
+    "State",
+    "System",
+    "SystemRef",
+    "Transition",
+    "Turn",
+    "Value",
+    "View",
+    "component_hash",
+    "encode",
+    "rule",
+    "state_hash",
+]

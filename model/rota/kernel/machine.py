@@ -1,0 +1,72 @@
+"""Machines: components of a state that offer moves and take messages, by pure functions of one value.
+
+A move of one machine may send messages to others; these are taken at once, in order, as part of the same
+transition (what travels over a network is a value of some machine, put there by one transition and taken
+by another). A machine that returns no turn for a message *refuses* it, and the transition is not there:
+that is how a budget forbids a fault.
+
+Everything a step may depend on is (own value, sender, message), so an engine can evaluate each distinct
+combination once, remember the turns, and explore the product over integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+Value = Hashable
+"""A component's value: frozen dataclasses, FrozenMap, tuples, frozensets, enums, str, bytes, int, bool, None.
+
+Never a named tuple: two kinds with equal fields compare equal and would be taken for one another.
+"""
+
+Message = Hashable
+
+
+@dataclass(frozen=True)
+class Send:
+    """A message for the machine called `to`."""
+
+    to: str
+    message: Message
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One outcome of a machine's step.
+
+    value: the machine's next value; sends: messages taken in this order by other machines within the
+    same transition; label: what happened, for a person; rules: slugs of the rules that fired.
+    """
+
+    value: Value
+    sends: tuple[Send, ...] = ()
+    label: str = ""
+    rules: tuple[str, ...] = ()
+
+
+class Machine(Protocol):
+    """A component of the state. All functions are pure; several turns mean a choice that is left open."""
+
+    @property
+    def name(self) -> str:
+        """Unique within its system, e.g. `client/c1`."""
+        ...
+
+    @property
+    def role(self) -> str:
+        """What properties speak of, e.g. `client`; several machines may share a role."""
+        ...
+
+    def initial(self) -> Sequence[Value]:
+        """The values this machine may start with."""
+        ...
+
+    def offers(self, value: Value) -> Sequence[Turn]:
+        """The moves that this machine may begin by itself."""
+        ...
+
+    def receive(self, value: Value, sender: str, message: Message) -> Sequence[Turn]:
+        """What may become of it when `sender`'s message arrives; empty: it refuses."""
+        ...

@@ -1,0 +1,153 @@
+"""The composition of machines: states, transitions and the reference meaning of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from itertools import product
+from typing import Any
+
+from rota.kernel.encoding import component_hash, state_hash
+from rota.kernel.machine import Machine, Message, Turn, Value
+from rota.kernel.properties import Kind, Property
+
+State = tuple[Value, ...]
+"""One value per machine, in the system's order."""
+
+Delivery = tuple[str, str, Message]
+"""(sender, receiver, message)."""
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One machine's part in a transition: who, what it took (None for the one that began), what it did."""
+
+    machine: str
+    message: Message
+    sender: str | None
+    label: str
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Transition:
+    """A step of the whole system. hops: at least the machine that began it."""
+
+    target: State
+    hops: tuple[Hop, ...]
+
+    @property
+    def label(self) -> str:
+        """What happened, in one line."""
+        return "; ".join(hop.label for hop in self.hops if hop.label)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Slugs of the rules that fired, in order."""
+        return tuple(slug for hop in self.hops for slug in hop.rules)
+
+
+@dataclass(frozen=True)
+class SystemRef:
+    """How another process builds the same system: `factory` is MODULE:NAME, called with `settings`."""
+
+    factory: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+    def build(self) -> System:
+        """Import the factory and call it. Errors: ImportError, AttributeError, and what the factory raises."""
+        module, _, name = self.factory.partition(":")
+        system = getattr(import_module(module), name)(**dict(self.settings))
+        if not isinstance(system, System):
+            raise TypeError(f"{self.factory} returned {type(system).__name__}, not a System")
+        return system
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Machines and what is claimed of them.
+
+    Parameters: name; machines, names unique; properties; ref, how a worker process rebuilds it (None:
+    it cannot be shipped).
+    """
+
+    name: str
+    machines: tuple[Machine, ...]
+    properties: tuple[Property, ...] = ()
+    ref: SystemRef | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.index) != len(self.machines):
+            raise ValueError(f"system {self.name}: two machines share a name")
+        known = {machine.role for machine in self.machines}
+        for one in self.properties:
+            missing = {view.role for view in one.views} - known
+            if missing and one.universal is False:
+                raise ValueError(f"property {one.name} speaks of {sorted(missing)}; the system has {sorted(known)}")
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Position of each machine by name."""
+        return {machine.name: i for i, machine in enumerate(self.machines)}
+
+    def positions(self, prop: Property) -> tuple[tuple[int, ...], ...]:
+        """Every choice of distinct machines for the roles of a property's views."""
+        by_role = [[i for i, m in enumerate(self.machines) if m.role == view.role] for view in prop.views]
+        return tuple(choice for choice in product(*by_role) if len(set(choice)) == len(choice))
+
+    def select(self, *kinds: Kind) -> tuple[Property, ...]:
+        """The properties of the given kinds, in order."""
+        return tuple(prop for prop in self.properties if prop.kind in kinds)
+
+    def initial_states(self) -> list[State]:
+        """Every combination of the machines' initial values."""
+        return list(product(*(machine.initial() for machine in self.machines)))
+
+    def successors(self, state: State) -> Iterator[Transition]:
+        """Every transition out of a state, in a fixed order, duplicates included."""
+        for position, machine in enumerate(self.machines):
+            for turn in machine.offers(state[position]):
+                hop = Hop(machine.name, None, None, turn.label, turn.rules)
+                yield from self._deliver(_put(state, position, turn), _queue(machine.name, turn), (hop,))
+
+    def _deliver(self, state: State, queue: tuple[Delivery, ...], hops: tuple[Hop, ...]) -> Iterator[Transition]:
+        if not queue:
+            yield Transition(state, hops)
+            return
+        sender, receiver, message = queue[0]
+        position = self.index[receiver]
+        machine = self.machines[position]
+        for turn in machine.receive(state[position], sender, message):
+            hop = Hop(receiver, message, sender, turn.label, turn.rules)
+            yield from self._deliver(
+                _put(state, position, turn), queue[1:] + _queue(receiver, turn), (*hops, hop)
+            )
+
+    def holds(self, prop: Property, state: State) -> bool:
+        """Whether a state property holds (WITNESS: whether this state is one)."""
+        results = (
+            prop.test(*(view.of(state[i]) for view, i in zip(prop.views, choice, strict=True)))
+            for choice in self.positions(prop)
+        )
+        return all(results) if prop.universal else any(results)
+
+    def step_holds(self, prop: Property, before: State, after: State) -> bool:
+        """Whether a step property holds between two states."""
+        (view,) = prop.views
+        return all(prop.test(view.of(before[i]), view.of(after[i])) for (i,) in self.positions(prop))
+
+    def hash_state(self, state: State) -> int:
+        """The 128-bit hash that digests add up and traces are ordered by."""
+        return state_hash([component_hash(value) for value in state])
+
+
+def _put(state: State, position: int, turn: Turn) -> State:
+    return (*state[:position], turn.value, *state[position + 1 :])
+
+
+def _queue(sender: str, turn: Turn) -> tuple[Delivery, ...]:
+    return tuple((sender, send.to, send.message) for send in turn.sends)
+
