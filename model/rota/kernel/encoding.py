@@ -62,7 +62,9 @@ def _encode(value: Any, out: list[bytes]) -> None:
 
 def _plain_tuple(value: tuple[Any, ...], out: list[bytes]) -> None:
     if type(value) is not tuple:
-        raise TypeError(f"a state cannot contain the named tuple {type(value).__name__}; use a frozen dataclass")
+        raise TypeError(
+            f"a state cannot contain the named tuple {type(value).__name__}; use a frozen dataclass"
+        )
     out.append(b"(%d:" % len(value))
     for item in value:
         _encode(item, out)
@@ -101,7 +103,9 @@ def mix64(x: int) -> int:
 def state_hash(component_hashes: Sequence[tuple[int, int]]) -> int:
     """The 128-bit hash of a state from its components' hashes, in the order of the components."""
     high = low = 0
-    for (a, b), (factor_a, factor_b) in zip(component_hashes, lane_factors(len(component_hashes)), strict=True):
+    for (a, b), (factor_a, factor_b) in zip(
+        component_hashes, lane_factors(len(component_hashes)), strict=True
+    ):
         high += a * factor_a
         low += b * factor_b
     low = mix64(low ^ mix64(high))

@@ -24,7 +24,7 @@ class Kind(Enum):
     WITNESS = "witness"
     """Something good must be reachable, else the check is vacuous."""
     TERMINAL = "terminal"
-    """Names the states that may be the last ones; one without another successor that is not among them is a deadlock."""
+    """The states that may be last; any other state without a successor but itself is a deadlock."""
 
 
 @dataclass(frozen=True)

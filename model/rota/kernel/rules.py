@@ -61,7 +61,9 @@ class RuleTable(Mapping[str, Rule]):
     def replaced(self, slug: str, function: Callable[..., Any]) -> RuleTable:
         """This table with the function of one rule exchanged. Errors: KeyError for an unknown slug."""
         old = self._rules[slug]
-        return RuleTable([*(r for r in self._rules.values() if r is not old), replace(old, function=function)])
+        return RuleTable(
+            [*(r for r in self._rules.values() if r is not old), replace(old, function=function)]
+        )
 
 
 def rule(slug: str, *, source: str, since: str = "all versions") -> Callable[[F], F]:

@@ -57,7 +57,7 @@ class SystemRef:
     settings: tuple[tuple[str, Any], ...] = ()
 
     def build(self) -> System:
-        """Import the factory and call it. Errors: ImportError, AttributeError, and what the factory raises."""
+        """Import the factory and call it. Errors: ImportError, AttributeError, those of the factory."""
         module, _, name = self.factory.partition(":")
         system = getattr(import_module(module), name)(**dict(self.settings))
         if not isinstance(system, System):
@@ -86,7 +86,7 @@ class System:
         for one in self.properties:
             missing = {view.role for view in one.views} - known
             if missing and one.universal is False:
-                raise ValueError(f"property {one.name} speaks of {sorted(missing)}; the system has {sorted(known)}")
+                raise ValueError(f"property {one.name}: no machine has the role {sorted(missing)[0]}")
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -113,7 +113,9 @@ class System:
                 hop = Hop(machine.name, None, None, turn.label, turn.rules)
                 yield from self._deliver(_put(state, position, turn), _queue(machine.name, turn), (hop,))
 
-    def _deliver(self, state: State, queue: tuple[Delivery, ...], hops: tuple[Hop, ...]) -> Iterator[Transition]:
+    def _deliver(
+        self, state: State, queue: tuple[Delivery, ...], hops: tuple[Hop, ...]
+    ) -> Iterator[Transition]:
         if not queue:
             yield Transition(state, hops)
             return
@@ -150,4 +152,3 @@ def _put(state: State, position: int, turn: Turn) -> State:
 
 def _queue(sender: str, turn: Turn) -> tuple[Delivery, ...]:
     return tuple((sender, send.to, send.message) for send in turn.sends)
-

@@ -1,0 +1,8 @@
+"""Engines: every state of a system, with one meaning. They know the kernel and nothing of the protocol.
+
+All of them answer with the same `Result`: verdict, counts, depth histogram, digest, violation.
+"""
+
+from rota.explore.result import Limits, Outcome, PropertyVerdict, Result, Violation
+
+__all__ = ["Limits", "Outcome", "PropertyVerdict", "Result", "Violation"]

@@ -1,0 +1,165 @@
+"""The reference engine: breadth-first search over plain Python states. Slow, short, obviously right.
+
+Every level is worked off in the order of state hashes, so that the first discoverer of a state is its
+canonical predecessor and traces are the same from every engine.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from rota.explore.result import DEADLOCK, Limits, Outcome, PropertyVerdict, Result, Violation
+from rota.kernel import Digest, Kind, Property, State, System, Transition
+
+Parents = dict[State, tuple[State, Transition] | None]
+
+
+def explore(system: System, limits: Limits | None = None) -> Result:
+    """Visit every reachable state. Parameters: system; limits. Returns a Result; see there for counts."""
+    return _Search(system, limits or Limits()).run()
+
+
+class _Search:
+    def __init__(self, system: System, limits: Limits) -> None:
+        self.system, self.limits = system, limits
+        self.invariants = system.select(Kind.SHAPE, Kind.SAFETY)
+        self.steps = system.select(Kind.STEP)
+        self.witnesses: dict[str, int | None] = {p.name: None for p in system.select(Kind.WITNESS)}
+        self.terminal = system.select(Kind.TERMINAL)
+        self.parents: Parents = {}
+        self.fired: set[str] = set()
+        self.digest = Digest()
+        self.histogram: list[int] = []
+        self.generated = 0
+
+    def run(self) -> Result:
+        started = perf_counter()
+        level = self._admit([(state, None) for state in self.system.initial_states()])
+        self.generated = len(level)
+        violation = None
+        undecided = False
+        while level:
+            violation = self._judge(level) or self._expand(level)
+            undecided = self.limits.max_states is not None and len(self.parents) > self.limits.max_states
+            if violation or undecided:
+                break
+            level = self._next
+        return self._result(violation, undecided, perf_counter() - started)
+
+    def _admit(self, found: list[tuple[State, tuple[State, Transition] | None]]) -> list[State]:
+        """Enter new states into the visited set; return them in the order of their hashes."""
+        fresh = []
+        for state, parent in found:
+            if state not in self.parents:
+                self.parents[state] = parent
+                fresh.append((self.system.hash_state(state), state))
+        fresh.sort(key=lambda pair: pair[0])
+        self.digest.add(code for code, _ in fresh)
+        if fresh:
+            self.histogram.append(len(fresh))
+        return [state for _, state in fresh]
+
+    def _judge(self, level: list[State]) -> Violation | None:
+        """Witnesses and invariants of one level."""
+        for prop in self.system.select(Kind.WITNESS):
+            if self.witnesses[prop.name] is None and any(self.system.holds(prop, s) for s in level):
+                self.witnesses[prop.name] = len(self.histogram) - 1
+        for prop in self.invariants:
+            for state in level:
+                if not self.system.holds(prop, state):
+                    return self._violation(prop.name, prop.meaning, state)
+        return None
+
+    def _expand(self, level: list[State]) -> Violation | None:
+        """Successors of one level; deadlocks (found here, one step shorter) come before bad steps."""
+        found: list[tuple[State, tuple[State, Transition] | None]] = []
+        stuck: State | None = None
+        bad: dict[str, tuple[Property, State, Transition]] = {}
+        for state in level:
+            moved = False
+            best: dict[str, tuple[int, Transition]] = {}
+            for transition in self.system.successors(state):
+                self.generated += 1
+                moved = moved or transition.target != state
+                self.fired.update(transition.rules)
+                found.append((transition.target, (state, transition)))
+                for prop in self.steps:
+                    if prop.name not in bad and not self.system.step_holds(prop, state, transition.target):
+                        code = self.system.hash_state(transition.target)
+                        if prop.name not in best or code < best[prop.name][0]:
+                            best[prop.name] = (code, transition)
+            for prop in self.steps:
+                if prop.name in best:
+                    bad[prop.name] = (prop, state, best[prop.name][1])
+            if stuck is None and not moved and self.terminal and not self._may_end(state):
+                stuck = state
+        if stuck is not None:
+            return self._violation(
+                DEADLOCK, "A state that nothing can leave and that is not a declared end.", stuck
+            )
+        for prop in self.steps:
+            if prop.name in bad:
+                _, before, transition = bad[prop.name]
+                return self._violation(prop.name, prop.meaning, before, transition)
+        self._next = self._admit(found)
+        return None
+
+    def _may_end(self, state: State) -> bool:
+        return all(self.system.holds(prop, state) for prop in self.terminal)
+
+    def _violation(self, name: str, meaning: str, state: State, last: Transition | None = None) -> Violation:
+        path = [last] if last else []
+        while (parent := self.parents[state]) is not None:
+            state, transition = parent
+            path.append(transition)
+        return Violation(name, meaning, state, tuple(reversed(path)))
+
+    def _result(self, violation: Violation | None, undecided: bool, seconds: float) -> Result:
+        return Result(
+            engine="reference",
+            outcome=overall(violation, undecided, self.witnesses),
+            distinct=len(self.parents),
+            generated=self.generated,
+            depth=len(self.histogram) - 1,
+            histogram=tuple(self.histogram),
+            digest=self.digest.hex(),
+            properties=verdicts(self.system, violation, undecided, self.witnesses),
+            violation=violation,
+            rules_fired=frozenset(self.fired),
+            seconds=seconds,
+        )
+
+
+def overall(violation: Violation | None, undecided: bool, witnesses: dict[str, int | None]) -> Outcome:
+    """The verdict on the system: a witness never reached counts as violated (a vacuous check)."""
+    if violation is not None:
+        return Outcome.VIOLATED
+    if undecided:
+        return Outcome.UNDECIDED
+    return Outcome.VIOLATED if None in witnesses.values() else Outcome.HOLDS
+
+
+def verdicts(
+    system: System, violation: Violation | None, undecided: bool, witnesses: dict[str, int | None]
+) -> tuple[PropertyVerdict, ...]:
+    """One verdict per property, and one for deadlock where the system names its terminal states.
+
+    A run that ended early leaves what it did not see violated undecided.
+    """
+    open_end = Outcome.UNDECIDED if violation or undecided else Outcome.HOLDS
+    out = []
+    for prop in system.properties:
+        depth = witnesses.get(prop.name)
+        if prop.kind is Kind.TERMINAL:
+            continue
+        if prop.kind is Kind.WITNESS:
+            missing = Outcome.UNDECIDED if violation or undecided else Outcome.VIOLATED
+            outcome = Outcome.HOLDS if depth is not None else missing
+        else:
+            outcome = Outcome.VIOLATED if violation and violation.name == prop.name else open_end
+        out.append(PropertyVerdict(prop.name, prop.kind, prop.meaning, outcome, depth))
+    if system.select(Kind.TERMINAL):
+        stuck = violation is not None and violation.name == DEADLOCK
+        meaning = "Every state can be left, but for the declared ends."
+        out.append(PropertyVerdict(DEADLOCK, None, meaning, Outcome.VIOLATED if stuck else open_end))
+    return tuple(out)

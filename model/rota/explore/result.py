@@ -1,0 +1,98 @@
+"""What every engine answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from rota.kernel import Kind, State, Transition
+
+DEADLOCK = "deadlock"
+"""Name of the property that every engine adds when a system names its terminal states."""
+
+
+class Outcome(Enum):
+    """The verdict on a system or a property."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop early. max_states: distinct states; a run that passes it is undecided."""
+
+    max_states: int | None = None
+
+
+@dataclass(frozen=True)
+class PropertyVerdict:
+    """A property's verdict. depth: WITNESS: edges to the first one, None where none was reached."""
+
+    name: str
+    kind: Kind | None
+    meaning: str
+    outcome: Outcome
+    depth: int | None = None
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A shortest counterexample, the same from every engine.
+
+    name: of the property, or `deadlock`; meaning: its sentence; start: the initial state; path:
+    the transitions from it, the last of which violates (or ends in the state that violates).
+    Among shortest ones: the first property in the system's order, then the least state hash; every
+    state's predecessor is the one with the least hash among those one level up.
+    """
+
+    name: str
+    meaning: str
+    start: State
+    path: tuple[Transition, ...]
+
+    @property
+    def steps(self) -> int:
+        """Number of transitions."""
+        return len(self.path)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer of an engine.
+
+    distinct: states; generated: 1 per initial state + transitions, duplicates included; depth: edges to
+    the last level; histogram: distinct states per level; digest: 32 hexadecimal digits; rules_fired:
+    slugs seen in any transition; seconds: first state to verdict; stats: engine-specific numbers.
+    After a violation the counts end with the level in which it was found.
+    """
+
+    engine: str
+    outcome: Outcome
+    distinct: int
+    generated: int
+    depth: int
+    histogram: tuple[int, ...]
+    digest: str
+    properties: tuple[PropertyVerdict, ...]
+    violation: Violation | None
+    rules_fired: frozenset[str]
+    seconds: float
+    stats: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> tuple[Any, ...]:
+        """What must be the same from every engine."""
+        return (
+            self.outcome,
+            self.distinct,
+            self.generated,
+            self.depth,
+            self.histogram,
+            self.digest,
+            self.properties,
+            self.rules_fired,
+        )
