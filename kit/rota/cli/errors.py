@@ -1,0 +1,110 @@
+"""From exceptions to what a user sees: one line on stderr, `rota: <cause>; <remedy>`, and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import IO, Any
+
+import click
+
+from rota.cli.extras import extra_for
+
+HOLDS, VIOLATED, USAGE, UNDECIDED, INTERNAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+"""The exit codes of every verb."""
+
+
+class UsageError(click.ClickException):
+    """An error that the user can mend.
+
+    Parameters: message, cause and remedy in one line, without the leading `rota:`; exit_code, 2 for
+    usage and configuration, 3 for a target that is not there, 5 for nothing selected.
+    """
+
+    def __init__(self, message: str, exit_code: int = USAGE) -> None:
+        super().__init__(one_line(message))
+        self.exit_code = exit_code  # type: ignore[misc]  # click declares it per class, reads it per instance
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line; click calls this when a verb runs outside of the group."""
+        click.echo(f"rota: {self.message}", file=file or sys.stderr)
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space made one blank."""
+    return " ".join(text.split())
+
+
+def run(call: Callable[[], object]) -> int:
+    """Call and turn whatever is raised into its line on stderr and its exit code.
+
+    Returns the exit code: what the call returned if that is an int, else 0.
+    """
+    try:
+        result = call()
+        sys.stdout.flush()
+    except SystemExit as leaving:
+        return _exit_status(leaving)
+    except (KeyboardInterrupt, click.Abort):
+        _say("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _silence_stdout()
+        return UNDECIDED
+    except click.exceptions.NoArgsIsHelpError as bare:
+        bare.show()
+        return USAGE
+    except click.ClickException as error:
+        _say(error.message if isinstance(error, UsageError) else _from_click(error))
+        return error.exit_code
+    except Exception as error:
+        return _unforeseen(error)
+    return result if isinstance(result, int) else HOLDS
+
+
+def _unforeseen(error: Exception) -> int:
+    """Exceptions that no verb made a UsageError of."""
+    if os.environ.get("ROTA_DEBUG") == "1":
+        traceback.print_exception(error)
+    if isinstance(error, ModuleNotFoundError) and error.name and (extra := extra_for(error.name)):
+        _say(f"the package {error.name.partition('.')[0]} is not installed; install it: {extra.install}")
+        return USAGE
+    if isinstance(error, OSError) and error.filename is not None:
+        _say(f"cannot use {error.filename}: {error.strerror}; check the path and its permissions")
+        return USAGE
+    if isinstance(error, MemoryError):
+        _say("out of memory; choose a smaller scope or a tighter bound")
+        return UNDECIDED
+    _say(f"internal error: {type(error).__name__}: {error}; set ROTA_DEBUG=1 for the traceback and report it")
+    return INTERNAL
+
+
+def _from_click(error: click.ClickException) -> str:
+    """click's sentences in the form of ours."""
+    cause = one_line(error.format_message()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "rota"
+    return f"{cause[:1].lower()}{cause[1:]}; see `{command} --help`"
+
+
+def _exit_status(leaving: SystemExit) -> int:
+    if leaving.code is None:
+        return HOLDS
+    if isinstance(leaving.code, int):
+        return leaving.code
+    _say(str(leaving.code))
+    return USAGE
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):  # nobody reads stderr any more: nothing left to tell
+        click.echo(f"rota: {one_line(text)}", file=sys.stderr)
+
+
+def _silence_stdout() -> None:
+    """Point stdout nowhere, so that the interpreter's last flush does not complain."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
