@@ -1,0 +1,35 @@
+"""Kafka's messages as bytes, both directions: schema tables as data, compiled once per message and version.
+
+Bodies are plain dicts with Kafka's field names in snake_case. The codec is meant for a conformance kit: it
+writes odd values, keeps tagged fields that it does not know (under "_tags", by tag), takes error codes as
+plain numbers, and answers any bytes with a body or a WireError.
+"""
+
+from rota.wire.codec import (
+    Request,
+    Response,
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+    frame,
+    request_header,
+)
+from rota.wire.errors import UnsupportedVersion, WireError
+from rota.wire.schema import Api, all_apis, api
+
+__all__ = [
+    "Api",
+    "Request",
+    "Response",
+    "UnsupportedVersion",
+    "WireError",
+    "all_apis",
+    "api",
+    "decode_request",
+    "decode_response",
+    "encode_request",
+    "encode_response",
+    "frame",
+    "request_header",
+]

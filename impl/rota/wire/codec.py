@@ -1,0 +1,217 @@
+"""Requests and responses as bytes: headers by hand, bodies by the compiled programs."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from rota.wire.decoder import Decode, decoder
+from rota.wire.encoder import Encode, encoder
+from rota.wire.errors import UnsupportedVersion, WireError
+from rota.wire.explain import objections
+from rota.wire.runtime import plain_tags, read_tags, write_tags
+from rota.wire.schema import Api, Field, api
+
+_REQUEST_HEADER = struct.Struct(">hhi")
+_LENGTH = struct.Struct(">i")
+_SHORT = struct.Struct(">h")
+_FAILURES = (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError, struct.error)
+_NO_TAGS: Mapping[int, bytes] = {}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as read. `header_tags` are the tagged fields of its header, none of which is known."""
+
+    api: Api
+    version: int
+    correlation_id: int
+    client_id: str | None
+    body: dict[str, Any]
+    header_tags: Mapping[int, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response as read."""
+
+    correlation_id: int
+    body: dict[str, Any]
+    header_tags: Mapping[int, bytes] = field(default_factory=dict)
+
+
+def frame(payload: bytes) -> bytes:
+    """The payload with its length in front, as it travels over TCP."""
+    return _LENGTH.pack(len(payload)) + payload
+
+
+def request_header(
+    api_key: int,
+    version: int,
+    correlation_id: int,
+    client_id: str | None,
+    flexible: bool,
+    tags: Mapping[int, bytes] = _NO_TAGS,
+) -> bytes:
+    """A request header (version 2 if flexible, else 1) for any API number and version, known or not."""
+    out = bytearray(_REQUEST_HEADER.pack(api_key, version, correlation_id))
+    name = None if client_id is None else client_id.encode()
+    out += _SHORT.pack(-1) if name is None else _SHORT.pack(len(name)) + name
+    if flexible:
+        write_tags(out, tags)
+    return bytes(out)
+
+
+def encode_request(
+    name: str,
+    version: int,
+    body: Mapping[str, Any],
+    correlation_id: int,
+    client_id: str | None,
+    header_tags: Mapping[int, bytes] = _NO_TAGS,
+) -> bytes:
+    """Header and body of a request, without the length in front.
+
+    Fields that the body lacks take the schema's default; fields that only other versions have are left out.
+    Errors: UnsupportedVersion; WireError naming the field whose value cannot be carried, or an unknown field.
+    """
+    found = _known(name, version)
+    try:
+        header = request_header(
+            found.key, version, correlation_id, client_id, version in found.flexible, header_tags
+        )
+    except _FAILURES as error:
+        raise WireError(f"{name} v{version} request header: {error}") from None
+    return _write(found, version, "request", body, bytearray(header))
+
+
+def encode_response(
+    name: str,
+    version: int,
+    body: Mapping[str, Any],
+    correlation_id: int,
+    header_tags: Mapping[int, bytes] = _NO_TAGS,
+) -> bytes:
+    """Header and body of a response, without the length in front. Errors: as for `encode_request`."""
+    found = _known(name, version)
+    try:
+        out = bytearray(_LENGTH.pack(correlation_id))
+        if _flexible_response_header(found, version):
+            write_tags(out, header_tags)
+    except _FAILURES as error:
+        raise WireError(f"{name} v{version} response header: {error}") from None
+    return _write(found, version, "response", body, out)
+
+
+def decode_request(payload: bytes) -> Request:
+    """The request in a frame's payload.
+
+    Errors: UnsupportedVersion, with the correlation id, for an API or version that the tables do not have;
+    WireError for anything else that is not exactly one request.
+    """
+    data = bytes(payload)
+    if len(data) < _REQUEST_HEADER.size:
+        raise WireError(f"request header: {len(data)} bytes are too few")
+    key, version, correlation_id = _REQUEST_HEADER.unpack_from(data)
+    try:
+        found = _known(key, version)
+    except UnsupportedVersion as error:
+        raise UnsupportedVersion(str(error), key, version, correlation_id) from None
+    where = f"{found.name} v{version} request"
+    try:
+        client_id, pos = _read_client_id(data, _REQUEST_HEADER.size)
+        tags, pos = _read_header_tags(data, pos) if version in found.flexible else (_NO_TAGS, pos)
+    except _FAILURES as error:
+        raise WireError(f"{where} header: {_reason(error)}") from None
+    body = _read(found, version, "request", data, pos)
+    return Request(found, version, correlation_id, client_id, body, tags)
+
+
+def decode_response(name: str, version: int, payload: bytes) -> Response:
+    """The response in a frame's payload, read as one to that request. Errors: as for `decode_request`."""
+    data = bytes(payload)
+    found = _known(name, version)
+    tags, pos = _NO_TAGS, _LENGTH.size
+    try:
+        (correlation_id,) = _LENGTH.unpack_from(data)
+        if _flexible_response_header(found, version):
+            tags, pos = _read_header_tags(data, pos)
+    except _FAILURES as error:
+        raise WireError(f"{name} v{version} response header: {_reason(error)}") from None
+    return Response(correlation_id, _read(found, version, "response", data, pos), tags)
+
+
+def _known(name_or_key: str | int, version: int) -> Api:
+    """The API, if the tables have it in that version."""
+    try:
+        found = api(name_or_key)
+    except WireError as error:
+        if isinstance(name_or_key, str):
+            raise
+        raise UnsupportedVersion(str(error), name_or_key, version) from None
+    if version not in found.versions:
+        known = f"{found.min_version} to {found.max_version}"
+        raise UnsupportedVersion(f"{found.name}: no version {version}; there are {known}", found.key, version)
+    return found
+
+
+def _flexible_response_header(found: Api, version: int) -> bool:
+    """Whether a response has header version 1. ApiVersions never has: its reader may be older (KIP-511)."""
+    return version in found.flexible and found.name != "ApiVersions"
+
+
+def _read_client_id(data: bytes, pos: int) -> tuple[str | None, int]:
+    """The client id has its old form, a two-byte length, in every header version."""
+    (length,) = _SHORT.unpack_from(data, pos)
+    pos += _SHORT.size
+    if length < 0:
+        return None, pos
+    if length > len(data) - pos:
+        raise WireError(f"client id: {length} bytes announced, {len(data) - pos} left")
+    return data[pos : pos + length].decode(), pos + length
+
+
+def _read_header_tags(data: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
+    if data[pos] == 0:
+        return _NO_TAGS, pos + 1
+    spans, pos = read_tags(data, pos, len(data))
+    return plain_tags(data, spans), pos
+
+
+def _write(found: Api, version: int, kind: str, body: Mapping[str, Any], out: bytearray) -> bytes:
+    try:
+        _compiled(found, version, kind)[0](body, out)
+    except _FAILURES as error:
+        reason = next(objections(_fields(found, kind), version, body), str(error))
+        raise WireError(f"{found.name} v{version} {kind}: {reason}") from None
+    return bytes(out)
+
+
+def _read(found: Api, version: int, kind: str, data: bytes, pos: int) -> dict[str, Any]:
+    try:
+        body, end = _compiled(found, version, kind)[1](data, pos)
+    except _FAILURES as error:
+        raise WireError(f"{found.name} v{version} {kind}: {_reason(error)}") from None
+    if end != len(data):
+        raise WireError(f"{found.name} v{version} {kind}: {len(data) - end} bytes are left over")
+    return body
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "a string is not UTF-8"
+    return str(error) if isinstance(error, WireError) else "it ends too early"
+
+
+def _fields(found: Api, kind: str) -> tuple[Field, ...]:
+    return found.request if kind == "request" else found.response
+
+
+@cache
+def _compiled(found: Api, version: int, kind: str) -> tuple[Encode, Decode]:
+    fields, flexible = _fields(found, kind), version in found.flexible
+    label = f"{found.name} v{version} {kind}"
+    return encoder(fields, version, flexible, label), decoder(fields, version, flexible, label)

@@ -1,0 +1,131 @@
+"""Compiles the fields of a message in one version to a function that writes it.
+
+The function is straight-line Python made once per message and version: neighbours of fixed size go through
+one `struct` call, arrays are inlined loops. It trusts the body and lets any exception out; `explain` then
+finds the culprit. `program(...)` below returns the text, for whoever wants to see it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rota.wire.schema import FIXED, Field
+from rota.wire.source import Source, element_of, present, runs, tagged
+
+Encode = Callable[[Mapping[str, Any], bytearray], None]
+
+
+def encoder(fields: Sequence[Field], version: int, flexible: bool, label: str) -> Encode:
+    """A function (body, out) that appends the encoding of the body to `out`."""
+    encode: Encode = program(fields, version, flexible).compile("encode", label)
+    return encode
+
+
+def program(fields: Sequence[Field], version: int, flexible: bool) -> Source:
+    """The source of the encoder."""
+    source = Source()
+    with source.block("def encode(body, out):"):
+        source.add("push = out.append")
+        _Writer(source, version, flexible).struct(fields, "body")
+    return source
+
+
+class _Writer:
+    def __init__(self, source: Source, version: int, flexible: bool) -> None:
+        self.source = source
+        self.version = version
+        self.flexible = flexible
+
+    def struct(self, fields: Sequence[Field], value: str) -> None:
+        """Writes the structure that the variable `value` holds."""
+        add = self.source.add
+        get = self.source.fresh("get")
+        known = frozenset([field.name for field in fields] + ["_tags"])
+        names = self.source.constant(self.source.fresh("KNOWN"), known)
+        add(f"if not {value}.keys() <= {names}: refuse_unknown({value}.keys(), {names})")
+        add(f"{get} = {value}.get")
+        for code, group in runs(present(fields, self.version)):
+            if code:
+                values = ", ".join(self.lookup(get, field) for field in group)
+                add(f"out += {self.packer(code)}({values})")
+            else:
+                add(f"v = {self.lookup(get, group[0])}")
+                self.value(group[0], "v")
+        if self.flexible:
+            self.tags(tagged(fields, self.version), get)
+
+    def lookup(self, get: str, field: Field) -> str:
+        return f"{get}({field.name!r}, {field.default!r})"
+
+    def packer(self, code: str) -> str:
+        return self.source.constant(f"pack_{code}".replace("?", "o"), struct.Struct(f">{code}").pack)
+
+    def value(self, field: Field, value: str) -> None:
+        """Writes the value in the variable `value`, null included where the version allows it."""
+        if self.version not in field.nullable:
+            self.present_value(field, value)
+            return
+        with self.source.block(f"if {value} is None:"):
+            if self.flexible:
+                self.source.add("push(0)")
+            else:
+                length = "h" if field.type == "string" and not field.array else "i"
+                self.source.add(f"out += {self.packer(length)}(-1)")
+        with self.source.block("else:"):
+            self.present_value(field, value)
+
+    def present_value(self, field: Field, value: str) -> None:
+        add = self.source.add
+        if field.array:
+            self.array(field, value)
+        elif field.type == "string":
+            add(f"b = {value}.encode()")
+            self.length("len(b)", "h")
+            add("out += b")
+        elif field.type == "bytes":
+            self.length(f"len({value})", "i")
+            add(f"out += {value}")
+        elif field.type == "uuid":
+            add(f"out += {value}.bytes")
+        else:
+            add(f"out += {self.packer(FIXED[field.type])}({value})")
+
+    def length(self, length: str, code: str) -> None:
+        """Writes a length: one more than it as a varint in flexible versions, else as a fixed number."""
+        if self.flexible:
+            self.source.add(f"n = {length} + 1", "if n < 128: push(n)", "else: out += varint(n)")
+        else:
+            self.source.add(f"out += {self.packer(code)}({length})")
+
+    def array(self, field: Field, value: str) -> None:
+        self.length(f"len({value})", "i")
+        if field.type in FIXED:
+            self.source.add(f"out += pack('>%d{FIXED[field.type]}' % len({value}), *{value})")
+            return
+        element = self.source.fresh("e")
+        with self.source.block(f"for {element} in {value}:"):
+            if field.type == "struct":
+                self.struct(field.fields, element)
+            else:
+                self.present_value(element_of(field), element)
+
+    def tags(self, known: Sequence[Field], get: str) -> None:
+        """Writes the tagged fields that differ from their defaults, and those that the body holds raw."""
+        add = self.source.add
+        add(f"t = {get}('_tags')")
+        if not known:
+            add("if t: write_tags(out, t)", "else: push(0)")
+            return
+        tags, outer = self.source.fresh("tags"), self.source.fresh("outer")
+        add(f"{tags} = dict(t or ())", f"{outer} = out")
+        for field in known:
+            value = self.source.fresh("v")
+            add(f"{value} = {self.lookup(get, field)}")
+            different = f"len({value})" if field.array else f"{value} != {field.default!r}"
+            with self.source.block(f"if {different}:"):
+                add("out = bytearray()", "push = out.append")
+                self.value(field, value)
+                add(f"{tags}.setdefault({field.tag}, out)")
+        add(f"out = {outer}", "push = out.append", f"write_tags(out, {tags})")

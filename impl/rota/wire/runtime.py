@@ -1,0 +1,94 @@
+"""What compiled programs call for the rarer things: long varints, tagged fields, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any, NoReturn
+
+from rota.wire.errors import WireError
+
+MAX_STRING = 0x7FFF
+"""Longest string in bytes that Kafka reads, in compact encoding too."""
+
+Span = tuple[int, int]
+
+
+def varint(number: int) -> bytes:
+    """An unsigned number in base 128, low groups first (KIP-482)."""
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+def read_varint(data: bytes, pos: int) -> Span:
+    """The unsigned number of at most 32 bits at `pos`, and the position after it."""
+    number = shift = 0
+    while True:
+        byte = data[pos]
+        pos += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+        if shift > 28:
+            raise WireError("a varint has more than five bytes")
+    if number > 0xFFFFFFFF:
+        raise WireError("a varint has more than 32 bits")
+    return number, pos
+
+
+def read_tags(data: bytes, pos: int, size: int) -> tuple[dict[int, Span], int]:
+    """Where the value of each tagged field begins and ends, by tag, and the position after them all."""
+    count, pos = read_varint(data, pos)
+    if 2 * count > size - pos:
+        refuse("tagged fields", f"{count} announced, {size - pos} bytes left")
+    spans: dict[int, Span] = {}
+    for _ in range(count):
+        tag, pos = read_varint(data, pos)
+        length, pos = read_varint(data, pos)
+        if length > size - pos:
+            refuse(f"tagged field {tag}", f"{length} bytes announced, {size - pos} left")
+        if tag in spans:
+            refuse(f"tagged field {tag}", "appears twice")
+        spans[tag] = (pos, pos + length)
+        pos += length
+    return spans, pos
+
+
+def write_tags(out: bytearray, tags: Mapping[int, bytes]) -> None:
+    """Appends the tagged fields, in ascending order of tags as KIP-482 wants them."""
+    out += varint(len(tags))
+    for tag in sorted(tags):
+        value = tags[tag]
+        out += varint(tag) + varint(len(value))
+        out += value
+
+
+def refuse(field: str, reason: str) -> NoReturn:
+    raise WireError(f"{field}: {reason}")
+
+
+def refuse_unknown(given: Set[str], known: Set[str]) -> NoReturn:
+    """Names the keys of a body that no version of the message has: most likely a slip of the pen."""
+    strange = ", ".join(sorted(map(str, given - known)))
+    raise WireError(f"no version of this message has {strange}; there are: {', '.join(sorted(known))}")
+
+
+def plain_tags(data: bytes, spans: Mapping[int, Span]) -> dict[int, bytes]:
+    return {tag: data[start:end] for tag, (start, end) in spans.items()}
+
+
+NAMESPACE: dict[str, Any] = {
+    "MAX_STRING": MAX_STRING,
+    "varint": varint,
+    "read_varint": read_varint,
+    "read_tags": read_tags,
+    "write_tags": write_tags,
+    "refuse": refuse,
+    "refuse_unknown": refuse_unknown,
+    "plain_tags": plain_tags,
+}
+"""The names that compiled programs find."""
