@@ -1,0 +1,49 @@
+"""The budget: causes are bounded, effects are not. What is charged beyond it does not happen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rota.environment.signals import Charge
+from rota.kernel import FrozenMap, Message, Turn, Value
+
+FAULTS = ("crash", "break", "late", "append")
+"""crash: a process dies; break: a connection breaks; late: a timer takes something from a client that is
+alive (a spurious expiry, or too slow for a timeout); append: the log fails."""
+
+WISHES = ("leave", "rejoin")
+"""What clients do of their own accord: leave, or join again without being told to."""
+
+KINDS = (*FAULTS, *WISHES)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The machine that grants charges.
+
+    Parameters: allowed, pool -> how many; pools, kind -> the pool that pays. A kind without a pool is
+    refused.
+    """
+
+    allowed: FrozenMap[str, int]
+    pools: FrozenMap[str, str]
+    name: str = "budget"
+    role: str = "budget"
+
+    def initial(self) -> Sequence[Value]:
+        """The whole budget."""
+        return (self.allowed,)
+
+    def offers(self, value: Value) -> Sequence[Turn]:
+        """It begins nothing."""
+        return ()
+
+    def receive(self, value: FrozenMap[str, int], sender: str, message: Message) -> Sequence[Turn]:
+        """Grant a charge, or refuse it when its pool is empty."""
+        if not isinstance(message, Charge):
+            raise TypeError(f"the budget takes charges, not {message!r}")
+        pool = self.pools.get(message.kind)
+        if pool is None or value[pool] == 0:
+            return ()
+        return (Turn(value.set(pool, value[pool] - 1)),)

@@ -1,0 +1,23 @@
+"""Member ids: `c1-2` is the second id of client c1.
+
+A fresh id is the lowest that nobody refers to: neither the coordinator (members, pending ids) nor the
+client (its own id, its requests and answers in flight). A real broker draws UUIDs, which never meet again;
+the lowest unused number is as good and keeps the states finite. Only live data is looked at.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from rota.spec import Group
+
+
+def fresh_id(client: str, group: Group | None, held: tuple[str, ...]) -> str:
+    """The id that a client's JoinGroup would be given."""
+    known = set(held) if group is None else {*held, *group.members, *group.pending}
+    return next(name for name in (f"{client}-{n}" for n in count(1)) if name not in known)
+
+
+def owner(member_id: str) -> str:
+    """The client that an id was minted for."""
+    return member_id.rpartition("-")[0]

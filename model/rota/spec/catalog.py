@@ -1,0 +1,5 @@
+"""The rules of the spec by slug: what `rota rules` lists."""
+
+from rota.spec.handlers import RULES
+
+__all__ = ["RULES"]

@@ -1,0 +1,69 @@
+"""`Spec`: the constants of a run and the one way to find and apply a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rota.kernel import RuleTable
+from rota.spec.messages import Call
+from rota.spec.profiles import BrokerConfig, Profile
+from rota.spec.state import Group
+from rota.spec.step import GroupRecord, Step, Steps, Timer
+from rota.spec.vocabulary import AppendError
+
+
+class NoRuleError(Exception):
+    """No rule of a handler matched: the spec is incomplete, or a mutant made it so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """The classic protocol under a profile and a configuration.
+
+    Parameters: profile; config; rules, slug -> rule; handlers, name of an input -> slugs in the order in
+    which they are tried.
+    """
+
+    profile: Profile
+    config: BrokerConfig
+    rules: RuleTable
+    handlers: Mapping[str, tuple[str, ...]]
+
+    def handle(self, group: Group | None, call: Call) -> Steps:
+        """A request arrives. One holding of the group's lock."""
+        return self._first(type(call.request).__name__, group, call)
+
+    def fire(self, group: Group, timer: Timer) -> Steps:
+        """An armed timer is due; it is disarmed before the rule runs."""
+        return self._first(timer.name, group, timer)
+
+    def appended(self, group: Group, record: GroupRecord, error: AppendError | None) -> Steps:
+        """The log answers an append: stored (None) or failed. A rule of its own: it re-checks everything."""
+        return self._first("append", group, record, error)
+
+    def _first(self, handler: str, group: Group | None, *inputs: Any) -> Steps:
+        for slug in self.handlers[handler]:
+            steps = self.apply(slug, group, *inputs)
+            if steps:
+                return steps
+        raise NoRuleError(f"no rule of {handler} matches {group!r}, {inputs!r}")
+
+    def apply(self, slug: str, *inputs: Any) -> Steps:
+        """The outcomes of one rule, each marked with its slug; none where its guard fails."""
+        steps: Steps = self.rules[slug].function(self, *inputs)
+        return tuple(step.fired(slug) for step in steps)
+
+    def ask(self, slug: str, *inputs: Any) -> Any:
+        """The answer of a rule that decides rather than acts (a vote, a barrier)."""
+        return self.rules[slug].function(*inputs)
+
+    def then(self, steps: Steps, slug: str) -> Steps:
+        """One further rule after each outcome, without repeats."""
+        return tuple(dict.fromkeys(after for step in steps for after in self.apply(slug, step)))
+
+
+def only(step: Step) -> Steps:
+    """A rule's result where it leaves no choice."""
+    return (step,)

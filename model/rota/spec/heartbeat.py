@@ -1,0 +1,94 @@
+"""Heartbeat: a member says that it lives and learns of a rebalance."""
+
+from __future__ import annotations
+
+from rota.kernel.rules import rule
+from rota.spec.context import Spec, only
+from rota.spec.messages import Call, HeartbeatReply, HeartbeatRequest
+from rota.spec.state import Group
+from rota.spec.step import Step, Steps, TimerKind
+from rota.spec.vocabulary import ErrorCode, GroupState
+
+HANDLER = (
+    "static.not-supported.heartbeat",
+    "heartbeat.invalid-group-id",
+    "heartbeat.unknown-member",
+    "heartbeat.illegal-generation",
+    "heartbeat.rebalance-in-progress",
+    "heartbeat.alive",
+)
+
+SOURCE = "upstream GroupMetadataManager#classicGroupHeartbeatToClassicGroup"
+
+
+def _request(call: Call) -> HeartbeatRequest:
+    if not isinstance(call.request, HeartbeatRequest):
+        raise TypeError(f"a Heartbeat rule got {type(call.request).__name__}")
+    return call.request
+
+
+def _refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
+    return only(Step(group).answer(call.to, HeartbeatReply(error)))
+
+
+@rule(
+    "static.not-supported.heartbeat", source="upstream KafkaApis#handleHeartbeatRequest", since="Heartbeat v3"
+)
+def not_static(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A group instance id is refused: static membership (KIP-345) is not modelled yet."""
+    if _request(call).group_instance_id is None:
+        return ()
+    return _refuse(group, call, ErrorCode.UNSUPPORTED_VERSION)
+
+
+@rule("heartbeat.invalid-group-id", source="upstream GroupCoordinatorService#heartbeat")
+def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """An empty group id is refused."""
+    if _request(call).group_id:
+        return ()
+    return _refuse(group, call, ErrorCode.INVALID_GROUP_ID)
+
+
+@rule("heartbeat.unknown-member", source=SOURCE + ", #validateClassicGroupHeartbeat")
+def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """No group, a pending id or a foreign one: the member is unknown; no timer is touched."""
+    if group is not None and _request(call).member_id in group.members:
+        return ()
+    return _refuse(group, call, ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+@rule("heartbeat.illegal-generation", source=SOURCE + ", #validateClassicGroupHeartbeat")
+def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """Another generation than the group's is refused, before the state is looked at; no timer is touched."""
+    if group is None or _request(call).generation_id == group.generation_id:
+        return ()
+    return _refuse(group, call, ErrorCode.ILLEGAL_GENERATION)
+
+
+def _alive(group: Group, call: Call, error: ErrorCode) -> Steps:
+    """The member's session starts anew and it is told how things stand.
+
+    Upstream has one timer per member id: a heartbeat of a member that is still new (parked in its first
+    join phase) replaces its five minutes by its session timeout.
+    """
+    member_id = _request(call).member_id
+    member = group.members[member_id]
+    kind = TimerKind.NEW_MEMBER if member.is_new else TimerKind.SESSION
+    step = Step(group).arm(kind, member.session_timeout_ms, member_id)
+    return only(step.answer(call.to, HeartbeatReply(error)))
+
+
+@rule("heartbeat.rebalance-in-progress", source=SOURCE)
+def rebalance_in_progress(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """While a rebalance is prepared the member is told so, and its session goes on."""
+    if group is None or group.state is not GroupState.PREPARING_REBALANCE:
+        return ()
+    return _alive(group, call, ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+@rule("heartbeat.alive", source=SOURCE)
+def alive(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """In CompletingRebalance and Stable all is well."""
+    if group is None:
+        return ()
+    return _alive(group, call, ErrorCode.NONE)

@@ -1,0 +1,218 @@
+"""The join phase: how a rebalance begins, when its barrier opens, what its completion does.
+
+Used by every handler that changes the membership; each function takes a step and continues it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rota.kernel.rules import rule
+from rota.spec.context import Spec, only
+from rota.spec.messages import JoinGroupReply, SyncGroupReply
+from rota.spec.state import Group, InitialJoin
+from rota.spec.step import GroupRecord, Step, Steps, TimerKind
+from rota.spec.vocabulary import ErrorCode, GroupState
+
+GMM = "upstream GroupMetadataManager#"
+
+
+@rule("join.barrier", source="upstream ClassicGroup#hasAllMembersJoined")
+def barrier(group: Group) -> bool:
+    """The barrier is open when every member has a parked JoinGroup and no handed-out id is unused.
+
+    True without members and pending ids, so the last leave completes the phase.
+    """
+    return not group.pending and all(m.awaiting_join is not None for m in group.members.values())
+
+
+@rule(
+    "join.rebalance-or-complete", source=GMM + "maybePrepareRebalanceOrCompleteJoin, maybeCompleteJoinPhase"
+)
+def rebalance_or_complete(spec: Spec, step: Step) -> Steps:
+    """After a change: begin a rebalance, or complete the one being prepared if its barrier is open now.
+
+    A phase that began in Empty is not completed here: its initial delay runs to the end.
+    """
+    group = step.live
+    if group.can_rebalance:
+        return spec.apply("join.prepare-rebalance", step)
+    if group.initial_join is None and spec.ask("join.barrier", group):
+        return spec.apply("join.complete-phase", step)
+    return only(step)
+
+
+@rule("join.complete-if-all-joined", source=GMM + "removeMemberAndUpdateClassicGroup")
+def complete_if_all_joined(spec: Spec, step: Step) -> Steps:
+    """After an expiry in PreparingRebalance: complete if the barrier is open, the initial delay or not.
+
+    Unlike `join.rebalance-or-complete`: upstream's expiry path does not look at the previous state.
+    """
+    group = step.live
+    if group.state is GroupState.PREPARING_REBALANCE and spec.ask("join.barrier", group):
+        return spec.apply("join.complete-phase", step)
+    return only(step)
+
+
+@rule("join.prepare-rebalance", source=GMM + "prepareRebalance, maybeCompleteJoinElseSchedule")
+def prepare_rebalance(spec: Spec, step: Step) -> Steps:
+    """A rebalance begins: parked syncs are sent back, the join timer starts.
+
+    From Empty the timer is the initial delay; else the largest rebalance timeout of the members at this
+    instant, and where all have joined already the phase completes at once.
+    """
+    group = step.live
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        step = answer_syncs(step, ErrorCode.REBALANCE_IN_PROGRESS)
+    step = step.to(replace(step.live, pending_sync=frozenset())).cancel(TimerKind.SYNC)
+    if group.state is GroupState.EMPTY:
+        delay = spec.config.group_initial_rebalance_delay_ms
+        initial = InitialJoin(delay, max(group.rebalance_timeout_ms - delay, 0))
+        return only(step.to(_preparing(step.live, initial)).arm(TimerKind.INITIAL_JOIN, delay))
+    step = step.to(_preparing(step.live, None))
+    if spec.ask("join.barrier", step.live):
+        return spec.apply("join.complete-phase", step)
+    return only(step.arm(TimerKind.JOIN, group.rebalance_timeout_ms))
+
+
+def _preparing(group: Group, initial: InitialJoin | None) -> Group:
+    return replace(group, state=GroupState.PREPARING_REBALANCE, initial_join=initial)
+
+
+def answer_syncs(step: Step, error: ErrorCode, assignments: dict[str, bytes] | None = None) -> Step:
+    """Set every member's assignment (empty without `assignments`) and answer the parked SyncGroups.
+
+    Those answered get a new session: theirs may have run out while they were parked. Members that are not
+    parked keep their timers. Source: upstream GroupMetadataManager#propagateAssignment.
+    """
+    group = step.live
+    named = (group.protocol_type, group.protocol_name) if error is ErrorCode.NONE else (None, None)
+    for member_id, member in group.members.items():
+        given = (assignments or {}).get(member_id, b"")
+        group = group.with_member(member_id, replace(member, assignment=given, awaiting_sync=None))
+        if member.awaiting_sync is not None:
+            step = step.answer(member.awaiting_sync, SyncGroupReply(error, *named, given))
+            step = step.arm(TimerKind.SESSION, member.session_timeout_ms, member_id)
+    return step.to(group)
+
+
+@rule(
+    "join.complete-phase", source=GMM + "completeClassicGroupJoin; upstream ClassicGroup#initNextGeneration"
+)
+def complete_phase(spec: Spec, step: Step) -> Steps:
+    """The join phase ends: who has not rejoined is out, the generation grows, all parked joins are answered.
+
+    Without members the group becomes Empty, which counts as a generation and is written to the log.
+    Omitted: static members, who stay although they have not rejoined.
+    """
+    step = step.cancel(TimerKind.INITIAL_JOIN).cancel(TimerKind.JOIN)
+    group = step.live
+    for member_id in group.members:
+        if member_id not in group.awaiting_join:
+            step = step.cancel(TimerKind.SESSION, member_id).cancel(TimerKind.NEW_MEMBER, member_id)
+    stay = {i: m for i, m in group.members.items() if m.awaiting_join is not None}
+    step = step.to(replace(group.with_each(stay.items()), initial_join=None))
+    if not stay:
+        return spec.apply("join.empty", step)
+    return spec.then(spec.then(spec.apply("join.leader", step), "join.protocol"), "join.next-generation")
+
+
+@rule("join.empty", source="upstream ClassicGroup#initNextGeneration; GroupCoordinatorRecordHelpers")
+def empty(spec: Spec, step: Step) -> Steps:
+    """A phase that ends without members leaves the group Empty, one generation on, and says so in the log.
+
+    The log's answer is ignored: older records could bring members back after a fail-over, no more.
+    Omitted: upstream delays the LeaveGroup's answer until the record is stored.
+    """
+    group = replace(
+        step.live,
+        state=GroupState.EMPTY,
+        generation_id=step.live.generation_id + 1,
+        protocol_name=None,
+        leader=None,
+    )
+    return only(step.to(group).append(GroupRecord(group.generation_id, group.protocol_type, None, None)))
+
+
+@rule("join.leader", source="upstream ClassicGroup#maybeElectNewJoinedLeader, #remove")
+def elect_leader(spec: Spec, step: Step) -> Steps:
+    """The leader stays if it has rejoined; else any member that has takes its place.
+
+    A choice: upstream takes the first in hash order of ids that contain random UUIDs.
+    """
+    group = step.live
+    if group.leader in group.members:
+        return only(step)
+    return tuple(step.to(replace(group, leader=member_id)) for member_id in group.members)
+
+
+@rule("join.protocol", source="upstream ClassicGroup#selectProtocol")
+def choose_protocol(spec: Spec, step: Step) -> Steps:
+    """The vote decides the protocol of the new generation; among tied ones any may win."""
+    group = step.live
+    lists = [member.names for member in group.members.values()]
+    tied: tuple[str, ...] = spec.ask("voting.tally", lists, spec.ask("voting.candidates", lists))
+    return tuple(
+        step.to(replace(group, protocol_name=name)).fired("voting.candidates", "voting.tally")
+        for name in tied
+    )
+
+
+@rule("join.next-generation", source=GMM + "completeClassicGroupJoin, schedulePendingSync")
+def next_generation(spec: Spec, step: Step) -> Steps:
+    """Every member learns the new generation; only the leader learns who the members are.
+
+    All sessions start anew, nobody is new any longer, and each must sync before the sync timer is due.
+    """
+    group = replace(
+        step.live,
+        state=GroupState.COMPLETING_REBALANCE,
+        generation_id=step.live.generation_id + 1,
+        pending_sync=frozenset(step.live.members),
+    )
+    joined = group.with_each(
+        (i, replace(m, awaiting_join=None, is_new=False)) for i, m in group.members.items()
+    )
+    step = step.to(joined)
+    for member_id, member in group.members.items():
+        step = step.cancel(TimerKind.NEW_MEMBER, member_id)
+        step = step.arm(TimerKind.SESSION, member.session_timeout_ms, member_id)
+        step = step.answer(member.awaiting_join, joined_reply(group, member_id))
+    return only(step.arm(TimerKind.SYNC, group.rebalance_timeout_ms))
+
+
+def joined_reply(group: Group, member_id: str) -> JoinGroupReply:
+    """The successful answer to a JoinGroup: the member list goes to the leader only."""
+    return JoinGroupReply(
+        error_code=ErrorCode.NONE,
+        generation_id=group.generation_id,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=group.leader or "",
+        member_id=member_id,
+        members=group.member_list() if member_id == group.leader else (),
+    )
+
+
+@rule(
+    "leave.remove-member", source="upstream ClassicGroup#remove; " + GMM + "removeMemberAndUpdateClassicGroup"
+)
+def remove_member(spec: Spec, step: Step, member_id: str) -> Steps:
+    """A member goes: its timers stop, its parked join is refused, leadership passes on at once.
+
+    The parked JoinGroup is answered UNKNOWN_MEMBER_ID with an empty member id; a parked SyncGroup is never
+    answered. Any remaining member may inherit the lead, rejoined or not (upstream: hash order).
+    """
+    group = step.live
+    member = group.members[member_id]
+    step = step.answer(member.awaiting_join, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID))
+    step = step.cancel(TimerKind.SESSION, member_id).cancel(TimerKind.NEW_MEMBER, member_id)
+    left = replace(
+        group,
+        members=group.members.without(member_id),
+        pending_sync=group.pending_sync - {member_id},
+    )
+    if group.leader != member_id:
+        return only(step.to(left))
+    heirs = tuple(left.members) or (None,)
+    return tuple(step.to(replace(left, leader=heir)) for heir in heirs)

@@ -1,0 +1,130 @@
+"""What a rule returns: the next group and its effects.
+
+Timers and records are blind effects: a rule says what it arms, cancels and appends and never reads what is
+armed or in flight. Within one step the last word on a timer wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from rota.spec.messages import ReplyMessage
+from rota.spec.state import Group
+
+
+class TimerKind(Enum):
+    """The timers of a group; all but the first three are per member."""
+
+    INITIAL_JOIN = "initial_join"
+    JOIN = "join"
+    SYNC = "sync"
+    SESSION = "session"
+    NEW_MEMBER = "new_member"
+    PENDING = "pending"
+
+
+@dataclass(frozen=True, order=True)
+class Timer:
+    """The name of a timer; at most one of a name is armed. member_id is empty for the group's own."""
+
+    name: str
+    member_id: str = ""
+
+    @property
+    def kind(self) -> TimerKind:
+        """Which kind it is."""
+        return TimerKind(self.name)
+
+
+def timer(kind: TimerKind, member_id: str = "") -> Timer:
+    """The timer of a kind, for a member where the kind is per member."""
+    return Timer(kind.value, member_id)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """(Re)start a timer. delay_ms: until it is due."""
+
+    timer: Timer
+    delay_ms: int
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Stop a timer; no error where it is not armed."""
+
+    timer: Timer
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer. to: the address that came with the request."""
+
+    to: str
+    message: ReplyMessage
+
+
+@dataclass(frozen=True)
+class GroupRecord:
+    """A record for the log: the group as it will be after a fail-over. Source: upstream GroupMetadataValue.
+
+    assignments: (member id, assignment) in order of ids.
+    """
+
+    generation_id: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader: str | None
+    assignments: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One allowed outcome of a rule: the next group, answers, timers and records in the order given."""
+
+    group: Group | None
+    replies: tuple[Reply, ...] = ()
+    timers: tuple[Arm | Cancel, ...] = ()
+    records: tuple[GroupRecord, ...] = ()
+    rules: tuple[str, ...] = ()
+
+    @property
+    def live(self) -> Group:
+        """The group, which this step knows to exist."""
+        if self.group is None:
+            raise AssertionError("a step on a missing group must not touch it")
+        return self.group
+
+    def to(self, group: Group) -> Step:
+        """With another group."""
+        return replace(self, group=group)
+
+    def answer(self, address: str | None, message: ReplyMessage) -> Step:
+        """With one more answer; to nobody where nothing was parked."""
+        return self if address is None else replace(self, replies=(*self.replies, Reply(address, message)))
+
+    def arm(self, kind: TimerKind, delay_ms: int, member_id: str = "") -> Step:
+        """With a timer (re)started."""
+        return replace(self, timers=(*self.timers, Arm(timer(kind, member_id), delay_ms)))
+
+    def cancel(self, kind: TimerKind, member_id: str = "") -> Step:
+        """With a timer stopped."""
+        return replace(self, timers=(*self.timers, Cancel(timer(kind, member_id))))
+
+    def append(self, record: GroupRecord) -> Step:
+        """With one more record for the log."""
+        return replace(self, records=(*self.records, record))
+
+    def fired(self, *slugs: str) -> Step:
+        """With the rules that took part, for coverage and traces."""
+        return replace(self, rules=(*self.rules, *slugs))
+
+
+Steps = tuple[Step, ...]
+
+
+def each(steps: Steps, change: Callable[[Step], Steps]) -> Steps:
+    """Every outcome of `change` after every one of `steps`, without repeats."""
+    return tuple(dict.fromkeys(after for before in steps for after in change(before)))

@@ -1,0 +1,153 @@
+"""SyncGroup: the leader hands in the assignment, everybody gets their own part of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rota.kernel.rules import rule
+from rota.spec.context import Spec, only
+from rota.spec.messages import Call, SyncGroupReply, SyncGroupRequest
+from rota.spec.state import Group
+from rota.spec.step import GroupRecord, Step, Steps, TimerKind
+from rota.spec.vocabulary import ErrorCode, GroupState
+
+HANDLER = (
+    "static.not-supported.sync",
+    "sync.invalid-group-id",
+    "sync.unknown-member",
+    "sync.illegal-generation",
+    "sync.inconsistent-protocol",
+    "sync.rebalance-in-progress",
+    "sync.stable",
+    "sync.follower-waits",
+    "sync.leader-assigns",
+)
+
+SOURCE = "upstream GroupMetadataManager#classicGroupSyncToClassicGroup"
+CHECKS = "upstream GroupMetadataManager#validateSyncGroup"
+
+
+def _request(call: Call) -> SyncGroupRequest:
+    if not isinstance(call.request, SyncGroupRequest):
+        raise TypeError(f"a SyncGroup rule got {type(call.request).__name__}")
+    return call.request
+
+
+def _refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
+    return only(Step(group).answer(call.to, SyncGroupReply(error)))
+
+
+@rule("static.not-supported.sync", source="upstream KafkaApis#handleSyncGroupRequest", since="SyncGroup v3")
+def not_static(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A group instance id is refused: static membership (KIP-345) is not modelled yet."""
+    if _request(call).group_instance_id is None:
+        return ()
+    return _refuse(group, call, ErrorCode.UNSUPPORTED_VERSION)
+
+
+@rule("sync.invalid-group-id", source="upstream GroupCoordinatorService#syncGroup")
+def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """An empty group id is refused."""
+    if _request(call).group_id:
+        return ()
+    return _refuse(group, call, ErrorCode.INVALID_GROUP_ID)
+
+
+@rule("sync.unknown-member", source=CHECKS)
+def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """No group, an Empty one, a pending id or a foreign one: the member is unknown."""
+    if group is not None and _request(call).member_id in group.members:
+        return ()
+    return _refuse(group, call, ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def _live(group: Group | None) -> Group:
+    if group is None:
+        raise AssertionError("sync.unknown-member comes before every rule that needs the group")
+    return group
+
+
+@rule("sync.illegal-generation", source=CHECKS)
+def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """Only the current generation may sync; checked before the state."""
+    if _request(call).generation_id == _live(group).generation_id:
+        return ()
+    return _refuse(group, call, ErrorCode.ILLEGAL_GENERATION)
+
+
+@rule("sync.inconsistent-protocol", source="KIP-559; " + CHECKS, since="SyncGroup v5")
+def inconsistent_protocol(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A protocol type or name that is given must be the group's; a group without one takes any.
+
+    Version 5 requires both: a null is refused at the API layer (upstream KafkaApis), before the coordinator.
+    """
+    request, group = _request(call), _live(group)
+    given = (request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol_name)
+    if all(None in pair or pair[0] == pair[1] for pair in given):
+        return ()
+    return _refuse(group, call, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+
+
+@rule("sync.rebalance-in-progress", source=SOURCE)
+def rebalance_in_progress(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """While a rebalance is prepared the member must join again."""
+    if _live(group).state is not GroupState.PREPARING_REBALANCE:
+        return ()
+    return _refuse(group, call, ErrorCode.REBALANCE_IN_PROGRESS)
+
+
+def _synced(step: Step, member_id: str) -> Step:
+    """The member has synced; the sync timer stops with the last one."""
+    group = replace(step.live, pending_sync=step.live.pending_sync - {member_id})
+    step = step.to(group)
+    return step if group.pending_sync else step.cancel(TimerKind.SYNC)
+
+
+@rule("sync.stable", source=SOURCE)
+def stable(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """In Stable the stored assignment is answered at once; assignments in the request are ignored.
+
+    The session timer is not touched (the older Scala coordinator restarts it).
+    """
+    group, member_id = _live(group), _request(call).member_id
+    if group.state is not GroupState.STABLE:
+        return ()
+    reply = SyncGroupReply(
+        ErrorCode.NONE, group.protocol_type, group.protocol_name, group.members[member_id].assignment
+    )
+    return only(_synced(Step(group), member_id).answer(call.to, reply))
+
+
+def _parked(group: Group, call: Call) -> Step:
+    """Park the request; an earlier one of the same member is replaced and never answered."""
+    member_id = _request(call).member_id
+    member = replace(group.members[member_id], awaiting_sync=call.to)
+    return _synced(Step(group.with_member(member_id, member)), member_id)
+
+
+@rule("sync.follower-waits", source=SOURCE)
+def follower_waits(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A follower waits for the leader's assignment; assignments that it sends are ignored."""
+    group = _live(group)
+    if _request(call).member_id == group.leader:
+        return ()
+    return only(_parked(group, call))
+
+
+@rule("sync.leader-assigns", source=SOURCE)
+def leader_assigns(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The leader's assignment is appended to the log; nobody is answered before the log has answered.
+
+    Members it leaves out get empty bytes, ids that are not members are ignored, of a repeated id the
+    last counts. A second SyncGroup of the leader appends once more; the first answer of the log decides.
+    """
+    group = _live(group)
+    given = {entry.member_id: entry.assignment for entry in _request(call).assignments}
+    record = GroupRecord(
+        generation_id=group.generation_id,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=group.leader,
+        assignments=tuple((member_id, given.get(member_id, b"")) for member_id in group.members),
+    )
+    return only(_parked(group, call).append(record))

@@ -1,0 +1,43 @@
+"""Names of the protocol: states of a group and error codes, spelt as on the wire."""
+
+from enum import Enum
+
+
+class GroupState(Enum):
+    """The states of a classic group. Source: upstream `ClassicGroupState`."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+
+
+class ErrorCode(Enum):
+    """The error codes that the modelled requests answer. Source: upstream `Errors`.
+
+    A plain Enum, not an IntEnum: a state must not mistake an error code for a number.
+    """
+
+    NONE = 0
+    UNKNOWN_SERVER_ERROR = -1
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
+    ILLEGAL_GENERATION = 22
+    INCONSISTENT_GROUP_PROTOCOL = 23
+    INVALID_GROUP_ID = 24
+    UNKNOWN_MEMBER_ID = 25
+    INVALID_SESSION_TIMEOUT = 26
+    REBALANCE_IN_PROGRESS = 27
+    UNSUPPORTED_VERSION = 35
+    MEMBER_ID_REQUIRED = 79
+
+
+class AppendError(Enum):
+    """How the log may fail an append of a group record. Source: upstream `Errors`."""
+
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    NOT_LEADER_OR_FOLLOWER = 6
+    REQUEST_TIMED_OUT = 7
+    RECORD_LIST_TOO_LARGE = 18
+    NOT_ENOUGH_REPLICAS = 19
+    KAFKA_STORAGE_ERROR = 56
