@@ -65,7 +65,7 @@ class Broker:
             return (Turn(replace(value, group=_without_address(value.group, _client(sender)))),)
         raise TypeError(f"the coordinator does not take {message!r}")
 
-    def _fold(self, value: Coordinator, step: Step, label: str = "", evicted: Iterable[str] = ()) -> Turn:
+    def _fold(self, value: Coordinator, step: Step, label: str = "", evicted: Iterable[Evicted] = ()) -> Turn:
         """One step of the spec becomes one value and the messages that go out with it."""
         before, group = value.group, step.group
         armed = set(value.armed)
@@ -74,7 +74,7 @@ class Broker:
                 armed.add(effect.timer)
             else:
                 armed.discard(effect.timer)
-        sends = [Send(f"client/{owner(i)}", Evicted(i)) for i in evicted]
+        sends = [Send(f"client/{owner(loss.member_id)}", loss) for loss in evicted]
         sends += [Send(f"client/{r.to}", r.message) for r in step.replies if r.to != NOBODY]
         sends += [Send("log", Append(record)) for record in step.records if record.assignments]
         if self.settle and _completing(before) and (not _completing(group) or _generation(before, group)):
@@ -108,10 +108,12 @@ def _ended_by_barrier(value: Coordinator, step: Step) -> bool:
     return value.ended_by_barrier
 
 
-def _evictions(before: Group, after: Group | None) -> tuple[str, ...]:
+def _evictions(before: Group, after: Group | None) -> tuple[Evicted, ...]:
     """The ids that a firing timer took from their owners, in order."""
     left = set() if after is None else {*after.members, *after.pending}
-    return tuple(i for i in sorted({*before.members, *before.pending}) if i not in left)
+    parked = {i for i, m in before.members.items() if m.awaiting_join or m.awaiting_sync}
+    lost = sorted({*before.members, *before.pending} - left)
+    return tuple(Evicted(member_id, member_id in parked) for member_id in lost)
 
 
 def _without_address(group: Group | None, client: str) -> Group | None:

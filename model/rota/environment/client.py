@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from rota.environment.assignment import assign
+from rota.environment.signals import Evicted
 from rota.spec import (
     Call,
     HeartbeatRequest,
@@ -73,10 +74,10 @@ class Client:
                 ids.update(_named(call.request))
         return tuple(sorted(ids - {""}))
 
-    def counts_on(self, member_id: str) -> bool:
-        """Whether it is alive and would go on using this id."""
-        promised = isinstance(self.inbox, JoinGroupReply) and self.inbox.member_id == member_id
-        return self.phase not in ENDED and (self.member_id == member_id or promised)
+    def suffers(self, loss: Evicted) -> bool:
+        """Whether it is alive and would go on using an id, or waits for an answer under it."""
+        promised = isinstance(self.inbox, JoinGroupReply) and self.inbox.member_id == loss.member_id
+        return self.phase not in ENDED and (self.member_id == loss.member_id or promised or loss.answered)
 
     def forget(self) -> Client:
         """A full reset: neither id nor generation. Source: upstream resetStateOnResponseError."""

@@ -22,7 +22,11 @@ from rota.kernel import Message, Send, Turn, Value
 from rota.spec import Call, ErrorCode, HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from rota.spec.messages import ReplyMessage
 
-EXPECTED = {Phase.JOINING: JoinGroupReply, Phase.SYNCING: SyncGroupReply, Phase.LEAVING: LeaveGroupReply}
+EXPECTED: dict[Phase, type[JoinGroupReply] | type[SyncGroupReply] | type[LeaveGroupReply]] = {
+    Phase.JOINING: JoinGroupReply,
+    Phase.SYNCING: SyncGroupReply,
+    Phase.LEAVING: LeaveGroupReply,
+}
 RETRY = frozenset(
     {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR, ErrorCode.REBALANCE_IN_PROGRESS}
 )
@@ -68,7 +72,7 @@ class EagerClient:
     def receive(self, value: Client, sender: str, message: Message) -> Sequence[Turn]:
         """An answer arrives on the connection, or a timer took an id away."""
         if isinstance(message, Evicted):
-            late = (Send("budget", Charge("late")),) if value.counts_on(message.member_id) else ()
+            late = (Send("budget", Charge("late")),) if value.suffers(message) else ()
             return (Turn(value, late),)
         if isinstance(message, HeartbeatReply) and value.phase is Phase.STABLE and value.inbox is None:
             return (Turn(value if message.error_code is ErrorCode.NONE else replace(value, inbox=message)),)

@@ -26,9 +26,13 @@ class Disconnected:
 
 @dataclass(frozen=True)
 class Evicted:
-    """A timer took this id from its owner; who is alive and counts on it was late, which is a fault."""
+    """A timer took this id from its owner; who is alive and counts on it was late, which is a fault.
+
+    answered: the owner's connection has a request parked under this id.
+    """
 
     member_id: str
+    answered: bool
 
 
 @dataclass(frozen=True)

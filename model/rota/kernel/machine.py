@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 Value = Hashable
 """A component's value: frozen dataclasses, FrozenMap, tuples, frozensets, enums, str, bytes, int, bool, None.
@@ -63,10 +63,10 @@ class Machine(Protocol):
         """The values this machine may start with."""
         ...
 
-    def offers(self, value: Value) -> Sequence[Turn]:
+    def offers(self, value: Any) -> Sequence[Turn]:
         """The moves that this machine may begin by itself."""
         ...
 
-    def receive(self, value: Value, sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: Any, sender: str, message: Message) -> Sequence[Turn]:
         """What may become of it when `sender`'s message arrives; empty: it refuses."""
         ...

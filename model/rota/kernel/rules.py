@@ -16,12 +16,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Rule:
-    """A named rule. slug: `part.name`; since: the versions it is about; source: where it is public."""
+    """A named rule.
+
+    slug: `part.name`; since: the versions it is about; source: where it is public; decides: it is a
+    function that other rules ask (a vote, a barrier), not a transition of its own.
+    """
 
     slug: str
     function: Callable[..., Any]
     since: str
     source: str
+    decides: bool = False
 
     @property
     def part(self) -> str:
@@ -66,15 +71,15 @@ class RuleTable(Mapping[str, Rule]):
         )
 
 
-def rule(slug: str, *, source: str, since: str = "all versions") -> Callable[[F], F]:
+def rule(slug: str, *, source: str, since: str = "all versions", decides: bool = False) -> Callable[[F], F]:
     """Mark a function as the rule `slug`; `collect` finds it.
 
     Parameters: slug, `part.name`; source, the public origin (a KIP, an upstream class and method);
-    since, the API versions or brokers that have it.
+    since, the API versions or brokers that have it; decides, see `Rule`.
     """
 
     def mark(function: F) -> F:
-        function.__rota_rule__ = Rule(slug, function, since, source)  # type: ignore[attr-defined]
+        function.__rota_rule__ = Rule(slug, function, since, source, decides)  # type: ignore[attr-defined]
         return function
 
     return mark

@@ -15,7 +15,7 @@ Lists = Sequence[Sequence[str]]
 """One list of protocol names per member, in order of preference."""
 
 
-@rule("voting.candidates", source="upstream ClassicGroup#candidateProtocols")
+@rule("voting.candidates", source="upstream ClassicGroup#candidateProtocols", decides=True)
 def candidates(lists: Lists) -> tuple[str, ...]:
     """Candidates of the vote are the protocols that every member supports.
 
@@ -27,7 +27,7 @@ def candidates(lists: Lists) -> tuple[str, ...]:
     return tuple(sorted(set(lists[0]).intersection(*lists[1:])))
 
 
-@rule("voting.tally", source="upstream ClassicGroup#selectProtocol, ClassicGroupMember#vote")
+@rule("voting.tally", source="upstream ClassicGroup#selectProtocol, ClassicGroupMember#vote", decides=True)
 def tally(lists: Lists, among: Sequence[str]) -> tuple[str, ...]:
     """Each member votes for the first candidate in its list; the most votes win.
 
@@ -46,7 +46,7 @@ def winners(lists: Lists) -> tuple[str, ...]:
     return tally(lists, candidates(lists))
 
 
-@rule("voting.supports", source="upstream ClassicGroup#supportsProtocols")
+@rule("voting.supports", source="upstream ClassicGroup#supportsProtocols", decides=True)
 def supports(lists: Lists, names: Sequence[str]) -> bool:
     """A newcomer must list at least one protocol that every present member supports.
 
