@@ -1,0 +1,35 @@
+"""The broker's settings that the core reads, under Kafka's own names with underscores for dots."""
+
+from dataclasses import dataclass
+
+
+class ConfigError(ValueError):
+    """A setting has a value with which no coordinator can work; the message names the setting."""
+
+
+@dataclass(frozen=True)
+class CoordinatorConfig:
+    """Settings of one coordinator; all times in milliseconds, the defaults are the broker's.
+
+    group_min_session_timeout_ms, group_max_session_timeout_ms: inclusive bounds of what a JoinGroup may ask
+    for. group_initial_rebalance_delay_ms: first delay, and step of each extension, of a rebalance from Empty.
+    new_member_join_timeout_ms: how long a new member may stay parked in its first JoinGroup. Not configurable
+    in a broker; here it is, so that tests over real sockets need not wait for five minutes.
+
+    Raises ConfigError for a negative time, or bounds that admit nothing.
+    """
+
+    group_min_session_timeout_ms: int = 6_000
+    group_max_session_timeout_ms: int = 1_800_000
+    group_initial_rebalance_delay_ms: int = 3_000
+    new_member_join_timeout_ms: int = 300_000
+
+    def __post_init__(self) -> None:
+        for name in self.__dataclass_fields__:
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} is negative: {getattr(self, name)}")
+        if self.group_min_session_timeout_ms > self.group_max_session_timeout_ms:
+            raise ConfigError(
+                f"group_min_session_timeout_ms {self.group_min_session_timeout_ms} is above "
+                f"group_max_session_timeout_ms {self.group_max_session_timeout_ms}"
+            )

@@ -1,0 +1,119 @@
+"""The coordinator as its caller sees it: requests, timers and the log's answers in, effects out."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from rota.coordinator import heartbeat, join, leave, persistence, sync, timers
+from rota.coordinator.config import CoordinatorConfig
+from rota.coordinator.effects import Choices, Effects, Ledger, Parked, Step, TimerId, Token
+from rota.coordinator.group import Group
+from rota.coordinator.messages import (
+    ErrorCode,
+    Heartbeat,
+    HeartbeatReply,
+    JoinGroup,
+    JoinGroupReply,
+    LeaveGroup,
+    LeaveGroupReply,
+    SyncGroup,
+    SyncGroupReply,
+)
+
+
+class GroupCoordinator:
+    """Kafka's group coordinator for the classic protocol's membership requests.
+
+    Follows the Java coordinator of Kafka 4.x for dynamic members. A request with a group instance id is
+    answered UNSUPPORTED_VERSION; groups are never removed; the record that a broker writes when a JoinGroup
+    creates a group is left out, so nothing is appended before the first generation (or its end) is.
+
+    Every method is one step and returns the Effects to carry out. `version` is the request's API version:
+    replies come in the form that it can carry. `token` is an address that comes back with the reply, which
+    may take many steps, and never comes for a parked request that a later one of the same member has
+    replaced.
+    """
+
+    def __init__(self, config: CoordinatorConfig, choices: Choices) -> None:
+        self._config = config
+        self._choices = choices
+        self._groups: dict[str, Group] = {}
+        self._ledger = Ledger()
+        self.groups: Mapping[str, Group] = MappingProxyType(self._groups)
+
+    def join_group(
+        self, request: JoinGroup, version: int, client_id: str | None, client_host: str, token: Token
+    ) -> Effects:
+        """JoinGroup; creates the group if it has no member id. No client id counts as an empty one."""
+        step, parked = self._step(), Parked(token, version)
+        error = join.request_error(self._config, request)
+        if request.group_instance_id is not None:
+            step.reply(parked, JoinGroupReply(ErrorCode.UNSUPPORTED_VERSION))
+        elif error != ErrorCode.NONE:
+            step.reply(parked, JoinGroupReply(error, member_id=request.member_id))
+        elif request.member_id and request.group_id not in self._groups:
+            step.reply(parked, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id))
+        else:
+            group = self._groups.setdefault(request.group_id, Group(request.group_id))
+            join.join_group(step, group, request, join.Joiner(parked, client_id or "", client_host))
+        return step.effects()
+
+    def sync_group(self, request: SyncGroup, version: int, token: Token) -> Effects:
+        """SyncGroup; from version 5 on the protocol's type and name have to be given."""
+        step, parked = self._step(), Parked(token, version)
+        nameless = request.protocol_type is None or request.protocol_name is None
+        if request.group_instance_id is not None:
+            step.reply(parked, SyncGroupReply(ErrorCode.UNSUPPORTED_VERSION))
+        elif version >= 5 and nameless:
+            step.reply(parked, SyncGroupReply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        elif not request.group_id:
+            step.reply(parked, SyncGroupReply(ErrorCode.INVALID_GROUP_ID))
+        else:
+            sync.sync_group(step, self._groups.get(request.group_id), request, parked)
+        return step.effects()
+
+    def heartbeat(self, request: Heartbeat, version: int, token: Token) -> Effects:
+        """Heartbeat."""
+        step, parked = self._step(), Parked(token, version)
+        group = self._groups.get(request.group_id)
+        if request.group_instance_id is not None:
+            step.reply(parked, HeartbeatReply(ErrorCode.UNSUPPORTED_VERSION))
+        elif not request.group_id:
+            step.reply(parked, HeartbeatReply(ErrorCode.INVALID_GROUP_ID))
+        elif group is None:
+            step.reply(parked, HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID))
+        else:
+            step.reply(parked, heartbeat.heartbeat(step, group, request))
+        return step.effects()
+
+    def leave_group(self, request: LeaveGroup, version: int, token: Token) -> Effects:
+        """LeaveGroup; its own reply comes after those to the parked requests that it ends."""
+        step, parked = self._step(), Parked(token, version)
+        if not request.group_id:
+            step.reply(parked, LeaveGroupReply(ErrorCode.INVALID_GROUP_ID))
+        else:
+            identities = leave.identities_of(request, version)
+            step.reply(parked, leave.leave_group(step, self._groups.get(request.group_id), identities))
+        return step.effects()
+
+    def fire(self, timer_id: TimerId) -> Effects:
+        """A timer that is armed is due; it is not armed any more. Nothing happens if its group is unknown."""
+        step = self._step()
+        group = self._groups.get(timer_id.group_id)
+        if group is not None:
+            timers.fire(step, group, timer_id)
+        return step.effects()
+
+    def appended(self, append_id: int, error_code: int = ErrorCode.NONE) -> Effects:
+        """The log's answer to an append, with its own error code. Answers may come in any order.
+
+        Raises persistence.UnknownAppendError if this append is not waiting for an answer.
+        """
+        entry = self._ledger.outstanding.pop(append_id, None)
+        if entry is None:
+            raise persistence.UnknownAppendError(f"append {append_id} is not waiting for an answer")
+        step = self._step()
+        persistence.appended(step, self._groups[entry.group_id], entry, error_code)
+        return step.effects()
+
+    def _step(self) -> Step:
+        return Step(self._config, self._choices, self._ledger)

@@ -1,0 +1,176 @@
+"""What a step asks of the world: replies, timers and appends, collected while the rules run.
+
+A rule never waits and never reads what it armed or appended: it hands wishes to a Step, and the caller of the
+core carries them out after the call has returned.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from rota.coordinator.config import CoordinatorConfig
+from rota.coordinator.messages import Reply
+
+Token = Hashable
+TimerKind = Literal["initial_join", "join", "sync", "session", "new_member", "pending"]
+
+
+@dataclass(frozen=True)
+class TimerId:
+    """The name of a timer; `member_id` is "" for the three kinds that belong to the group as a whole.
+
+    initial_join: end of the (extended) delay of a rebalance from Empty. join: end of any other join phase.
+    sync: members that have not sent SyncGroup are out. pending: a handed-out member id was not used in time.
+    new_member: a new member has been parked for too long. session: a member was not heard from for too long.
+    """
+
+    kind: TimerKind
+    group_id: str
+    member_id: str = ""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Fire this timer after a delay, counted from now; an armed timer of the same id is replaced."""
+
+    timer_id: TimerId
+    delay_ms: int
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Forget this timer; it has been armed and has not fired."""
+
+    timer_id: TimerId
+
+
+@dataclass(frozen=True)
+class MemberRecord:
+    """A member in a group's record; `subscription` is its metadata for the record's protocol."""
+
+    member_id: str
+    assignment: bytes
+    subscription: bytes
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    group_instance_id: str | None = None
+
+
+@dataclass(frozen=True)
+class GroupRecord:
+    """A group's entry in the log: a generation with its assignment, or an Empty group (no members or protocol).
+
+    `members` are in order of id.
+    """
+
+    generation_id: int
+    protocol_type: str | None
+    protocol_name: str | None
+    leader: str | None
+    members: tuple[MemberRecord, ...] = ()
+
+
+@dataclass(frozen=True)
+class Append:
+    """Write a record; the log's answer is to be told under this id, once. Ids grow by one."""
+
+    append_id: int
+    group_id: str
+    record: GroupRecord
+
+
+@dataclass(frozen=True)
+class Effects:
+    """All wishes of one step, each list in the order to carry it out; every timer is named at most once."""
+
+    replies: tuple[tuple[Token, Reply], ...] = ()
+    timers: tuple[Arm | Cancel, ...] = ()
+    appends: tuple[Append, ...] = ()
+
+
+class Choices(Protocol):
+    """Decisions that Kafka leaves open or to chance; the core draws none of them itself.
+
+    A method is called only where its answer takes effect, and `protocol` and `leader` only with two
+    candidates or more, sorted, one of which they return.
+    """
+
+    def new_member_id(self, client_id: str) -> str:
+        """A member id never given before; a broker answers the client id, a hyphen and a random UUID."""
+
+    def protocol(self, tied: tuple[str, ...]) -> str:
+        """The winner among protocols with equally many votes."""
+
+    def leader(self, candidates: tuple[str, ...]) -> str:
+        """The successor of a leader that is gone, among member ids."""
+
+
+@dataclass(frozen=True)
+class Parked:
+    """Where and how to answer a request: the caller's token and the request's version."""
+
+    token: Token
+    version: int
+
+
+@dataclass(frozen=True)
+class Outstanding:
+    """What an append's answer is about; `assignments` by member id, None where the answer changes nothing."""
+
+    group_id: str
+    generation_id: int
+    assignments: Mapping[str, bytes] | None
+
+
+@dataclass
+class Ledger:
+    """Appends whose answer has not come yet, by id."""
+
+    outstanding: dict[int, Outstanding] = field(default_factory=dict)
+    last_id: int = 0
+
+    def open(self, entry: Outstanding) -> int:
+        """Remember an append; returns its id."""
+        self.last_id += 1
+        self.outstanding[self.last_id] = entry
+        return self.last_id
+
+
+class Step:
+    """One holding of the group's lock: what the rules may use, and the wishes collected so far."""
+
+    def __init__(self, config: CoordinatorConfig, choices: Choices, ledger: Ledger) -> None:
+        self.config = config
+        self.choices = choices
+        self._ledger = ledger
+        self._replies: list[tuple[Token, Reply]] = []
+        self._timers: dict[TimerId, Arm | Cancel] = {}
+        self._appends: list[Append] = []
+
+    def reply(self, parked: Parked, reply: Reply) -> None:
+        """Answer a request, in the form that its version can carry."""
+        self._replies.append((parked.token, reply.for_version(parked.version)))
+
+    def arm(self, kind: TimerKind, group_id: str, delay_ms: int, member_id: str = "") -> None:
+        """Arm a timer, or arm it again."""
+        self._timer(Arm(TimerId(kind, group_id, member_id), delay_ms))
+
+    def cancel(self, kind: TimerKind, group_id: str, member_id: str = "") -> None:
+        """Cancel a timer that is armed."""
+        self._timer(Cancel(TimerId(kind, group_id, member_id)))
+
+    def append(self, group_id: str, record: GroupRecord, assignments: Mapping[str, bytes] | None) -> None:
+        """Append a record; `assignments` are what its acknowledgement puts into force, None for nothing."""
+        append_id = self._ledger.open(Outstanding(group_id, record.generation_id, assignments))
+        self._appends.append(Append(append_id, group_id, record))
+
+    def effects(self) -> Effects:
+        """Everything asked for."""
+        return Effects(tuple(self._replies), tuple(self._timers.values()), tuple(self._appends))
+
+    def _timer(self, wish: Arm | Cancel) -> None:
+        # The last word on a timer counts, in the place where it was said.
+        self._timers.pop(wish.timer_id, None)
+        self._timers[wish.timer_id] = wish

@@ -1,0 +1,186 @@
+"""A group and its members: the state that the rules change, with counters where a scan would do.
+
+Two numbers are kept as members come, go, park and are answered, so that no request scans the group: how many
+members await their JoinGroup's answer, and how many list each protocol. Everything here keeps them right;
+what a change means for the protocol is decided elsewhere.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from rota.coordinator.effects import GroupRecord, MemberRecord, Parked
+from rota.coordinator.messages import JoinGroup, JoinGroupProtocol
+
+
+class GroupState(StrEnum):
+    """The states of a group, by their names on the wire.
+
+    Nothing in this package makes a group Dead yet (that takes deletion or the loss of its partition); the
+    requests' answers for it are here.
+    """
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+@dataclass
+class Member:
+    """A member of a group.
+
+    is_new: it has not been part of a generation yet. timer: the kind of its armed timer, None when its
+    session ran out while a request of it was parked. parked_join, parked_sync: its requests that wait for an
+    answer.
+    """
+
+    member_id: str
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[JoinGroupProtocol, ...]
+    assignment: bytes = b""
+    is_new: bool = True
+    timer: Literal["session", "new_member"] | None = None
+    parked_join: Parked | None = None
+    parked_sync: Parked | None = None
+
+    @property
+    def protocol_names(self) -> frozenset[str]:
+        """Names that it lists; one that is listed twice counts once."""
+        return frozenset(protocol.name for protocol in self.protocols)
+
+    def metadata(self, protocol_name: str) -> bytes:
+        """Its metadata for a protocol that it lists: of the first entry of that name."""
+        return next(entry.metadata for entry in self.protocols if entry.name == protocol_name)
+
+
+@dataclass
+class Group:
+    """A group of the classic protocol; read its fields freely, change members only through its methods.
+
+    awaiting_join: number of members with a parked JoinGroup. supporters: number of members per protocol name.
+    pending_members: ids handed out and not used. pending_sync_members: ids that owe a SyncGroup since the
+    join phase ended. previous_state: the state before the current one; a join phase entered from Empty is
+    initial. join_timer, sync_timer: what is armed. initial_delay_ms, initial_remaining_ms: the initial delay
+    that is running, and what is left for extensions after it.
+    """
+
+    group_id: str
+    state: GroupState = GroupState.EMPTY
+    previous_state: GroupState = GroupState.DEAD
+    generation_id: int = 0
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str | None = None
+    members: dict[str, Member] = field(default_factory=dict)
+    pending_members: set[str] = field(default_factory=set)
+    pending_sync_members: set[str] = field(default_factory=set)
+    awaiting_join: int = 0
+    supporters: Counter[str] = field(default_factory=Counter)
+    new_member_added: bool = False
+    join_timer: Literal["initial_join", "join"] | None = None
+    sync_timer: bool = False
+    initial_delay_ms: int = 0
+    initial_remaining_ms: int = 0
+
+    def transition_to(self, state: GroupState) -> None:
+        """Enter a state and remember the one left."""
+        self.previous_state, self.state = self.state, state
+
+    @property
+    def can_rebalance(self) -> bool:
+        """Whether a join phase can start now (it can't while one is running)."""
+        return self.state in (GroupState.EMPTY, GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
+
+    @property
+    def is_initial_join(self) -> bool:
+        """Whether a join phase is running that began with an Empty group."""
+        return self.state is GroupState.PREPARING_REBALANCE and self.previous_state is GroupState.EMPTY
+
+    @property
+    def all_members_joined(self) -> bool:
+        """Whether every member awaits its JoinGroup's answer and no handed-out id is still to come."""
+        return self.awaiting_join == len(self.members) and not self.pending_members
+
+    @property
+    def max_rebalance_timeout_ms(self) -> int:
+        """The longest rebalance timeout of the members, at least 0. Scans: asked for once a phase."""
+        return max(0, max((member.rebalance_timeout_ms for member in self.members.values()), default=0))
+
+    def add(self, member: Member, protocol_type: str, parked: Parked) -> None:
+        """Take in a new member with its parked JoinGroup; the first one leads and sets the protocol type."""
+        if not self.members:
+            self.protocol_type = protocol_type
+        if self.leader is None:
+            self.leader = member.member_id
+        self.members[member.member_id] = member
+        self.supporters.update(member.protocol_names)
+        self.park_join(member, parked)
+
+    def remove(self, member: Member) -> None:
+        """Take out a member. Who leads then is not settled here, see voting.settle_leader."""
+        del self.members[member.member_id]
+        self._withdraw_support(member)
+        if member.parked_join is not None:
+            self.awaiting_join -= 1
+        self.pending_sync_members.discard(member.member_id)
+
+    def update(self, member: Member, request: JoinGroup, parked: Parked) -> None:
+        """Take over a known member's list and timeouts from its JoinGroup, and park that."""
+        self._withdraw_support(member)
+        member.protocols = request.protocols
+        self.supporters.update(member.protocol_names)
+        member.session_timeout_ms = request.session_timeout_ms
+        member.rebalance_timeout_ms = request.rebalance_timeout_ms
+        self.park_join(member, parked)
+
+    def park_join(self, member: Member, parked: Parked) -> None:
+        """Keep a JoinGroup for later. An earlier one of the same member is replaced and never answered."""
+        if member.parked_join is None:
+            self.awaiting_join += 1
+        member.parked_join = parked
+
+    def take_parked_join(self, member: Member) -> Parked | None:
+        """The member's parked JoinGroup, which the caller now has to answer; None if there is none."""
+        parked, member.parked_join = member.parked_join, None
+        if parked is not None:
+            self.awaiting_join -= 1
+        return parked
+
+    def members_by_id(self) -> list[Member]:
+        """All members in order of id: the order of everything that goes out in one step."""
+        return [self.members[member_id] for member_id in sorted(self.members)]
+
+    def record(self, assignments: Mapping[str, bytes]) -> GroupRecord:
+        """The group as it is written to the log, with an assignment for each of its members."""
+        name = self.protocol_name
+        return GroupRecord(
+            generation_id=self.generation_id,
+            protocol_type=self.protocol_type,
+            protocol_name=name,
+            leader=self.leader,
+            members=tuple(
+                MemberRecord(
+                    member_id=member.member_id,
+                    assignment=assignments[member.member_id],
+                    subscription=member.metadata(name) if name is not None else b"",
+                    client_id=member.client_id,
+                    client_host=member.client_host,
+                    rebalance_timeout_ms=member.rebalance_timeout_ms,
+                    session_timeout_ms=member.session_timeout_ms,
+                )
+                for member in self.members_by_id()
+            ),
+        )
+
+    def _withdraw_support(self, member: Member) -> None:
+        self.supporters.subtract(member.protocol_names)
+        for name in member.protocol_names:
+            if not self.supporters[name]:
+                del self.supporters[name]  # a group that lives long must not collect names without supporters

@@ -1,0 +1,51 @@
+"""Heartbeat, and the timer that it restarts.
+
+Every member has one timer: new_member while it is parked for the first time, session from then on. A member
+that heartbeats while it is new (it can, with generation 0) is put on its session timer early, as in the
+broker.
+"""
+
+from rota.coordinator.effects import Step
+from rota.coordinator.group import Group, GroupState, Member
+from rota.coordinator.messages import ErrorCode, Heartbeat, HeartbeatReply
+
+
+def heartbeat(step: Step, group: Group, request: Heartbeat) -> HeartbeatReply:
+    """Answer a Heartbeat to an existing group; restarts the session in all states that have members.
+
+    Only in PreparingRebalance is the member told to rejoin: in CompletingRebalance it has done so already.
+    """
+    if group.state is GroupState.DEAD:
+        return HeartbeatReply(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    member = group.members.get(request.member_id)
+    if member is None:
+        return HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID)
+    if request.generation_id != group.generation_id:
+        return HeartbeatReply(ErrorCode.ILLEGAL_GENERATION)
+    if group.state is GroupState.EMPTY:
+        return HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID)
+    restart_session(step, group, member)
+    if group.state is GroupState.PREPARING_REBALANCE:
+        return HeartbeatReply(ErrorCode.REBALANCE_IN_PROGRESS)
+    return HeartbeatReply()
+
+
+def restart_session(step: Step, group: Group, member: Member) -> None:
+    """Give the member a full session timeout from now on."""
+    if member.timer == "new_member":
+        step.cancel("new_member", group.group_id, member.member_id)
+    member.timer = "session"
+    step.arm("session", group.group_id, member.session_timeout_ms, member.member_id)
+
+
+def start_new_member_timer(step: Step, group: Group, member: Member) -> None:
+    """Limit how long a new member stays parked: its session does not count yet, since it can't heartbeat."""
+    member.timer = "new_member"
+    step.arm("new_member", group.group_id, step.config.new_member_join_timeout_ms, member.member_id)
+
+
+def stop_timer(step: Step, group: Group, member: Member) -> None:
+    """Cancel the member's timer, for a member that goes."""
+    if member.timer is not None:
+        step.cancel(member.timer, group.group_id, member.member_id)
+        member.timer = None

@@ -1,0 +1,74 @@
+"""LeaveGroup, a batch: all are removed first, then the group is looked at once."""
+
+from rota.coordinator import voting
+from rota.coordinator.effects import Step
+from rota.coordinator.group import Group, GroupState, Member
+from rota.coordinator.heartbeat import stop_timer
+from rota.coordinator.join import prepare_rebalance, try_complete_join
+from rota.coordinator.messages import (
+    ErrorCode,
+    JoinGroupReply,
+    LeaveGroup,
+    LeaveGroupReply,
+    LeaveGroupReplyMember,
+    MemberIdentity,
+)
+
+
+def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentity, ...]) -> LeaveGroupReply:
+    """Remove members and handed-out ids from a group; `group` is None if there is none of the request's id.
+
+    One removal is enough for what follows: a rebalance from CompletingRebalance and Stable, also when only a
+    handed-out id has left, or the end of a join phase that now has everybody (unless it is the initial one).
+    """
+    if group is None:
+        return _results(identities, [ErrorCode.UNKNOWN_MEMBER_ID] * len(identities))
+    if group.state is GroupState.DEAD:
+        return LeaveGroupReply(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    errors = [_leave(step, group, identity) for identity in identities]
+    voting.settle_leader(group, step.choices)
+    if ErrorCode.NONE in errors:
+        if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+            prepare_rebalance(step, group)
+        else:
+            try_complete_join(step, group)
+    return _results(identities, errors)
+
+
+def identities_of(request: LeaveGroup, version: int) -> tuple[MemberIdentity, ...]:
+    """Who leaves, by the version's way of saying it: a single id below version 3, a batch from there on."""
+    return request.members if version >= 3 else (MemberIdentity(request.member_id),)
+
+
+def _leave(step: Step, group: Group, identity: MemberIdentity) -> int:
+    """Remove one; a dynamic member has no instance id, so a request that names one does not mean it."""
+    if identity.member_id in group.pending_members:
+        group.pending_members.remove(identity.member_id)
+        step.cancel("pending", group.group_id, identity.member_id)
+        return ErrorCode.NONE
+    member = group.members.get(identity.member_id)
+    if member is None or identity.group_instance_id is not None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    stop_timer(step, group, member)
+    drop_member(step, group, member)
+    return ErrorCode.NONE
+
+
+def drop_member(step: Step, group: Group, member: Member) -> None:
+    """Remove a member; its parked JoinGroup is answered, without an id, so that a live client starts anew.
+
+    A parked SyncGroup of its is forgotten and never answered, as in the broker.
+    """
+    parked = group.take_parked_join(member)
+    if parked is not None:
+        step.reply(parked, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID))
+    group.remove(member)
+
+
+def _results(identities: tuple[MemberIdentity, ...], errors: list[int]) -> LeaveGroupReply:
+    return LeaveGroupReply(
+        members=tuple(
+            LeaveGroupReplyMember(identity.member_id, identity.group_instance_id, error)
+            for identity, error in zip(identities, errors, strict=True)
+        )
+    )

@@ -1,0 +1,118 @@
+"""SyncGroup: members fetch their assignment, the leader brings everybody's; and how parked ones are answered.
+
+The leader's SyncGroup does not make the group Stable. It appends a record; what follows from the log's answer
+is in `persistence`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rota.coordinator.effects import Parked, Step
+from rota.coordinator.group import Group, GroupState
+from rota.coordinator.heartbeat import restart_session
+from rota.coordinator.messages import ErrorCode, SyncGroup, SyncGroupReply
+
+
+def sync_group(step: Step, group: Group | None, request: SyncGroup, parked: Parked) -> None:
+    """Answer or park a SyncGroup whose group id is valid; `group` is None if there is none of that id.
+
+    In Stable the stored assignment is answered and what the request brings is ignored, also the leader's; the
+    session timer is left alone (the broker's Java coordinator; the older Scala one restarted it). A second
+    parked SyncGroup of a member replaces the first, which is never answered.
+    """
+    error = sync_error(group, request)
+    if group is None or error != ErrorCode.NONE:
+        step.reply(parked, SyncGroupReply(error))
+        return
+    member = group.members[request.member_id]
+    settle_pending_sync(step, group, request.member_id)
+    if group.state is GroupState.STABLE:
+        named = SyncGroupReply(protocol_type=group.protocol_type, protocol_name=group.protocol_name)
+        step.reply(parked, replace(named, assignment=member.assignment))
+        return
+    member.parked_sync = parked
+    if group.leader == request.member_id:
+        sent = {entry.member_id: entry.assignment for entry in request.assignments}
+        assignments = {member_id: sent.get(member_id, b"") for member_id in group.members}
+        step.append(group.group_id, group.record(assignments), assignments)
+
+
+def sync_error(group: Group | None, request: SyncGroup) -> int:
+    """The first check that the request fails, or NONE: then the group is CompletingRebalance or Stable.
+
+    A type or name that is given has to be the group's; where the group has none yet, any passes.
+    """
+    if group is None or group.state is GroupState.EMPTY:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if group.state is GroupState.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if request.member_id not in group.members:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if request.generation_id != group.generation_id:
+        return ErrorCode.ILLEGAL_GENERATION
+    if _differs(request.protocol_type, group.protocol_type):
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    if _differs(request.protocol_name, group.protocol_name):
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    if group.state is GroupState.PREPARING_REBALANCE:
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return ErrorCode.NONE
+
+
+def settle_pending_sync(step: Step, group: Group, member_id: str) -> None:
+    """The member has sent its SyncGroup; the sync timer ends with the last one that owes it."""
+    group.pending_sync_members.discard(member_id)
+    if not group.pending_sync_members:
+        stop_sync_timer(step, group)
+
+
+def start_sync_timer(step: Step, group: Group) -> None:
+    """Everybody owes a SyncGroup, for as long as the longest rebalance timeout."""
+    group.pending_sync_members = set(group.members)
+    group.sync_timer = True
+    step.arm("sync", group.group_id, group.max_rebalance_timeout_ms)
+
+
+def stop_sync_timer(step: Step, group: Group) -> None:
+    """Nobody owes a SyncGroup any more: all have sent it, or a new rebalance has made it pointless."""
+    group.pending_sync_members.clear()
+    if group.sync_timer:
+        step.cancel("sync", group.group_id)
+        group.sync_timer = False
+
+
+def assign(step: Step, group: Group, assignments: Mapping[str, bytes]) -> None:
+    """Put the assignments into force and answer every parked SyncGroup with its member's own."""
+    for member in group.members.values():
+        member.assignment = assignments.get(member.member_id, b"")
+    _answer_parked(step, group, ErrorCode.NONE)
+
+
+def reset_assignments(step: Step, group: Group, error_code: int) -> None:
+    """Take all assignments back and answer every parked SyncGroup with the error."""
+    for member in group.members.values():
+        member.assignment = b""
+    _answer_parked(step, group, error_code)
+
+
+def _answer_parked(step: Step, group: Group, error_code: int) -> None:
+    named = error_code == ErrorCode.NONE
+    for member in group.members_by_id():
+        parked, member.parked_sync = member.parked_sync, None
+        if parked is None:
+            continue
+        step.reply(
+            parked,
+            SyncGroupReply(
+                error_code,
+                group.protocol_type if named else None,
+                group.protocol_name if named else None,
+                member.assignment,
+            ),
+        )
+        # Its session may have run out unnoticed while it was parked: it starts anew.
+        restart_session(step, group, member)
+
+
+def _differs(given: str | None, expected: str | None) -> bool:
+    return given is not None and expected is not None and given != expected

@@ -1,0 +1,60 @@
+"""Which protocol a generation uses, whether a member's list fits the group, and who leads.
+
+Source: the group's protocol selection and election in Kafka's Java coordinator (classic group), KIP-62 and
+the rebalance protocol guide for the vote.
+"""
+
+from collections import Counter
+
+from rota.coordinator.effects import Choices
+from rota.coordinator.group import Group, GroupState
+from rota.coordinator.messages import JoinGroup
+
+
+def candidate_protocols(group: Group) -> frozenset[str]:
+    """Names that every member lists, from the supporters' counts."""
+    return frozenset(name for name, count in group.supporters.items() if count == len(group.members))
+
+
+def supports_protocols(group: Group, request: JoinGroup) -> bool:
+    """Whether a JoinGroup's protocol type and list may enter the group.
+
+    An Empty group takes any type and list that are not empty. Otherwise the type has to be the group's, and
+    one listed name has to be supported by all current members, the sender's own earlier list included. So the
+    members always have a name in common, and a vote always has a candidate.
+    """
+    if group.state is GroupState.EMPTY:
+        return bool(request.protocol_type and request.protocols)
+    return group.protocol_type == request.protocol_type and any(
+        group.supporters[entry.name] == len(group.members) for entry in request.protocols
+    )
+
+
+def select_protocol(group: Group, choices: Choices) -> str:
+    """The next generation's protocol: each member votes for the first candidate in its list, most votes win.
+
+    Needs a member. A tie is decided from outside, since no order that the protocol shows decides it.
+    """
+    candidates = candidate_protocols(group)
+    votes = Counter(
+        next(entry.name for entry in member.protocols if entry.name in candidates)
+        for member in group.members.values()
+    )
+    most = max(votes.values())
+    tied = tuple(sorted(name for name, count in votes.items() if count == most))
+    return tied[0] if len(tied) == 1 else choices.protocol(tied)
+
+
+def settle_leader(group: Group, choices: Choices) -> None:
+    """Give the group a leader among its members after some were removed; a leader that is there stays.
+
+    The broker names a successor at each single removal, from its hash map's order. All removals of one step
+    are settled at once here: who leads afterwards can be exactly the same members.
+    """
+    if group.leader in group.members:
+        return
+    candidates = tuple(sorted(group.members))
+    if len(candidates) > 1:
+        group.leader = choices.leader(candidates)
+    else:
+        group.leader = candidates[0] if candidates else None
