@@ -53,7 +53,7 @@ class LazyGroup(click.Group):
         for verb in self.list_commands(ctx):
             try:
                 command = self.get_command(ctx, verb)
-                rows.append((verb, command.get_short_help_str(90) if command else ""))
+                rows.append((verb, command.get_short_help_str(66) if command else ""))
             except (ImportError, UsageError):
                 rows.append((verb, "(not installed; see `rota doctor`)"))
         with formatter.section("Commands"):

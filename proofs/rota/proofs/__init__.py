@@ -1,0 +1,32 @@
+"""Proofs with Z3: what holds for any number of members and protocols, beyond what is enumerated.
+
+An *obligation* is a sentence with a formula and the verdict that is expected of it, proved or refuted;
+those that must be refuted carry a counterexample with names. `rota prove` runs them.
+"""
+
+from rota.proofs.catalogue import OBLIGATIONS, UnknownObligation, select
+from rota.proofs.obligations import (
+    Claim,
+    Counterexample,
+    Mutant,
+    Obligation,
+    Outcome,
+    Verdict,
+)
+from rota.proofs.runner import check_assumptions, decide, prove, smt2
+
+__all__ = [
+    "OBLIGATIONS",
+    "Claim",
+    "Counterexample",
+    "Mutant",
+    "Obligation",
+    "Outcome",
+    "UnknownObligation",
+    "Verdict",
+    "check_assumptions",
+    "decide",
+    "prove",
+    "select",
+    "smt2",
+]
