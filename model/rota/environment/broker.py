@@ -6,7 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rota.environment.minting import fresh_id, owner
-from rota.environment.signals import NOBODY, Append, Appended, Deliver, Disconnected, Evicted, ForgetAppends
+from rota.environment.signals import (
+    NOBODY,
+    Append,
+    Appended,
+    Deliver,
+    Disconnected,
+    Evicted,
+    ForgetAppends,
+    GaveUp,
+)
 from rota.kernel import Message, Send, Turn, Value
 from rota.spec import Arm, Group, GroupState, Spec, Step, Timer, TimerKind
 from rota.spec.settled import settled, settled_timers
@@ -63,6 +72,8 @@ class Broker:
             return [self._fold(value, step) for step in steps]
         if isinstance(message, Disconnected):
             return (Turn(replace(value, group=_without_address(value.group, _client(sender)))),)
+        if isinstance(message, GaveUp):
+            return () if _owes(value.group, _client(sender)) else (Turn(value),)
         raise TypeError(f"the coordinator does not take {message!r}")
 
     def _fold(self, value: Coordinator, step: Step, label: str = "", evicted: Iterable[Evicted] = ()) -> Turn:
@@ -114,6 +125,12 @@ def _evictions(before: Group, after: Group | None) -> tuple[Evicted, ...]:
     parked = {i for i, m in before.members.items() if m.awaiting_join or m.awaiting_sync}
     lost = sorted({*before.members, *before.pending} - left)
     return tuple(Evicted(member_id, member_id in parked) for member_id in lost)
+
+
+def _owes(group: Group | None, client: str) -> bool:
+    """Whether a client's request is parked."""
+    members = () if group is None else tuple(group.members.values())
+    return any(client in (member.awaiting_join, member.awaiting_sync) for member in members)
 
 
 def _without_address(group: Group | None, client: str) -> Group | None:

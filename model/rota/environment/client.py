@@ -41,12 +41,15 @@ ENDED = frozenset({Phase.GONE, Phase.CRASHED, Phase.FAILED})
 class Client:
     """A client with its connection.
 
-    member_id, generation_id: what it would name in a request ("" and -1: none); leads: the last join
-    answer named it leader; assignment: what it consumes, None unless stable; outbox: a request on the
-    wire that the broker has not taken; inbox: an answer on the wire; orphan: a request of a broken
-    connection that the broker may still take; unasked: it was sent an answer that it did not wait for.
+    name: the same for ever, and the address of its connection; member_id, generation_id: what it would
+    name in a request ("" and -1: none); leads: the last join answer named it leader; assignment: what it
+    consumes, None unless stable; outbox: a request on the wire that the broker has not taken; inbox: an
+    answer on the wire; orphan: a request of a broken connection that the broker may still take.
+    History variables for two properties: unasked: it was sent an answer that it did not wait for;
+    overtaken: the last request of its own that the broker took came late, from a connection that is gone.
     """
 
+    name: str
     phase: Phase = Phase.UNJOINED
     member_id: str = ""
     generation_id: int = -1
@@ -56,6 +59,7 @@ class Client:
     inbox: ReplyMessage | None = None
     orphan: Call | None = None
     unasked: bool = False
+    overtaken: bool = False
 
     @property
     def waits(self) -> bool:

@@ -8,6 +8,8 @@ Simplified, and why that is safe:
 - A failed step is followed by the retry at once: waiting first is the same interleaving, one move later.
 - A heartbeat is taken in the move that sends it, and its answer NONE is forgotten: neither changes
   anything, and a late answer NONE is an early one. Any other answer travels like the rest.
+- A request times out only where the coordinator will never answer it; a time-out that comes too early
+  is a broken connection, which is a fault.
 - Finding the coordinator again is not shown: there is one coordinator.
 """
 
@@ -17,9 +19,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rota.environment.client import ENDED, Client, Phase, Subscription
-from rota.environment.signals import NOBODY, Charge, Deliver, Disconnected, Evicted
+from rota.environment.signals import NOBODY, Charge, Deliver, Disconnected, Evicted, GaveUp
 from rota.kernel import Message, Send, Turn, Value
-from rota.spec import Call, ErrorCode, HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
+from rota.spec import (
+    Call,
+    ErrorCode,
+    HeartbeatReply,
+    JoinGroupReply,
+    JoinGroupRequest,
+    LeaveGroupReply,
+    SyncGroupReply,
+    SyncGroupRequest,
+)
 from rota.spec.messages import ReplyMessage
 
 EXPECTED: dict[Phase, type[JoinGroupReply] | type[SyncGroupReply] | type[LeaveGroupReply]] = {
@@ -50,7 +61,7 @@ class EagerClient:
 
     def initial(self) -> Sequence[Value]:
         """Not yet joined, nothing in flight."""
-        return (Client(),)
+        return (Client(self.subscription.client),)
 
     def offers(self, value: Client) -> Sequence[Turn]:
         """What the client, its connection or bad luck may do next."""
@@ -59,6 +70,11 @@ class EagerClient:
             turns.append(self._taken(value, value.outbox))
         elif value.inbox is not None:
             turns += self._read(replace(value, inbox=None), value.inbox)
+        elif value.waits:
+            after = replace(value, phase=_after_break(value.phase))
+            turns.append(
+                self._turn(after, "gives up waiting (request timeout)", Send("coordinator", GaveUp()))
+            )
         elif value.phase is Phase.UNJOINED:
             turns.append(self._turn(self._join(value), "sends JoinGroup"))
         elif value.phase is Phase.STABLE:
@@ -89,7 +105,9 @@ class EagerClient:
     def _taken(self, value: Client, call: Call) -> Turn:
         what = f"'s {_kind(call)} reaches the coordinator"
         return Turn(
-            replace(value, outbox=None), (self._deliver(value, call),), f"{self.subscription.client}{what}"
+            replace(value, outbox=None, overtaken=False),
+            (self._deliver(value, call),),
+            f"{self.subscription.client}{what}",
         )
 
     def _join(self, value: Client) -> Client:
@@ -115,14 +133,13 @@ class EagerClient:
         ]
 
     def _orphan(self, value: Client, call: Call) -> list[Turn]:
-        lost = replace(value, orphan=None)
+        """The broker takes a request from a connection that is gone, or never does."""
         kind = _kind(call)
+        lost = replace(value, orphan=None)
+        taken = replace(lost, overtaken=value.overtaken or _overtakes(call))
+        delivery = self._deliver(value, replace(call, to=NOBODY))
         return [
-            self._turn(
-                lost,
-                f"left a {kind} behind that is taken now",
-                self._deliver(value, replace(call, to=NOBODY)),
-            ),
+            self._turn(taken, f"left a {kind} behind that is taken now", delivery),
             self._turn(lost, f"left a {kind} behind that is lost"),
         ]
 
@@ -169,7 +186,7 @@ class EagerClient:
             return []
         broken = replace(value, outbox=None, inbox=None, orphan=value.outbox or value.orphan)
         gone = Send("coordinator", Disconnected())
-        crashed = replace(Client(), phase=Phase.CRASHED, orphan=broken.orphan)
+        crashed = Client(value.name, Phase.CRASHED, orphan=broken.orphan)
         turns = [self._turn(crashed, "crashes", Send("budget", Charge("crash")), gone)]
         if value.outbox is not None or value.inbox is not None or value.waits:
             after = replace(broken, phase=_after_break(value.phase))
@@ -182,6 +199,12 @@ def _after_break(phase: Phase) -> Phase:
     return {Phase.JOINING: Phase.UNJOINED, Phase.SYNCING: Phase.UNJOINED, Phase.LEAVING: Phase.GONE}.get(
         phase, phase
     )
+
+
+def _overtakes(call: Call) -> bool:
+    """Whether a request left behind may take the place of a later one, or set the group in motion."""
+    request = call.request
+    return isinstance(request, JoinGroupRequest | SyncGroupRequest) and bool(request.member_id)
 
 
 def _kind(call: Call) -> str:

@@ -25,6 +25,11 @@ class Disconnected:
 
 
 @dataclass(frozen=True)
+class GaveUp:
+    """A client's request timed out and it closes the connection; only where no answer will ever come."""
+
+
+@dataclass(frozen=True)
 class Evicted:
     """A timer took this id from its owner; who is alive and counts on it was late, which is a fault.
 

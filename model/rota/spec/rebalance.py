@@ -152,10 +152,7 @@ def choose_protocol(spec: Spec, step: Step) -> Steps:
     group = step.live
     lists = [member.names for member in group.members.values()]
     tied: tuple[str, ...] = spec.ask("voting.tally", lists, spec.ask("voting.candidates", lists))
-    return tuple(
-        step.to(replace(group, protocol_name=name)).fired("voting.candidates", "voting.tally")
-        for name in tied
-    )
+    return tuple(step.to(replace(group, protocol_name=name)) for name in tied)
 
 
 @rule("join.next-generation", source=GMM + "completeClassicGroupJoin, schedulePendingSync")

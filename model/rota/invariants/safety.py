@@ -1,0 +1,263 @@
+"""Safety: nothing bad in any state."""
+
+from __future__ import annotations
+
+from rota.environment.assignment import Assignment
+from rota.environment.broker import Coordinator
+from rota.environment.client import Client, Phase
+from rota.invariants.shape import WITH_GENERATION
+from rota.invariants.views import CLIENT, GROUP
+from rota.kernel import Kind, Property, View
+from rota.spec import ErrorCode, Group, GroupState, JoinGroupReply
+from rota.spec.voting import candidates
+
+
+def _chosen_supported_by_all(group: Group | None) -> bool:
+    if group is None or group.state not in WITH_GENERATION:
+        return True
+    return all(group.protocol_name in member.names for member in group.members.values())
+
+
+def _common_protocol(group: Group | None) -> bool:
+    return group is None or not group.members or bool(candidates([m.names for m in group.members.values()]))
+
+
+def _leads(client: Client) -> tuple[int, str] | None:
+    return (client.generation_id, client.member_id) if client.leads else None
+
+
+def _one_leader(one: tuple[int, str] | None, other: tuple[int, str] | None) -> bool:
+    return one is None or other is None or one[0] != other[0]
+
+
+def _join_answer(client: Client) -> JoinGroupReply | None:
+    reply = client.inbox
+    return reply if isinstance(reply, JoinGroupReply) and reply.error_code is ErrorCode.NONE else None
+
+
+def _list_for_leader_only(reply: JoinGroupReply | None) -> bool:
+    if reply is None:
+        return True
+    listed = {line.member_id for line in reply.members}
+    return reply.member_id in listed if reply.leader == reply.member_id else not listed
+
+
+def _list_is_membership(group: Group | None, reply: JoinGroupReply | None) -> bool:
+    if group is None or reply is None or not reply.members or group.state not in WITH_GENERATION:
+        return True
+    if reply.generation_id != group.generation_id:
+        return True
+    return {line.member_id for line in reply.members} == set(group.members)
+
+
+def _own_part(client: Client) -> Assignment | None:
+    return Assignment.decode(client.assignment) if client.assignment else None
+
+
+def _own_assignment(client: Client) -> bool:
+    part = _own_part(client)
+    return part is None or (part.member_id, part.generation_id) == (client.member_id, client.generation_id)
+
+
+def _owns(client: Client) -> tuple[int, tuple[int, ...]] | None:
+    part = _own_part(client)
+    return None if part is None else (client.generation_id, part.partitions)
+
+
+def _disjoint(one: tuple[int, tuple[int, ...]] | None, other: tuple[int, tuple[int, ...]] | None) -> bool:
+    return one is None or other is None or one[0] != other[0] or not set(one[1]) & set(other[1])
+
+
+def _consumes(client: Client) -> tuple[str, int, bytes] | None:
+    return None if client.assignment is None else (client.member_id, client.generation_id, client.assignment)
+
+
+def _as_stored(group: Group | None, consumes: tuple[str, int, bytes] | None) -> bool:
+    if group is None or consumes is None or group.state not in WITH_GENERATION:
+        return True
+    member_id, generation_id, assignment = consumes
+    if generation_id != group.generation_id or member_id not in group.members:
+        return True
+    return group.state is GroupState.STABLE and group.members[member_id].assignment == assignment
+
+
+def _generation(client: Client) -> int:
+    return client.generation_id
+
+
+def _not_ahead(group: Group | None, generation_id: int) -> bool:
+    return generation_id <= (0 if group is None else group.generation_id)
+
+
+def _stable_as(client: Client) -> tuple[str, int] | None:
+    """Whom a late request of its own overtook is not asked: it cannot know that the group has moved on."""
+    calm = client.phase is Phase.STABLE and not client.overtaken
+    return (client.member_id, client.generation_id) if calm else None
+
+
+def _no_bystander(group: Group | None, stable: tuple[str, int] | None) -> bool:
+    if group is None or stable is None or group.state not in WITH_GENERATION:
+        return True
+    member_id, generation_id = stable
+    return member_id not in group.members or generation_id == group.generation_id
+
+
+Debt = tuple[str, Phase]
+"""Whose request is unanswered (an address), and of which kind."""
+
+
+def _parked(value: Coordinator) -> frozenset[Debt]:
+    if value.group is None:
+        return frozenset()
+    joins = {(m.awaiting_join, Phase.JOINING) for m in value.group.members.values() if m.awaiting_join}
+    syncs = {(m.awaiting_sync, Phase.SYNCING) for m in value.group.members.values() if m.awaiting_sync}
+    return frozenset(joins | syncs)
+
+
+def _waiting(client: Client) -> tuple[str, Phase | None, bool]:
+    """(address, the kind of answer it waits for, whether a later request may have replaced its own)."""
+    owed = client.waits and client.phase is not Phase.LEAVING
+    return client.name, client.phase if owed else None, client.overtaken
+
+
+def _every_request_held(parked: frozenset[Debt], waiting: tuple[str, Phase | None, bool]) -> bool:
+    name, owed, _ = waiting
+    held = {phase for address, phase in parked if address == name}
+    return held == (set() if owed is None else {owed})
+
+
+def _held_or_replaced(parked: frozenset[Debt], waiting: tuple[str, Phase | None, bool]) -> bool:
+    name, owed, overtaken = waiting
+    gone = overtaken and not any(address == name for address, _ in parked)
+    return gone or _every_request_held(parked, (name, owed, False))
+
+
+def _never_unasked(client: Client) -> bool:
+    return not client.unasked
+
+
+SAFETY = (
+    Property(
+        "voting.chosen-supported-by-all",
+        Kind.SAFETY,
+        "Every member supports the protocol that the vote chose.",
+        (GROUP,),
+        _chosen_supported_by_all,
+        source="upstream ClassicGroup#selectProtocol",
+        rules=("voting.candidates", "join.protocol"),
+    ),
+    Property(
+        "voting.common-protocol",
+        Kind.SAFETY,
+        "The members always have at least one protocol in common.",
+        (GROUP,),
+        _common_protocol,
+        source="upstream ClassicGroup#supportsProtocols",
+        rules=("join.inconsistent-protocol", "voting.supports"),
+    ),
+    Property(
+        "join.one-leader-per-generation",
+        Kind.SAFETY,
+        "No two clients believe that they lead the same generation.",
+        (View("client", _leads), View("client", _leads)),
+        _one_leader,
+        source="upstream ClassicGroup#maybeElectNewJoinedLeader",
+        rules=("join.leader", "join.next-generation"),
+    ),
+    Property(
+        "join.members-for-leader-only",
+        Kind.SAFETY,
+        "The leader's join answer lists the members, itself among them; nobody else's does.",
+        (View("client", _join_answer),),
+        _list_for_leader_only,
+        source="upstream GroupMetadataManager#completeClassicGroupJoin",
+        rules=("join.next-generation", "join.unchanged"),
+    ),
+    Property(
+        "join.list-is-the-membership",
+        Kind.SAFETY,
+        "The member list that the leader gets is the membership of that generation.",
+        (GROUP, View("client", _join_answer)),
+        _list_is_membership,
+        source="KAFKA-9801; upstream ClassicGroup#currentClassicGroupMembers",
+        rules=("join.next-generation", "leave.batch"),
+    ),
+    Property(
+        "sync.own-assignment",
+        Kind.SAFETY,
+        "A client consumes only what the leader of its generation made for it.",
+        (CLIENT,),
+        _own_assignment,
+        source="upstream GroupMetadataManager#setAndPropagateAssignment",
+        rules=("persistence.assignment-stored", "sync.stable"),
+    ),
+    Property(
+        "sync.one-owner",
+        Kind.SAFETY,
+        "No partition has two owners in one generation.",
+        (View("client", _owns), View("client", _owns)),
+        _disjoint,
+        source="upstream AbstractPartitionAssignor",
+        rules=("persistence.assignment-stored", "join.list-is-the-membership"),
+    ),
+    Property(
+        "sync.as-stored",
+        Kind.SAFETY,
+        "Who consumes in the current generation has exactly the bytes that the coordinator stored for it.",
+        (GROUP, View("client", _consumes)),
+        _as_stored,
+        source="upstream GroupMetadataManager#classicGroupSyncToClassicGroup",
+        rules=("sync.follower-waits", "sync.leader-assigns", "persistence.assignment-stored"),
+    ),
+    Property(
+        "generation.client-not-ahead",
+        Kind.SAFETY,
+        "No client carries a generation that the group has not reached.",
+        (GROUP, View("client", _generation)),
+        _not_ahead,
+        source="upstream ClassicGroup#initNextGeneration",
+        rules=("join.next-generation",),
+    ),
+    Property(
+        "join.no-bystander",
+        Kind.SAFETY,
+        "A member of the current generation has itself joined it, and does not consume in an older one.",
+        (GROUP, View("client", _stable_as)),
+        _no_bystander,
+        source="upstream GroupMetadataManager#completeClassicGroupJoin",
+        rules=("join.complete-phase",),
+    ),
+    Property(
+        "parked.iff-waiting",
+        Kind.SAFETY,
+        "Whom the coordinator owes an answer waits for it, and it forgets nobody but who was overtaken by "
+        "an earlier request of its own.",
+        (View("coordinator", _parked), View("client", _waiting)),
+        _held_or_replaced,
+        source="KIP-394, KAFKA-7610; upstream GroupMetadataManager#completeClassicGroupJoin",
+        rules=("join.next-generation", "persistence.assignment-stored", "leave.remove-member"),
+    ),
+    Property(
+        "parked.answered-once",
+        Kind.SAFETY,
+        "No client is sent an answer that it does not wait for.",
+        (CLIENT,),
+        _never_unasked,
+        source="upstream ClassicGroup#completeJoinFuture, #completeSyncFuture",
+        rules=("join.next-generation", "join.unchanged", "persistence.assignment-stored"),
+    ),
+)
+
+KNOWN_WEAKNESSES = (
+    Property(
+        "weakness.replaced-request-unanswered",
+        Kind.SAFETY,
+        "Every client that waits for an answer will get one.",
+        (View("coordinator", _parked), View("client", _waiting)),
+        _every_request_held,
+        source="upstream ClassicGroup#updateMember: a second JoinGroup takes the first one's place",
+        rules=("join.while-preparing",),
+    ),
+)
+"""Sentences that one would wish to hold and that today's brokers break. They are looked for in every run
+that allows their cause, and one that suddenly holds is a failure."""
