@@ -12,8 +12,8 @@ FAULTS = ("crash", "break", "late", "append")
 """crash: a process dies; break: a connection breaks; late: a timer takes something from a client that is
 alive (a spurious expiry, or too slow for a timeout); append: the log fails."""
 
-WISHES = ("leave", "rejoin")
-"""What clients do of their own accord: leave, or join again without being told to."""
+WISHES = ("leave", "rejoin", "change")
+"""What clients do of their own accord: leave, join again without being told to, change the subscription."""
 
 KINDS = (*FAULTS, *WISHES)
 

@@ -42,9 +42,10 @@ class Client:
     """A client with its connection.
 
     name: the same for ever, and the address of its connection; member_id, generation_id: what it would
-    name in a request ("" and -1: none); leads: the last join answer named it leader; assignment: what it
-    consumes, None unless stable; outbox: a request on the wire that the broker has not taken; inbox: an
-    answer on the wire; orphan: a request of a broken connection that the broker may still take.
+    name in a request ("" and -1: none); changed: it subscribes to something else than at first; leads: the
+    last join answer named it leader; assignment: what it consumes, None unless stable; outbox: a request
+    on the wire that the broker has not taken; inbox: an answer on the wire; orphan: a request of a broken
+    connection that the broker may still take.
     History variables for two properties: unasked: it was sent an answer that it did not wait for;
     overtaken: the last request of its own that the broker took came late, from a connection that is gone.
     """
@@ -53,6 +54,7 @@ class Client:
     phase: Phase = Phase.UNJOINED
     member_id: str = ""
     generation_id: int = -1
+    changed: bool = False
     leads: bool = False
     assignment: bytes | None = None
     outbox: Call | None = None
@@ -114,15 +116,16 @@ class Subscription:
     group_id: str = "g"
     protocol_type: str = "consumer"
 
-    def join(self, member_id: str) -> Call:
-        """JoinGroup, new or again."""
+    def join(self, member_id: str, *, changed: bool) -> Call:
+        """JoinGroup, new or again. changed: with the metadata of its second subscription."""
+        metadata = f"{self.client}{'*' * changed}".encode()
         request = JoinGroupRequest(
             group_id=self.group_id,
             session_timeout_ms=self.session_timeout_ms,
             rebalance_timeout_ms=self.rebalance_timeout_ms,
             member_id=member_id,
             protocol_type=self.protocol_type,
-            protocols=tuple(ProtocolMetadata(name, self.client.encode()) for name in self.protocols),
+            protocols=tuple(ProtocolMetadata(name, metadata) for name in self.protocols),
         )
         return Call(request, self.client, self.join_version)
 

@@ -117,7 +117,7 @@ class EagerClient:
             phase=Phase.JOINING,
             leads=False,
             assignment=None,
-            outbox=self.subscription.join(value.member_id),
+            outbox=self.subscription.join(value.member_id, changed=value.changed),
         )
 
     def _leave(self, value: Client) -> Client:
@@ -130,7 +130,15 @@ class EagerClient:
             self._turn(value, "heartbeats", self._deliver(value, heartbeat)),
             self._turn(self._join(value), "rejoins of its own accord", Send("budget", Charge("rejoin"))),
             self._turn(self._leave(value), "leaves", Send("budget", Charge("leave"))),
+            *self._resubscribe(value),
         ]
+
+    def _resubscribe(self, value: Client) -> list[Turn]:
+        """Once in a process's life the application subscribes to something else."""
+        if value.changed:
+            return []
+        rejoins = self._join(replace(value, changed=True))
+        return [self._turn(rejoins, "changes its subscription", Send("budget", Charge("change")))]
 
     def _orphan(self, value: Client, call: Call) -> list[Turn]:
         """The broker takes a request from a connection that is gone, or never does."""

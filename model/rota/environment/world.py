@@ -32,7 +32,8 @@ DEFAULTS: dict[str, Any] = {
 protocols: per client, its assignment protocols in order of preference; join_version: of JoinGroup, below 4
 without the member-id handshake; rebalance_timeout_ms against initial_delay_ms decides how often the initial
 delay is extended; budget: how many `fault` (any of crash, break, late, append), or of one kind alone, and
-how many `leave` and `rejoin`; settle: clear dead data.
+how many of
+`leave`, `rejoin` and `change`; settle: clear dead data.
 """
 
 
@@ -42,9 +43,13 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True)
 class Observed:
-    """What decides which witnesses a configuration must show."""
+    """What decides which witnesses a configuration must show.
+
+    compatible: whether the clients have a protocol in common.
+    """
 
     clients: int
+    compatible: bool
     budget: Mapping[str, int]
 
 
@@ -87,7 +92,8 @@ def world(
 def observed(settings: Mapping[str, Any]) -> Observed:
     """What the settings make possible."""
     chosen = {**DEFAULTS, **settings}
-    return Observed(len(chosen["protocols"]), dict(chosen["budget"]))
+    common = set(chosen["protocols"][0]).intersection(*chosen["protocols"][1:])
+    return Observed(len(chosen["protocols"]), bool(common), dict(chosen["budget"]))
 
 
 def _subscription(name: str, chosen: Mapping[str, Any], position: int) -> Subscription:

@@ -42,6 +42,14 @@ def _stuck_behind_pending(group: Group | None) -> bool:
     return bool(group.pending) and len(group.awaiting_join) == len(group.members)
 
 
+def _phase(client: Client) -> Phase:
+    return client.phase
+
+
+def _failed(phase: Phase) -> bool:
+    return phase is Phase.FAILED
+
+
 def _witness(name: str, meaning: str, views: tuple[View, ...], test: Callable[..., bool]) -> Property:
     return Property(name, Kind.WITNESS, meaning, views, test)
 
@@ -51,7 +59,12 @@ def witnesses(observed: Observed) -> tuple[Property, ...]:
     stable = View("client", _stable_in)
     found = [_witness("can_become_stable", "A client becomes stable.", (stable,), _is_stable)]
     busy = observed.clients > 2 or any(observed.budget.get(kind) for kind in ("fault", "rejoin"))
-    if observed.clients > 1 and busy:
+    if not observed.compatible:
+        phase = View("client", _phase)
+        found.append(
+            _witness("can_be_refused", "A client without a common protocol is refused.", (phase,), _failed)
+        )
+    if observed.clients > 1 and observed.compatible and busy:
         found.append(
             _witness(
                 "can_wait_for_pending",
@@ -60,7 +73,7 @@ def witnesses(observed: Observed) -> tuple[Property, ...]:
                 _stuck_behind_pending,
             )
         )
-    if observed.clients > 1:
+    if observed.clients > 1 and observed.compatible:
         found += [
             _witness("can_share", "Two clients are stable in one generation.", (stable, stable), _together),
             _witness("can_rebalance", "A second generation becomes stable.", (GROUP,), _second_generation),

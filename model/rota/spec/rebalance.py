@@ -17,7 +17,7 @@ from rota.spec.vocabulary import ErrorCode, GroupState
 GMM = "upstream GroupMetadataManager#"
 
 
-@rule("join.barrier", source="upstream ClassicGroup#hasAllMembersJoined")
+@rule("join.barrier", source="upstream ClassicGroup#hasAllMembersJoined", decides=True)
 def barrier(group: Group) -> bool:
     """The barrier is open when every member has a parked JoinGroup and no handed-out id is unused.
 

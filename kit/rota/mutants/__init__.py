@@ -1,0 +1,9 @@
+"""Planted bugs: the table of rules with one entry replaced, addressed by name.
+
+A checker proves itself by finding them. Each mutant names the configuration in which it dies first and the
+properties that kill it; tests hold both true.
+"""
+
+from rota.mutants.registry import MUTANTS, Mutant, UnknownMutantError, system
+
+__all__ = ["MUTANTS", "Mutant", "UnknownMutantError", "system"]
