@@ -39,7 +39,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Cancel:
-    """Forget this timer; it has been armed and has not fired."""
+    """Forget this timer. It has not fired; armed in this very step, the caller has not seen it yet."""
 
     timer_id: TimerId
 
@@ -60,7 +60,7 @@ class MemberRecord:
 
 @dataclass(frozen=True)
 class GroupRecord:
-    """A group's entry in the log: a generation with its assignment, or an Empty group (no members or protocol).
+    """A group's entry in the log: a generation with its assignment, or an Empty group (without members).
 
     `members` are in order of id.
     """

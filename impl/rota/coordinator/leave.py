@@ -41,7 +41,10 @@ def identities_of(request: LeaveGroup, version: int) -> tuple[MemberIdentity, ..
 
 
 def _leave(step: Step, group: Group, identity: MemberIdentity) -> int:
-    """Remove one; a dynamic member has no instance id, so a request that names one does not mean it."""
+    """Remove one; a dynamic member has no instance id, so an identity with one does not name it.
+
+    For a handed-out id the instance id is not looked at, as in the broker.
+    """
     if identity.member_id in group.pending_members:
         group.pending_members.remove(identity.member_id)
         step.cancel("pending", group.group_id, identity.member_id)

@@ -100,7 +100,7 @@ class MemberIdentity:
 
 @dataclass(frozen=True)
 class LeaveGroup:
-    """LeaveGroup request; `member_id` is the one leaver of versions 0-2, `members` the batch of later ones."""
+    """LeaveGroup request; `member_id` is the leaver of versions 0-2, `members` the batch of later ones."""
 
     group_id: str
     members: tuple[MemberIdentity, ...] = ()
@@ -172,7 +172,7 @@ class LeaveGroupReplyMember:
 
 @dataclass(frozen=True)
 class LeaveGroupReply:
-    """LeaveGroup response: an error for the whole request, or a result for each identity in request order."""
+    """LeaveGroup response: an error for the whole request, or a result for each identity, in order."""
 
     error_code: int = ErrorCode.NONE
     members: tuple[LeaveGroupReplyMember, ...] = ()

@@ -5,10 +5,9 @@ is in `persistence`.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from rota.coordinator.effects import Parked, Step
-from rota.coordinator.group import Group, GroupState
+from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.heartbeat import restart_session
 from rota.coordinator.messages import ErrorCode, SyncGroup, SyncGroupReply
 
@@ -27,8 +26,7 @@ def sync_group(step: Step, group: Group | None, request: SyncGroup, parked: Park
     member = group.members[request.member_id]
     settle_pending_sync(step, group, request.member_id)
     if group.state is GroupState.STABLE:
-        named = SyncGroupReply(protocol_type=group.protocol_type, protocol_name=group.protocol_name)
-        step.reply(parked, replace(named, assignment=member.assignment))
+        step.reply(parked, _assignment_reply(group, member))
         return
     member.parked_sync = parked
     if group.leader == request.member_id:
@@ -96,22 +94,18 @@ def reset_assignments(step: Step, group: Group, error_code: int) -> None:
 
 
 def _answer_parked(step: Step, group: Group, error_code: int) -> None:
-    named = error_code == ErrorCode.NONE
     for member in group.members_by_id():
         parked, member.parked_sync = member.parked_sync, None
         if parked is None:
             continue
-        step.reply(
-            parked,
-            SyncGroupReply(
-                error_code,
-                group.protocol_type if named else None,
-                group.protocol_name if named else None,
-                member.assignment,
-            ),
-        )
+        succeeded = error_code == ErrorCode.NONE
+        step.reply(parked, _assignment_reply(group, member) if succeeded else SyncGroupReply(error_code))
         # Its session may have run out unnoticed while it was parked: it starts anew.
         restart_session(step, group, member)
+
+
+def _assignment_reply(group: Group, member: Member) -> SyncGroupReply:
+    return SyncGroupReply(ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment)
 
 
 def _differs(given: str | None, expected: str | None) -> bool:
