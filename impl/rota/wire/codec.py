@@ -106,8 +106,8 @@ def encode_response(
     return _write(found, version, "response", body, out)
 
 
-def decode_request(payload: bytes) -> Request:
-    """The request in a frame's payload.
+def decode_request(payload: bytes, trailing: bool = False) -> Request:
+    """The request in a frame's payload; bytes behind it are ignored if `trailing`, else an error.
 
     Errors: UnsupportedVersion, with the correlation id, for an API or version that the tables do not have;
     WireError for anything else that is not exactly one request.
@@ -126,7 +126,7 @@ def decode_request(payload: bytes) -> Request:
         tags, pos = _read_header_tags(data, pos) if version in found.flexible else (_NO_TAGS, pos)
     except _FAILURES as error:
         raise WireError(f"{where} header: {_reason(error)}") from None
-    body = _read(found, version, "request", data, pos)
+    body = _read(found, version, "request", data, pos, trailing)
     return Request(found, version, correlation_id, client_id, body, tags)
 
 
@@ -190,12 +190,14 @@ def _write(found: Api, version: int, kind: str, body: Mapping[str, Any], out: by
     return bytes(out)
 
 
-def _read(found: Api, version: int, kind: str, data: bytes, pos: int) -> dict[str, Any]:
+def _read(
+    found: Api, version: int, kind: str, data: bytes, pos: int, trailing: bool = False
+) -> dict[str, Any]:
     try:
         body, end = _compiled(found, version, kind)[1](data, pos)
     except _FAILURES as error:
         raise WireError(f"{found.name} v{version} {kind}: {_reason(error)}") from None
-    if end != len(data):
+    if end != len(data) and not trailing:
         raise WireError(f"{found.name} v{version} {kind}: {len(data) - end} bytes are left over")
     return body
 

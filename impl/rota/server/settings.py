@@ -1,0 +1,86 @@
+"""A broker's settings under Kafka's own names, from text or values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from rota.coordinator import ConfigError, CoordinatorConfig
+
+_INT_MAX = 2**31 - 1
+
+
+class SettingsError(ValueError):
+    """A setting that does not exist or a value that it cannot have; the text says what would do."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the server reads: the coordinator's part, and the broker's.
+
+    `socket_request_max_bytes` bounds a request frame; `num_partitions` is the size of auto-created topics,
+    which `auto_create_topics_enable` allows.
+    """
+
+    coordinator: CoordinatorConfig = field(default_factory=CoordinatorConfig)
+    socket_request_max_bytes: int = 104_857_600
+    num_partitions: int = 1
+    auto_create_topics_enable: bool = True
+
+    @staticmethod
+    def of(config: Mapping[str, object]) -> Settings:
+        """Settings from Kafka's names to values (numbers, or text as in a properties file).
+
+        Errors: SettingsError for an unknown name (it lists the known ones), a bad value or bad bounds.
+        """
+        values = {_field(name): _parse(name, value) for name, value in config.items()}
+        broker = {name: value for name, value in values.items() if name in Settings.__dataclass_fields__}
+        core = {name: value for name, value in values.items() if name not in broker}
+        try:
+            return Settings(coordinator=CoordinatorConfig(**core), **broker)  # type: ignore[arg-type]
+        except ConfigError as error:
+            raise SettingsError(f"{str(error).replace('_', '.')}; change one of them") from None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of value: how its text is read (ValueError or KeyError if it cannot be), and what to give."""
+
+    read: Callable[[str], int | bool]
+    what: str
+
+
+def _integer(least: int) -> Kind:
+    def read(text: str) -> int:
+        number = int(text)
+        if not least <= number <= _INT_MAX:
+            raise ValueError
+        return number
+
+    return Kind(read, f"a whole number from {least} to {_INT_MAX}")
+
+
+_BOOLEAN = Kind(lambda text: {"true": True, "false": False}[text.lower()], "true or false")
+
+KNOWN: Mapping[str, Kind] = {
+    "auto.create.topics.enable": _BOOLEAN,
+    "group.initial.rebalance.delay.ms": _integer(0),
+    "group.max.session.timeout.ms": _integer(0),
+    "group.min.session.timeout.ms": _integer(0),
+    "num.partitions": _integer(1),
+    "socket.request.max.bytes": _integer(1),
+}
+"""Kafka's name of each setting, and how its value is read."""
+
+
+def _field(name: str) -> str:
+    if name not in KNOWN:
+        raise SettingsError(f"unknown setting {name!r}; known are {', '.join(KNOWN)}")
+    return name.replace(".", "_")
+
+
+def _parse(name: str, value: object) -> int | bool:
+    try:
+        return KNOWN[name].read(str(value))
+    except (ValueError, KeyError):
+        raise SettingsError(f"{name} cannot be {str(value)!r}; give {KNOWN[name].what}") from None

@@ -1,0 +1,99 @@
+"""`rota serve`: rota's coordinator behind Kafka's wire protocol, until a signal ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import click
+
+from rota.cli.errors import UsageError
+from rota.server import KNOWN, Settings, SettingsError
+from rota.server import serve as serve_until
+
+_SETTINGS = ", ".join(KNOWN)
+
+
+@click.command(
+    epilog="Ends on SIGTERM with exit code 0, on SIGINT with 130. Settings, by Kafka's names: "
+    + _SETTINGS
+    + "."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0, the default: any."
+)
+@click.option(
+    "--port-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write the port to when the server listens; removed at its end.",
+)
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="A broker setting; repeatable.")
+def serve(port: int, port_file: Path | None, settings: tuple[str, ...]) -> None:
+    """Run rota's coordinator on 127.0.0.1 with Kafka's wire protocol."""
+    config = _config(settings)
+    try:
+        interrupted = asyncio.run(_serve(config, port, port_file))
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES) or error.filename is not None:
+            raise
+        reason = "is in use" if error.errno == errno.EADDRINUSE else "is not allowed for this user"
+        raise UsageError(f"port {port} on 127.0.0.1 {reason}; choose another --port, or 0 for any") from None
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+def _config(settings: Sequence[str]) -> dict[str, object]:
+    """Settings by name; the last one of a name counts, as in a properties file."""
+    config: dict[str, object] = {}
+    for item in settings:
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise UsageError(
+                f"cannot read --set {item!r}; write it as NAME=VALUE, with NAME one of {_SETTINGS}"
+            )
+        config[name.strip()] = value.strip()
+    try:
+        Settings.of(config)
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+    return config
+
+
+async def _serve(config: dict[str, object], port: int, port_file: Path | None) -> bool:
+    """Serves until SIGTERM or SIGINT; says whether it was SIGINT."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    received: list[signal.Signals] = []
+
+    def end(number: signal.Signals) -> None:
+        received.append(number)
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end, number)
+
+    written: list[Path] = []
+
+    def listening(address: str) -> None:
+        if port_file is not None:
+            _write(port_file, address.rpartition(":")[2] + "\n")
+            written.append(port_file)
+        click.echo(f"listening on {address}")
+
+    try:
+        await serve_until(config, port, stop, listening)
+    finally:
+        for path in written:
+            path.unlink(missing_ok=True)
+    return received[0] is signal.SIGINT
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a file that is either not there or whole."""
+    with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as temporary:
+        temporary.write(text)
+    os.replace(temporary.name, path)
