@@ -1,7 +1,7 @@
 """A world for the coordinator: a virtual clock, armed timers, appends under way, clients with a memory."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 import pytest
 
@@ -250,8 +250,8 @@ class World:
                 self.log()
 
     def _next(self, until):
-        due = [(at, timer.kind, timer.member_id, timer) for timer, at in self.due.items() if at <= until]
-        return min(due)[3] if due else None
+        due = [timer_id for timer_id, at in self.due.items() if at <= until]
+        return min(due, key=lambda each: (self.due[each], *astuple(each))) if due else None
 
     def _fire(self, timer_id):
         self.now = max(self.now, self.due.pop(timer_id))

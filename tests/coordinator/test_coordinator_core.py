@@ -1,6 +1,4 @@
-"""The core as a whole: groups apart, odd answers from outside, settings, what a large group costs."""
-
-import time
+"""The core as a whole: groups apart, odd answers from outside, settings, no scans of the group."""
 
 import pytest
 
@@ -56,7 +54,6 @@ def test_no_protocol_name_is_said_as_the_version_can(world, version, none):
 
 
 def test_a_parked_reply_keeps_the_version_of_its_request(world):
-    """Its session ends while it waits for the first generation in an old version."""
     joined = world.client("a").join(version=2)
     world.leave("a-1")
     assert joined.reply == JoinGroupReply(E.UNKNOWN_MEMBER_ID, protocol_name="")
@@ -74,23 +71,27 @@ def test_impossible_settings_are_refused_by_name(settings, words):
         CoordinatorConfig(**settings)
 
 
-def test_no_request_scans_the_group(world):
-    """Heartbeats and rejoins of a member cost the same in a group of 2000 as in one of 20 (within a factor)."""
+class Unscannable(dict):
+    """Members that can be looked up and counted, but not gone through."""
 
-    def cost(size):
-        big = type(world)()
-        clients = [big.client(f"m{number:04}") for number in range(size)]
-        big.check_books = lambda: None  # the books are checked by scanning
-        for client in clients:
-            client.join(version=3)
-        big.advance(6_000)
-        clients[0].sync()
-        best = float("inf")
-        for _ in range(5):
-            start = time.perf_counter()
-            for client in clients[1:20]:
-                client.heartbeat(), client.sync(), client.join()
-            best = min(best, time.perf_counter() - start)
-        return best
+    def _refuse(self):
+        raise AssertionError("a request scans the group")
 
-    assert cost(2_000) < 10 * cost(20)
+    __iter__ = keys = values = items = _refuse
+
+
+def test_requests_that_start_or_end_no_phase_do_not_scan_the_group(world):
+    world.check_books = lambda: None  # it scans
+    a, b, c = (world.client(name) for name in "abc")
+    world.stable(a, b, c)
+    group = world.group()
+    plain = group.members
+    group.members = Unscannable(plain)
+    assert (a.heartbeat(), b.sync().error, b.join().error) == (0, 0, 0)
+    group.members = plain
+    a.join()
+    group.members = Unscannable(plain)
+    assert b.heartbeat() == E.REBALANCE_IN_PROGRESS
+    assert b.join().parked
+    assert world.client("d").enter().parked
+    assert world.leave(b.member_id).members[0].error_code == 0

@@ -35,9 +35,7 @@ def errors(reply):
     ],
 )
 @pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance", "Stable"])
-def test_heartbeat_checks_in_order_and_a_refused_one_does_not_extend_the_session(
-    world, state, changes, error
-):
+def test_a_refused_heartbeat_does_not_extend_the_session(world, state, changes, error):
     a, b = world.client("a"), world.client("b")
     (world.generation if state == "CompletingRebalance" else world.stable)(a, b)
     if state == "PreparingRebalance":

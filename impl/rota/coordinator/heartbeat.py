@@ -1,9 +1,11 @@
 """Heartbeat, and the timer that it restarts.
 
 Every member has one timer: new_member while it is parked for the first time, session from then on. A member
-that heartbeats while it is new (it can, with generation 0) is put on its session timer early, as in the
+that heartbeats while it is new (it can, with generation 0) has only its session timeout left, as in the
 broker.
 """
+
+from typing import Literal
 
 from rota.coordinator.effects import Step
 from rota.coordinator.group import Group, GroupState, Member
@@ -32,10 +34,11 @@ def heartbeat(step: Step, group: Group, request: Heartbeat) -> HeartbeatReply:
 
 def restart_session(step: Step, group: Group, member: Member) -> None:
     """Give the member a full session timeout from now on."""
-    if member.timer == "new_member":
-        step.cancel("new_member", group.group_id, member.member_id)
-    member.timer = "session"
-    step.arm("session", group.group_id, member.session_timeout_ms, member.member_id)
+    kind: Literal["session", "new_member"] = "new_member" if member.is_new else "session"
+    if member.timer not in (None, kind):
+        stop_timer(step, group, member)
+    member.timer = kind
+    step.arm(kind, group.group_id, member.session_timeout_ms, member.member_id)
 
 
 def start_new_member_timer(step: Step, group: Group, member: Member) -> None:

@@ -189,8 +189,8 @@ def _start_generation(step: Step, group: Group) -> None:
         parked = group.take_parked_join(member)
         if parked is not None:
             step.reply(parked, _generation_reply(group, member))
-        restart_session(step, group, member)
         member.is_new = False
+        restart_session(step, group, member)
     start_sync_timer(step, group)
 
 
