@@ -99,12 +99,12 @@ def test_all_fall_silent_after_the_sync(world):
     assert (world.group().protocol_type, world.group().protocol_name) == ("consumer", None)
 
 
-def test_the_first_heartbeat_of_a_new_member_puts_it_on_its_session(world):
+def test_the_first_heartbeat_of_a_new_member_leaves_it_only_its_session_timeout(world):
     """It can guess generation 0 while it waits in the very first join phase."""
     slow = type(world)(group_initial_rebalance_delay_ms=60_000)
     joined = slow.client("a").enter()
     assert slow.client("a", member_id="a-1").heartbeat(generation_id=0) == E.REBALANCE_IN_PROGRESS
-    assert (slow.left("new_member", "a-1"), slow.left("session", "a-1")) == (None, 10_000)
+    assert (slow.left("new_member", "a-1"), slow.left("session", "a-1")) == (10_000, None)
     slow.advance(10_000)
     assert joined.reply == UNKNOWN
     assert slow.state() == "Empty"
