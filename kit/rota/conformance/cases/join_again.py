@@ -1,0 +1,129 @@
+"""JoinGroup of a member that the group already has."""
+
+from __future__ import annotations
+
+from rota.conformance.dialogue import PROMPTLY, Dialogue, subscription
+from rota.conformance.groups import forming, stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+
+_EXISTING = "GroupMetadataManager.classicGroupJoinExistingMember"
+_UPDATE = "GroupMetadataManager.updateMemberThenRebalanceOrCompleteJoin"
+
+
+@case(
+    "join.follower-unchanged",
+    "A follower of a Stable group that joins again unchanged is answered at once; nothing rebalances.",
+    _EXISTING,
+)
+def follower_unchanged(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    now = follower.generation_id
+    d.expect(follower.join(within=PROMPTLY), error="NONE", generation_id=now, members=[])
+    d.expect(formed.leader.heartbeat(), error="NONE")
+
+
+@case(
+    "join.follower-unchanged.other-timeouts",
+    "Other timeouts alone do not make a follower's JoinGroup a change.",
+    _EXISTING,
+    level=Level.SHOULD,
+)
+def follower_other_timeouts(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    now = follower.generation_id
+    reply = follower.join(within=PROMPTLY, session_timeout_ms=7000, rebalance_timeout_ms=50_000)
+    d.expect(reply, error="NONE", generation_id=now)
+
+
+@case(
+    "join.follower-changed",
+    "A follower of a Stable group that joins with other metadata starts a rebalance.",
+    _UPDATE,
+)
+def follower_changed(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    before = follower.generation_id
+    changed = follower.send_join(protocols=[("range", subscription("changed"))])
+    changed.silent()
+    d.expect(formed.leader.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    d.expect(formed.leader.join(), error="NONE", generation_id=before + 1)
+    d.expect(changed.answer(), error="NONE", generation_id=before + 1)
+
+
+@case(
+    "join.follower-changed.reordered",
+    "The same protocols in another order are a change: the rebalance may elect another one.",
+    "ClassicGroupMember.matches",
+)
+def follower_reordered(d: Dialogue) -> None:
+    both = [("range", subscription()), ("roundrobin", subscription())]
+    formed = stable(d, d.member("a", protocols=both), d.member("b", protocols=both))
+    (follower,) = formed.followers
+    reordered = follower.send_join(protocols=both[::-1])
+    reordered.silent()
+    d.expect(formed.leader.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    d.expect(formed.leader.join(), error="NONE")
+    d.expect(reordered.answer(), error="NONE")
+
+
+@case(
+    "join.leader-rejoins",
+    "The leader of a Stable group that joins again starts a rebalance even if nothing changed.",
+    _EXISTING,
+)
+def leader_rejoins(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    before = follower.generation_id
+    again = formed.leader.send_join()
+    again.silent()
+    d.expect(follower.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    d.expect(follower.join(), error="NONE", generation_id=before + 1)
+    d.expect(again.answer(), error="NONE", generation_id=before + 1)
+
+
+@case(
+    "join.completing-unchanged",
+    "While assignments are awaited, a follower that joins again unchanged gets the same generation at once.",
+    _EXISTING,
+)
+def completing_follower(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    now = follower.generation_id
+    d.expect(follower.join(within=PROMPTLY), error="NONE", generation_id=now, members=[])
+    d.expect(formed.leader.sync(formed.assignments), error="NONE")
+
+
+@case(
+    "join.completing-unchanged.leader",
+    "While assignments are awaited, the leader that joins again unchanged gets the member list again.",
+    _EXISTING,
+)
+def completing_leader(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    now = formed.leader.generation_id
+    reply = formed.leader.join(within=PROMPTLY)
+    d.expect(reply, error="NONE", generation_id=now, leader=formed.leader.member_id)
+    everyone = {member.member_id for member in formed.everyone}
+    d.require(reply.member_ids == everyone, "the list of both members", f"{len(reply.member_ids)} members")
+
+
+@case(
+    "join.completing-changed",
+    "While assignments are awaited, a member that joins with other metadata starts a rebalance.",
+    _UPDATE,
+)
+def completing_changed(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    before = follower.generation_id
+    changed = follower.send_join(protocols=[("range", subscription("changed"))])
+    changed.silent()
+    d.expect(formed.leader.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    d.expect(formed.leader.join(), error="NONE", generation_id=before + 1)
+    d.expect(changed.answer(), error="NONE", generation_id=before + 1)

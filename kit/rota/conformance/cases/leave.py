@@ -1,0 +1,238 @@
+"""LeaveGroup: what it does to those who stay, to requests that wait, and to ids that are not members."""
+
+from __future__ import annotations
+
+from rota.conformance.cases.join_admission import HANDSHAKE
+from rota.conformance.codes import error_name
+from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
+from rota.conformance.groups import forming, stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+
+_LEAVE = "GroupMetadataManager.classicGroupLeaveToClassicGroup"
+_BATCH = {"LeaveGroup": (3, 5)}
+
+
+def _each(reply: Reply) -> list[str]:
+    """The error of every identity of a batch, in the order of the answer."""
+    return [error_name(member["error_code"]) for member in reply["members"]]
+
+
+@case(
+    "leave.member-gone",
+    "Who has left is no member any more: its heartbeat is answered UNKNOWN_MEMBER_ID.",
+    _LEAVE,
+)
+def gone(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    d.expect(follower.leave(), error="NONE")
+    d.expect(follower.heartbeat(), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "leave.rebalances",
+    "A member that leaves a Stable group starts a rebalance of the others.",
+    _LEAVE,
+)
+def rebalances(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    before = formed.leader.generation_id
+    d.expect(formed.followers[0].leave(), error="NONE")
+    d.expect(formed.leader.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    reply = formed.leader.join()
+    d.expect(reply, error="NONE", generation_id=before + 1)
+    d.require(reply.member_ids == {formed.leader.member_id}, "one member left", f"{len(reply.member_ids)}")
+
+
+@case(
+    "leave.leader-replaced",
+    "When the leader leaves, one of those who join again leads the next generation.",
+    "ClassicGroup.remove; ClassicGroup.maybeElectNewJoinedLeader",
+)
+def leader_replaced(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"), d.member("c"))
+    d.expect(formed.leader.leave(), error="NONE")
+    waiting = [member.send_join() for member in formed.followers]
+    leaders = {str(joined.answer()["leader"]) for joined in waiting}
+    staying = {member.member_id for member in formed.followers}
+    d.require(len(leaders) == 1 and leaders <= staying, "one of the two as leader", f"{sorted(leaders)}")
+
+
+@case(
+    "leave.unknown-member",
+    "LeaveGroup with an id that the group does not have is answered UNKNOWN_MEMBER_ID.",
+    _LEAVE,
+)
+def unknown_member(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    d.expect(a.leave("never-handed-out"), error="UNKNOWN_MEMBER_ID")
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "leave.unknown-member.no-group",
+    "LeaveGroup to a group that does not exist is answered UNKNOWN_MEMBER_ID.",
+    "GroupMetadataManager.classicGroupLeave",
+)
+def no_group(d: Dialogue) -> None:
+    d.expect(d.member("a").leave("never-handed-out"), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "leave.invalid-group-id",
+    "LeaveGroup with an empty group id is answered INVALID_GROUP_ID.",
+    "GroupCoordinatorService.leaveGroup",
+)
+def empty_group_id(d: Dialogue) -> None:
+    a = d.member("a")
+    body = {"group_id": "", "member_id": "nobody", "members": [{"member_id": "nobody"}]}
+    d.expect(a.send("LeaveGroup", body).answer(PROMPTLY), error="INVALID_GROUP_ID")
+
+
+@case(
+    "leave.last-member-empties",
+    "When the last member leaves the group is empty at once: the next one may be of another protocol type.",
+    f"{_LEAVE}; ClassicGroup.supportsProtocols",
+)
+def last_member(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    d.expect(a.leave(), error="NONE")
+    joined = d.member("b", protocol_type="connect", protocols=[("default", b"")]).enter().answer()
+    d.expect(joined, error="NONE", protocol_name="default")
+
+
+@case(
+    "leave.emptying-counts",
+    "Becoming empty counts as a generation: the next member gets the one after.",
+    "GroupMetadataManager.completeClassicGroupJoin",
+    level=Level.SHOULD,
+)
+def emptying_counts(d: Dialogue) -> None:
+    a = d.member("a")
+    before = stable(d, a).leader.generation_id
+    d.expect(a.leave(), error="NONE")
+    d.expect(d.member("b").enter().answer(), error="NONE", generation_id=before + 2)
+
+
+@case(
+    "leave.completes-join",
+    "When the member that a join phase waits for leaves, the phase ends at once.",
+    _LEAVE,
+)
+def completes_join(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    again = formed.leader.send_join()
+    with d.reaching("a join phase that waits for the follower"):
+        again.silent()
+    d.expect(formed.followers[0].leave(), error="NONE")
+    d.expect(again.answer(PROMPTLY), error="NONE")
+
+
+@case(
+    "leave.waiting-join-answered",
+    "The JoinGroup in which a leaving member waits is answered UNKNOWN_MEMBER_ID.",
+    _LEAVE,
+)
+def waiting_join(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    again = formed.leader.send_join()
+    with d.reaching("a join phase that waits for the follower"):
+        again.silent(A_WHILE / 2)
+    d.expect(formed.leader.elsewhere().leave(), error="NONE")
+    d.expect(again.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "leave.cancels-sync",
+    "Members that wait in SyncGroup are answered REBALANCE_IN_PROGRESS when another one leaves.",
+    _LEAVE,
+)
+def cancels_sync(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    waiting = formed.followers[0].send_sync()
+    with d.reaching("a follower that waits in SyncGroup"):
+        waiting.silent(A_WHILE / 2)
+    d.expect(formed.leader.leave(), error="NONE")
+    d.expect(waiting.answer(PROMPTLY), error="REBALANCE_IN_PROGRESS")
+
+
+@case(
+    "leave.batch",
+    "From version 3 several members leave at once; each gets its own answer, in the order of the request.",
+    f"KIP-345; {_LEAVE}",
+    needs=_BATCH,
+)
+def batch(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"), d.member("c"))
+    first, second = (member.member_id for member in formed.followers)
+    reply = formed.leader.leave(second, "never-handed-out", first)
+    d.expect(reply, error_code=0)
+    wanted = ["NONE", "UNKNOWN_MEMBER_ID", "NONE"]
+    d.require(_each(reply) == wanted, ", ".join(wanted), ", ".join(_each(reply)) or "no answer for a member")
+    echoed = [member["member_id"] for member in reply["members"]]
+    d.require(
+        echoed == [second, "never-handed-out", first], "the ids in the order of the request", f"{echoed}"
+    )
+    d.expect(formed.leader.heartbeat(), error="REBALANCE_IN_PROGRESS")
+
+
+@case(
+    "leave.batch.named-twice",
+    "A member that is named twice in a batch leaves once; its second mention is UNKNOWN_MEMBER_ID.",
+    f"KIP-345; {_LEAVE}",
+    needs=_BATCH,
+)
+def batch_named_twice(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    gone = formed.followers[0].member_id
+    said = _each(formed.leader.leave(gone, gone))
+    d.require(said == ["NONE", "UNKNOWN_MEMBER_ID"], "NONE, UNKNOWN_MEMBER_ID", ", ".join(said))
+
+
+@case(
+    "leave.batch.nobody",
+    "A batch without members is answered NONE and changes nothing.",
+    _LEAVE,
+    level=Level.SHOULD,
+    needs=_BATCH,
+)
+def batch_of_nobody(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    reply = a.send("LeaveGroup", {"members": []}).answer(PROMPTLY)
+    d.expect(reply, error_code=0, members=[])
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "leave.pending",
+    "An id that was handed out can leave; joining with it afterwards is UNKNOWN_MEMBER_ID.",
+    f"KIP-394; {_LEAVE}",
+    needs=HANDSHAKE,
+)
+def pending(d: Dialogue) -> None:
+    a = d.member("a")
+    with d.reaching("a member id that was handed out"):
+        d.expect(a.join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
+    d.expect(a.leave(), error="NONE")
+    d.expect(a.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "leave.pending.unblocks",
+    "When an id leaves that was handed out and holds up a join phase, the phase ends at once.",
+    f"KIP-394; {_LEAVE}",
+    needs=HANDSHAKE,
+)
+def pending_unblocks(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    stable(d, a)
+    with d.reaching("a join phase that waits for an id that was handed out"):
+        d.expect(b.join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
+        again = a.send_join()
+        again.silent()
+    d.expect(b.leave(), error="NONE")
+    d.expect(again.answer(PROMPTLY), error="NONE")

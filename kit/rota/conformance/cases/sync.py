@@ -1,0 +1,161 @@
+"""SyncGroup: how the leader's assignment reaches the members."""
+
+from __future__ import annotations
+
+from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.groups import forming, stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+
+_SYNC = "GroupMetadataManager.classicGroupSyncToClassicGroup"
+_HANDED_OUT = "ClassicGroup.completeAllSyncFutures"
+
+
+@case(
+    "sync.assignment",
+    "A follower waits for the leader's SyncGroup and then gets the bytes that the leader assigned to it.",
+    _SYNC,
+)
+def assignment_reaches_follower(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    waiting = follower.send_sync()
+    waiting.silent()
+    given = formed.assignments
+    d.expect(formed.leader.sync(given), error="NONE", assignment=given[formed.leader.member_id])
+    d.expect(waiting.answer(PROMPTLY), error="NONE", assignment=given[follower.member_id])
+
+
+@case(
+    "sync.leader-suffices",
+    "The leader's SyncGroup makes the group Stable; it does not wait for the followers to sync.",
+    _SYNC,
+)
+def leader_suffices(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    d.expect(formed.leader.sync(formed.assignments), error="NONE")
+    d.expect(formed.leader.heartbeat(), error="NONE")
+    d.expect(formed.followers[0].heartbeat(), error="NONE")
+
+
+@case(
+    "sync.stable-answers-stored",
+    "A follower that syncs after the group became Stable gets its stored assignment at once.",
+    _SYNC,
+)
+def late_follower(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    with d.reaching("a Stable group with a follower that has not synced"):
+        d.expect(formed.leader.sync(formed.assignments), error="NONE")
+    d.expect(follower.sync(), error="NONE", assignment=formed.assignments[follower.member_id])
+
+
+@case(
+    "sync.stable-answers-stored.again",
+    "The leader's SyncGroup in a Stable group answers the stored assignment; new ones in it are ignored.",
+    _SYNC,
+)
+def stable_ignores_new(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    other = {member.member_id: b"something else" for member in formed.everyone}
+    stored = formed.assignments
+    d.expect(formed.leader.sync(other), error="NONE", assignment=stored[formed.leader.member_id])
+    (follower,) = formed.followers
+    d.expect(follower.sync(), error="NONE", assignment=stored[follower.member_id])
+
+
+@case(
+    "sync.left-out-member-gets-empty",
+    "A member that the leader's assignment leaves out is answered too, with empty bytes.",
+    _SYNC,
+)
+def left_out(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    waiting = follower.send_sync()
+    waiting.silent(A_WHILE / 2)
+    d.expect(formed.leader.sync({formed.leader.member_id: b"all of it"}), error="NONE")
+    d.expect(waiting.answer(PROMPTLY), error="NONE", assignment=b"")
+
+
+@case(
+    "sync.leader-assigns-nothing",
+    "A leader may send no assignments at all: everyone gets empty bytes.",
+    _SYNC,
+)
+def nothing_assigned(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    waiting = formed.followers[0].send_sync()
+    waiting.silent(A_WHILE / 2)
+    d.expect(formed.leader.sync({}), error="NONE", assignment=b"")
+    d.expect(waiting.answer(PROMPTLY), error="NONE", assignment=b"")
+
+
+@case(
+    "sync.unknown-ids-ignored",
+    "Assignments for ids that are not in the group are ignored.",
+    _SYNC,
+)
+def unknown_ids(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"))
+    given = {"nobody": b"lost", formed.leader.member_id: b"mine"}
+    d.expect(formed.leader.sync(given), error="NONE", assignment=b"mine")
+
+
+@case(
+    "sync.follower-assignment-ignored",
+    "Only the leader assigns: what a follower sends as assignments is ignored.",
+    _SYNC,
+)
+def follower_assigns(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    waiting = follower.send_sync({member.member_id: b"usurped" for member in formed.everyone})
+    waiting.silent()
+    d.expect(formed.leader.sync(formed.assignments), error="NONE")
+    d.expect(waiting.answer(PROMPTLY), error="NONE", assignment=formed.assignments[follower.member_id])
+
+
+@case(
+    "sync.cancelled",
+    "A follower that waits in SyncGroup is answered REBALANCE_IN_PROGRESS when a newcomer rebalances.",
+    "GroupMetadataManager.prepareRebalance; ClassicGroup.completeAllSyncFutures",
+)
+def cancelled(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    waiting = formed.followers[0].send_sync()
+    waiting.silent(A_WHILE / 2)
+    d.member("c").enter()
+    d.expect(waiting.answer(PROMPTLY), error="REBALANCE_IN_PROGRESS", assignment=b"")
+
+
+@case(
+    "sync.reply",
+    "From version 5 a granted SyncGroup names the group's protocol type and protocol.",
+    "KIP-559; SyncGroup response schema",
+    needs={"SyncGroup": (5, 5)},
+)
+def reply_names_protocol(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"))
+    reply = formed.leader.sync(formed.assignments)
+    d.expect(reply, error="NONE", protocol_type="consumer", protocol_name="range")
+
+
+@case(
+    "sync.replaced-request",
+    "When a waiting member syncs once more, the later request is answered and the earlier one never.",
+    "ClassicGroupMember.setAwaitingSyncFuture",
+    level=Level.SHOULD,
+    seconds=2.0,
+)
+def replaced_request(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    earlier = follower.send_sync()
+    earlier.silent(A_WHILE / 2)
+    later = follower.elsewhere().send_sync()
+    later.silent(A_WHILE / 2)
+    d.expect(formed.leader.sync(formed.assignments), error="NONE")
+    d.expect(later.answer(), error="NONE", assignment=formed.assignments[follower.member_id])
+    earlier.silent()

@@ -1,0 +1,106 @@
+"""The vote: which of the members' protocols a generation uses."""
+
+from __future__ import annotations
+
+from rota.conformance.dialogue import PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.groups import Formed, forming, stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+
+_SELECT = "ClassicGroup.selectProtocol"
+_CANDIDATES = "ClassicGroup.candidateProtocols"
+
+
+def _speaking(d: Dialogue, name: str, *protocols: str) -> Member:
+    """A newcomer that lists these protocols, each with metadata of its own."""
+    return d.member(name, protocols=[(p, subscription(f"{name} in {p}")) for p in protocols])
+
+
+def _elected(d: Dialogue, formed: Formed) -> str:
+    """The protocol that everyone was told."""
+    told = {str(reply["protocol_name"]) for reply in formed.replies.values()}
+    d.require(len(told) == 1, "one protocol for everyone", f"{sorted(told)}")
+    return told.pop()
+
+
+@case(
+    "voting.common-protocol",
+    "Only a protocol that every member lists can be elected, whatever they list first.",
+    f"{_CANDIDATES}; {_SELECT}",
+)
+def common(d: Dialogue) -> None:
+    formed = forming(d, _speaking(d, "a", "range", "sticky"), _speaking(d, "b", "roundrobin", "sticky"))
+    elected = _elected(d, formed)
+    d.require(elected == "sticky", "sticky, the only one in common", elected)
+
+
+@case(
+    "voting.majority",
+    "Each member votes for the first protocol in its list that all have; the one with most votes is elected.",
+    _SELECT,
+)
+def majority(d: Dialogue) -> None:
+    formed = forming(
+        d,
+        _speaking(d, "a", "range", "roundrobin"),
+        _speaking(d, "b", "roundrobin", "range"),
+        _speaking(d, "c", "roundrobin", "range"),
+    )
+    elected = _elected(d, formed)
+    d.require(elected == "roundrobin", "roundrobin, with two of three votes", elected)
+
+
+@case(
+    "voting.tie",
+    "Among protocols with equally many votes any may be elected, but nothing else.",
+    _SELECT,
+)
+def tie(d: Dialogue) -> None:
+    formed = forming(
+        d,
+        _speaking(d, "a", "range", "roundrobin", "sticky"),
+        _speaking(d, "b", "roundrobin", "range", "sticky"),
+    )
+    elected = _elected(d, formed)
+    d.remark(f"of the tied protocols this target elects {elected}")
+    d.require(elected in ("range", "roundrobin"), "range or roundrobin, with one vote each", elected)
+
+
+@case(
+    "voting.metadata-of-elected",
+    "The leader is told each member's metadata for the elected protocol, not for the one it lists first.",
+    "ClassicGroupMember.metadata",
+)
+def metadata_of_elected(d: Dialogue) -> None:
+    a, b = _speaking(d, "a", "range", "sticky"), _speaking(d, "b", "roundrobin", "sticky")
+    formed = forming(d, a, b)
+    elected = _elected(d, formed)
+    told = {m["member_id"]: m["metadata"] for m in formed.replies[formed.leader.name]["members"]}
+    wanted = {m.member_id: dict(m.settings["protocols"]).get(elected) for m in (a, b)}
+    d.require(told == wanted, f"metadata of both members for {elected}", "other metadata")
+
+
+@case(
+    "voting.none-in-common",
+    "A newcomer with no protocol in common with the members is refused with INCONSISTENT_GROUP_PROTOCOL.",
+    "ClassicGroup.supportsProtocols",
+)
+def none_in_common(d: Dialogue) -> None:
+    a = _speaking(d, "a", "range")
+    stable(d, a)
+    reply = _speaking(d, "b", "roundrobin", "sticky").join("", within=PROMPTLY)
+    d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL")
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "voting.none-in-common.sole-member",
+    "Not even the only member can change to other protocols: its old ones count until it has left.",
+    "ClassicGroup.supportsProtocols",
+    level=Level.INFO,
+)
+def sole_member_switches(d: Dialogue) -> None:
+    a = _speaking(d, "a", "range")
+    stable(d, a)
+    reply = a.join(within=PROMPTLY, protocols=[("roundrobin", subscription())])
+    d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL")

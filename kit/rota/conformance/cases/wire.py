@@ -1,0 +1,85 @@
+"""Requests as bytes: versions nobody has, fields nobody knows, several requests at once."""
+
+from __future__ import annotations
+
+from rota.conformance.codes import error_name
+from rota.conformance.connection import Closed
+from rota.conformance.dialogue import PROMPTLY, Dialogue
+from rota.conformance.groups import stable
+from rota.conformance.model import Level
+from rota.conformance.probe import unread_versions
+from rota.conformance.registry import case
+
+
+@case(
+    "wire.api-versions-fallback",
+    "ApiVersions of a version that is too new is answered in the form of version 0 with UNSUPPORTED_VERSION.",
+    "KIP-511",
+)
+def api_versions_too_new(d: Dialogue) -> None:
+    connection = d.connect("a")
+    d.transcript.add("a", "→", "ApiVersions v99")
+    answer = connection.receive(connection.send_header("ApiVersions", 99), PROMPTLY)
+    said = "no answer" if answer is None else error_name(answer.body["error_code"])
+    d.transcript.add("a", "←", f"ApiVersions  {said}")
+    d.require(said == "UNSUPPORTED_VERSION", "UNSUPPORTED_VERSION in the form of version 0", said)
+
+
+@case(
+    "wire.advertised-versions",
+    "Every version that ApiVersions names is read and answered in that version's form.",
+    "KIP-35; the message schemas",
+)
+def advertised_versions(d: Dialogue) -> None:
+    unread = unread_versions(d.address, PROMPTLY)
+    said = "; ".join(f"{api} v{version}: {why}" for api in unread for version, why in unread[api].items())
+    d.remark(said or "every advertised version of the group's requests is answered")
+    d.require(not unread, "an answer in every advertised version", said)
+
+
+@case(
+    "wire.version-out-of-range",
+    "A request of a version that is not advertised is not answered; the connection is closed.",
+    "RequestContext.parseRequest",
+    level=Level.SHOULD,
+)
+def version_out_of_range(d: Dialogue) -> None:
+    connection = d.connect("a")
+    d.transcript.add("a", "→", "JoinGroup v99")
+    asked = connection.send_header("JoinGroup", 99)
+    try:
+        answer = connection.receive(asked, PROMPTLY)
+    except Closed:
+        d.transcript.add("a", "×", "closed, as it should be")
+        return
+    said = "no answer and an open connection" if answer is None else error_name(answer.body["error_code"])
+    d.require(False, "a closed connection", said)
+
+
+@case(
+    "wire.unknown-tags",
+    "A tagged field that the coordinator does not know is skipped.",
+    "KIP-482",
+    needs={"Heartbeat": (4, 4)},
+)
+def unknown_tags(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    d.expect(a.heartbeat(_tags={9999: b"unknown"}), error="NONE")
+
+
+@case(
+    "wire.one-after-the-other",
+    "Requests that were sent together on one connection are answered one by one, in their order.",
+    "SocketServer (one request of a connection at a time)",
+)
+def pipelined(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    identity = {"member_id": a.member_id, "generation_id": a.generation_id}
+    first = a.send("Heartbeat", identity)
+    second = a.send("Heartbeat", {**identity, "generation_id": a.generation_id + 1})
+    third = a.send("Heartbeat", identity)
+    d.expect(first.answer(PROMPTLY), error="NONE")
+    d.expect(second.answer(PROMPTLY), error="ILLEGAL_GENERATION")
+    d.expect(third.answer(PROMPTLY), error="NONE")

@@ -1,0 +1,308 @@
+"""The words that cases are written in: members that ask, answers that are awaited, expectations."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rota.conformance.codes import error_name
+from rota.conformance.connection import Answer, Asked, Closed, Connection, Garbage
+from rota.conformance.model import Deviation, SetupFailed, Undecidable
+from rota.conformance.transcript import Transcript
+
+PROMPTLY = 2.0
+"""Seconds in which an answer has to come that waits for nothing; far above any target's own time."""
+
+A_WHILE = 0.8
+"""Seconds for which a silence is observed before it counts."""
+
+
+def subscription(tag: str = "", topic: str = "topic") -> bytes:
+    """Consumer-protocol metadata (schema version 0) for one topic; `tag` makes two of them differ."""
+    name, data = topic.encode(), tag.encode()
+    return struct.pack(">hih", 0, 1, len(name)) + name + struct.pack(">i", len(data)) + data
+
+
+class Reply:
+    """An answer: `reply["generation_id"]` reads a field, `error` is the name of the error code.
+
+    Where no answer came in time, `answer` is None and reading anything from the reply is a `Deviation`.
+    """
+
+    def __init__(self, who: str, asked: Asked, answer: Answer | None, within: float) -> None:
+        self.who = who
+        self.asked = asked
+        self.answer = answer
+        self.within = within
+
+    def __getitem__(self, field: str) -> Any:
+        return self.body[field]
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """All fields."""
+        if self.answer is None:
+            raise Deviation(f"{self.asked.api} answered within {self.within:g} s", self.silence)
+        return self.answer.body
+
+    @property
+    def silence(self) -> str:
+        """What is said of an answer that did not come."""
+        return f"no answer in {self.within:g} s"
+
+    @property
+    def error(self) -> str:
+        """The top-level error; for LeaveGroup from version 3 the first member's where the top says NONE."""
+        top: int = self.body["error_code"]
+        members = self.body.get("members") if self.asked.api == "LeaveGroup" else None
+        if top == 0 and members and self.asked.version >= 3:
+            return error_name(members[0]["error_code"])
+        return error_name(top)
+
+    @property
+    def nulls(self) -> tuple[str, ...]:
+        """Fields that were null although the version allows none."""
+        return self.answer.nulls if self.answer else ()
+
+    @property
+    def member_ids(self) -> set[str]:
+        """The ids in the answer's member list; the order in it means nothing."""
+        return {member["member_id"] for member in self.body["members"]}
+
+
+class Waiting:
+    """A request that was sent and whose answer has not been read."""
+
+    def __init__(self, member: Member, asked: Asked) -> None:
+        self._member = member
+        self._asked = asked
+
+    def answer(self, within: float | None = None) -> Reply:
+        """The answer, waited for so many seconds (the case's patience); a reply without one if none comes."""
+        seconds = self._member.dialogue.patience if within is None else within
+        reply = self.poll(seconds)
+        if reply is None:
+            self._say("…", f"no answer to {self._asked.api} in {seconds:.2g} s")
+            return Reply(self._member.name, self._asked, None, seconds)
+        return reply
+
+    def silent(self, seconds: float = A_WHILE) -> None:
+        """Observe that no answer comes for so many seconds; a `Deviation` if one does."""
+        reply = self.poll(seconds)
+        if reply is not None:
+            raise Deviation(
+                f"no answer to {self._asked.api} for {seconds:.2g} s",
+                self._member.dialogue.transcript.answer(self._asked.api, reply.body),
+            )
+        self._say("…", f"no answer to {self._asked.api} in {seconds:.2g} s, as it should be")
+
+    def poll(self, seconds: float = 0.0) -> Reply | None:
+        """The answer if it comes within so many seconds, else None."""
+        try:
+            answer = self._member.connection.receive(self._asked, seconds)
+        except (Closed, Garbage) as trouble:
+            self._say("×", f"{type(trouble).__name__.lower()}: {trouble}")
+            raise
+        if answer is None:
+            return None
+        self._member.heard(self._asked, answer.body)
+        if answer.nulls:
+            where = f"{self._asked.api} v{self._asked.version}"
+            self._say("·", f"malformed: null where {where} allows none: {', '.join(answer.nulls)}")
+        return Reply(self._member.name, self._asked, answer, seconds)
+
+    def _say(self, mark: str, text: str) -> None:
+        self._member.dialogue.transcript.add(self._member.name, mark, text)
+
+
+class Member:
+    """Someone with a connection of its own to the coordinator, who remembers its last join answer."""
+
+    def __init__(self, dialogue: Dialogue, name: str, **settings: Any) -> None:
+        self.dialogue = dialogue
+        self.name = name
+        self.connection = dialogue.connect(name)
+        self.member_id = ""
+        self.generation_id = -1
+        self.protocol_name: str | None = None
+        self.settings: dict[str, Any] = {
+            "session_timeout_ms": 6000,
+            "rebalance_timeout_ms": 60_000,
+            "protocol_type": "consumer",
+            "protocols": [("range", subscription(name))],
+            **settings,
+        }
+
+    def elsewhere(self) -> Member:
+        """The same member on a second connection: a broker serves one request a connection at a time."""
+        twin = Member(self.dialogue, self.name, **self.settings)
+        twin.member_id, twin.generation_id = self.member_id, self.generation_id
+        twin.protocol_name = self.protocol_name
+        return twin
+
+    def send_join(self, member_id: str | None = None, **changes: Any) -> Waiting:
+        """Send JoinGroup with the member's id (or the one given); changed settings stay changed."""
+        self.settings.update(changes)
+        own = self.member_id if member_id is None else member_id
+        protocols = [{"name": name, "metadata": data} for name, data in self.settings["protocols"]]
+        return self.send("JoinGroup", {**self.settings, "protocols": protocols, "member_id": own})
+
+    def send_sync(self, assignments: Mapping[str, bytes] | None = None, **fields: Any) -> Waiting:
+        """Send SyncGroup; `assignments` maps member ids to bytes; `fields` replace what would be sent."""
+        given = [{"member_id": who, "assignment": data} for who, data in (assignments or {}).items()]
+        named = {"protocol_type": self.settings["protocol_type"], "protocol_name": self.protocol_name}
+        return self.send("SyncGroup", {**self._identity(), **named, "assignments": given, **fields})
+
+    def send_leave(self, *member_ids: str) -> Waiting:
+        """Send LeaveGroup for the member itself or, from version 3, for the ids given."""
+        ids = member_ids or (self.member_id,)
+        members = [{"member_id": member_id, "reason": None} for member_id in ids]
+        return self.send("LeaveGroup", {"member_id": ids[0], "members": members})
+
+    def join(self, member_id: str | None = None, within: float | None = None, **changes: Any) -> Reply:
+        """JoinGroup and its answer."""
+        return self.send_join(member_id, **changes).answer(within)
+
+    def sync(
+        self, assignments: Mapping[str, bytes] | None = None, within: float = PROMPTLY, **fields: Any
+    ) -> Reply:
+        """SyncGroup and its answer."""
+        return self.send_sync(assignments, **fields).answer(within)
+
+    def heartbeat(self, **fields: Any) -> Reply:
+        """Heartbeat and its answer."""
+        return self.send("Heartbeat", {**self._identity(), **fields}).answer(PROMPTLY)
+
+    def leave(self, *member_ids: str) -> Reply:
+        """LeaveGroup and its answer."""
+        return self.send_leave(*member_ids).answer(PROMPTLY)
+
+    def enter(self, **changes: Any) -> Waiting:
+        """Send the JoinGroup of a newcomer, by way of MEMBER_ID_REQUIRED where the target takes it."""
+        first = self.send_join("", **changes)
+        if self.dialogue.versions["JoinGroup"] < 4:
+            return first
+        reply = first.poll(A_WHILE)
+        return first if reply is None else self.enter_after(reply)
+
+    def enter_after(self, reply: Reply) -> Waiting:
+        """Use the id that was handed out; a `Deviation` where the answer is something else."""
+        self.dialogue.expect(reply, error="MEMBER_ID_REQUIRED")
+        return self.send_join()
+
+    def send(self, api: str, body: Mapping[str, Any]) -> Waiting:
+        """Send any request in the version of this case; the group of the case unless the body names one."""
+        version = self.dialogue.versions[api]
+        full = {"group_id": self.dialogue.group_id, **body}
+        self.dialogue.transcript.add(self.name, "→", self.dialogue.transcript.request(api, version, full))
+        if api == "LeaveGroup":
+            full.pop("member_id" if version >= 3 else "members", None)
+        try:
+            return Waiting(self, self.connection.send(api, version, full))
+        except Closed as trouble:
+            self.dialogue.transcript.add(self.name, "×", f"closed: {trouble}")
+            raise
+
+    def heard(self, asked: Asked, body: Mapping[str, Any]) -> None:
+        """Note an answer in the transcript and keep what a member keeps of it."""
+        transcript = self.dialogue.transcript
+        if asked.api == "JoinGroup":
+            if error_name(body["error_code"]) in ("NONE", "MEMBER_ID_REQUIRED"):
+                transcript.learn(self.name, body["member_id"])
+                self.member_id = body["member_id"]
+            if body["error_code"] == 0:
+                self.generation_id = body["generation_id"]
+                self.protocol_name = body["protocol_name"]
+        transcript.add(self.name, "←", transcript.answer(asked.api, body))
+
+    def _identity(self) -> dict[str, Any]:
+        return {"generation_id": self.generation_id, "member_id": self.member_id}
+
+
+class Dialogue:
+    """One case being played against one target.
+
+    `versions` is the version of each API that is spoken here; `initial_delay` the target's initial rebalance
+    delay and `patience` how long an answer is awaited that may take its time, both in seconds.
+    """
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        group_id: str,
+        versions: Mapping[str, int],
+        initial_delay: float,
+        patience: float,
+    ) -> None:
+        self.address = address
+        self.group_id = group_id
+        self.versions = versions
+        self.initial_delay = initial_delay
+        self.patience = patience
+        self.transcript = Transcript(group_id)
+        self._connections: list[Connection] = []
+
+    def member(self, name: str, **settings: Any) -> Member:
+        """Someone new, who has sent nothing yet."""
+        return Member(self, name, **settings)
+
+    def connect(self, name: str) -> Connection:
+        """A new connection to the coordinator, closed when the case is over."""
+        connection = Connection(self.address, client_id=name)
+        self._connections.append(connection)
+        return connection
+
+    def close(self) -> None:
+        """Close every connection of the case."""
+        for connection in self._connections:
+            connection.close()
+
+    def expect(self, reply: Reply, **fields: Any) -> None:
+        """Hold fields of an answer against what the rule says; `error` stands for the error's name."""
+        expected = f"{reply.asked.api} answered with {self._spell(fields)}"
+        if reply.answer is None:
+            raise Deviation(expected, reply.silence)
+        actual = {name: reply.error if name == "error" else reply[name] for name in fields}
+        if actual.get("error") != fields.get("error"):
+            raise Deviation(expected, self.transcript.answer(reply.asked.api, reply.body))
+        if actual != fields:
+            raise Deviation(expected, self._spell(actual))
+
+    def require(self, holds: bool, expected: str, actual: str) -> None:
+        """Any other expectation, in words."""
+        if not holds:
+            raise Deviation(expected, actual)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        if seconds > 0:
+            self.remark(f"{seconds:.1f} s pass")
+            time.sleep(seconds)
+
+    def remark(self, text: str) -> None:
+        """A line of the transcript that is neither request nor answer."""
+        self.transcript.add("", "·", text)
+
+    def in_time(self, since: float, limit: float) -> None:
+        """The kit's own punctuality: `Undecidable` if more than `limit` seconds passed since `since`."""
+        late = self.transcript.elapsed() - since
+        if late > limit:
+            raise Undecidable(f"the kit needed {late:.1f} s for steps that have to fit into {limit:g} s")
+
+    @contextmanager
+    def reaching(self, wanted: str) -> Iterator[None]:
+        """Steps that only lead to the rule: what goes wrong in them is not this rule's failure."""
+        try:
+            yield
+        except Deviation as deviation:
+            raise SetupFailed(wanted, deviation.expected, deviation.actual) from deviation
+
+    def _spell(self, fields: Mapping[str, Any]) -> str:
+        return ", ".join(
+            f"{name.replace('_id', ' id').replace('_', ' ')} "
+            f"{self.transcript.named(value) if name in ('member_id', 'leader') else value}"
+            for name, value in fields.items()
+        )

@@ -1,0 +1,125 @@
+"""Set-up that most cases share: newcomers become one group, a group becomes Stable."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from rota.conformance.dialogue import Dialogue, Member, Reply, Waiting
+from rota.conformance.model import Deviation
+
+_LEFT_WAITING = 0.3
+"""Seconds after which a newcomer still waits although others were answered: these have to join again."""
+
+_ON_ITS_WAY = 0.1
+"""Seconds that a request may take to reach the target, where another one on its own connection comes next."""
+
+
+@dataclass(frozen=True)
+class Formed:
+    """A group in one generation: who leads it, who follows, and the join answers by member name."""
+
+    leader: Member
+    followers: tuple[Member, ...]
+    replies: dict[str, Reply]
+
+    @property
+    def everyone(self) -> tuple[Member, ...]:
+        """The leader first."""
+        return (self.leader, *self.followers)
+
+    @property
+    def assignments(self) -> dict[str, bytes]:
+        """What `stable` has the leader hand out: for each member id bytes that name the member."""
+        return {member.member_id: f"for {member.name}".encode() for member in self.everyone}
+
+
+def forming(dialogue: Dialogue, *members: Member) -> Formed:
+    """Bring newcomers into a group, all in one generation, which is then CompletingRebalance."""
+    names = ", ".join(member.name for member in members)
+    with dialogue.reaching(f"a group of {names}"):
+        return _Formation(dialogue, members).run()
+
+
+def stable(dialogue: Dialogue, *members: Member) -> Formed:
+    """Bring newcomers into a group and let it become Stable: everyone has its assignment."""
+    formed = forming(dialogue, *members)
+    with dialogue.reaching("a Stable group"):
+        settle(dialogue, formed)
+    return formed
+
+
+def settle(dialogue: Dialogue, formed: Formed) -> None:
+    """Followers sync first and wait; the leader's assignment releases them."""
+    waiting = [member.send_sync() for member in formed.followers]
+    time.sleep(_ON_ITS_WAY)
+    dialogue.expect(formed.leader.sync(formed.assignments), error="NONE")
+    for sync in waiting:
+        dialogue.expect(sync.answer(), error="NONE")
+
+
+class _Formation:
+    """Joins until everyone is answered in the same generation, whatever the target's initial delay."""
+
+    def __init__(self, dialogue: Dialogue, members: tuple[Member, ...]) -> None:
+        self._dialogue = dialogue
+        self._members = members
+        self._waiting: dict[str, Waiting] = {}
+        self._replies: dict[str, Reply] = {}
+        self._handed_out: set[str] = set()
+        self._last = 0.0
+
+    def run(self) -> Formed:
+        for member in self._members:
+            self._waiting[member.name] = member.send_join("")
+        self._last = time.monotonic()
+        deadline = self._last + self._dialogue.patience
+        while time.monotonic() < deadline:
+            self._listen()
+            if self._waiting:
+                self._call_back()
+            else:
+                formed = self._judge()
+                if formed is not None:
+                    return formed
+        raise Deviation(
+            "one generation with everyone in it",
+            f"no answer to {', '.join(self._waiting)} in {self._dialogue.patience:g} s",
+        )
+
+    def _listen(self) -> None:
+        for member in self._members:
+            waiting = self._waiting.get(member.name)
+            reply = waiting.poll(0.02) if waiting else None
+            if reply is None:
+                continue
+            self._last = time.monotonic()
+            del self._waiting[member.name]
+            if reply.error == "MEMBER_ID_REQUIRED" and member.name not in self._handed_out:
+                self._handed_out.add(member.name)
+                self._waiting[member.name] = member.send_join()
+                continue
+            self._dialogue.expect(reply, error="NONE")
+            self._replies[member.name] = reply
+
+    def _call_back(self) -> None:
+        if self._replies and time.monotonic() - self._last > _LEFT_WAITING:
+            self._rejoin([member for member in self._members if member.name in self._replies])
+
+    def _judge(self) -> Formed | None:
+        newest = max(member.generation_id for member in self._members)
+        stale = [member for member in self._members if member.generation_id < newest]
+        if stale:
+            self._rejoin(stale)
+            return None
+        leaders = [m for m in self._members if self._replies[m.name]["leader"] == m.member_id]
+        if len(leaders) != 1:
+            raise Deviation("one leader", f"{len(leaders)} members that are told to lead")
+        followers = tuple(member for member in self._members if member is not leaders[0])
+        return Formed(leaders[0], followers, self._replies)
+
+    def _rejoin(self, members: list[Member]) -> None:
+        for member in members:
+            self._replies.pop(member.name, None)
+            self._waiting[member.name] = member.send_join()
+        self._last = time.monotonic()

@@ -1,0 +1,92 @@
+"""Asks once in every version that a target advertises, with requests that change nothing anywhere.
+
+A target may advertise versions that it cannot read. That is a defect with a case of its own; for all other
+cases the versions found here are left out, so that the one defect does not hide what the coordinator does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any
+
+from rota.conformance.connection import Asked, Closed, Connection, Garbage
+from rota.conformance.dialogue import subscription
+from rota.conformance.opening import GROUP_APIS, advertised
+from rota.wire import api
+
+_GROUP = "rota-probe"
+_STRANGER = "never-handed-out"
+_CLOSED = "the connection was closed"
+_WAIT = 0.6
+"""Seconds; a target that admits strangers leaves JoinGroup unanswered, which is no concern here."""
+
+
+def unread_versions(address: tuple[str, int], patience: float) -> dict[str, dict[int, str]]:
+    """API -> version -> what came instead of an answer, for the requests of the group protocol.
+
+    ApiVersions may take `patience` seconds. Raises what `Connection` raises if not even that is answered.
+    """
+    with closing(Connection(address, _GROUP)) as connection:
+        ranges = advertised(connection, patience)
+    asked = [_Question(address, name, version) for name, version in _versions(ranges)]
+    deadline = time.monotonic() + _WAIT
+    found: dict[str, dict[int, str]] = {}
+    for question in asked:
+        trouble = question.trouble(deadline)
+        if trouble:
+            found.setdefault(question.name, {})[question.version] = trouble
+    return found
+
+
+def _versions(ranges: Mapping[int, tuple[int, int]]) -> Iterator[tuple[str, int]]:
+    """The requests of the group protocol in every version that is both advertised and known."""
+    for name in GROUP_APIS:
+        known = api(name)
+        first, last = ranges.get(known.key, (0, -1))
+        for version in range(max(first, known.min_version), min(last, known.max_version) + 1):
+            yield name, version
+
+
+class _Question:
+    """A stranger's request in one version, on a connection of its own; all are asked before one is read."""
+
+    def __init__(self, address: tuple[str, int], name: str, version: int) -> None:
+        self.name = name
+        self.version = version
+        self._connection = Connection(address, _GROUP)
+        try:
+            self._asked: Asked | None = self._connection.send(name, version, _stranger(name, version))
+        except Closed:
+            self._asked = None
+
+    def trouble(self, deadline: float) -> str:
+        """What is wrong with the answer, or an empty string; a silence until the deadline is not."""
+        with closing(self._connection) as connection:
+            try:
+                if self._asked is None:
+                    return _CLOSED
+                connection.receive(self._asked, max(deadline - time.monotonic(), 0.0))
+            except Closed:
+                return _CLOSED
+            except Garbage as garbage:
+                return f"malformed answer: {garbage}"
+        return ""
+
+
+def _stranger(name: str, version: int) -> dict[str, Any]:
+    identity = {"group_id": f"{_GROUP}-{name}-{version}", "member_id": _STRANGER}
+    if name == "JoinGroup":
+        offered = [{"name": "range", "metadata": subscription()}]
+        timeouts = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
+        return {**identity, **timeouts, "protocol_type": "consumer", "protocols": offered}
+    if name == "SyncGroup":
+        return {**identity, "generation_id": 1, "protocol_type": "consumer", "protocol_name": "range"}
+    if name == "Heartbeat":
+        return {**identity, "generation_id": 1}
+    members = [{"member_id": _STRANGER}]
+    return {
+        "group_id": identity["group_id"],
+        **({"members": members} if version >= 3 else {"member_id": _STRANGER}),
+    }

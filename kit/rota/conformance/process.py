@@ -1,0 +1,83 @@
+"""A target that is a process of its own: started, waited for, looked at after its death, stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from typing import IO
+
+
+class NotStarted(Exception):
+    """The process ended, or did not get as far as it should, before anything could be asked of it."""
+
+
+class Process:
+    """A running command; its standard error is kept for the post-mortem."""
+
+    def __init__(self, command: Sequence[str], stdout: int = subprocess.DEVNULL) -> None:
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=stdout, stderr=self._errors, start_new_session=True
+            )
+        except OSError as error:
+            self._errors.close()
+            raise NotStarted(f"{command[0]}: {error.strerror}") from error
+
+    def first_line(self, within: float) -> str:
+        """The first line on its standard output; raises `NotStarted` if it ends without one."""
+        assert self._process.stdout is not None
+        deadline = time.monotonic() + within
+        line = self._process.stdout.readline().decode(errors="replace").strip()
+        if not line or time.monotonic() > deadline:
+            raise NotStarted(self.post_mortem(grace=1.0) or "it printed nothing")
+        return line
+
+    def listens(self, address: tuple[str, int], within: float) -> None:
+        """Wait until something accepts at the address; raises `NotStarted` if the process ends before."""
+        deadline = time.monotonic() + within
+        while time.monotonic() < deadline:
+            if (obituary := self.post_mortem(grace=0)) is not None:
+                raise NotStarted(obituary)
+            with contextlib.suppress(OSError), socket.create_connection(address, timeout=1):
+                return
+            time.sleep(0.05)
+        raise NotStarted(f"nothing listens at {address[0]}:{address[1]} after {within:g} s")
+
+    def post_mortem(self, grace: float) -> str | None:
+        """How the process ended and its last words, or None if it still runs after `grace` seconds."""
+        try:
+            code = self._process.wait(timeout=grace)
+        except subprocess.TimeoutExpired:
+            return None
+        end = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        last = self._last_words()
+        return f"the process ended with {end}" + (f": {last}" if last else "")
+
+    def stop(self) -> None:
+        """End the process and what it started, by force if it does not go within three seconds."""
+        self._signal(signal.SIGTERM)
+        try:
+            self._process.wait(timeout=3)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+            self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            if stream is not None:
+                stream.close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        """To the whole session of the process: a shell script's children go with it."""
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, number)
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").split("\n")
+        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")

@@ -1,0 +1,192 @@
+"""What can be judged: an address, rota's own server, the mock inside confluent-kafka, or a command."""
+
+from __future__ import annotations
+
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Protocol
+
+from rota.conformance import mock
+from rota.conformance.model import INITIAL_DELAY
+from rota.conformance.process import NotStarted, Process
+from rota.server import running
+
+KAFKA_INITIAL_DELAY_MS = 3000
+"""Kafka's default of group.initial.rebalance.delay.ms, taken for targets whose delay is not known."""
+
+PLANNED = ("kafka-4.4.0", "kafka-3.9.2", "kafka-3.4.1", "kfake", "tansu")
+"""Names of the target grammar that cannot be started yet."""
+
+START_SECONDS = 30.0
+"""How long a process may take until it listens."""
+
+
+class TargetError(ValueError):
+    """A target that cannot be used; `there` is False where the name is right but nothing is there."""
+
+    def __init__(self, message: str, there: bool = True) -> None:
+        super().__init__(message)
+        self.there = there
+
+
+class Running(Protocol):
+    """A target that listens at `address`."""
+
+    address: tuple[str, int]
+
+    def post_mortem(self, grace: float) -> str | None:
+        """How it died, or None if it lives; waits up to `grace` seconds for a death that is under way."""
+
+    def stop(self) -> None:
+        """End it, if it was started for the case."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something to judge.
+
+    `start(initial_delay_ms)` gives a running target, a fresh one for each case where `fresh`.
+    `delay_settable` says whether it heeds the delay; else its delay is `initial_delay_ms`. So many as
+    `parallel` cases may run at a time.
+    """
+
+    name: str
+    start: Callable[[int], Running]
+    fresh: bool
+    parallel: int
+    delay_settable: bool = False
+    initial_delay_ms: int = KAFKA_INITIAL_DELAY_MS
+
+
+def parse_target(text: str, settings: Mapping[str, int] | None = None) -> Target:
+    """The target that a text of the grammar names; nothing is started.
+
+    `settings` are broker settings that the target is known to run with; the initial rebalance delay is used.
+    Raises `TargetError` for what is not in the grammar or cannot be started here.
+    """
+    delay = (settings or {}).get(INITIAL_DELAY, KAFKA_INITIAL_DELAY_MS)
+    if text == "rota":
+        return Target("rota", Embedded, fresh=True, parallel=16, delay_settable=True)
+    if text == "librdkafka-mock":
+        if find_spec("confluent_kafka") is None:
+            raise TargetError(
+                "target librdkafka-mock needs confluent-kafka; install it: pip install 'rota[targets]'", False
+            )
+        return Target(text, _start_mock, fresh=True, parallel=32, initial_delay_ms=mock.INITIAL_DELAY_MS)
+    if text in PLANNED:
+        raise TargetError(
+            f"target {text} cannot be started yet; start it yourself and give --target HOST:PORT",
+            there=False,
+        )
+    if text.startswith("cmd:"):
+        return Target(text, _command(text[4:]), fresh=True, parallel=4, initial_delay_ms=delay)
+    address = _address(text)
+    return Target(text, lambda _: Remote(address), fresh=False, parallel=12, initial_delay_ms=delay)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
+        known = ", ".join(("rota", "librdkafka-mock", *PLANNED))
+        raise TargetError(f"unknown target {text!r}; use HOST:PORT, cmd:COMMAND {{port}}, or one of {known}")
+    return host.strip("[]"), int(port)
+
+
+class Remote:
+    """A target that someone else runs."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address = address
+
+    def post_mortem(self, grace: float) -> str | None:
+        """It counts as dead when nothing accepts connections any more."""
+        try:
+            socket.create_connection(self.address, timeout=max(grace, 0.5)).close()
+        except OSError as error:
+            address = f"{self.address[0]}:{self.address[1]}"
+            return f"nothing accepts connections at {address} any more ({error.strerror or error})"
+        return None
+
+    def stop(self) -> None:
+        """Not ours to end."""
+
+
+class Embedded(Remote):
+    """rota's own server, in a thread of this process."""
+
+    def __init__(self, initial_delay_ms: int) -> None:
+        self._stack = ExitStack()
+        address = self._stack.enter_context(running({INITIAL_DELAY: initial_delay_ms}))
+        super().__init__(_address(address))
+        self._dead = False
+
+    def post_mortem(self, grace: float) -> str | None:
+        """As for any address; a server that has ended is not waited for again."""
+        obituary = super().post_mortem(grace)
+        self._dead = obituary is not None
+        return obituary
+
+    def stop(self) -> None:
+        """End the server; what made it fail is raised unless the verdict is already that it died."""
+        with suppress(Exception) if self._dead else nullcontext():
+            self._stack.close()
+
+
+class Started:
+    """A target that is a process of ours."""
+
+    def __init__(self, process: Process, address: tuple[str, int]) -> None:
+        self._process = process
+        self.address = address
+
+    def post_mortem(self, grace: float) -> str | None:
+        """As `Process.post_mortem`."""
+        return self._process.post_mortem(grace)
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.stop()
+
+
+def _start_mock(_initial_delay_ms: int) -> Started:
+    process = Process((sys.executable, "-m", "rota.conformance.mock"), stdout=subprocess.PIPE)
+    try:
+        host, port = process.first_line(within=START_SECONDS).split()
+    except (NotStarted, ValueError):
+        process.stop()
+        raise
+    return Started(process, (host, int(port)))
+
+
+def _command(template: str) -> Callable[[int], Started]:
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise TargetError(f"cannot read {template!r}: {error}; quote it as for a shell") from error
+    if not words or not any("{port}" in word for word in words):
+        raise TargetError(f"the command {template!r} names no {{port}}; say where it gets its port from")
+
+    def start(_initial_delay_ms: int) -> Started:
+        address = ("127.0.0.1", _free_port())
+        process = Process([word.replace("{port}", str(address[1])) for word in words])
+        try:
+            process.listens(address, within=START_SECONDS)
+        except NotStarted:
+            process.stop()
+            raise
+        return Started(process, address)
+
+    return start
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

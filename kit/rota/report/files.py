@@ -1,0 +1,52 @@
+"""Reports that go to files: which kind, where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from rota.report.events import Collected
+from rota.report.json_report import JsonReport
+from rota.report.junit import JUnitReport
+from rota.report.markdown import MarkdownReport
+
+KINDS: dict[str, Callable[[Callable[[str], None]], Collected]] = {
+    "json": JsonReport,
+    "junit": JUnitReport,
+    "md": MarkdownReport,
+}
+"""Kind of report -> its reader."""
+
+
+class ReportError(ValueError):
+    """A report that cannot be asked for like that, or a file that cannot be written."""
+
+
+def parse_report(text: str) -> tuple[str, Path]:
+    """Kind and path in `KIND=PATH`. Raises `ReportError` for anything else."""
+    kind, equals, path = text.partition("=")
+    if not equals or not path or kind not in KINDS:
+        kinds = ", ".join(KINDS)
+        raise ReportError(f"cannot read the report {text!r}; write KIND=PATH with KIND one of {kinds}")
+    return kind, Path(path)
+
+
+def default_reports(target: str, folder: Path) -> list[tuple[str, Path]]:
+    """Where the reports on a target go if nobody says otherwise."""
+    stem = "conform-" + re.sub(r"[^A-Za-z0-9.]+", "-", target).strip("-")[:80]
+    return [("json", folder / f"{stem}.json"), ("junit", folder / f"{stem}.junit.xml")]
+
+
+def file_report(kind: str, path: Path) -> Collected:
+    """A reader that writes its report to the path. Raises `ReportError` where that cannot be done."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    except OSError as error:
+        raise ReportError(f"cannot write {path}: {error.strerror}; choose another path") from error
+    return KINDS[kind](lambda text: _write(path, text))
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,66 @@
+"""The report that programs read: one JSON object, the same for standard output and for the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from rota.conformance.model import CaseResult, NotChecked
+from rota.conformance.transcript import render
+from rota.report.events import Collected, RunFinished, RunStarted, counts
+
+SCHEMA = 1
+"""Raised when a key changes its meaning or goes; new keys may come without."""
+
+
+class JsonReport(Collected):
+    """Gives the finished object, as text, to `write`."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        super().__init__()
+        self._write = write
+
+    def finish(self, started: RunStarted, finished: RunFinished) -> None:
+        whole = {
+            "schema": SCHEMA,
+            "verdict": finished.verdict,
+            "target": started.target,
+            "profile": started.profile,
+            "seed": started.seed,
+            "seconds": round(finished.seconds, 3),
+            "counts": counts(self.results),
+            "cases": [case_object(result) for result in self.results],
+            "not_checked": [skipped_object(skipped) for skipped in finished.not_checked],
+            "unread_versions": {
+                api: {str(version): why for version, why in versions.items()}
+                for api, versions in finished.unread.items()
+            },
+            "reports": [str(path) for path in finished.reports],
+        }
+        self._write(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+
+
+def case_object(result: CaseResult) -> dict[str, Any]:
+    """One case; `expected` and `actual` are null where there was no deviation."""
+    case = result.case
+    return {
+        "id": case.id,
+        "rule": case.rule,
+        "part": case.part,
+        "level": case.level.value,
+        "verdict": result.verdict.value,
+        "requirement": case.requirement,
+        "source": case.source,
+        "expected": result.expected or None,
+        "actual": result.actual or None,
+        "because": result.because or None,
+        "seconds": round(result.seconds, 3),
+        "versions": dict(result.versions),
+        "dialogue": render(result.lines, result.names),
+    }
+
+
+def skipped_object(skipped: NotChecked) -> dict[str, Any]:
+    """One case that was not played, and why."""
+    return {"id": skipped.case.id, "rule": skipped.case.rule, "why": skipped.why}

@@ -1,0 +1,82 @@
+"""JUnit XML, as CI servers read it: a suite for each part of the protocol, a test case for each case."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from rota.conformance.model import CaseResult, NotChecked, Verdict
+from rota.report.events import Collected, RunFinished, RunStarted
+from rota.report.text import in_full
+
+_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-�\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 cannot carry; a target may send any of them."""
+
+_ELEMENT = {Verdict.FAIL: "failure", Verdict.DIED: "failure", Verdict.UNDECIDED: "error"}
+_SKIPPED = (Verdict.UNSUPPORTED, Verdict.KNOWN)
+
+
+class JUnitReport(Collected):
+    """Gives the finished document, as text, to `write`.
+
+    `fail` and `died` are failures, `undecided` is an error, `unsupported`, `known` and cases that were not
+    played are skipped; `lenient` and `noted` pass, with what was seen in their output.
+    """
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        super().__init__()
+        self._write = write
+
+    def finish(self, started: RunStarted, finished: RunFinished) -> None:
+        root = ET.Element("testsuites", name=f"rota conform {_xml(started.target)}")
+        by_part = sorted(self.results, key=lambda result: result.case.part)
+        for part, results in groupby(by_part, key=lambda result: result.case.part):
+            skipped = [s for s in finished.not_checked if s.case.part == part]
+            root.append(_suite(part, list(results), skipped, started))
+        ET.indent(root)
+        self._write(ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n")
+
+
+def _suite(
+    part: str, results: Sequence[CaseResult], skipped: Sequence[NotChecked], started: RunStarted
+) -> ET.Element:
+    kinds = [_ELEMENT.get(result.verdict, "") for result in results]
+    suite = ET.Element(
+        "testsuite",
+        name=part,
+        tests=str(len(results) + len(skipped)),
+        failures=str(kinds.count("failure")),
+        errors=str(kinds.count("error")),
+        skipped=str(sum(result.verdict in _SKIPPED for result in results) + len(skipped)),
+        time=f"{sum(result.seconds for result in results):.3f}",
+    )
+    for result in results:
+        suite.append(_test(result, started))
+    for not_played in skipped:
+        case = not_played.case
+        test = ET.SubElement(suite, "testcase", classname=f"rota.conform.{part}", name=case.id, time="0")
+        ET.SubElement(test, "skipped", message=_xml(f"not checked: {not_played.why}"))
+    return suite
+
+
+def _test(result: CaseResult, started: RunStarted) -> ET.Element:
+    case = result.case
+    test = ET.Element(
+        "testcase", classname=f"rota.conform.{case.part}", name=case.id, time=f"{result.seconds:.3f}"
+    )
+    told = _xml("\n".join(in_full(result, started.target)))
+    seen = result.because or f"expected {result.expected}, got {result.actual}"
+    why = _xml(f"{result.verdict.value}: {seen}")
+    if result.verdict in _ELEMENT:
+        ET.SubElement(test, _ELEMENT[result.verdict], message=why, type=result.verdict.value).text = told
+    elif result.verdict in _SKIPPED:
+        ET.SubElement(test, "skipped", message=why)
+    elif result.verdict is not Verdict.PASS:
+        ET.SubElement(test, "system-out").text = told
+    return test
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

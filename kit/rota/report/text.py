@@ -1,0 +1,93 @@
+"""The report on the terminal: a line for each case, then each deviation in full, the verdict last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rota.conformance.model import CaseResult, Verdict
+from rota.conformance.transcript import render
+from rota.report.events import CaseFinished, Collected, Event, RunFinished, RunStarted, counts
+
+IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED, Verdict.KNOWN)
+"""Verdicts whose cases are printed with everything that was seen."""
+
+
+class TextReport(Collected):
+    """Prints as the run goes on; `quiet` leaves only the last line. `say` takes one line."""
+
+    def __init__(self, say: Callable[[str], None], quiet: bool = False) -> None:
+        super().__init__()
+        self._say = say
+        self._quiet = quiet
+
+    def on(self, event: Event) -> None:
+        if not self._quiet and isinstance(event, RunStarted):
+            head = f"target {event.target}, profile {event.profile}, {event.cases} cases, seed {event.seed}"
+            self._say(f"rota conform: {head}")
+        if not self._quiet and isinstance(event, CaseFinished):
+            self._say(_one_line(event.result))
+        super().on(event)
+
+    def finish(self, started: RunStarted, finished: RunFinished) -> None:
+        if not self._quiet:
+            for line in self._details(started, finished):
+                self._say(line)
+        self._say(verdict_line(started, finished, self.results))
+
+    def _details(self, started: RunStarted, finished: RunFinished) -> Iterator[str]:
+        for result in self.results:
+            if result.verdict in IN_FULL:
+                yield ""
+                yield from in_full(result, started.target)
+        yield ""
+        yield from _not_checked(finished, self.results)
+        yield ", ".join(f"{number} {verdict}" for verdict, number in counts(self.results).items())
+        for path in finished.reports:
+            yield f"report: {path}"
+
+
+def in_full(result: CaseResult, target: str) -> Iterator[str]:
+    """Everything about one deviation: what was required, what came, the dialogue, how to see it again."""
+    case = result.case
+    yield f"{result.verdict.value.upper()} {case.id} ({case.level.value})"
+    for name, text in (
+        ("requirement", case.requirement),
+        ("expected", result.expected),
+        ("actual", result.actual),
+        ("rule", case.rule),
+        ("source", case.source),
+    ):
+        yield f"  {name:<12} {text}"
+    yield "  dialogue"
+    for line in render(result.lines, result.names):
+        yield f"  {line}"
+    yield f"  {'again':<12} rota conform --target {target!r} {case.id}".replace("'", "")
+
+
+def verdict_line(started: RunStarted, finished: RunFinished, results: Sequence[CaseResult]) -> str:
+    """The verdict in one line, with the broken rules by part where there are any."""
+    broken = {r.case.rule for r in results if r.verdict in (Verdict.FAIL, Verdict.DIED)}
+    parts = sorted({rule.split(".")[0] for rule in broken})
+    why = f": {len(broken)} rules broken in {', '.join(parts)}" if broken else ""
+    seconds = f"{len(results)} cases in {finished.seconds:.1f} s"
+    return f"{finished.verdict}: {started.target} against {started.profile}{why} ({seconds})"
+
+
+def _one_line(result: CaseResult) -> str:
+    why = result.because or result.actual
+    line = f"{result.verdict.value:<11} {result.case.id:<48} {result.seconds:5.1f} s"
+    return line if result.verdict is Verdict.PASS else f"{line}  {why}"
+
+
+def _not_checked(finished: RunFinished, results: Sequence[CaseResult]) -> Iterator[str]:
+    """What the verdict says nothing about."""
+    for skipped in finished.not_checked:
+        yield f"not checked: {skipped.case.id}: {skipped.why}"
+    for verdict in (Verdict.UNSUPPORTED, Verdict.UNDECIDED):
+        ids = [result.case.id for result in results if result.verdict is verdict]
+        if ids:
+            yield f"not checked ({verdict.value}): {', '.join(ids)}"
+    for api, versions in finished.unread.items():
+        numbers = ", ".join(f"v{version}" for version in versions)
+        yield f"not spoken: {api} {numbers}: advertised, but the target cannot read it"
+    yield "not checked: static members, group.max.size, offsets, fail-over: there are no cases for them yet"

@@ -1,0 +1,187 @@
+"""Targets that close, hang, talk nonsense or die get a verdict, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import struct
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rota.cli.conform import conform
+from rota.wire import api, decode_request, encode_response, frame
+
+Start = Callable[[Callable[[socket.socket], None]], Any]
+Read = Callable[[socket.socket], bytes]
+
+NO_DELAY = "group.initial.rebalance.delay.ms=0"
+GROUP_APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
+ADVERTISED = [
+    {"api_key": api(name).key, "min_version": 0, "max_version": api(name).max_version} for name in GROUP_APIS
+]
+
+
+def judge(target: str, tmp_path: Path, *arguments: str) -> tuple[Result, dict[str, Any]]:
+    """Run `rota conform --json`; the outcome and the object on standard output."""
+    fixed = [
+        "--target",
+        target,
+        "--json",
+        "--timeout",
+        "0.5",
+        "--set",
+        NO_DELAY,
+        "--seed",
+        "1",
+        "--out",
+        str(tmp_path),
+    ]
+    outcome = CliRunner().invoke(conform, [*fixed, *arguments])
+    assert outcome.exception is None or isinstance(outcome.exception, SystemExit), outcome.exc_info
+    return outcome, json.loads(outcome.stdout)
+
+
+def verdicts(report: dict[str, Any]) -> set[str]:
+    return {case["verdict"] for case in report["cases"]}
+
+
+def answering(read: Read, api_name: str, respond: Callable[[socket.socket, Any], None]) -> Any:
+    """A handler that is polite until a request of this API comes, which `respond` deals with."""
+
+    def handler(connection: socket.socket) -> None:
+        while True:
+            request = decode_request(read(connection))
+            if request.api.name == api_name:
+                respond(connection, request)
+            elif request.api.name == "ApiVersions":
+                reply(connection, request, {"api_keys": ADVERTISED})
+            else:
+                reply(connection, request, {"error_code": 25})
+
+    return handler
+
+
+def reply(
+    connection: socket.socket, request: Any, body: dict[str, Any], correlation_id: int | None = None
+) -> None:
+    number = request.correlation_id if correlation_id is None else correlation_id
+    connection.sendall(frame(encode_response(request.api.name, request.version, body, number)))
+
+
+def test_closes_at_once(hostile: Start, tmp_path: Path) -> None:
+    server = hostile(lambda connection: connection.shutdown(socket.SHUT_RDWR))
+    outcome, report = judge(server.name, tmp_path, "heartbeat.stable", "sync.assignment")
+    assert outcome.exit_code == 1
+    assert verdicts(report) == {"fail"}
+    assert "closed the connection" in report["cases"][0]["actual"]
+
+
+def test_never_answers(hostile: Start, tmp_path: Path) -> None:
+    server = hostile(lambda connection: connection.recv(1 << 20) and None or connection.recv(1))
+    outcome, report = judge(server.name, tmp_path, "heartbeat.stable")
+    assert outcome.exit_code == 3
+    assert report["verdict"] == "undecided"
+    assert "no answer to ApiVersions" in report["cases"][0]["because"]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_random_bytes(hostile: Start, next_request: Read, tmp_path: Path, seed: int) -> None:
+    noise = random.Random(seed)
+
+    def handler(connection: socket.socket) -> None:
+        while next_request(connection):
+            connection.sendall(noise.randbytes(200))
+
+    outcome, report = judge(hostile(handler).name, tmp_path, "heartbeat.stable", "join.first-generation")
+    assert outcome.exit_code in (1, 3)
+    assert verdicts(report) <= {"fail", "undecided"}
+
+
+def test_framed_noise(hostile: Start, next_request: Read, tmp_path: Path) -> None:
+    noise = random.Random(5)
+
+    def handler(connection: socket.socket) -> None:
+        while request := next_request(connection):
+            connection.sendall(frame(request[4:8] + noise.randbytes(60)))
+
+    outcome, report = judge(hostile(handler).name, tmp_path, "heartbeat.stable")
+    assert outcome.exit_code == 1
+    assert report["cases"][0]["expected"] == "a well-formed answer to what was asked"
+
+
+def test_wrong_correlation_id(hostile: Start, next_request: Read, tmp_path: Path) -> None:
+    def handler(connection: socket.socket) -> None:
+        while True:
+            request = decode_request(next_request(connection))
+            reply(connection, request, {"api_keys": ADVERTISED}, request.correlation_id + 1)
+
+    outcome, report = judge(hostile(handler).name, tmp_path, "heartbeat.stable")
+    assert outcome.exit_code == 1
+    assert "correlation id 2 in the answer to 1" in report["cases"][0]["actual"]
+
+
+def test_hangs_in_the_middle(hostile: Start, next_request: Read, tmp_path: Path) -> None:
+    handler = answering(next_request, "JoinGroup", lambda connection, request: None)
+    outcome, report = judge(hostile(handler).name, tmp_path, "join.unknown-member-id", "heartbeat.stable")
+    assert outcome.exit_code == 1
+    found = {case["id"]: case["verdict"] for case in report["cases"]}
+    assert found["join.unknown-member-id"] == "fail"
+    assert found["heartbeat.stable"] == "undecided"  # the set-up hangs, heartbeats were never asked
+
+
+def test_half_an_answer(hostile: Start, next_request: Read, tmp_path: Path) -> None:
+    def half(connection: socket.socket, _request: Any) -> None:
+        connection.sendall(struct.pack(">i", 50) + b"half")
+
+    handler = answering(next_request, "JoinGroup", half)
+    outcome, report = judge(hostile(handler).name, tmp_path, "join.unknown-member-id")
+    assert outcome.exit_code == 1
+    assert report["cases"][0]["actual"] == "no answer in 2 s"
+
+
+def test_dies_during_a_case(hostile: Start, next_request: Read, tmp_path: Path) -> None:
+    server = hostile(answering(next_request, "JoinGroup", lambda connection, request: server.stop()))
+    outcome, report = judge(server.name, tmp_path, "join.unknown-member-id")
+    assert outcome.exit_code == 1
+    assert report["cases"][0]["verdict"] == "died"
+    assert "nothing accepts connections" in report["cases"][0]["actual"]
+
+
+def test_died_counts_on_every_level(hostile: Start, next_request: Read, tmp_path: Path) -> None:
+    server = hostile(answering(next_request, "JoinGroup", lambda connection, request: server.stop()))
+    outcome, report = judge(server.name, tmp_path, "join.check-order")
+    assert report["cases"][0]["level"] == "SHOULD"
+    assert (outcome.exit_code, report["cases"][0]["verdict"]) == (1, "died")
+
+
+def test_advertises_nothing(hostile: Start, next_request: Read, tmp_path: Path) -> None:
+    def handler(connection: socket.socket) -> None:
+        while True:
+            reply(connection, decode_request(next_request(connection)), {"api_keys": []})
+
+    outcome, report = judge(hostile(handler).name, tmp_path, "heartbeat")
+    assert verdicts(report) == {"unsupported"}
+    assert outcome.exit_code == 0
+
+
+def test_control_characters_do_no_harm(hostile: Start, next_request: Read, tmp_path: Path) -> None:
+    odd = "\x1b[31m\x00\x07red\x0b"
+
+    def granted(connection: socket.socket, request: Any) -> None:
+        names = {"member_id": odd, "leader": odd, "protocol_name": odd}
+        reply(connection, request, {"error_code": 0, "generation_id": 7, **names})
+
+    server = hostile(answering(next_request, "JoinGroup", granted))
+    report = tmp_path / "odd.xml"
+    arguments = ["--target", server.name, "--report", f"junit={report}", "join.unknown-member-id"]
+    outcome = CliRunner().invoke(conform, arguments)
+    assert outcome.exit_code == 1
+    assert "\x1b" not in outcome.stdout
+    assert "\x00" not in outcome.stdout
+    assert ET.parse(report).getroot().find(".//failure") is not None
