@@ -338,6 +338,14 @@ def test_a_new_rebalance_ends_the_sync_timer(world):
     assert (world.left("sync"), world.group().pending_sync_members) == (None, set())
 
 
+def test_nobody_is_removed_from_a_dead_group(world):
+    a = world.client("a", session=100_000)
+    world.generation(a)
+    world.group().state = GroupState.DEAD
+    world.advance(100_000)
+    assert (world.state(), list(world.group().members)) == ("Dead", [a.member_id])
+
+
 def test_the_leader_dies_before_it_syncs(world):
     a, b = world.client("a"), world.client("b")
     world.generation(a, b)

@@ -124,11 +124,9 @@ class Group:
         self.park_join(member, parked)
 
     def remove(self, member: Member) -> None:
-        """Take out a member. Who leads then is not settled here, see voting.settle_leader."""
+        """Take out a member that has no parked JoinGroup. Who leads then is settled by voting.settle_leader."""
         del self.members[member.member_id]
         self._withdraw_support(member)
-        if member.parked_join is not None:
-            self.awaiting_join -= 1
         self.pending_sync_members.discard(member.member_id)
 
     def update(self, member: Member, request: JoinGroup, parked: Parked) -> None:

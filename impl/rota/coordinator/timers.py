@@ -69,10 +69,10 @@ def session(step: Step, group: Group, member_id: str) -> None:
     Who waits for an answer is alive, unless it is new: its client may be long gone and have asked again.
     """
     member = group.members.get(member_id)
-    if group.state is GroupState.DEAD or member is None:
+    if member is None:
         return
     member.timer = None
-    if expires(member):
+    if group.state is not GroupState.DEAD and expires(member):
         drop_member(step, group, member)
         voting.settle_leader(group, step.choices)
         if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
