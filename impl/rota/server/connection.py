@@ -131,7 +131,7 @@ class Connection(asyncio.Protocol):
             return None
         size = int.from_bytes(self._received[:4], "big", signed=True)
         if not 0 <= size <= self._broker.max_frame:
-            log.warning("closing the connection of %s: a frame of %d bytes", self.client_host, size)
+            log.info("closing the connection of %s: a frame of %d bytes", self.client_host, size)
             self.close()
             return None
         if len(self._received) < 4 + size:
@@ -162,7 +162,7 @@ class Connection(asyncio.Protocol):
             correlation_id = cast(int, error.correlation_id)
             self.answer(self._under_way, name, 0, self._broker.out_of_range(), correlation_id)
             return
-        log.warning("closing the connection of %s: %s", self.client_host, error)
+        log.info("closing the connection of %s: %s", self.client_host, error)
         self.close()
 
     def _mind_reading(self) -> None:

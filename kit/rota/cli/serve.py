@@ -8,7 +8,6 @@ import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import click
 
@@ -94,6 +93,10 @@ async def _serve(config: dict[str, object], port: int, port_file: Path | None) -
 
 def _write(path: Path, text: str) -> None:
     """Writes a file that is either not there or whole."""
-    with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as temporary:
-        temporary.write(text)
-    os.replace(temporary.name, path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="ascii")
+        os.replace(temporary, path)
+    except OSError as error:
+        error.filename = os.fspath(path)
+        raise
