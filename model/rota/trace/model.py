@@ -1,0 +1,106 @@
+"""What a trace is: where it comes from, what it claims, the start, the steps, and the contradiction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rota.trace.render import Difference
+
+SCHEMA = 1
+"""Version of the file format and of the texts in it."""
+
+DEADLOCK = "deadlock"
+"""The property that engines add: the last state cannot be left and is not a declared end."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a trace comes from.
+
+    factory and settings: those of the `SystemRef` that builds the system (None: it cannot be rebuilt);
+    scope, configuration, profile, mutant: as they were named to `rota check`, None where there were none.
+    """
+
+    factory: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    scope: str | None = None
+    configuration: str | None = None
+    profile: str | None = None
+    mutant: str | None = None
+
+
+@dataclass(frozen=True)
+class Component:
+    """A machine's value in the first state. hash: of its canonical encoding, 32 hexadecimal digits."""
+
+    machine: str
+    value: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A machine's part in a step. sender and message are None for the machine that began the step."""
+
+    machine: str
+    sender: str | None
+    message: str | None
+    label: str
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A transition. index: from 1; hashes: of every component after it, in the order of the start state."""
+
+    index: int
+    label: str
+    hops: tuple[Hop, ...]
+    differences: tuple[Difference, ...]
+    hashes: tuple[str, ...]
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Slugs of the rules that fired, in order, each once."""
+        return tuple(dict.fromkeys(slug for hop in self.hops for slug in hop.rules))
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What the property sees of one machine where it is contradicted.
+
+    choice: counts the choices of machines that contradict it, from 1; before: of a property of steps, the
+    view before the last step, else None; after: the view of the last state.
+    """
+
+    choice: int
+    machine: str
+    before: str | None
+    after: str
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run that ends in the contradiction of a property.
+
+    system: its name; property_name, kind, meaning, source, guards: of the property, guards being the
+    rules that it speaks for; start: a value per machine; why: what the property sees at the end.
+    """
+
+    system: str
+    origin: Origin
+    property_name: str
+    kind: str
+    meaning: str
+    source: str
+    guards: tuple[str, ...]
+    start: tuple[Component, ...]
+    steps: tuple[Step, ...]
+    why: tuple[Sight, ...]
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """The names of the machines, in the system's order."""
+        return tuple(component.machine for component in self.start)

@@ -1,0 +1,126 @@
+"""From a path of transitions to a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from rota import kernel
+from rota.kernel import Kind, Property, State, System, Transition, component_hash
+from rota.trace.model import DEADLOCK, Component, Hop, Origin, Sight, Step, Trace
+from rota.trace.render import Difference, differences, render
+
+STUCK = "A state that nothing can leave and that is not a declared end."
+
+
+def record(
+    system: System,
+    property_name: str,
+    start: State,
+    path: Sequence[Transition],
+    origin: Origin | None = None,
+) -> Trace:
+    """The trace of a run that contradicts a property.
+
+    Parameters: system; property_name, of one of its properties or `deadlock`; start, an initial state;
+    path, the transitions from it, the last of which violates (or ends in the state that does); origin,
+    by default only the system's reference. Errors: KeyError for a property that the system does not have.
+    """
+    names = tuple(machine.name for machine in system.machines)
+    states = [start, *(transition.target for transition in path)]
+    prop = _property(system, property_name)
+    return Trace(
+        system=system.name,
+        origin=origin or origin_of(system),
+        property_name=property_name,
+        kind=prop.kind.value if prop else DEADLOCK,
+        meaning=prop.meaning if prop else STUCK,
+        source=prop.source if prop else "",
+        guards=prop.rules if prop else (),
+        start=tuple(
+            Component(name, render(value), code)
+            for name, value, code in zip(names, start, hashes(start), strict=True)
+        ),
+        steps=tuple(
+            _step(names, index, states[index - 1], transition) for index, transition in enumerate(path, 1)
+        ),
+        why=tuple(_why(system, prop, states)),
+    )
+
+
+def origin_of(system: System) -> Origin:
+    """What a system says of itself: how it is rebuilt."""
+    return Origin(system.ref.factory, dict(system.ref.settings)) if system.ref else Origin()
+
+
+def hashes(state: State) -> tuple[str, ...]:
+    """The hash of every component, 32 hexadecimal digits each."""
+    return tuple("{:016x}{:016x}".format(*component_hash(value)) for value in state)
+
+
+def contradicts(system: System, property_name: str, states: Sequence[State]) -> bool:
+    """Whether a run that passed these states ends in a contradiction of the property.
+
+    Errors: KeyError for a property that the system does not have.
+    """
+    prop = _property(system, property_name)
+    if prop is None:
+        ends = all(system.holds(end, states[-1]) for end in system.select(Kind.TERMINAL))
+        return not ends and all(step.target == states[-1] for step in system.successors(states[-1]))
+    if prop.kind is Kind.STEP:
+        return len(states) > 1 and not system.step_holds(prop, states[-2], states[-1])
+    return not system.holds(prop, states[-1])
+
+
+def _property(system: System, name: str) -> Property | None:
+    """The property of that name, None for the deadlock that engines add."""
+    if name == DEADLOCK:
+        return None
+    for prop in system.properties:
+        if prop.name == name:
+            return prop
+    raise KeyError(name)
+
+
+def _step(names: tuple[str, ...], index: int, before: State, transition: Transition) -> Step:
+    changed: list[Difference] = []
+    for name, old, new in zip(names, before, transition.target, strict=True):
+        changed += differences(name, old, new)
+    hops = tuple(_hop(hop) for hop in transition.hops)
+    return Step(index, transition.label, hops, tuple(changed), hashes(transition.target))
+
+
+def _hop(hop: kernel.Hop) -> Hop:
+    message = None if hop.sender is None else render(hop.message)
+    return Hop(hop.machine, hop.sender, message, hop.label, hop.rules)
+
+
+def _why(system: System, prop: Property | None, states: Sequence[State]) -> Iterator[Sight]:
+    """The views of every choice of machines that contradicts the property."""
+    if prop is None:
+        for machine, value in zip(system.machines, states[-1], strict=True):
+            yield Sight(1, machine.name, None, render(value))
+        return
+    judge = _step_judge if prop.kind is Kind.STEP else _state_judge
+    found = 0
+    for positions in system.positions(prop):
+        if judge(prop, positions, states):
+            continue
+        found += 1
+        for view, position in zip(prop.views, positions, strict=True):
+            before = render(view.of(states[-2][position])) if prop.kind is Kind.STEP else None
+            after = render(view.of(states[-1][position]))
+            yield Sight(found, system.machines[position].name, before, after)
+
+
+Judge = Callable[[Property, tuple[int, ...], Sequence[State]], bool]
+
+
+def _state_judge(prop: Property, positions: tuple[int, ...], states: Sequence[State]) -> bool:
+    seen: list[Any] = [view.of(states[-1][i]) for view, i in zip(prop.views, positions, strict=True)]
+    return prop.test(*seen)
+
+
+def _step_judge(prop: Property, positions: tuple[int, ...], states: Sequence[State]) -> bool:
+    (view,), (position,) = prop.views, positions
+    return prop.test(view.of(states[-2][position]), view.of(states[-1][position]))

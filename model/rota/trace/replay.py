@@ -1,0 +1,131 @@
+"""Replay: follow a trace through the system that it came from, step by step, and judge its end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from importlib import import_module
+
+from rota.kernel import State, System, SystemRef, Transition
+from rota.trace.model import Step, Trace
+from rota.trace.record import contradicts, hashes, record
+
+OWN = "rota."
+"""Factories of these packages are called without being asked for."""
+
+
+class UntrustedFactory(ValueError):
+    """A trace names code outside of rota; replaying would import and call it. factory: MODULE:NAME."""
+
+    def __init__(self, factory: str) -> None:
+        super().__init__(f"the trace wants {factory} called, which is not part of rota")
+        self.factory = factory
+
+
+class ReplayError(ValueError):
+    """The system does not do what the trace says. step: the first that differs, 0 for the start state."""
+
+    def __init__(self, step: int, cause: str) -> None:
+        super().__init__(f"{f'step {step}' if step else 'start'}: {cause}")
+        self.step, self.cause = step, cause
+
+
+def rebuild(trace: Trace, trusted: Collection[str] = ()) -> System:
+    """Build the system that a trace came from.
+
+    Parameters: trace; trusted, factories outside of rota (MODULE:NAME) that may be called: a file from
+    elsewhere must not choose what is run. Errors: UntrustedFactory; ValueError for a trace that names
+    none; what building raises.
+    """
+    factory = trace.origin.factory
+    if factory is None:
+        raise ValueError("the trace does not say how its system is built")
+    if factory not in trusted and not _is_own(factory):
+        raise UntrustedFactory(factory)
+    return SystemRef(factory, tuple(trace.origin.settings.items())).build()
+
+
+def _is_own(factory: str) -> bool:
+    """Whether a factory is defined in rota, not merely imported there."""
+    module, _, name = factory.partition(":")
+    if not module.startswith(OWN):
+        return False
+    made_in = getattr(getattr(import_module(module), name, None), "__module__", None) or ""
+    return made_in.startswith(OWN)
+
+
+def replay(trace: Trace, system: System) -> int:
+    """Follow a trace; the number of steps after which the property is contradicted.
+
+    Every step must be a transition of the system with the same label, rules and component hashes, the
+    last state must contradict the property, and everything else that the trace tells must be what this run
+    tells. Errors: ReplayError with the first step that differs.
+    """
+    machines = tuple(machine.name for machine in system.machines)
+    if machines != trace.machines:
+        raise ReplayError(0, f"the trace is about {', '.join(trace.machines)}, not {', '.join(machines)}")
+    start = state = _start(trace, system)
+    path: list[Transition] = []
+    for step in trace.steps:
+        path.append(_follow(system, state, step))
+        state = path[-1].target
+    _judge(trace, system, [start, *(transition.target for transition in path)])
+    _compare(trace, record(system, trace.property_name, start, path, trace.origin))
+    return len(path)
+
+
+def _start(trace: Trace, system: System) -> State:
+    wanted = tuple(component.hash for component in trace.start)
+    for state in system.initial_states():
+        if hashes(state) == wanted:
+            return state
+    raise ReplayError(0, "the system has no such initial state")
+
+
+def _follow(system: System, state: State, step: Step) -> Transition:
+    """The transition that a step tells of."""
+    same_label = [t for t in system.successors(state) if t.label == step.label]
+    for transition in same_label:
+        if hashes(transition.target) == step.hashes and _rules(transition) == _told(step):
+            return transition
+    if not same_label:
+        raise ReplayError(step.index, f"the system cannot do {step.label!r} here")
+    near = min(same_label, key=lambda t: len(_unequal(system, t, step)))
+    parts = _unequal(system, near, step)
+    if not parts:
+        raise ReplayError(step.index, f"{step.label!r} is done by other rules: {', '.join(near.rules)}")
+    raise ReplayError(step.index, f"{step.label!r} leads to another value of {', '.join(parts)}")
+
+
+def _unequal(system: System, transition: Transition, step: Step) -> list[str]:
+    """The machines whose values are not those of the trace."""
+    pairs = zip(system.machines, hashes(transition.target), step.hashes, strict=True)
+    return [machine.name for machine, mine, told in pairs if mine != told]
+
+
+def _rules(transition: Transition) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((hop.machine, hop.rules) for hop in transition.hops)
+
+
+def _told(step: Step) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((hop.machine, hop.rules) for hop in step.hops)
+
+
+def _judge(trace: Trace, system: System, states: list[State]) -> None:
+    try:
+        violated = contradicts(system, trace.property_name, states)
+    except KeyError:
+        raise ReplayError(len(states) - 1, f"the system has no property {trace.property_name}") from None
+    if not violated:
+        cause = f"{trace.property_name} holds here; the trace says it is violated"
+        raise ReplayError(len(states) - 1, cause)
+
+
+def _compare(told: Trace, mine: Trace) -> None:
+    """The texts of the trace against those of the same run now."""
+    for one, other in zip(told.steps, mine.steps, strict=True):
+        if one != other:
+            raise ReplayError(one.index, "the step is the same, but the trace describes it otherwise")
+    if told.start != mine.start:
+        raise ReplayError(0, "the state is the same, but the trace describes it otherwise")
+    if told != mine:
+        raise ReplayError(len(told.steps), "the end is the same, but the trace describes it otherwise")

@@ -1,0 +1,136 @@
+"""A trace for a person: what is contradicted, the start, each step with what it changed, and why."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import groupby
+
+from rota.trace.model import DEADLOCK, Sight, Step, Trace
+from rota.trace.render import Difference
+
+WIDTH = 110
+"""Columns."""
+
+PATH = 44
+"""Widest column of paths; longer paths push their values to the right."""
+
+ENDING = "The last state says otherwise:"
+ENDINGS = {
+    "step": "The last step says otherwise:",
+    DEADLOCK: "The last state is one:",
+}
+"""What stands between the property's sentence and what it sees, by the property's kind."""
+
+MARGIN = 30
+"""Columns that a value has at least, on its second line if need be."""
+
+OLD, REMOVED = 40, 80
+"""Longest text of a value that another one replaces, and of one that is gone; the rest is cut."""
+
+
+def text(trace: Trace) -> str:
+    """The trace as lines of at most `WIDTH` columns, where words allow it. Ends with a line end."""
+    return "\n".join(_lines(trace)) + "\n"
+
+
+def _lines(trace: Trace) -> Iterator[str]:
+    yield f"{trace.property_name} ({trace.kind}) is violated after {steps(len(trace.steps))}"
+    yield from _wrapped("  ", trace.meaning)
+    yield from _origin(trace)
+    yield ""
+    yield "start"
+    width = max(len(name) for name in trace.machines)
+    for component in trace.start:
+        yield from _wrapped(f"     {component.machine:<{width}}  ", component.value)
+    for step in trace.steps:
+        yield ""
+        yield from _step(step, width)
+    yield ""
+    yield from _why(trace, width)
+
+
+def steps(count: int) -> str:
+    """A number of steps in words."""
+    return "1 step" if count == 1 else f"{count} steps"
+
+
+def _origin(trace: Trace) -> Iterator[str]:
+    origin = trace.origin
+    named = (
+        ("scope", origin.scope),
+        ("configuration", origin.configuration),
+        ("profile", origin.profile),
+        ("mutant", origin.mutant),
+    )
+    parts = [f"system {trace.system}", *(f"{what} {name}" for what, name in named if name)]
+    yield from _wrapped("  ", ", ".join(parts))
+
+
+def _step(step: Step, width: int) -> Iterator[str]:
+    yield from _wrapped(f"{step.index:>3}  ", step.label or "(a step without a label)")
+    path_width = min(PATH, max((len(change.path) for change in step.differences), default=0))
+    for machine, changes in groupby(step.differences, key=lambda change: change.machine):
+        name = machine
+        for change in changes:
+            yield from _wrapped(f"     {name:<{width}}  {change.path:<{path_width}}  ", _change(change))
+            name = ""
+    if not step.differences:
+        yield "     nothing changes"
+    if step.rules:
+        yield from _wrapped(f"     {'rules':<{width}}  ", ", ".join(step.rules))
+
+
+def _change(change: Difference) -> str:
+    if change.old is None:
+        return f"+ {change.new}"
+    if change.new is None:
+        return f"- {_cut(change.old, REMOVED)}"
+    return f"{_cut(change.old, OLD)} -> {change.new}"
+
+
+def _cut(text: str, width: int) -> str:
+    """What is gone was shown in full when it came."""
+    if len(text) <= width:
+        return text
+    name, bracket, _ = text.partition("(")
+    return f"{name}(…)" if bracket and name.isidentifier() else text[: width - 1] + "…"
+
+
+def _why(trace: Trace, width: int) -> Iterator[str]:
+    yield from _wrapped("why  ", f"{trace.meaning} {ENDINGS.get(trace.kind, ENDING)}")
+    shown: set[tuple[str, str]] = set()
+    for choice, sights in groupby(trace.why, key=lambda sight: sight.choice):
+        if choice > 1:
+            yield "     and also"
+        for sight in sights:
+            seen = sight.machine, sight.after
+            yield from _sight(replace(sight, after="as above") if seen in shown else sight, width)
+            shown.add(seen)
+    if trace.guards:
+        yield from _wrapped("     guarded by these rules: ", ", ".join(trace.guards))
+    if trace.source:
+        yield from _wrapped("     source: ", trace.source)
+
+
+def _sight(sight: Sight, width: int) -> Iterator[str]:
+    if sight.before is None:
+        yield from _wrapped(f"     {sight.machine:<{width}}  ", sight.after)
+    else:
+        yield from _wrapped(f"     {sight.machine:<{width}}  before  ", sight.before)
+        yield from _wrapped(f"     {'':<{width}}  after   ", sight.after)
+
+
+def _wrapped(head: str, words: str) -> Iterator[str]:
+    """A head and words after it, the following lines indented like the first."""
+    indent = len(head) if len(head) < WIDTH - MARGIN else MARGIN
+    lines = textwrap.wrap(
+        words,
+        width=WIDTH,
+        initial_indent=head,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    yield from lines or [head.rstrip()]
