@@ -1,5 +1,7 @@
 """The core as a whole: groups apart, odd answers from outside, settings, no scans of the group."""
 
+import random
+
 import pytest
 
 from rota.coordinator import (
@@ -69,6 +71,48 @@ def test_a_parked_reply_keeps_the_version_of_its_request(world):
 def test_impossible_settings_are_refused_by_name(settings, words):
     with pytest.raises(ConfigError, match=words):
         CoordinatorConfig(**settings)
+
+
+def some_step(world, dice, clients):
+    """One random thing that a client, the clock or the log may do."""
+    client, group = dice.choice(clients), world.core.groups.get("g")
+    if group is None or client.member_id not in {*group.members, *group.pending_members}:
+        client.member_id = ""
+    if client.member_id and dice.random() < 0.1:
+        client.protocols = dice.choice([("x",), ("x", "y:1"), ("y:2", "x")])
+    choice = dice.randrange(12)
+    if choice < 5:
+        client.join(version=dice.choice([3, 9]))
+    elif choice < 7:
+        client.sync({each: each.name.encode() for each in clients if each.member_id})
+    elif choice < 9:
+        client.heartbeat()
+    elif choice == 9:
+        world.leave(client.member_id, *dice.choice([(), (dice.choice(clients).member_id,)]))
+    elif choice == 10 and world.appends:
+        world.log(dice.choice([0, 0, 7]))
+    else:
+        world.advance(dice.choice([500, 3_000, 10_000]))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_walks_keep_the_books(world, seed):
+    """The books are checked by the world after each step; here also what may be told to whom."""
+    dice, world.hold_log = random.Random(seed), True
+    clients = [world.client(name, "x", "y:1", session=8_000, rebalance=9_000) for name in "abcd"]
+    generation = 0
+    for _ in range(300):
+        some_step(world, dice, clients)
+        for group in world.core.groups.values():
+            assert group.generation_id >= generation
+            generation = group.generation_id
+    joined = [
+        r for call in world.calls for r in call.replies if isinstance(r, JoinGroupReply) and not r.error_code
+    ]
+    assert len({reply.generation_id for reply in joined}) > 10, "the walk went nowhere"
+    leaders = {(reply.generation_id, reply.leader) for reply in joined}
+    assert len(leaders) == len({generation for generation, _ in leaders})
+    assert all(bool(reply.members) == (reply.leader == reply.member_id) for reply in joined)
 
 
 class Unscannable(dict):

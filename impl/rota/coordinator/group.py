@@ -124,7 +124,7 @@ class Group:
         self.park_join(member, parked)
 
     def remove(self, member: Member) -> None:
-        """Take out a member that has no parked JoinGroup. Who leads then is settled by voting.settle_leader."""
+        """Take out a member that has no parked JoinGroup. Who leads then, voting.settle_leader says."""
         del self.members[member.member_id]
         self._withdraw_support(member)
         self.pending_sync_members.discard(member.member_id)
