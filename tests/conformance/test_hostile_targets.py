@@ -83,7 +83,7 @@ def test_closes_at_once(hostile: Start, tmp_path: Path) -> None:
 
 
 def test_never_answers(hostile: Start, tmp_path: Path) -> None:
-    server = hostile(lambda connection: connection.recv(1 << 20) and None or connection.recv(1))
+    server = hostile(lambda connection: (connection.recv(1 << 20) and None) or connection.recv(1))
     outcome, report = judge(server.name, tmp_path, "heartbeat.stable")
     assert outcome.exit_code == 3
     assert report["verdict"] == "undecided"

@@ -34,11 +34,16 @@ class Formed:
         return {member.member_id: f"for {member.name}".encode() for member in self.everyone}
 
 
+def together(dialogue: Dialogue, *members: Member) -> Formed:
+    """Bring newcomers into a group, all in one generation, where that is what the rule is about."""
+    return _Formation(dialogue, members).run()
+
+
 def forming(dialogue: Dialogue, *members: Member) -> Formed:
     """Bring newcomers into a group, all in one generation, which is then CompletingRebalance."""
     names = ", ".join(member.name for member in members)
     with dialogue.reaching(f"a group of {names}"):
-        return _Formation(dialogue, members).run()
+        return together(dialogue, *members)
 
 
 def stable(dialogue: Dialogue, *members: Member) -> Formed:

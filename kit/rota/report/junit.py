@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
-from itertools import groupby
 
 from rota.conformance.model import CaseResult, NotChecked, Verdict
 from rota.report.events import Collected, RunFinished, RunStarted
@@ -31,10 +30,10 @@ class JUnitReport(Collected):
 
     def finish(self, started: RunStarted, finished: RunFinished) -> None:
         root = ET.Element("testsuites", name=f"rota conform {_xml(started.target)}")
-        by_part = sorted(self.results, key=lambda result: result.case.part)
-        for part, results in groupby(by_part, key=lambda result: result.case.part):
-            skipped = [s for s in finished.not_checked if s.case.part == part]
-            root.append(_suite(part, list(results), skipped, started))
+        for part in sorted({item.case.part for item in (*self.results, *finished.not_checked)}):
+            results = [result for result in self.results if result.case.part == part]
+            skipped = [skip for skip in finished.not_checked if skip.case.part == part]
+            root.append(_suite(part, results, skipped, started))
         ET.indent(root)
         self._write(ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n")
 

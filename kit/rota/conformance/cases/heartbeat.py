@@ -77,7 +77,7 @@ def newer_generation(d: Dialogue) -> None:
 
 @case(
     "heartbeat.check-order",
-    "The member id is checked before the generation: a stranger is UNKNOWN_MEMBER_ID in any generation.",
+    "Heartbeat checks the member id before the generation: a stranger is UNKNOWN_MEMBER_ID in any.",
     _CHECKS,
 )
 def member_before_generation(d: Dialogue) -> None:
@@ -89,7 +89,7 @@ def member_before_generation(d: Dialogue) -> None:
 
 @case(
     "heartbeat.check-order.generation-first",
-    "The generation is checked before the state: an old one is ILLEGAL_GENERATION also during a rebalance.",
+    "Heartbeat checks the generation before the state: an old one is ILLEGAL_GENERATION in a rebalance.",
     _CHECKS,
 )
 def generation_before_state(d: Dialogue) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rota.conformance.dialogue import PROMPTLY, Dialogue, subscription
-from rota.conformance.groups import forming, stable
+from rota.conformance.groups import forming, stable, together
 from rota.conformance.model import Level
 from rota.conformance.registry import case
 
@@ -214,7 +214,7 @@ def first_generation(d: Dialogue) -> None:
     "KIP-559; JoinGroup response schema",
 )
 def reply_fields(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = together(d, d.member("a"), d.member("b"))
     leader = formed.leader.member_id
     typed = {"protocol_type": "consumer"} if d.versions["JoinGroup"] >= 7 else {}
     for member in formed.everyone:

@@ -73,7 +73,7 @@ def newer_generation(d: Dialogue) -> None:
 
 @case(
     "sync.check-order",
-    "The member id is checked before the generation: a stranger is UNKNOWN_MEMBER_ID in any generation.",
+    "SyncGroup checks the member id before the generation: a stranger is UNKNOWN_MEMBER_ID in any.",
     _CHECKS,
 )
 def member_before_generation(d: Dialogue) -> None:
@@ -85,7 +85,7 @@ def member_before_generation(d: Dialogue) -> None:
 
 @case(
     "sync.check-order.generation-first",
-    "The generation is checked before the state: an old one is ILLEGAL_GENERATION also during a rebalance.",
+    "SyncGroup checks the generation before the state: an old one is ILLEGAL_GENERATION in a rebalance.",
     _CHECKS,
 )
 def generation_before_state(d: Dialogue) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rota.conformance.dialogue import PROMPTLY, Dialogue, Member, subscription
-from rota.conformance.groups import Formed, forming, stable
+from rota.conformance.groups import Formed, stable, together
 from rota.conformance.model import Level
 from rota.conformance.registry import case
 
@@ -29,7 +29,7 @@ def _elected(d: Dialogue, formed: Formed) -> str:
     f"{_CANDIDATES}; {_SELECT}",
 )
 def common(d: Dialogue) -> None:
-    formed = forming(d, _speaking(d, "a", "range", "sticky"), _speaking(d, "b", "roundrobin", "sticky"))
+    formed = together(d, _speaking(d, "a", "range", "sticky"), _speaking(d, "b", "roundrobin", "sticky"))
     elected = _elected(d, formed)
     d.require(elected == "sticky", "sticky, the only one in common", elected)
 
@@ -40,7 +40,7 @@ def common(d: Dialogue) -> None:
     _SELECT,
 )
 def majority(d: Dialogue) -> None:
-    formed = forming(
+    formed = together(
         d,
         _speaking(d, "a", "range", "roundrobin"),
         _speaking(d, "b", "roundrobin", "range"),
@@ -56,7 +56,7 @@ def majority(d: Dialogue) -> None:
     _SELECT,
 )
 def tie(d: Dialogue) -> None:
-    formed = forming(
+    formed = together(
         d,
         _speaking(d, "a", "range", "roundrobin", "sticky"),
         _speaking(d, "b", "roundrobin", "range", "sticky"),
@@ -73,7 +73,7 @@ def tie(d: Dialogue) -> None:
 )
 def metadata_of_elected(d: Dialogue) -> None:
     a, b = _speaking(d, "a", "range", "sticky"), _speaking(d, "b", "roundrobin", "sticky")
-    formed = forming(d, a, b)
+    formed = together(d, a, b)
     elected = _elected(d, formed)
     told = {m["member_id"]: m["metadata"] for m in formed.replies[formed.leader.name]["members"]}
     wanted = {m.member_id: dict(m.settings["protocols"]).get(elected) for m in (a, b)}

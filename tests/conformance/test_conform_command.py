@@ -1,0 +1,155 @@
+"""`rota conform` as a command: selection, exit codes, what it prints, which files it writes."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rota.cli.conform import conform
+from rota.conformance.registry import UnknownCase, all_cases, select
+
+QUICK = ["heartbeat.unknown-member.no-group", "leave.unknown-member.no-group"]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(conform, list(arguments))
+
+
+def test_catalogue_is_well_formed() -> None:
+    cases = all_cases()
+    assert len(cases) >= 100
+    assert len({case.id for case in cases}) == len(cases)
+    assert len({case.requirement for case in cases}) == len(cases)
+    assert {case.part for case in cases} == {"join", "sync", "heartbeat", "leave", "voting", "timers", "wire"}
+    for case in cases:
+        assert case.id == case.rule or case.id.startswith(case.rule + ".")
+        assert case.requirement.endswith(".")
+        assert case.source
+
+
+def test_selection_by_id_rule_and_part() -> None:
+    cases = all_cases()
+    assert [case.id for case in select(cases, ["heartbeat.stable"])] == ["heartbeat.stable"]
+    assert {case.rule for case in select(cases, ["sync.unknown-member"])} == {"sync.unknown-member"}
+    assert len(select(cases, ["sync.unknown-member"])) == 3
+    assert {case.part for case in select(cases, ["leave"])} == {"leave"}
+    with pytest.raises(UnknownCase, match=r"did you mean heartbeat\.stable"):
+        select(cases, ["heartbeat.stabel"])
+
+
+def test_list_and_show() -> None:
+    listed = run("--list", "voting")
+    assert listed.exit_code == 0
+    assert len(listed.stdout.splitlines()) == len(select(all_cases(), ["voting"]))
+    shown = run("--show", "sync.protocol-mismatch")
+    assert "INCONSISTENT_GROUP_PROTOCOL" in shown.stdout
+    assert "SyncGroup v5-5" in shown.stdout
+
+
+def test_text_ends_with_the_verdict_after_what_was_not_checked(tmp_path: Path) -> None:
+    outcome = run("--embedded", "--seed", "7", "--out", str(tmp_path), *QUICK)
+    lines = outcome.stdout.splitlines()
+    assert outcome.exit_code == 0
+    assert lines[0] == "rota conform: target rota, profile kafka-4.x, 2 cases, seed 7"
+    assert lines[-1].startswith("conforms: rota against kafka-4.x (2 cases in ")
+    assert any(line.startswith("not checked: ") for line in lines[:-1])
+    assert run("--embedded", "--quiet", "--out", str(tmp_path), *QUICK).stdout.count("\n") == 1
+
+
+def test_json_is_one_object_with_stable_keys(tmp_path: Path) -> None:
+    outcome = run("--embedded", "--json", "--seed", "7", "--out", str(tmp_path), *QUICK)
+    report = json.loads(outcome.stdout)
+    wanted = {"schema", "verdict", "target", "profile", "seed", "counts", "cases"}
+    assert wanted <= report.keys()
+    assert (report["schema"], report["target"], report["seed"]) == (1, "rota", 7)
+    assert report["counts"] == {"pass": 2}
+    assert {"id", "rule", "level", "verdict", "expected", "actual"} <= report["cases"][0].keys()
+    assert json.loads((tmp_path / "conform-rota.json").read_text()) == report
+
+
+def test_junit_is_read_back(tmp_path: Path) -> None:
+    run("--embedded", "--out", str(tmp_path), *QUICK, "timers.new-member-limit")
+    suites = ET.parse(tmp_path / "conform-rota.junit.xml").getroot()
+    assert {suite.get("name"): suite.get("tests") for suite in suites} == {
+        "heartbeat": "1",
+        "leave": "1",
+        "timers": "1",
+    }
+    assert suites.find("./testsuite[@name='timers']/testcase/skipped") is not None
+    assert suites.findall(".//failure") == []
+
+
+def test_failure_is_printed_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rota.coordinator import HeartbeatReply, core
+
+    monkeypatch.setattr(core.heartbeat, "heartbeat", lambda *_: HeartbeatReply(0))
+    page = tmp_path / "page.md"
+    outcome = run("--embedded", "--report", f"md={page}", "heartbeat.illegal-generation")
+    assert outcome.exit_code == 1
+    for text in (
+        "FAIL heartbeat.illegal-generation (MUST)",
+        "expected     Heartbeat answered with error ILLEGAL_GENERATION",
+        "actual       Heartbeat  NONE",
+        "source       GroupMetadataManager",
+        "a → Heartbeat v4  generation 0  member_id @a",
+        "again        rota conform --target rota heartbeat.illegal-generation",
+        "violated: rota against kafka-4.x: 1 rules broken in heartbeat",
+    ):
+        assert text in outcome.stdout
+    assert "| heartbeat.illegal-generation | MUST | fail |" in page.read_text()
+    known = run("--embedded", "--known", "heartbeat.illegal-generation", "heartbeat.illegal-generation")
+    assert known.exit_code == 0
+    assert "known" in known.stdout
+
+
+def nobody() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ((), 2, "no target; give --target"),
+        (("--embedded", "--target", "kfake"), 2, "name two targets"),
+        (("--target", "somewhere"), 2, "unknown target 'somewhere'; use HOST:PORT"),
+        (("--target", "127.0.0.1:0"), 2, "unknown target"),
+        (("--target", "kafka-4.4.0"), 3, "cannot be started yet; start it yourself"),
+        (("--target", nobody()), 3, "nothing listens at 127.0.0.1:"),
+        (("--target", "cmd:true"), 2, "names no {port}"),
+        (("--target", "cmd:false {port}"), 3, "the process ended with exit code 1"),
+        (("--target", "cmd:no-such-program {port}"), 3, "does not start"),
+        (("--embedded", "nonsense"), 2, "no case, rule or part is called 'nonsense'"),
+        (("--embedded", "timers.new-member-limit"), 5, "add --slow"),
+        (("--embedded", "--report", "pdf=x"), 2, "KIND one of json, junit, md"),
+        (("--embedded", "--set", "nonsense=1"), 2, "cannot read the setting"),
+    ],
+)
+def test_bad_input_is_one_line_with_its_exit_code(
+    arguments: tuple[str, ...], code: int, says: str, tmp_path: Path
+) -> None:
+    outcome = run(*arguments, "--out", str(tmp_path))
+    assert outcome.exit_code == code
+    assert says in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+    assert outcome.stdout == ""
+
+
+def test_unwritable_report(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    outcome = run("--embedded", "--report", f"json={tmp_path}/file/x.json", *QUICK)
+    assert outcome.exit_code == 2
+    assert "choose another path" in outcome.stderr
+
+
+def test_a_command_is_started_for_each_case(tmp_path: Path) -> None:
+    command = f"cmd:{sys.executable} -m rota.cli.main serve --port {{port}}"
+    outcome = run("--target", command, "--json", "--out", str(tmp_path), *QUICK)
+    assert (outcome.exit_code, json.loads(outcome.stdout)["counts"]) == (0, {"pass": 2})

@@ -1,0 +1,51 @@
+"""The mock cluster inside confluent-kafka deviates from Kafka, and the kit says where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rota.cli.conform import conform
+
+pytest.importorskip("confluent_kafka")
+
+BROKEN = {
+    "join.member-id-required": "no answer in 2 s",
+    "join.unknown-member-id": "no answer in 2 s",
+    "join.invalid-session-timeout": "no answer in 2 s",
+    "sync.unknown-member.no-group": "GROUP_ID_NOT_FOUND",
+    "sync.leader-assigns-nothing": "INVALID_PARTITIONS",
+    "sync.stable-answers-stored": "INVALID_REQUEST",
+    "heartbeat.unknown-member.no-group": "GROUP_ID_NOT_FOUND",
+    "heartbeat.completing-none": "REBALANCE_IN_PROGRESS",
+    "leave.unknown-member.no-group": "GROUP_ID_NOT_FOUND",
+    "wire.advertised-versions": "JoinGroup v6: the connection was closed",
+}
+"""Case → what the mock does, seen on the wire and in librdkafka's source."""
+
+KEPT = ("join.members-for-leader-only", "sync.assignment", "heartbeat.illegal-generation")
+"""Rules that it keeps, here to show that the kit does not blame it for everything."""
+
+
+def test_the_mock_breaks_rules_in_many_parts(tmp_path: Path) -> None:
+    arguments = ["--target", "librdkafka-mock", "--json", "--seed", "1", "--out", str(tmp_path)]
+    outcome = CliRunner().invoke(conform, [*arguments, *BROKEN, *KEPT, "voting.common-protocol"])
+    report = json.loads(outcome.stdout)
+    cases = {case["id"]: case for case in report["cases"]}
+    assert (outcome.exit_code, report["verdict"]) == (1, "violated")
+    for name, actual in BROKEN.items():
+        assert cases[name]["verdict"] == "fail", cases[name]
+        assert actual in cases[name]["actual"]
+        assert cases[name]["requirement"]
+        assert cases[name]["dialogue"]
+    assert {cases[name]["verdict"] for name in KEPT} == {"pass"}
+    broken = [case for case in cases.values() if case["verdict"] == "fail"]
+    assert len({case["rule"] for case in broken}) >= 6
+    assert len({case["part"] for case in broken}) >= 3
+
+    # It aborts on members that list their protocols in another order: that ends its process, not this one.
+    assert cases["voting.common-protocol"]["verdict"] == "died"
+    assert "SIGABRT" in cases["voting.common-protocol"]["actual"]
