@@ -1,0 +1,136 @@
+"""ApiVersions, Metadata and FindCoordinator, as bodies; and the settings."""
+
+from uuid import UUID
+
+import pytest
+
+from rota.server import KNOWN, Settings, SettingsError
+from rota.server.cluster import Cluster, api_versions
+from rota.wire import all_apis, api, decode_response, encode_response
+
+ZERO = UUID(int=0)
+
+
+def cluster(**config):
+    return Cluster(Settings.of({name.replace("_", "."): value for name, value in config.items()}), "h", 9092)
+
+
+def errors(answer):
+    return [(topic["name"], topic.get("error_code", 0)) for topic in answer["topics"]]
+
+
+def named(*names):
+    return [{"name": name, "topic_id": ZERO} for name in names]
+
+
+def test_api_versions_lists_every_api_of_the_tables():
+    body = {"client_software_name": "rota", "client_software_version": "0.1.0"}
+    listed = api_versions(body, 3)["api_keys"]
+    assert [each["api_key"] for each in listed] == sorted(item.key for item in all_apis())
+    assert {"api_key": 11, "min_version": 0, "max_version": 9} in listed
+
+
+@pytest.mark.parametrize("text", ["", "-x", "x-", "a b", "a_b", "x" * 300 + "."])
+def test_odd_software_names_are_refused_from_version_3_on(text):
+    assert api_versions({"client_software_name": text, "client_software_version": "1"}, 3) == {
+        "error_code": 42
+    }
+    assert api_versions({"client_software_name": "a", "client_software_version": text}, 4) == {
+        "error_code": 42
+    }
+    assert "error_code" not in api_versions({}, 2)
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_find_coordinator(version):
+    here = {"node_id": 1, "host": "h", "port": 9092}
+    ask = {"coordinator_keys": ["a", ""]} if version >= 4 else {"key": "a"}
+    answer = cluster().find_coordinator(ask, version)
+    assert answer == ({"coordinators": [{"key": "a", **here}, {"key": "", **here}]} if version >= 4 else here)
+    for key_type, error in ((1, 15), (2, 42), (77, 42)):
+        if version >= 1:
+            answer = cluster().find_coordinator(ask | {"key_type": key_type}, version)
+            for each in answer.get("coordinators", [answer]):
+                assert (each["error_code"], each["node_id"], each["host"], each["port"]) == (
+                    error,
+                    -1,
+                    "",
+                    -1,
+                )
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_metadata_is_encodable_in_every_version(version):
+    found = cluster(num_partitions=3)
+    answer = found.metadata({"topics": named("t")}, version)
+    body = decode_response("Metadata", version, encode_response("Metadata", version, answer, 1)).body
+    assert [(each["node_id"], each["host"], each["port"]) for each in body["brokers"]] == [(1, "h", 9092)]
+    (topic,) = body["topics"]
+    assert (topic["error_code"], topic["name"]) == (0, "t")
+    assert [each["partition_index"] for each in topic["partitions"]] == [0, 1, 2]
+    assert {each["leader_id"] for each in topic["partitions"]} == {1}
+
+
+def test_metadata_of_all_topics():
+    found = cluster()
+    found.metadata({"topics": named("a", "b", "a")}, 9)
+    assert errors(found.metadata({"topics": None}, 9)) == [("a", 0), ("b", 0)]
+    assert errors(found.metadata({"topics": []}, 0)) == [("a", 0), ("b", 0)]
+    assert errors(found.metadata({"topics": []}, 1)) == []
+
+
+def test_topics_are_made_only_if_request_and_settings_allow_it():
+    refusing = {"topics": named("t"), "allow_auto_topic_creation": False}
+    assert errors(cluster().metadata(refusing, 4)) == [("t", 3)]
+    assert errors(cluster(auto_create_topics_enable="false").metadata({"topics": named("t")}, 4)) == [
+        ("t", 3)
+    ]
+    bad = named("", ".", "..", "a/b", "x" * 250, "ok", "a.b_c-d")
+    assert [code for _, code in errors(cluster().metadata({"topics": bad}, 4))] == [17, 17, 17, 17, 17, 0, 0]
+
+
+def test_topics_by_id_from_version_12_on():
+    found = cluster()
+    made = found.metadata({"topics": named("t")}, 12)["topics"][0]["topic_id"]
+    assert made != ZERO
+    asked = [{"name": None, "topic_id": made}, {"name": None, "topic_id": UUID(int=9)}]
+    assert errors(found.metadata({"topics": asked}, 12)) == [("t", 0), (None, 100)]
+    for version in (10, 11):
+        refused = found.metadata({"topics": asked}, version)
+        assert errors(refused) == [("", 42), ("", 42)]
+        encode_response("Metadata", version, refused, 1)
+    nameless = found.metadata({"topics": named(None)}, 12)
+    assert errors(nameless) == [("", 17)]
+
+
+def test_settings_have_kafkas_names_and_defaults():
+    assert Settings.of({}) == Settings()
+    given = Settings.of({"group.initial.rebalance.delay.ms": "0", "num.partitions": 4})
+    assert (given.coordinator.group_initial_rebalance_delay_ms, given.num_partitions) == (0, 4)
+    assert Settings.of({"auto.create.topics.enable": "FALSE"}).auto_create_topics_enable is False
+    assert Settings.of({"auto.create.topics.enable": True}).auto_create_topics_enable is True
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_bad_values_are_refused_with_what_would_do(name):
+    for value in ("", "x", "-1", "1.5", str(2**31)):
+        with pytest.raises(
+            SettingsError, match=f"^{name} cannot be {value!r}; give (a whole number from|true or)"
+        ):
+            Settings.of({name: value})
+
+
+def test_bad_settings_together():
+    with pytest.raises(
+        SettingsError, match=r"unknown setting 'group\.max.size'; known are auto.create.*socket"
+    ):
+        Settings.of({"group.max.size": 1})
+    with pytest.raises(SettingsError, match=r"group\.min\.session\.timeout\.ms 9 is above .* 8; change one"):
+        Settings.of({"group.min.session.timeout.ms": 9, "group.max.session.timeout.ms": 8})
+
+
+def test_every_api_of_the_tables_has_a_handler(address, connect):
+    for item in all_apis():
+        for version in (item.min_version, item.max_version):
+            names = {"client_software_name": "a", "client_software_version": "1"}
+            assert connect(address).call(item.name, version, **(names if item is api("ApiVersions") else {}))

@@ -1,0 +1,72 @@
+"""The process `rota serve`: its line, its port file, how it ends, and what prevents it."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SERVE = (sys.executable, "-m", "rota.cli.main", "serve")
+
+
+@pytest.fixture
+def serve(request):
+    def start(*arguments):
+        process = subprocess.Popen(
+            (*SERVE, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        request.addfinalizer(process.kill)
+        line = process.stdout.readline()
+        assert line.startswith("listening on 127.0.0.1:"), process.stderr.read()
+        return process, line.split()[-1]
+
+    return start
+
+
+def refused(*arguments):
+    """The one line on standard error of a server that does not start."""
+    done = subprocess.run((*SERVE, *arguments), capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("rota: ")
+    assert "; " in line
+    return line
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_signals_end_it(number, code, serve, member, tmp_path):
+    port_file = tmp_path / "port"
+    process, address = serve("--port-file", str(port_file), "--set", "group.initial.rebalance.delay.ms=0")
+    assert port_file.read_text() == address.rpartition(":")[2] + "\n"
+    assert list(tmp_path.iterdir()) == [port_file]
+    client = member(address)
+    assert client.join()["generation_id"] == 1
+    process.send_signal(number)
+    assert client.closed()
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert (out, err) == ("", "" if code == 0 else "rota: interrupted\n")
+    assert not port_file.exists()
+
+
+def test_port_in_use(serve, tmp_path):
+    port_file = tmp_path / "port"
+    process, address = serve("--port-file", str(port_file))
+    port = address.rpartition(":")[2]
+    line = refused("--port", port, "--port-file", str(port_file))
+    assert line == f"rota: port {port} on 127.0.0.1 is in use; choose another --port, or 0 for any"
+    assert port_file.read_text() == f"{port}\n"
+    process.terminate()
+    assert process.wait(timeout=30) == 0
+
+
+def test_bad_settings():
+    unknown = refused("--set", "group.max.size=3")
+    assert "unknown setting 'group.max.size'; known are auto.create.topics.enable, group.initial" in unknown
+    assert "num.partitions cannot be '0'; give a whole number from 1" in refused("--set", "num.partitions=0")
+    assert "cannot read --set 'num.partitions'; write it as NAME=VALUE" in refused("--set", "num.partitions")
+
+
+def test_port_file_that_cannot_be_written(tmp_path):
+    path = tmp_path / "nowhere" / "port"
+    assert f"cannot use {path}: No such file or directory" in refused("--port-file", str(path))
