@@ -11,6 +11,7 @@ from rota.spec.messages import Call
 from rota.spec.profiles import BrokerConfig, Profile
 from rota.spec.state import Group
 from rota.spec.step import GroupRecord, Step, Steps, Timer
+from rota.spec.versions import as_received
 from rota.spec.vocabulary import AppendError
 
 
@@ -33,7 +34,7 @@ class Spec:
 
     def handle(self, group: Group | None, call: Call) -> Steps:
         """A request arrives. One holding of the group's lock."""
-        return self._first(type(call.request).__name__, group, call)
+        return self._first(type(call.request).__name__, group, as_received(call))
 
     def fire(self, group: Group, timer: Timer) -> Steps:
         """An armed timer is due; it is disarmed before the rule runs."""

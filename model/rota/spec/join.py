@@ -50,11 +50,11 @@ def _refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
 def not_static(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A group instance id is refused, as by brokers whose metadata version predates static members.
 
-    Stands in for static membership (KIP-345), which is not modelled yet.
+    Stands in for static membership (KIP-345), which is not modelled yet. The member id is not echoed.
     """
     if _request(call).group_instance_id is None:
         return ()
-    return _refuse(group, call, ErrorCode.UNSUPPORTED_VERSION)
+    return only(Step(group).answer(call.to, JoinGroupReply(ErrorCode.UNSUPPORTED_VERSION)))
 
 
 @rule("join.invalid-group-id", source="upstream GroupCoordinatorService#joinGroup")

@@ -92,8 +92,8 @@ class Group:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The largest rebalance timeout of the members; 0 where there are none."""
-        return max((m.rebalance_timeout_ms for m in self.members.values()), default=0)
+        """The largest rebalance timeout of the members, at least 0."""
+        return max(0, *(m.rebalance_timeout_ms for m in self.members.values())) if self.members else 0
 
     def member_list(self) -> tuple[MemberMetadata, ...]:
         """What the leader gets: every member with its metadata for the chosen protocol."""

@@ -13,6 +13,7 @@ from rota.spec.vocabulary import ErrorCode, GroupState
 
 HANDLER = (
     "static.not-supported.sync",
+    "sync.protocol-required",
     "sync.invalid-group-id",
     "sync.unknown-member",
     "sync.illegal-generation",
@@ -22,6 +23,9 @@ HANDLER = (
     "sync.follower-waits",
     "sync.leader-assigns",
 )
+
+NAMES_SINCE = 5
+"""The SyncGroup version that names the protocol (KIP-559)."""
 
 SOURCE = "upstream GroupMetadataManager#classicGroupSyncToClassicGroup"
 CHECKS = "upstream GroupMetadataManager#validateSyncGroup"
@@ -43,6 +47,19 @@ def not_static(spec: Spec, group: Group | None, call: Call) -> Steps:
     if _request(call).group_instance_id is None:
         return ()
     return _refuse(group, call, ErrorCode.UNSUPPORTED_VERSION)
+
+
+@rule(
+    "sync.protocol-required",
+    source="KIP-559; upstream KafkaApis#handleSyncGroupRequest",
+    since="SyncGroup v5",
+)
+def protocol_required(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """From version 5 on protocol type and name have to be given; checked before anything else."""
+    request = _request(call)
+    if call.version < NAMES_SINCE or None not in (request.protocol_type, request.protocol_name):
+        return ()
+    return _refuse(group, call, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
 
 @rule("sync.invalid-group-id", source="upstream GroupCoordinatorService#syncGroup")
@@ -77,10 +94,7 @@ def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("sync.inconsistent-protocol", source="KIP-559; " + CHECKS, since="SyncGroup v5")
 def inconsistent_protocol(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A protocol type or name that is given must be the group's; a group without one takes any.
-
-    Version 5 requires both: a null is refused at the API layer (upstream KafkaApis), before the coordinator.
-    """
+    """A protocol type or name that is given must be the group's; a group without one takes any."""
     request, group = _request(call), _live(group)
     given = (request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol_name)
     if all(None in pair or pair[0] == pair[1] for pair in given):
