@@ -8,20 +8,29 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from rota.explore.result import DEADLOCK, Limits, Outcome, PropertyVerdict, Result, Violation
+from rota.explore.result import (
+    DEADLOCK,
+    DEADLOCK_MEANING,
+    Limits,
+    Outcome,
+    Progress,
+    PropertyVerdict,
+    Result,
+    Violation,
+)
 from rota.kernel import Digest, Kind, Property, State, System, Transition
 
 Parents = dict[State, tuple[State, Transition] | None]
 
 
-def explore(system: System, limits: Limits | None = None) -> Result:
-    """Visit every reachable state. Parameters: system; limits. Returns a Result; see there for counts."""
-    return _Search(system, limits or Limits()).run()
+def explore(system: System, limits: Limits | None = None, *, progress: Progress | None = None) -> Result:
+    """Visit every reachable state. progress is called after each level. See Result for what is counted."""
+    return _Search(system, limits or Limits(), progress).run()
 
 
 class _Search:
-    def __init__(self, system: System, limits: Limits) -> None:
-        self.system, self.limits = system, limits
+    def __init__(self, system: System, limits: Limits, progress: Progress | None) -> None:
+        self.system, self.limits, self.progress = system, limits, progress
         self.invariants = system.select(Kind.SHAPE, Kind.SAFETY)
         self.steps = system.select(Kind.STEP)
         self.witnesses: dict[str, int | None] = {p.name: None for p in system.select(Kind.WITNESS)}
@@ -38,11 +47,19 @@ class _Search:
         self.generated = len(level)
         violation = None
         undecided = False
+        depth = 0
         while level:
+            distinct = len(self.parents)
             violation = self._judge(level) or self._expand(level)
-            undecided = self.limits.max_states is not None and len(self.parents) > self.limits.max_states
-            if violation or undecided:
+            if violation:
                 break
+            if self.progress:
+                seconds = perf_counter() - started
+                self.progress(depth, distinct, len(level), self.generated, seconds)
+            undecided = self.limits.max_states is not None and len(self.parents) > self.limits.max_states
+            if undecided:
+                break
+            depth += 1
             level = self._next
         return self._result(violation, undecided, perf_counter() - started)
 
@@ -94,9 +111,7 @@ class _Search:
             if stuck is None and not moved and self.terminal and not self._may_end(state):
                 stuck = state
         if stuck is not None:
-            return self._violation(
-                DEADLOCK, "A state that nothing can leave and that is not a declared end.", stuck
-            )
+            return self._violation(DEADLOCK, DEADLOCK_MEANING, stuck)
         for prop in self.steps:
             if prop.name in bad:
                 _, before, transition = bad[prop.name]

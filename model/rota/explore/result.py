@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -11,6 +11,11 @@ from rota.kernel import Kind, State, Transition
 
 DEADLOCK = "deadlock"
 """Name of the property that every engine adds when a system names its terminal states."""
+
+DEADLOCK_MEANING = "A state that nothing can leave and that is not a declared end."
+
+Progress = Callable[[int, int, int, int, float], None]
+"""Called after each level: depth, distinct states, states of the level, transitions so far, seconds."""
 
 
 class Outcome(Enum):

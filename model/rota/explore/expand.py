@@ -1,0 +1,106 @@
+"""Successors of whole arrays of states, by tables; `System.successors` says what they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rota.explore.arrays import Flags, Ints, Longs
+from rota.explore.learn import EMPTY, BadTurn, Learned
+
+MAX_HOPS = 1000
+"""Longest chain of messages within a transition; a longer one is machines that answer each other for ever."""
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Transitions out of a block of rows, duplicates included.
+
+    source: index within the block, shape [n]; target: rows, shape [n, width]; turns: indices of the
+    turns that took part in any of them, with repetitions, in several arrays.
+    """
+
+    source: Longs
+    target: Ints
+    turns: tuple[Longs, ...]
+
+    def stuck(self, block: Ints) -> Flags:
+        """Which rows of the block have no successor but themselves."""
+        moving = np.zeros(len(block), np.bool_)
+        moving[self.source[(self.target != block[self.source]).any(axis=1)]] = True
+        return ~moving
+
+
+@dataclass(frozen=True)
+class _Branches:
+    """Unfinished transitions: where they come from, the state so far, what is pending, turns so far."""
+
+    source: Longs
+    rows: Ints
+    queue: Ints
+    turns: tuple[Longs, ...]
+
+    def take(self, index: Longs) -> _Branches:
+        return _Branches(
+            self.source[index],
+            np.take(self.rows, index, axis=0),
+            self.queue[index],
+            tuple(t[index] for t in self.turns),
+        )
+
+
+def expand(learned: Learned, block: Ints) -> Expansion:
+    """Every transition out of the rows of a block, shape [n, width]. Errors: BadTurn, AmbiguousValue."""
+    everyone = np.arange(len(block))
+    nothing = np.zeros(len(block), np.int32)
+    start = _Branches(everyone, block, nothing, ())
+    open_ = [
+        _turns(learned, position, start, learned.offer_entries(position, block[:, position]))
+        for position in range(len(learned.machines))
+    ]
+    done: list[_Branches] = []
+    for _ in range(MAX_HOPS):
+        following: list[_Branches] = []
+        for branches in open_:
+            ended = branches.queue == EMPTY
+            if ended.all():
+                done.append(branches)
+                continue
+            done.append(branches.take(np.flatnonzero(ended)))
+            following += _deliver(learned, branches.take(np.flatnonzero(~ended)))
+        if not following:
+            return Expansion(
+                np.concatenate([branches.source for branches in done]),
+                np.concatenate([branches.rows for branches in done]),
+                tuple(turns for branches in done for turns in branches.turns),
+            )
+        open_ = following
+    raise BadTurn(f"more than {MAX_HOPS} messages in one transition of {learned.system.name}")
+
+
+def _deliver(learned: Learned, branches: _Branches) -> list[_Branches]:
+    """The first pending message of each branch is taken; a refusal ends the branch without a trace."""
+    delivery = learned.head.data[branches.queue]
+    receiver = learned.receiver.data[delivery]
+    rest = _Branches(branches.source, branches.rows, learned.rest.data[branches.queue], branches.turns)
+    out = []
+    for position in np.unique(receiver).tolist():
+        here = np.flatnonzero(receiver == position)
+        part = rest.take(here)
+        values = np.ascontiguousarray(part.rows[:, position])
+        out.append(_turns(learned, position, part, learned.receive_entries(position, values, delivery[here])))
+    return out
+
+
+def _turns(learned: Learned, position: int, branches: _Branches, entries: Ints) -> _Branches:
+    """One branch per turn of each branch's entry."""
+    count = learned.entry_count.data[entries]
+    ends = np.cumsum(count)
+    origin = np.repeat(np.arange(len(entries)), count)
+    turn = np.arange(len(origin)) + np.repeat(learned.entry_start.data[entries] - ends + count, count)
+    rows = np.take(branches.rows, origin, axis=0)
+    rows[:, position] = learned.turn_value.data[turn]
+    queue = learned.joined(branches.queue[origin], learned.turn_sends.data[turn])
+    turns = (*(t[origin] for t in branches.turns), turn)
+    return _Branches(branches.source[origin], rows, queue, turns)

@@ -1,0 +1,265 @@
+"""Properties over rows: views once per distinct value, predicates once per distinct combination of views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rota.explore.arrays import Column, Flags, IntMap, Ints, Longs
+from rota.explore.learn import Learned, same
+from rota.kernel import Kind, Property, View
+
+FINE, NOT = 1, 2
+"""Status of a combination: every predicate answered True; some predicate answered False."""
+
+DENSE = 1 << 24
+"""Most combinations that a group tabulates in a plain array (one byte each); beyond, in a hash map."""
+
+
+class ViewTable:
+    """What one view sees in each value of one machine, interned; types matter as in states."""
+
+    def __init__(self, learned: Learned, position: int, view: View) -> None:
+        self._values = learned.machines[position].interned.values
+        self._of = view.of
+        self._codes: dict[int, int] = {}
+        self._seen: dict[Any, list[int]] = {}
+        self.results: list[Any] = []
+
+    def code(self, value: int) -> int:
+        """The number of the view of a value; the view is called once per value."""
+        known = self._codes.get(value)
+        if known is None:
+            known = self._codes[value] = self._intern(self._of(self._values[value]))
+        return known
+
+    def _intern(self, result: Any) -> int:
+        twins = self._seen.setdefault(result, [])
+        for code in twins:
+            if same(self.results[code], result):
+                return code
+        twins.append(len(self.results))
+        self.results.append(result)
+        return twins[-1]
+
+
+@dataclass
+class Check:
+    """One property at one choice of machines. arguments: per view, (slot of the group, view's table)."""
+
+    prop: Property
+    arguments: tuple[tuple[int, ViewTable], ...]
+    memo: dict[tuple[int, ...], bool] = field(default_factory=dict)
+
+    def holds(self, codes: tuple[int, ...]) -> bool:
+        """The predicate on view codes, called once per combination."""
+        known = self.memo.get(codes)
+        if known is None:
+            seen = [table.results[code] for (_, table), code in zip(self.arguments, codes, strict=True)]
+            known = self.memo[codes] = bool(self.prop.test(*seen))
+        return known
+
+
+class _Slot:
+    """One machine's side of a group: the joint view, i.e. all that the group's checks see of it."""
+
+    def __init__(self) -> None:
+        self.views: list[ViewTable] = []
+        self.code = Column(np.int32, fill=-1)
+        self.joint: list[tuple[int, ...]] = []
+        self._known: dict[tuple[int, ...], int] = {}
+
+    def codes(self, values: Ints) -> Ints:
+        """The joint view's number of each value."""
+        if not len(values):
+            return values
+        self.code.reserve(int(values.max()) + 1)
+        codes: Ints = self.code.data[values]
+        missing = codes < 0
+        if missing.any():
+            for value in np.unique(values[missing]).tolist():
+                seen = tuple(view.code(value) for view in self.views)
+                number = self._known.setdefault(seen, len(self.joint))
+                if number == len(self.joint):
+                    self.joint.append(seen)
+                self.code.data[value] = number
+            codes = self.code.data[values]
+        return codes
+
+
+class Group:
+    """Checks that look at the same machines, tabulated together.
+
+    One slot per argument: a state's group has one slot per machine; a step's has the machine before and
+    after. The table's key is the pair of joint views (the second one 0 where there is one slot).
+    """
+
+    def __init__(self, slots: int) -> None:
+        self.slots = tuple(_Slot() for _ in range(slots))
+        self.checks: list[Check] = []
+        self._bits = 4
+        self._dense: np.ndarray[Any, np.dtype[np.int8]] | None = np.zeros(1 << 2 * self._bits, np.int8)
+        self._sparse = IntMap()
+
+    def add(self, prop: Property, arguments: Sequence[tuple[int, ViewTable]]) -> None:
+        """Enter a check before the first use."""
+        for slot, view in arguments:
+            if view not in self.slots[slot].views:
+                self.slots[slot].views.append(view)
+        self.checks.append(Check(prop, tuple(arguments)))
+
+    def status(self, columns: Sequence[Ints]) -> Ints:
+        """FINE or NOT for each entry of the columns (one per slot) of value numbers."""
+        first, second = self._pairs(columns)
+        status = self._get(first, second)
+        missing = status <= 0
+        if missing.any():
+            pairs = _distinct(first[missing], second[missing])
+            answers = [FINE if all(self._answers(a, b)) else NOT for a, b in pairs]
+            self._set(np.array(pairs, np.int64), np.array(answers, np.int32))
+            status = self._get(first, second)
+        return status
+
+    def failing(self, columns: Sequence[Ints]) -> Iterable[tuple[Property, Flags]]:
+        """For each check that answers False somewhere: its property and where."""
+        first, second = self._pairs(columns)
+        for a, b in _distinct(first, second):
+            for check, answer in zip(self.checks, self._answers(a, b), strict=True):
+                if not answer:
+                    yield check.prop, (first == a) & (second == b)
+
+    def _pairs(self, columns: Sequence[Ints]) -> tuple[Ints, Ints]:
+        codes = [slot.codes(column) for slot, column in zip(self.slots, columns, strict=True)]
+        return codes[0], codes[1] if len(codes) == 2 else np.zeros_like(codes[0])
+
+    def _answers(self, a: int, b: int) -> list[bool]:
+        seen = [
+            dict(zip(slot.views, slot.joint[i], strict=True))
+            for slot, i in zip(self.slots, (a, b), strict=False)
+        ]
+        return [
+            check.holds(tuple(seen[slot][view] for slot, view in check.arguments)) for check in self.checks
+        ]
+
+    def _get(self, first: Ints, second: Ints) -> Ints:
+        needed = max((len(slot.joint) - 1).bit_length() for slot in self.slots)
+        if self._dense is not None and needed > self._bits:
+            self._widen(needed)
+        if self._dense is not None:
+            status: Ints = self._dense[first.astype(np.int64) << self._bits | second].astype(np.int32)
+            return status
+        return self._sparse.get(first.astype(np.int64) << 32 | second)
+
+    def _set(self, pairs: Longs, status: Ints) -> None:
+        if self._dense is not None:
+            self._dense[pairs[:, 0] << self._bits | pairs[:, 1]] = status
+        else:
+            self._sparse.put(pairs[:, 0] << 32 | pairs[:, 1], status)
+
+    def _widen(self, bits: int) -> None:
+        """Room for more joint views: a larger array, or the hash map once that would be too large."""
+        old = self._dense
+        assert old is not None
+        used = np.flatnonzero(old)
+        first, second = used >> self._bits, used & ((1 << self._bits) - 1)
+        if 1 << 2 * bits <= DENSE:
+            self._dense = np.zeros(1 << 2 * bits, np.int8)
+            self._dense[first << bits | second] = old[used]
+            self._bits = bits
+        else:
+            self._dense = None
+            self._sparse.put(first << 32 | second, old[used].astype(np.int32))
+
+
+def _distinct(first: Ints, second: Ints) -> list[tuple[int, int]]:
+    keys = np.unique(first.astype(np.int64) << 32 | second).tolist()
+    return [(key >> 32, key & 0xFFFFFFFF) for key in keys]
+
+
+class Judge:
+    """The properties of one system over rows. Properties are ranked by their order in the system."""
+
+    def __init__(self, learned: Learned) -> None:
+        self._learned = learned
+        self._views: dict[tuple[int, View], ViewTable] = {}
+        system = learned.system
+        self.invariants = system.select(Kind.SHAPE, Kind.SAFETY)
+        self.steps = system.select(Kind.STEP)
+        self.has_ends = bool(system.select(Kind.TERMINAL))
+        self._state_groups = self._grouped(self.invariants)
+        self._end_groups = self._grouped(system.select(Kind.TERMINAL))
+        self._witness_groups = [
+            (prop, list(self._grouped((prop,), [choice]).items()))
+            for prop in system.select(Kind.WITNESS)
+            for choice in system.positions(prop)
+        ]
+        self._step_groups: dict[int, Group] = {}
+        for prop in self.steps:
+            for (position,) in system.positions(prop):
+                view = self._view(position, prop.views[0])
+                self._step_groups.setdefault(position, Group(2)).add(prop, [(0, view), (1, view)])
+
+    def _grouped(
+        self, props: Iterable[Property], choices: Sequence[tuple[int, ...]] | None = None
+    ) -> dict[tuple[int, ...], Group]:
+        """One group per set of machines that some property looks at together."""
+        groups: dict[tuple[int, ...], Group] = {}
+        for prop in props:
+            for choice in choices or self._learned.system.positions(prop):
+                places = tuple(sorted(choice))
+                arguments = [
+                    (places.index(position), self._view(position, view))
+                    for position, view in zip(choice, prop.views, strict=True)
+                ]
+                groups.setdefault(places, Group(len(places))).add(prop, arguments)
+        return groups
+
+    def _view(self, position: int, view: View) -> ViewTable:
+        return self._views.setdefault((position, view), ViewTable(self._learned, position, view))
+
+    def bad_states(self, rows: Ints) -> list[tuple[int, Flags]]:
+        """Rank of an invariant and the rows that break it, for each group that finds any."""
+        out = []
+        for places, group in self._state_groups.items():
+            columns = [rows[:, place] for place in places]
+            out += _ranked(self.invariants, group, columns)
+        return out
+
+    def bad_steps(self, before: Ints, after: Ints) -> list[tuple[int, Flags]]:
+        """Rank of a step property and the pairs of rows that break it, for each group that finds any."""
+        out = []
+        for place, group in self._step_groups.items():
+            out += _ranked(self.steps, group, [before[:, place], after[:, place]])
+        return out
+
+    def may_end(self, rows: Ints) -> Flags:
+        """Which rows are declared ends."""
+        fine = np.ones(len(rows), np.bool_)
+        for places, group in self._end_groups.items():
+            fine &= group.status([rows[:, place] for place in places]) == FINE
+        return fine
+
+    def witnessed(self, rows: Ints, wanted: Iterable[str]) -> set[str]:
+        """Which of the wanted witnesses some row is."""
+        found: set[str] = set()
+        open_ = set(wanted)
+        for prop, groups in self._witness_groups:
+            if prop.name in open_ - found:
+                ((places, group),) = groups
+                if (group.status([rows[:, place] for place in places]) == FINE).any():
+                    found.add(prop.name)
+        return found
+
+
+def _ranked(props: tuple[Property, ...], group: Group, columns: Sequence[Ints]) -> list[tuple[int, Flags]]:
+    bad = np.flatnonzero(group.status(columns) == NOT)
+    out = []
+    if bad.size:
+        for prop, where in group.failing([column[bad] for column in columns]):
+            flags = np.zeros(len(columns[0]), np.bool_)
+            flags[bad[where]] = True
+            out.append((props.index(prop), flags))
+    return out
