@@ -125,6 +125,12 @@ def test_unknown_tags_are_kept_and_written_back():
     assert (body["finalized_features_epoch"], body["_tags"]) == (4, {9: b"?"})
 
 
+def test_tags_are_written_in_ascending_order():
+    body = {"_tags": {300: b"", 5: b"x"}, "finalized_features_epoch": 1, "zk_migration_ready": True}
+    tail = b"\x04" + b"\x01\x08" + b"\x00" * 7 + b"\x01" + b"\x03\x01\x01" + b"\x05\x01x" + b"\xac\x02\x00"
+    assert encode_response("ApiVersions", 3, body, 1).endswith(tail)
+
+
 def test_a_tag_twice_or_one_that_is_not_filled_is_refused():
     start = encode_response("ApiVersions", 3, {}, 1)[:-1]
     with pytest.raises(WireError, match="tagged field 1: appears twice"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any, Protocol, cast
 from uuid import uuid4
 
@@ -138,10 +139,6 @@ def _body(reply: Reply) -> dict[str, Any]:
     return body
 
 
-_NAMES: dict[type, tuple[str, ...]] = {}
-
-
+@cache
 def _names(kind: type) -> tuple[str, ...]:
-    if kind not in _NAMES:
-        _NAMES[kind] = tuple(item.name for item in fields(kind))
-    return _NAMES[kind]
+    return tuple(item.name for item in fields(kind))
