@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
+import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -12,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rota.cli.conform import conform
-from rota.conformance.registry import UnknownCase, all_cases, select
+from rota.conformance.registry import PARTS, UnknownCase, all_cases, select
 
 QUICK = ["heartbeat.unknown-member.no-group", "leave.unknown-member.no-group"]
 
@@ -26,7 +29,7 @@ def test_catalogue_is_well_formed() -> None:
     assert len(cases) >= 100
     assert len({case.id for case in cases}) == len(cases)
     assert len({case.requirement for case in cases}) == len(cases)
-    assert {case.part for case in cases} == {"join", "sync", "heartbeat", "leave", "voting", "timers", "wire"}
+    assert {case.part for case in cases} == set(PARTS)
     for case in cases:
         assert case.id == case.rule or case.id.startswith(case.rule + ".")
         assert case.requirement.endswith(".")
@@ -99,7 +102,7 @@ def test_failure_is_printed_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "source       GroupMetadataManager",
         "a → Heartbeat v4  generation 0  member_id @a",
         "again        rota conform --target rota heartbeat.illegal-generation",
-        "violated: rota against kafka-4.x: 1 rules broken in heartbeat",
+        "violated: rota against kafka-4.x: 1 rule broken in heartbeat",
     ):
         assert text in outcome.stdout
     assert "| heartbeat.illegal-generation | MUST | fail |" in page.read_text()
@@ -153,3 +156,26 @@ def test_a_command_is_started_for_each_case(tmp_path: Path) -> None:
     command = f"cmd:{sys.executable} -m rota.cli.main serve --port {{port}}"
     outcome = run("--target", command, "--json", "--out", str(tmp_path), *QUICK)
     assert (outcome.exit_code, json.loads(outcome.stdout)["counts"]) == (0, {"pass": 2})
+
+
+def test_interrupted_keeps_what_is_there(tmp_path: Path) -> None:
+    waiting = ["timers.pending-expiry.unblocks", *QUICK]
+    command = [
+        sys.executable,
+        "-m",
+        "rota.cli.main",
+        "conform",
+        "--embedded",
+        "--json",
+        "--out",
+        str(tmp_path),
+    ]
+    with subprocess.Popen([*command, *waiting], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(2.5)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    report = json.loads(out)
+    assert (process.returncode, report["verdict"]) == (130, "interrupted")
+    assert [case["verdict"] for case in report["cases"]] == ["pass", "pass"]
+    assert time.monotonic() - began < 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,11 +11,13 @@ from typing import Any
 
 from rota.conformance.codes import error_name
 from rota.conformance.connection import Answer, Asked, Closed, Connection, Garbage
-from rota.conformance.model import Deviation, SetupFailed, Undecidable
+from rota.conformance.model import Deviation, Interrupted, SetupFailed, Undecidable
 from rota.conformance.transcript import Transcript
 
 PROMPTLY = 2.0
 """Seconds in which an answer has to come that waits for nothing; far above any target's own time."""
+
+_SLICE = 0.5
 
 A_WHILE = 0.8
 """Seconds for which a silence is observed before it counts."""
@@ -102,7 +105,7 @@ class Waiting:
     def poll(self, seconds: float = 0.0) -> Reply | None:
         """The answer if it comes within so many seconds, else None."""
         try:
-            answer = self._member.connection.receive(self._asked, seconds)
+            answer = self._receive(seconds)
         except (Closed, Garbage) as trouble:
             self._say("×", f"{type(trouble).__name__.lower()}: {trouble}")
             raise
@@ -113,6 +116,16 @@ class Waiting:
             where = f"{self._asked.api} v{self._asked.version}"
             self._say("·", f"malformed: null where {where} allows none: {', '.join(answer.nulls)}")
         return Reply(self._member.name, self._asked, answer, seconds)
+
+    def _receive(self, seconds: float) -> Answer | None:
+        """In slices, so that an interruption is noticed."""
+        deadline = time.monotonic() + seconds
+        while True:
+            left = max(deadline - time.monotonic(), 0.0)
+            answer = self._member.connection.receive(self._asked, min(left, _SLICE))
+            if answer is not None or left <= _SLICE:
+                return answer
+            self._member.dialogue.go_on()
 
     def _say(self, mark: str, text: str) -> None:
         self._member.dialogue.transcript.add(self._member.name, mark, text)
@@ -226,7 +239,8 @@ class Dialogue:
     """One case being played against one target.
 
     `versions` is the version of each API that is spoken here; `initial_delay` the target's initial rebalance
-    delay and `patience` how long an answer is awaited that may take its time, both in seconds.
+    delay and `patience` how long an answer is awaited that may take its time, both in seconds; setting `stop`
+    ends the case with `Interrupted`.
     """
 
     def __init__(
@@ -236,7 +250,9 @@ class Dialogue:
         versions: Mapping[str, int],
         initial_delay: float,
         patience: float,
+        stop: threading.Event,
     ) -> None:
+        self._stop = stop
         self.address = address
         self.group_id = group_id
         self.versions = versions
@@ -280,7 +296,13 @@ class Dialogue:
         """Let time pass."""
         if seconds > 0:
             self.remark(f"{seconds:.1f} s pass")
-            time.sleep(seconds)
+            self._stop.wait(seconds)
+            self.go_on()
+
+    def go_on(self) -> None:
+        """Raise `Interrupted` if the run is to stop."""
+        if self._stop.is_set():
+            raise Interrupted
 
     def remark(self, text: str) -> None:
         """A line of the transcript that is neither request nor answer."""

@@ -80,6 +80,7 @@ class _Formation:
         self._last = time.monotonic()
         deadline = self._last + self._dialogue.patience
         while time.monotonic() < deadline:
+            self._dialogue.go_on()
             self._listen()
             if self._waiting:
                 self._call_back()

@@ -123,5 +123,9 @@ class SetupFailed(Exception):
         self.actual = actual
 
 
+class Interrupted(Exception):
+    """The run was interrupted while the case was being played."""
+
+
 class Undecidable(Exception):
     """The kit itself could not keep the times that the rule needs, or the target was not there."""

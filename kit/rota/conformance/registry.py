@@ -10,6 +10,9 @@ from rota.conformance.model import Case, Level
 
 Play = Callable[[Dialogue], None]
 
+PARTS = ("join", "sync", "heartbeat", "leave", "voting", "timers", "wire")
+"""The parts of the protocol, in the order of the reports."""
+
 _CASES: dict[str, Case] = {}
 
 
@@ -54,10 +57,10 @@ def case(
 
 
 def all_cases() -> list[Case]:
-    """Every case, in the order of the modules that define them."""
+    """Every case, part by part."""
     import rota.conformance.cases  # noqa: F401 - defines them
 
-    return list(_CASES.values())
+    return sorted(_CASES.values(), key=lambda case: PARTS.index(case.part))
 
 
 def select(cases: Iterable[Case], selectors: Iterable[str]) -> list[Case]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rota.conformance.connection import Closed, Garbage, NotListening
 from rota.conformance.dialogue import Dialogue
@@ -38,13 +39,14 @@ _DEVIATIONS = (*DEVIATION_VERDICT.values(), Verdict.DIED)
 class Options:
     """How to play: `seed` orders the cases and names the groups, `patience` is in seconds.
 
-    Deviations in the cases whose ids are in `known` get the verdict `known`.
+    Deviations in the cases whose ids are in `known` get the verdict `known`. Setting `stop` interrupts.
     """
 
     seed: int
     patience: float = 10.0
     slow: bool = False
     known: frozenset[str] = frozenset()
+    stop: threading.Event = field(default_factory=threading.Event, compare=False)
 
 
 def divide(cases: Iterable[Case], target: Target, options: Options) -> tuple[list[Case], list[NotChecked]]:
@@ -79,8 +81,8 @@ def probe(target: Target, patience: float) -> Unread:
 def play_all(cases: Sequence[Case], target: Target, options: Options, unread: Unread) -> Iterator[CaseResult]:
     """The results in the order of the cases, each as soon as it and those before it are there.
 
-    The longest cases start first, equals in an order drawn from the seed. Cases that have not begun when the
-    caller stops listening are dropped.
+    The longest cases start first, equals in an order drawn from the seed. KeyboardInterrupt is passed on
+    after the results that were there already.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
     begun = list(cases)
@@ -92,9 +94,19 @@ def play_all(cases: Sequence[Case], target: Target, options: Options, unread: Un
             case.id: pool.submit(play, case, target, options, unread, f"rota-{options.seed}{nonce}-{case.id}")
             for case in begun
         }
-        for case in cases:
-            yield futures[case.id].result()
+        given = 0
+        try:
+            for case in cases:
+                result = futures[case.id].result()
+                given += 1
+                yield result
+        except KeyboardInterrupt:
+            finished = [case for case in cases[given:] if futures[case.id].done()]
+            options.stop.set()
+            yield from (futures[case.id].result() for case in finished)
+            raise
     finally:
+        options.stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -107,7 +119,7 @@ def play(case: Case, target: Target, options: Options, unread: Unread, group_id:
     except NotStarted as error:
         return CaseResult(case, Verdict.UNDECIDED, because=f"the target did not start: {error}")
     try:
-        play = _Play(case, running, delay / 1000, options.patience)
+        play = _Play(case, running, delay / 1000, options)
         result = play.result(group_id, unread)
     finally:
         running.stop()
@@ -119,19 +131,23 @@ def play(case: Case, target: Target, options: Options, unread: Unread, group_id:
 class _Play:
     """One case on one running target, from the opening to the verdict."""
 
-    def __init__(self, case: Case, running: Running, initial_delay: float, patience: float) -> None:
+    def __init__(self, case: Case, running: Running, initial_delay: float, options: Options) -> None:
         self._case = case
         self._running = running
         self._initial_delay = initial_delay
-        self._patience = patience + initial_delay
+        self._patience = options.patience + initial_delay
+        self._stop = options.stop
         self._dialogue: Dialogue | None = None
 
     def result(self, group_id: str, unread: Unread) -> CaseResult:
-        verdict = self._judge(lambda: self._talk(group_id, unread))
+        try:
+            verdict = self._judge(lambda: self._talk(group_id, unread))
+        finally:
+            if self._dialogue is not None:
+                self._dialogue.close()
         dialogue = self._dialogue
         if dialogue is None:
             return verdict
-        dialogue.close()
         heard = dialogue.transcript
         return replace(
             verdict,
@@ -145,7 +161,9 @@ class _Play:
 
     def _talk(self, group_id: str, unread: Unread) -> None:
         address, versions = open_with(self._case, self._running.address, group_id, unread, self._patience)
-        self._dialogue = Dialogue(address, group_id, versions, self._initial_delay, self._patience)
+        self._dialogue = Dialogue(
+            address, group_id, versions, self._initial_delay, self._patience, self._stop
+        )
         self._case.play(self._dialogue)
 
     def _judge(self, talk: Callable[[], None]) -> CaseResult:

@@ -158,10 +158,10 @@ def _start_mock(_initial_delay_ms: int) -> Started:
     process = Process((sys.executable, "-m", "rota.conformance.mock"), stdout=subprocess.PIPE)
     try:
         host, port = process.first_line(within=START_SECONDS).split()
-    except (NotStarted, ValueError):
+        return Started(process, (host, int(port)))
+    except (NotStarted, ValueError) as error:
         process.stop()
-        raise
-    return Started(process, (host, int(port)))
+        raise NotStarted(str(error)) from error
 
 
 def _command(template: str) -> Callable[[int], Started]:

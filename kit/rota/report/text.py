@@ -68,7 +68,8 @@ def verdict_line(started: RunStarted, finished: RunFinished, results: Sequence[C
     """The verdict in one line, with the broken rules by part where there are any."""
     broken = {r.case.rule for r in results if r.verdict in (Verdict.FAIL, Verdict.DIED)}
     parts = sorted({rule.split(".")[0] for rule in broken})
-    why = f": {len(broken)} rules broken in {', '.join(parts)}" if broken else ""
+    rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
+    why = f": {rules} broken in {', '.join(parts)}" if broken else ""
     seconds = f"{len(results)} cases in {finished.seconds:.1f} s"
     return f"{finished.verdict}: {started.target} against {started.profile}{why} ({seconds})"
 

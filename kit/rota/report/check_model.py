@@ -1,0 +1,196 @@
+"""What `rota check` was asked to do and what came of it, for whoever prints or writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rota.explore import Outcome, PropertyVerdict, Result, Violation
+from rota.kernel import Kind, Rule, System
+from rota.trace import Trace
+
+HOLDS, VIOLATED, UNDECIDED, KNOWN = "holds", "violated", "undecided", "known"
+"""Verdicts. known: a weakness that brokers of the profile have, found anew."""
+
+_WORST = (VIOLATED, UNDECIDED, KNOWN, HOLDS)
+
+PINNED = ("distinct", "generated", "depth", "digest")
+"""The counts that a scope states for its configurations."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One exploration. expected: the pinned counts, None where none are judged; build: makes the system."""
+
+    name: str
+    build: Callable[[], System]
+    feature: str = ""
+    compared_with: str | None = None
+    expected: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is checked.
+
+    system: the name of what is explored; scope, profile and mutant: None where there is none; jobs, in the
+    order of running; known: names of properties that are known weaknesses; rules: those whose coverage is
+    reported; omitted: what this profile's model leaves out; origin: `MODULE:NAME` of a foreign system.
+    """
+
+    design: str
+    system: str
+    engine: str
+    jobs: tuple[Job, ...]
+    scope: str | None = None
+    profile: str | None = None
+    mutant: str | None = None
+    replaced: str | None = None
+    known: frozenset[str] = frozenset()
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    omitted: tuple[str, ...] = ()
+    origin: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A job and its result."""
+
+    job: Job
+    result: Result
+
+    @property
+    def complete(self) -> bool:
+        """Whether every state was visited."""
+        return self.result.violation is None and self.result.outcome is not Outcome.UNDECIDED
+
+    @property
+    def differing(self) -> tuple[str, ...] | None:
+        """The pinned counts that came out otherwise; None where none are judged."""
+        if not self.job.expected or not self.complete:
+            return None
+        return tuple(
+            name for name in PINNED if self.job.expected.get(name) not in (None, getattr(self.result, name))
+        )
+
+    @property
+    def rate(self) -> float:
+        """Distinct states per second."""
+        return self.result.distinct / max(self.result.seconds, 1e-6)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A violation with its trace and the path of the file that it was written to."""
+
+    run: Run
+    violation: Violation
+    trace: Trace
+    path: str
+    replay: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A property over all runs that judged it. depth: the least of a witness, in the run called `where`."""
+
+    name: str
+    kind: str
+    meaning: str
+    verdict: str
+    runs: int
+    depth: int | None = None
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a plan. seconds_total: from the start of the process."""
+
+    plan: Plan
+    runs: tuple[Run, ...]
+    found: Found | None
+    seconds_total: float
+
+    @property
+    def verdict(self) -> str:
+        """violated, undecided or holds; a run that is missing leaves the whole undecided."""
+        if self.found or any(run.result.outcome is Outcome.VIOLATED or run.differing for run in self.runs):
+            return VIOLATED
+        complete = all(run.complete for run in self.runs) and len(self.runs) == len(self.plan.jobs)
+        return HOLDS if complete else UNDECIDED
+
+    @property
+    def engine(self) -> str:
+        """The engines that really ran."""
+        return "+".join(dict.fromkeys(run.result.engine for run in self.runs)) or self.plan.engine
+
+    @property
+    def seconds(self) -> float:
+        """First state to verdict, summed over the runs."""
+        return sum(run.result.seconds for run in self.runs)
+
+    @property
+    def unfired(self) -> tuple[str, ...]:
+        """Rules that fired in no run. Rules that only decide are asked, not fired."""
+        fired = {slug for run in self.runs for slug in run.result.rules_fired}
+        return tuple(slug for slug, rule in self.plan.rules.items() if not rule.decides and slug not in fired)
+
+    def claims(self) -> list[Claim]:
+        """Every property, in order of first appearance."""
+        seen: dict[str, list[tuple[Run, PropertyVerdict]]] = {}
+        for run in self.runs:
+            for one in run.result.properties:
+                seen.setdefault(one.name, []).append((run, one))
+        return [_claim(self.plan, verdicts) for verdicts in seen.values()]
+
+    def reasons(self) -> Iterator[str]:
+        """Why the verdict is not `holds`, most important first."""
+        if self.found:
+            steps = "step" if self.found.violation.steps == 1 else "steps"
+            yield (
+                f"{self.found.violation.name} after {self.found.violation.steps} {steps} "
+                f"in {self.found.run.job.name}"
+            )
+        for run in self.runs:
+            yield from _vacuous(self.plan, run)
+            if run.differing:
+                yield f"the counts of {run.job.name} differ from the pinned ones"
+        for run in self.runs:
+            if run.result.outcome is Outcome.UNDECIDED:
+                yield f"{run.job.name} was given up after {run.result.distinct:,} states"
+        if missing := len(self.plan.jobs) - len(self.runs):
+            yield f"{missing} of {len(self.plan.jobs)} configurations did not run"
+
+
+def verdict_of(plan: Plan, one: PropertyVerdict) -> str:
+    """A property's verdict in one run; a known weakness that was found is `known`."""
+    if one.name in plan.known and one.kind is Kind.WITNESS and one.outcome is Outcome.HOLDS:
+        return KNOWN
+    return one.outcome.value
+
+
+def _claim(plan: Plan, verdicts: Sequence[tuple[Run, PropertyVerdict]]) -> Claim:
+    one = verdicts[0][1]
+    depths = [(seen.depth, run.job.name) for run, seen in verdicts if seen.depth is not None]
+    depth, where = min(depths, default=(None, None), key=lambda pair: pair[0])
+    return Claim(
+        name=one.name,
+        kind=one.kind.value if one.kind else one.name,
+        meaning=one.meaning,
+        verdict=min((verdict_of(plan, seen) for _, seen in verdicts), key=_WORST.index),
+        runs=len(verdicts),
+        depth=depth,
+        where=where,
+    )
+
+
+def _vacuous(plan: Plan, run: Run) -> Iterator[str]:
+    """What should have been reached and was not."""
+    for one in run.result.properties:
+        if one.kind is Kind.WITNESS and one.outcome is Outcome.VIOLATED:
+            if one.name in plan.known:
+                yield f"{one.name} holds in {run.job.name}, where it is known not to"
+            else:
+                yield f"{one.name} was never reached in {run.job.name}"

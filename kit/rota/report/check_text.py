@@ -1,0 +1,218 @@
+"""What `rota check` prints: a table of runs, what each feature adds, properties, a trace, the verdict last."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from rota.report.check_model import HOLDS, KNOWN, VIOLATED, Claim, Found, Report, Run
+from rota.trace import text as trace_text
+
+WIDTH = 110
+"""Columns."""
+
+COLOURS = {"holds": "green", "violated": "red", "undecided": "yellow", "known": "cyan"}
+
+
+def coloured(text: str, verdict: str) -> str:
+    """The text in the verdict's colour; click takes it out again where stdout is no terminal."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg=COLOURS[verdict], bold=True)
+
+
+def wrapped(head: str, words: str) -> str:
+    """A head and words after it, broken into lines that are indented below the first word."""
+    return textwrap.fill(
+        words,
+        width=WIDTH,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+class RunTable:
+    """A table of which every row can be printed as soon as its run is over. names: of all rows to come."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._width = max([len("configuration"), *map(len, names)])
+
+    def head(self) -> str:
+        """The line above the rows."""
+        return (
+            f"{'configuration':<{self._width}}  {'verdict':<9} {'distinct':>10} {'generated':>11} {'depth':>5} "
+            f"{'seconds':>8} {'states/s':>9}  {'digest':<8}  pinned"
+        )
+
+    def row(self, run: Run) -> str:
+        """The line of a run."""
+        result = run.result
+        verdict = result.outcome.value
+        return (
+            f"{run.job.name:<{self._width}}  {coloured(f'{verdict:<9}', verdict)} {result.distinct:>10,} "
+            f"{result.generated:>11,} {result.depth:>5} {result.seconds:>8.2f} {run.rate:>9,.0f}  "
+            f"{result.digest[:8]}  {_pinned(run)}"
+        )
+
+
+def _pinned(run: Run) -> str:
+    if run.differing is None:
+        return "-"
+    return coloured("DIFFERS", VIOLATED) if run.differing else "ok"
+
+
+def head(report: Report) -> str:
+    """The first line: what is checked."""
+    plan = report.plan
+    parts = [f"system {plan.system}"] if plan.origin else [f"scope {plan.scope}", f"profile {plan.profile}"]
+    parts += [f"design {plan.design}"] if not plan.origin else []
+    parts += [f"mutant {plan.mutant} (it replaces {plan.replaced})"] if plan.mutant else []
+    return f"rota check: {', '.join([*parts, f'engine {plan.engine}'])}"
+
+
+def lines(report: Report, stats: bool) -> Iterator[str]:
+    """Everything between the table and the verdict."""
+    yield from _differences(report)
+    yield from _features(report)
+    if stats:
+        yield from _stats(report)
+    if report.found:
+        yield ""
+        yield from found_lines(report, report.found)
+    else:
+        yield from _properties(report.claims())
+    yield ""
+    if report.unfired and report.plan.rules and not report.found:
+        yield wrapped("rules never fired: ", ", ".join(report.unfired))
+    if report.plan.omitted:
+        yield wrapped("not checked: ", "; ".join(report.plan.omitted))
+
+
+def verdict_line(report: Report) -> str:
+    """The last line."""
+    runs, states = len(report.runs), sum(run.result.distinct for run in report.runs)
+    scale = f"{runs} configuration{'s' if runs != 1 else ''}, {states:,} states, engine {report.engine}"
+    seconds = f"in {report.seconds:.1f} s"
+    verdict = coloured(report.verdict, report.verdict)
+    if report.verdict == HOLDS:
+        claims = report.claims()
+        witnesses = sum(one.kind == "witness" for one in claims)
+        judged = f"{len(claims) - witnesses} properties, {witnesses} witnesses"
+        survives = f"mutant {report.plan.mutant} survives; " if report.plan.mutant else ""
+        return f"{verdict}: {survives}{scale}, {judged}, {seconds}"
+    again = f"; {report.found.replay}" if report.found else ""
+    return f"{verdict}: {'; '.join(report.reasons())} ({scale}, {seconds}){again}"
+
+
+def _differences(report: Report) -> Iterator[str]:
+    """Pinned counts that came out otherwise."""
+    for run in report.runs:
+        expected = run.job.expected or {}
+        for name in run.differing or ():
+            got = getattr(run.result, name)
+            yield wrapped(
+                "",
+                f"{coloured('DIFFERS', VIOLATED)} {run.job.name}: {name} is {_number(got)}, "
+                f"pinned is {_number(expected[name])}",
+            )
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _features(report: Report) -> Iterator[str]:
+    """What each feature does to the number of states, against the configuration that it was added to."""
+    counts = {job.name: (job.expected or {}).get("distinct") for job in report.plan.jobs}
+    counts.update({run.job.name: run.result.distinct for run in report.runs if run.complete})
+    rows = []
+    for run in report.runs:
+        base = run.job.compared_with or ""
+        before = counts.get(base)
+        if before and run.complete:
+            growth = _growth(before, run.result.distinct)
+            rows.append(
+                (run.job.feature, growth, f"{base} {before:,}", f"{run.job.name} {counts[run.job.name]:,}")
+            )
+    if not rows:
+        return
+    yield ""
+    yield "what each feature adds, in distinct states"
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for feature, growth, old, new in rows:
+        yield f"  {feature:<{widths[0]}}  {growth:>{widths[1]}}  {old:>{widths[2]}} -> {new}"
+
+
+def _growth(before: int, after: int) -> str:
+    """A difference where little changes, else a factor."""
+    if abs(after - before) * 10 <= before:
+        return f"{after - before:+,}"
+    return f"x{after / before:.2f}"
+
+
+def _properties(claims: list[Claim]) -> Iterator[str]:
+    width = max((len(one.name) for one in claims), default=0)
+    sections = (
+        ("properties", [one for one in claims if one.kind != "witness"]),
+        ("witnesses", [one for one in claims if one.kind == "witness" and one.verdict != KNOWN]),
+        ("known weaknesses of this profile, found anew", [one for one in claims if one.verdict == KNOWN]),
+    )
+    for title, members in sections:
+        if not members:
+            continue
+        yield ""
+        yield title
+        for one in members:
+            yield _claim_line(one, width)
+
+
+def _claim_line(one: Claim, width: int) -> str:
+    where = f"in {one.runs} configuration{'s' if one.runs != 1 else ''}"
+    if one.kind == "witness":
+        where += f", first after {one.depth} steps in {one.where}" if one.where else ", never reached"
+    line = f"  {one.name:<{width}}  {coloured(f'{one.verdict:<9}', one.verdict)} {where}"
+    return line if one.verdict == HOLDS else f"{line}\n{wrapped('      ', one.meaning)}"
+
+
+def found_lines(report: Report, found: Found) -> Iterator[str]:
+    """A violation: its trace, the rules that took part with their sources, and how to see it again."""
+    yield trace_text(found.trace).rstrip("\n")
+    slugs = dict.fromkeys(slug for step in found.trace.steps for slug in step.rules)
+    slugs.update(dict.fromkeys(found.trace.guards))
+    rules = [report.plan.rules[slug] for slug in slugs if slug in report.plan.rules]
+    if rules:
+        yield ""
+        yield "rules that took part, and those that the property guards"
+        width = max(len(rule.slug) for rule in rules)
+        for rule in rules:
+            mark = (
+                f" (replaced by the mutant {report.plan.mutant})" if rule.slug == report.plan.replaced else ""
+            )
+            yield wrapped(f"     {rule.slug:<{width}}  ", rule.source + mark)
+    yield ""
+    yield f"trace:  {found.path} (as text beside it: .txt)"
+    yield f"replay: {found.replay}"
+
+
+def _stats(report: Report) -> Iterator[str]:
+    """What engines tell of themselves."""
+    yield ""
+    yield "engine statistics"
+    for run in report.runs:
+        told = [f"{name} {value}" for name, value in _flat("", run.result.stats)]
+        yield wrapped(f"  {run.job.name}: ", ", ".join(told) or "none")
+
+
+def _flat(prefix: str, stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for key, value in stats.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _flat(f"{name}.", value)
+        elif isinstance(value, float):
+            yield name, f"{value:,.2f}"
+        else:
+            yield name, _number(value)
