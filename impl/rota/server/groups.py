@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from functools import cache
 from typing import Any, Protocol, cast
 from uuid import uuid4
 
@@ -19,13 +18,19 @@ from rota.coordinator import (
     Effects,
     GroupCoordinator,
     Heartbeat,
+    HeartbeatReply,
     JoinGroup,
     JoinGroupProtocol,
+    JoinGroupReply,
+    JoinGroupReplyMember,
     LeaveGroup,
+    LeaveGroupReply,
+    LeaveGroupReplyMember,
     MemberIdentity,
     Reply,
     SyncGroup,
     SyncGroupAssignment,
+    SyncGroupReply,
     TimerId,
 )
 
@@ -126,19 +131,25 @@ class GroupService:
 
 def _known(kind: type, body: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a body that a request of the coordinator has too; tagged fields are left out."""
-    return {name: body[name] for name in _names(kind) if name in body}
+    return {name: body[name] for name in _NAMES[kind] if name in body}
 
 
 def _body(reply: Reply) -> dict[str, Any]:
     """A reply as a response's body, members included."""
-    body = {name: getattr(reply, name) for name in _names(type(reply))}
+    body = {name: getattr(reply, name) for name in _NAMES[type(reply)]}
     if "members" in body:
         body["members"] = [
-            {name: getattr(item, name) for name in _names(type(item))} for item in body["members"]
+            {name: getattr(item, name) for name in _NAMES[type(item)]} for item in body["members"]
         ]
     return body
 
 
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(item.name for item in fields(kind))
+_NAMES: Mapping[type, tuple[str, ...]] = {
+    kind: tuple(item.name for item in fields(kind))
+    for kind in (
+        *(JoinGroup, SyncGroup, Heartbeat, LeaveGroup, MemberIdentity),
+        *(JoinGroupReply, SyncGroupReply, HeartbeatReply, LeaveGroupReply),
+        *(JoinGroupReplyMember, LeaveGroupReplyMember),
+    )
+}
+"""The field names of each value that is made from a body or made into one."""
