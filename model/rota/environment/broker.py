@@ -10,6 +10,7 @@ from rota.environment.signals import (
     NOBODY,
     Append,
     Appended,
+    Charge,
     Deliver,
     Disconnected,
     Evicted,
@@ -69,7 +70,7 @@ class Broker:
             return [self._fold(value, step) for step in self.spec.handle(value.group, call)]
         if isinstance(message, Appended) and value.group is not None:
             steps = self.spec.appended(value.group, message.record, message.error)
-            return [self._fold(value, step) for step in steps]
+            return [_charged(self._fold(value, step)) for step in steps]
         if isinstance(message, Disconnected):
             return (Turn(replace(value, group=_without_address(value.group, _client(sender)))),)
         if isinstance(message, GaveUp):
@@ -97,6 +98,13 @@ class Broker:
     def _settled(value: Coordinator) -> Coordinator:
         group = None if value.group is None else settled(value.group)
         return replace(value, group=group, armed=settled_timers(group, value.armed))
+
+
+def _charged(turn: Turn) -> Turn:
+    """A failed append that does something is a fault."""
+    if "persistence.assignment-failed" not in turn.rules:
+        return turn
+    return replace(turn, sends=(Send("budget", Charge("append")), *turn.sends))
 
 
 def _client(machine: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rota.environment.signals import Append, Appended, Charge, ForgetAppends
+from rota.environment.signals import Append, Appended, ForgetAppends
 from rota.kernel import Message, Send, Turn, Value
 from rota.spec import GroupRecord
 from rota.spec.vocabulary import AppendError
@@ -15,7 +15,11 @@ Appends = tuple[GroupRecord, ...]
 
 @dataclass(frozen=True)
 class Log:
-    """The machine. failure: how an append fails when it does (at the price of a fault)."""
+    """The machine. failure: how an append fails when it does.
+
+    The price of a failure is charged where it does something (`Broker.receive`): one that comes too late to
+    matter must not use up a fault, or a state without the dead append would differ from one with it.
+    """
 
     failure: AppendError
     name: str = "log"
@@ -35,7 +39,7 @@ class Log:
         what = f"the assignment of generation {record.generation_id}"
         return (
             Turn(rest, (stored,), f"log stores {what}"),
-            Turn(rest, (Send("budget", Charge("append")), failed), f"log fails to store {what}"),
+            Turn(rest, (failed,), f"log fails to store {what}"),
         )
 
     def receive(self, value: Appends, sender: str, message: Message) -> Sequence[Turn]:

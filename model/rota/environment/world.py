@@ -13,6 +13,7 @@ from rota.environment.eager import EagerClient
 from rota.environment.log import Log
 from rota.kernel import FrozenMap, Property, RuleTable, System, SystemRef
 from rota.spec import PROFILES, RULES, BrokerConfig, classic
+from rota.spec.join import HANDSHAKE_SINCE
 from rota.spec.vocabulary import AppendError
 
 DEFAULTS: dict[str, Any] = {
@@ -45,11 +46,13 @@ class SettingsError(ValueError):
 class Observed:
     """What decides which witnesses a configuration must show.
 
-    compatible: whether the clients have a protocol in common.
+    compatible: whether the clients have a protocol in common; handshake: whether newcomers are sent away
+    with a member id first.
     """
 
     clients: int
     compatible: bool
+    handshake: bool
     budget: Mapping[str, int]
 
 
@@ -93,7 +96,8 @@ def observed(settings: Mapping[str, Any]) -> Observed:
     """What the settings make possible."""
     chosen = {**DEFAULTS, **settings}
     common = set(chosen["protocols"][0]).intersection(*chosen["protocols"][1:])
-    return Observed(len(chosen["protocols"]), bool(common), dict(chosen["budget"]))
+    handshake = chosen["join_version"] >= HANDSHAKE_SINCE
+    return Observed(len(chosen["protocols"]), bool(common), handshake, dict(chosen["budget"]))
 
 
 def _subscription(name: str, chosen: Mapping[str, Any], position: int) -> Subscription:
