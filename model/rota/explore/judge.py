@@ -48,17 +48,21 @@ class ViewTable:
 
 @dataclass
 class Check:
-    """One property at one choice of machines. arguments: per view, (slot of the group, view's table)."""
+    """One property at one choice of machines.
+
+    arguments: per view of the property, the group's slot, the view's index in the slot, its table.
+    """
 
     prop: Property
-    arguments: tuple[tuple[int, ViewTable], ...]
+    arguments: tuple[tuple[int, int, ViewTable], ...]
     memo: dict[tuple[int, ...], bool] = field(default_factory=dict)
 
-    def holds(self, codes: tuple[int, ...]) -> bool:
-        """The predicate on view codes, called once per combination."""
+    def holds(self, joint: Sequence[tuple[int, ...]]) -> bool:
+        """The predicate on the slots' joint views, called once per combination of what it reads."""
+        codes = tuple([joint[slot][index] for slot, index, _ in self.arguments])
         known = self.memo.get(codes)
         if known is None:
-            seen = [table.results[code] for (_, table), code in zip(self.arguments, codes, strict=True)]
+            seen = [view.results[code] for (_, _, view), code in zip(self.arguments, codes, strict=True)]
             known = self.memo[codes] = bool(self.prop.test(*seen))
         return known
 
@@ -106,10 +110,13 @@ class Group:
 
     def add(self, prop: Property, arguments: Sequence[tuple[int, ViewTable]]) -> None:
         """Enter a check before the first use."""
+        placed = []
         for slot, view in arguments:
-            if view not in self.slots[slot].views:
-                self.slots[slot].views.append(view)
-        self.checks.append(Check(prop, tuple(arguments)))
+            views = self.slots[slot].views
+            if view not in views:
+                views.append(view)
+            placed.append((slot, views.index(view), view))
+        self.checks.append(Check(prop, tuple(placed)))
 
     def status(self, columns: Sequence[Ints]) -> Ints:
         """FINE or NOT for each entry of the columns (one per slot) of value numbers."""
@@ -136,13 +143,8 @@ class Group:
         return codes[0], codes[1] if len(codes) == 2 else np.zeros_like(codes[0])
 
     def _answers(self, a: int, b: int) -> list[bool]:
-        seen = [
-            dict(zip(slot.views, slot.joint[i], strict=True))
-            for slot, i in zip(self.slots, (a, b), strict=False)
-        ]
-        return [
-            check.holds(tuple(seen[slot][view] for slot, view in check.arguments)) for check in self.checks
-        ]
+        joint = [slot.joint[i] for slot, i in zip(self.slots, (a, b), strict=False)]
+        return [check.holds(joint) for check in self.checks]
 
     def _get(self, first: Ints, second: Ints) -> Ints:
         needed = max((len(slot.joint) - 1).bit_length() for slot in self.slots)

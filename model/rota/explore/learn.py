@@ -6,9 +6,10 @@ turns, each (next value, what it sends, rules). `rota.explore.expand` walks thes
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from enum import Enum
+from functools import cache
+from operator import attrgetter
 from time import perf_counter
 from typing import Any
 
@@ -21,7 +22,7 @@ from rota.kernel.encoding import MASK64, lane_factors
 EMPTY = 0
 """The queue in which nothing is pending."""
 
-_ATOMS = (str, bytes, int, bool, type(None))
+_ATOMS = frozenset((str, bytes, int, bool, type(None)))
 
 
 class BadTurn(ValueError):
@@ -36,18 +37,30 @@ def same(a: Any, b: Any) -> bool:
     """Whether two equal values agree in every type within, so that their canonical encodings are equal."""
     if a is b:
         return True
-    kind = type(a)
+    kind: Any = type(a)
     if kind is not type(b):
         return False
-    if kind in _ATOMS or isinstance(a, Enum):
+    if kind in _ATOMS:
         return True
-    if isinstance(a, tuple):
-        return all(map(same, a, b))
-    if is_dataclass(a):
-        return all(same(getattr(a, field.name), getattr(b, field.name)) for field in fields(a))
-    if isinstance(a, Mapping):
-        return all(same(*keys) for keys in zip(a, b, strict=True)) and all(map(same, a.values(), b.values()))
-    return encode(a) == encode(b)
+    parts = _parts(kind)
+    if parts is None:
+        return encode(a) == encode(b)
+    return all(x is y or same(x, y) for x, y in zip(parts(a), parts(b), strict=True))
+
+
+@cache
+def _parts(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
+    """How to take a value of a type apart; None where only the encoding can tell (sets, enums)."""
+    if issubclass(kind, tuple):
+        return tuple
+    if issubclass(kind, Mapping):
+        return lambda value: (*value, *value.values())
+    if not is_dataclass(kind):
+        return None
+    names = [field.name for field in fields(kind)]
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
 
 
 class Interned:

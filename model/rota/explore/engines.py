@@ -1,0 +1,58 @@
+"""The engines by name. None of them is imported before it is chosen, so a missing extra only hurts its user."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Protocol
+
+from rota.explore.result import Limits, Progress, Result
+from rota.kernel import System
+
+
+class Engine(Protocol):
+    """What every engine is: a function from a system to its result."""
+
+    def __call__(
+        self, system: System, limits: Limits | None = None, *, progress: Progress | None = None
+    ) -> Result:
+        """Visit every reachable state; see `Result`."""
+        ...
+
+
+class UnknownEngine(ValueError):
+    """No engine has that name."""
+
+
+class MissingExtra(ValueError):
+    """An engine's dependency is not installed; the message has the command that installs it."""
+
+
+ENGINES: dict[str, str] = {
+    "reference": "rota.explore.reference",
+    "fast": "rota.explore.tables",
+    "spark": "rota.explore.spark",
+}
+"""Name -> module whose `explore` is the engine."""
+
+NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
+    "fast": (("numpy", "fast"),),
+    "spark": (("pyspark", "spark"), ("numpy", "spark")),
+}
+"""Name -> (module, extra of rota that brings it)."""
+
+
+def choose(name: str) -> Engine:
+    """The engine called `name`; `auto` is the fast one where numpy is there and the reference otherwise.
+
+    Errors: UnknownEngine, MissingExtra.
+    """
+    if name == "auto":
+        name = "fast" if find_spec("numpy") else "reference"
+    if name not in ENGINES:
+        raise UnknownEngine(f"there is no engine {name}; there are auto, {', '.join(ENGINES)}")
+    for module, extra in NEEDS.get(name, ()):
+        if find_spec(module) is None:
+            raise MissingExtra(f'engine {name} needs {module}; pip install "rota[{extra}]"')
+    engine: Engine = import_module(ENGINES[name]).explore
+    return engine
