@@ -6,7 +6,7 @@ turns, each (next value, what it sends, rules). `rota.explore.expand` walks thes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from operator import attrgetter
@@ -37,8 +37,8 @@ def same(a: Any, b: Any) -> bool:
     """Whether two equal values agree in every type within, so that their canonical encodings are equal."""
     if a is b:
         return True
-    kind: Any = type(a)
-    if kind is not type(b):
+    kind: Hashable = type(a)
+    if type(a) is not type(b):
         return False
     if kind in _ATOMS:
         return True
