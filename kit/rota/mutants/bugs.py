@@ -58,6 +58,18 @@ def _with_list(reply: Reply, group: Group) -> Reply:
     return replace(reply, message=replace(reply.message, members=group.member_list()))
 
 
+def generation_announced_early(spec: Spec, step: Step) -> Steps:
+    """Members are told the generation after the one that begins."""
+    (done,) = phase_rules.next_generation(spec, step)
+    return only(replace(done, replies=tuple(_one_later(reply) for reply in done.replies)))
+
+
+def _one_later(reply: Reply) -> Reply:
+    if not isinstance(reply.message, JoinGroupReply):
+        return reply
+    return replace(reply, message=replace(reply.message, generation_id=reply.message.generation_id + 1))
+
+
 def no_sync_timer(spec: Spec, step: Step) -> Steps:
     """The sync timer is never started."""
     (done,) = phase_rules.next_generation(spec, step)
@@ -193,3 +205,9 @@ def shares_swapped(spec: Spec, group: Group, record: GroupRecord, error: AppendE
     parts = [part for _, part in record.assignments]
     mixed = replace(record, assignments=tuple(zip(ids, parts[1:] + parts[:1], strict=True)))
     return log_rules.assignment_stored(spec, group, mixed, error)
+
+
+def syncs_answered_twice(spec: Spec, group: Group, record: GroupRecord, error: AppendError | None) -> Steps:
+    """Every waiting member gets its assignment twice."""
+    (done,) = log_rules.assignment_stored(spec, group, record, error)
+    return only(replace(done, replies=(*done.replies, *done.replies)))

@@ -222,6 +222,20 @@ MUTANTS: Mapping[str, Mutant] = _mutants(
     Mutant(
         "shares-swapped", "persistence.assignment-stored", bugs.shares_swapped, "core", "sync.own-assignment"
     ),
+    Mutant(
+        "generation-announced-early",
+        "join.next-generation",
+        bugs.generation_announced_early,
+        "core",
+        "generation.client-not-ahead",
+    ),
+    Mutant(
+        "syncs-answered-twice",
+        "persistence.assignment-stored",
+        bugs.syncs_answered_twice,
+        "core",
+        "parked.answered-once",
+    ),
 )
 
 

@@ -152,7 +152,8 @@ def choose_protocol(spec: Spec, step: Step) -> Steps:
     group = step.live
     lists = [member.names for member in group.members.values()]
     tied: tuple[str, ...] = spec.ask("voting.tally", lists, spec.ask("voting.candidates", lists))
-    return tuple(step.to(replace(group, protocol_name=name)) for name in tied)
+    # Without a candidate (which `voting.supports` rules out) there is no protocol, and a property says so.
+    return tuple(step.to(replace(group, protocol_name=name)) for name in tied or (None,))
 
 
 @rule("join.next-generation", source=GMM + "completeClassicGroupJoin, schedulePendingSync")
