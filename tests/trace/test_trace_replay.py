@@ -59,7 +59,9 @@ def test_a_system_without_the_fault_differs_at_the_first_step_that_it_cannot_do(
 
 
 def test_a_step_that_is_not_offered_is_named() -> None:
-    with pytest.raises(ReplayError, match=r"step 3: the system cannot do 'the office turns its counter back'"):
+    with pytest.raises(
+        ReplayError, match=r"step 3: the system cannot do 'the office turns its counter back'"
+    ):
         replay(found("office.counts-up"), office())
 
 

@@ -21,10 +21,15 @@ PINNED = ("distinct", "generated", "depth", "digest")
 
 @dataclass(frozen=True)
 class Job:
-    """One exploration. expected: the pinned counts, None where none are judged; build: makes the system."""
+    """One exploration.
+
+    name: of the configuration, in the scope called `scope` (None: a foreign system); build: makes the
+    system; expected: the pinned counts, None where none are judged.
+    """
 
     name: str
     build: Callable[[], System]
+    scope: str | None = None
     feature: str = ""
     compared_with: str | None = None
     expected: Mapping[str, Any] | None = None
@@ -160,7 +165,8 @@ class Report:
         for run in self.runs:
             if run.result.outcome is Outcome.UNDECIDED:
                 yield f"{run.job.name} was given up after {run.result.distinct:,} states"
-        if missing := len(self.plan.jobs) - len(self.runs):
+        missing = len(self.plan.jobs) - len(self.runs)
+        if missing and not self.found:
             yield f"{missing} of {len(self.plan.jobs)} configurations did not run"
 
 

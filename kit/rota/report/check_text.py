@@ -1,4 +1,4 @@
-"""What `rota check` prints: a table of runs, what each feature adds, properties, a trace, the verdict last."""
+"""What `rota check` prints: a table of runs, what each feature adds, properties or a trace, the verdict."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class RunTable:
     def head(self) -> str:
         """The line above the rows."""
         return (
-            f"{'configuration':<{self._width}}  {'verdict':<9} {'distinct':>10} {'generated':>11} {'depth':>5} "
-            f"{'seconds':>8} {'states/s':>9}  {'digest':<8}  pinned"
+            f"{'configuration':<{self._width}}  {'verdict':<9} {'distinct':>10} {'generated':>11} "
+            f"{'depth':>5} {'seconds':>8} {'states/s':>9}  {'digest':<8}  pinned"
         )
 
     def row(self, run: Run) -> str:
@@ -61,7 +61,7 @@ class RunTable:
 
 def _pinned(run: Run) -> str:
     if run.differing is None:
-        return "-"
+        return "-" if run.job.expected else "none"
     return coloured("DIFFERS", VIOLATED) if run.differing else "ok"
 
 
@@ -71,7 +71,7 @@ def head(report: Report) -> str:
     parts = [f"system {plan.system}"] if plan.origin else [f"scope {plan.scope}", f"profile {plan.profile}"]
     parts += [f"design {plan.design}"] if not plan.origin else []
     parts += [f"mutant {plan.mutant} (it replaces {plan.replaced})"] if plan.mutant else []
-    return f"rota check: {', '.join([*parts, f'engine {plan.engine}'])}"
+    return wrapped("rota check: ", ", ".join([*parts, f"engine {plan.engine}"]))
 
 
 def lines(report: Report, stats: bool) -> Iterator[str]:
@@ -92,10 +92,16 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
         yield wrapped("not checked: ", "; ".join(report.plan.omitted))
 
 
-def verdict_line(report: Report) -> str:
-    """The last line."""
-    runs, states = len(report.runs), sum(run.result.distinct for run in report.runs)
-    scale = f"{runs} configuration{'s' if runs != 1 else ''}, {states:,} states, engine {report.engine}"
+def counted(number: int, word: str) -> str:
+    """A number and its word, in the plural where it is not one."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def verdict_line(report: Report, quiet: bool) -> str:
+    """The last line. quiet: it is the only one, so it also names the command that replays a trace."""
+    jobs, states = len(report.plan.jobs), sum(run.result.distinct for run in report.runs)
+    part = "" if len(report.runs) == jobs else f"{len(report.runs)} of "
+    scale = f"{part}{counted(jobs, 'configuration')}, {counted(states, 'state')}, engine {report.engine}"
     seconds = f"in {report.seconds:.1f} s"
     verdict = coloured(report.verdict, report.verdict)
     if report.verdict == HOLDS:
@@ -104,7 +110,7 @@ def verdict_line(report: Report) -> str:
         judged = f"{len(claims) - witnesses} properties, {witnesses} witnesses"
         survives = f"mutant {report.plan.mutant} survives; " if report.plan.mutant else ""
         return f"{verdict}: {survives}{scale}, {judged}, {seconds}"
-    again = f"; {report.found.replay}" if report.found else ""
+    again = f"; {report.found.replay}" if report.found and quiet else ""
     return f"{verdict}: {'; '.join(report.reasons())} ({scale}, {seconds}){again}"
 
 
@@ -171,9 +177,9 @@ def _properties(claims: list[Claim]) -> Iterator[str]:
 
 
 def _claim_line(one: Claim, width: int) -> str:
-    where = f"in {one.runs} configuration{'s' if one.runs != 1 else ''}"
+    where = f"{one.kind:<8} in {counted(one.runs, 'configuration')}"
     if one.kind == "witness":
-        where += f", first after {one.depth} steps in {one.where}" if one.where else ", never reached"
+        where = f"first after {one.depth} steps in {one.where}" if one.where else "never reached"
     line = f"  {one.name:<{width}}  {coloured(f'{one.verdict:<9}', one.verdict)} {where}"
     return line if one.verdict == HOLDS else f"{line}\n{wrapped('      ', one.meaning)}"
 

@@ -6,7 +6,7 @@ without the system that it came from, and be verified with it. Same inputs give 
 
 from rota.trace.jsonl import TraceFileError, dumps, read
 from rota.trace.model import DEADLOCK, SCHEMA, Component, Hop, Origin, Sight, Step, Trace
-from rota.trace.record import record
+from rota.trace.record import origin_of, record
 from rota.trace.render import Difference, differences, render
 from rota.trace.replay import ReplayError, UntrustedFactory, rebuild, replay
 from rota.trace.text import text
@@ -26,6 +26,7 @@ __all__ = [
     "UntrustedFactory",
     "differences",
     "dumps",
+    "origin_of",
     "read",
     "rebuild",
     "record",

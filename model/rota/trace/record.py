@@ -102,15 +102,22 @@ def _why(system: System, prop: Property | None, states: Sequence[State]) -> Iter
             yield Sight(1, machine.name, None, render(value))
         return
     judge = _step_judge if prop.kind is Kind.STEP else _state_judge
-    found = 0
+    told: set[frozenset[tuple[str, str]]] = set()
     for positions in system.positions(prop):
         if judge(prop, positions, states):
             continue
-        found += 1
-        for view, position in zip(prop.views, positions, strict=True):
-            before = render(view.of(states[-2][position])) if prop.kind is Kind.STEP else None
-            after = render(view.of(states[-1][position]))
-            yield Sight(found, system.machines[position].name, before, after)
+        names = [system.machines[position].name for position in positions]
+        seen = [
+            render(view.of(states[-1][position]))
+            for view, position in zip(prop.views, positions, strict=True)
+        ]
+        same = frozenset(zip(names, seen, strict=True))
+        if same in told:  # two machines of one role, taken the other way round
+            continue
+        told.add(same)
+        before = render(prop.views[0].of(states[-2][positions[0]])) if prop.kind is Kind.STEP else None
+        for name, after in zip(names, seen, strict=True):
+            yield Sight(len(told), name, before, after)
 
 
 Judge = Callable[[Property, tuple[int, ...], Sequence[State]], bool]

@@ -36,7 +36,8 @@ def text(trace: Trace) -> str:
 
 
 def _lines(trace: Trace) -> Iterator[str]:
-    yield f"{trace.property_name} ({trace.kind}) is violated after {steps(len(trace.steps))}"
+    kind = "" if trace.kind == trace.property_name else f" ({trace.kind})"
+    yield f"{trace.property_name}{kind} is violated after {steps(len(trace.steps))}"
     yield from _wrapped("  ", trace.meaning)
     yield from _origin(trace)
     yield ""

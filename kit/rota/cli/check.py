@@ -1,0 +1,185 @@
+"""`rota check`: explore every configuration of a scope; counts, properties, the shortest violation."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from rota.cli.check_plan import DESIGNS, ENGINES, Options, plan
+from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED, UsageError
+from rota.explore import Limits, Violation, engines
+from rota.kernel import System
+from rota.mutants import MUTANTS
+from rota.report import check_text
+from rota.report.check_json import report_of
+from rota.report.check_model import Found, Plan, Report, Run
+from rota.report.check_progress import Meter
+from rota.trace import dumps, origin_of, record, text
+
+EXIT_CODES = {"holds": HOLDS, "violated": VIOLATED, "undecided": UNDECIDED}
+
+_IMPORTED = time.perf_counter()
+
+Say = Callable[[str], None]
+
+
+class Checking:
+    """A plan being worked off. say: takes lines for stdout."""
+
+    def __init__(self, what: Plan, limits: Limits, out: Path, say: Say, meter: Meter) -> None:
+        self.plan, self.limits, self.out, self.say, self.meter = what, limits, out, say, meter
+        self.runs: list[Run] = []
+        self.found: Found | None = None
+        self.started = False
+
+    def report(self) -> Report:
+        """What is known by now."""
+        return Report(self.plan, tuple(self.runs), self.found, seconds_alive())
+
+    def work(self) -> None:
+        """Explore one configuration after the other, until one is violated."""
+        try:
+            explore = engines.choose(self.plan.engine)
+        except engines.MissingExtra as error:
+            raise UsageError(str(error)) from None
+        systems = [
+            job.build() for job in self.plan.jobs
+        ]  # before the first line: bad settings are told alone
+        self.started = True
+        table = check_text.RunTable([job.name for job in self.plan.jobs])
+        self.say(check_text.head(self.report()))
+        self.say(table.head())
+        for job, system in zip(self.plan.jobs, systems, strict=True):
+            self.meter.begin(job.name, (job.expected or {}).get("distinct"))
+            try:
+                result = explore(system, self.limits, progress=self.meter.level)
+            finally:
+                self.meter.end()
+            self.runs.append(Run(job, result))
+            self.say(table.row(self.runs[-1]))
+            if result.violation is not None:
+                self.found = self._write_trace(system, self.runs[-1], result.violation)
+                break
+
+    def _write_trace(self, system: System, run: Run, violation: Violation) -> Found:
+        """The counterexample as JSON lines, and as text beside it."""
+        plan = self.plan
+        origin = replace(
+            origin_of(system),
+            scope=run.job.scope,
+            configuration=run.job.name if run.job.scope else None,
+            profile=plan.profile,
+            mutant=plan.mutant,
+        )
+        trace = record(system, violation.name, violation.start, violation.path, origin)
+        path = self.out / f"trace-{re.sub(r'[^A-Za-z0-9._-]', '_', violation.name)}.jsonl"
+        path.write_text(dumps(trace), encoding="utf-8")
+        path.with_suffix(".txt").write_text(text(trace), encoding="utf-8")
+        replay = f"rota trace {shlex.quote(str(path))} --replay"
+        if plan.origin:
+            replay += f" --system {shlex.quote(trace.origin.factory or plan.origin)}"
+        return Found(run, violation, trace, str(path), replay)
+
+
+def seconds_alive() -> float:
+    """Seconds since this process began; since this module was imported where the system does not tell."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()[19])
+        alive = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        alive = 0.0
+    return max(alive, time.perf_counter() - _IMPORTED)
+
+
+def _list_mutants(as_json: bool) -> None:
+    if as_json:
+        fields = ("name", "slug", "meaning", "configuration", "killer", "seen_in")
+        told = [{field: getattr(one, field) for field in fields} for one in MUTANTS.values()]
+        click.echo(json.dumps({"schema": 1, "verdict": "ok", "mutants": told}, indent=2))
+        return
+    width = max(map(len, MUTANTS))
+    for one in MUTANTS.values():
+        click.echo(check_text.wrapped(f"{one.name:<{width}}  ", one.meaning))
+        detail = f"replaces {one.slug}; dies in {one.configuration} by {one.killer}"
+        seen = f"; seen in {one.seen_in}" if one.seen_in else ""
+        click.echo(check_text.wrapped(" " * (width + 2), detail + seen))
+
+
+@click.command()
+@click.option("--scope", metavar="SCOPE", help="Suite of configurations: tiny, or small (the default).")
+@click.option("--configuration", "configurations", multiple=True, metavar="NAME",
+              help="Only this one of the scope; repeatable.")  # fmt: skip
+@click.option("--profile", default="kafka-4.x", show_default=True, metavar="PROFILE", help="Line of brokers.")
+@click.option("--design", default="classic", show_default=True, metavar="|".join(DESIGNS),
+              help="Which protocol.")  # fmt: skip
+@click.option("--engine", default="auto", show_default=True, metavar="|".join(ENGINES),
+              help="How to explore; the answer is the same.")  # fmt: skip
+@click.option("--mutant", metavar="NAME", help="Plant this bug and see whether it is found (exit 1).")
+@click.option("--list-mutants", is_flag=True, help="Name the bugs that can be planted; explore nothing.")
+@click.option("--system", metavar="MODULE:NAME", help="Explore what this function returns, a kernel System.")
+@click.option("--set", "settings", multiple=True, metavar="K=V", help="A setting of the system; repeatable.")
+@click.option("--strict", is_flag=True, help="Known weaknesses of the profile count as violations.")
+@click.option(
+    "--max-states", type=click.IntRange(min=1), metavar="N", help="Give up beyond N states (exit 3)."
+)
+@click.option("--stats", is_flag=True, help="Also what the engine tells of itself.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--quiet", is_flag=True, help="Only the verdict, and no progress.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("rota-out"),
+              show_default=True, help="Where report and trace go.")  # fmt: skip
+@click.pass_context
+def check(
+    ctx: click.Context,
+    /,
+    list_mutants: bool,
+    max_states: int | None,
+    stats: bool,
+    as_json: bool,
+    quiet: bool,
+    out: Path,
+    **given: object,
+) -> None:
+    """Explore the protocol exhaustively: every configuration of a scope, every interleaving.
+
+    Exit 0 if everything holds, 1 if something is violated, a witness is not reached or a count differs
+    from the pinned one, 3 if a bound ended the search.
+    """
+    if list_mutants:
+        _list_mutants(as_json)
+        return
+    options = Options(**given)  # type: ignore[arg-type]  # click's names are its fields'
+    what = plan(options)
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "check.json"
+    silent = quiet or as_json
+    checking = Checking(what, Limits(max_states), out, _nothing if silent else click.echo,
+                        Meter(sys.stderr, silent=quiet))  # fmt: skip
+    try:
+        checking.work()
+    finally:  # an interrupt keeps what was found until then
+        report = checking.report()
+        content = json.dumps(report_of(report), indent=2)
+        if checking.started:
+            path.write_text(content + "\n", encoding="utf-8")
+    if as_json:
+        click.echo(content)
+    else:
+        if not quiet:
+            for line in check_text.lines(report, stats):
+                click.echo(line)
+            click.echo(f"report: {path}")
+        click.echo(check_text.verdict_line(report, quiet))
+    ctx.exit(EXIT_CODES[report.verdict])
+
+
+def _nothing(line: str) -> None:
+    """Says nothing."""

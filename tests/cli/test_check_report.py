@@ -1,0 +1,171 @@
+"""What `rota check` makes of results: verdicts, known weaknesses, coverage, growth; and the progress line."""
+
+from __future__ import annotations
+
+import io
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "toys"))
+
+from ticket_office import office
+
+from rota.cli.check_plan import parse_settings
+from rota.explore import Limits, Result
+from rota.explore.reference import explore
+from rota.kernel import Rule
+from rota.report.check_model import Job, Plan, Report, Run
+from rota.report.check_progress import CLEAR, Meter
+from rota.report.check_text import lines, verdict_line
+
+WITNESS = "can_hold_a_ticket"
+
+
+def job(name: str = "office", **more: object) -> Job:
+    return replace(Job(name, office), **more)  # type: ignore[arg-type]
+
+
+def report(*runs: Run, **more: object) -> Report:
+    plan = Plan("classic", "toy", "reference", tuple(run.job for run in runs), scope="toys", profile="p")
+    return Report(replace(plan, **more), runs, None, 1.0)  # type: ignore[arg-type]
+
+
+def result(fault: str = "", people: int = 2, limits: Limits | None = None) -> Result:
+    return explore(office(people, fault), limits)
+
+
+def test_a_known_weakness_that_is_found_is_known_and_holds() -> None:
+    told = report(Run(job(), result()), known=frozenset({WITNESS}))
+    assert told.verdict == "holds"
+    assert {claim.name: claim.verdict for claim in told.claims()}[WITNESS] == "known"
+    shown = "\n".join(lines(told, stats=False))
+    assert "known weaknesses of this profile, found anew\n  can_hold_a_ticket" in shown
+    assert "witnesses\n" not in shown
+
+
+def test_a_known_weakness_that_suddenly_holds_is_a_failure() -> None:
+    told = report(Run(job(), result("can_hold_a_ticket")), known=frozenset({WITNESS}))
+    assert told.verdict == "violated"
+    assert list(told.reasons()) == [f"{WITNESS} holds in office, where it is known not to"]
+
+
+def test_the_worst_verdict_of_all_runs_is_told_and_the_least_depth() -> None:
+    bounded = Run(job("bounded"), result(limits=Limits(1)))
+    told = report(Run(job("whole"), result(people=3)), bounded)
+    claims = {claim.name: claim for claim in told.claims()}
+    assert told.verdict == "undecided"
+    assert (claims["tickets.differ"].verdict, claims["tickets.differ"].runs) == ("undecided", 2)
+    assert (claims[WITNESS].depth, claims[WITNESS].where) == (1, "whole")
+
+
+def test_a_run_that_is_missing_leaves_it_undecided() -> None:
+    run = Run(job(), result())
+    told = report(run, jobs=(run.job, job("second")))
+    assert told.verdict == "undecided"
+    assert list(told.reasons()) == ["1 of 2 configurations did not run"]
+
+
+def test_counts_are_judged_only_where_every_state_was_visited() -> None:
+    wrong = job(expected={"distinct": 1})
+    assert Run(wrong, result()).differing == ("distinct",)
+    assert Run(wrong, result(limits=Limits(1))).differing is None
+    assert Run(wrong, result("deadlock")).differing is None
+    assert Run(job(expected={"distinct": result().distinct}), result()).differing == ()
+
+
+def test_rules_that_decide_are_not_missed() -> None:
+    rules = {
+        slug: Rule(slug, office, "all versions", "nowhere", decides)
+        for slug, decides in (("office.next", False), ("office.closed", False), ("office.vote", True))
+    }
+    assert report(Run(job(), result()), rules=rules).unfired == ("office.closed",)
+
+
+@pytest.mark.parametrize(
+    ("people", "pinned", "growth"), [(3, 8, "x2.00"), (2, 5, "+0"), (3, 17, "-1"), (2, 10, "x0.50")]
+)
+def test_growth_is_a_factor_or_a_small_difference(people: int, pinned: int, growth: str) -> None:
+    base = job("base", expected={"distinct": pinned})
+    run = Run(job("more", feature="more people", compared_with="base"), result(people=people))
+    row = next(line for line in lines(report(run, jobs=(base, run.job)), stats=False) if "->" in line)
+    assert row.split() == [
+        "more",
+        "people",
+        growth,
+        "base",
+        str(pinned),
+        "->",
+        "more",
+        str(run.result.distinct),
+    ]
+
+
+def test_the_verdict_line_counts_in_singular_and_plural() -> None:
+    line = verdict_line(report(Run(job(), result(people=1))), quiet=True)
+    assert line.startswith(
+        "\x1b[32m\x1b[1mholds\x1b[0m: 1 configuration, 2 states, engine reference, 3 properties"
+    )
+
+
+def test_settings_are_numbers_booleans_arrays_tables_or_text() -> None:
+    assert parse_settings(
+        ["a=3", "b=true", "c=text", "d=[[1], ['x']]", "e={y = 1, x = 2}", "f=1.5", "g="]
+    ) == {
+        "a": 3,
+        "b": True,
+        "c": "text",
+        "d": ((1,), ("x",)),
+        "e": (("x", 2), ("y", 1)),
+        "f": "1.5",
+        "g": "",
+    }
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    """Time as the test wants it."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def metered(stream: io.StringIO, times: list[float], silent: bool = False) -> str:
+    clock = Clock()
+    meter = Meter(stream, silent, clock)
+    meter.begin("fault", expected=3_000)
+    for seconds in times:
+        clock.now = seconds
+        meter.level(depth=7, distinct=1_000, frontier=200, generated=2_500, seconds=seconds)
+    meter.end()
+    return stream.getvalue()
+
+
+def test_a_pipe_gets_a_line_every_ten_seconds() -> None:
+    told = metered(io.StringIO(), [1.0, 9.0, 10.0, 12.0, 20.0, 25.0])
+    assert told == (
+        "fault: 1,000 states, depth 7, frontier 200, 100 states/s, 10 s, about 20 s left\n"
+        "fault: 1,000 states, depth 7, frontier 200, 50 states/s, 20 s, about 40 s left\n"
+    )
+
+
+def test_a_terminal_gets_one_live_line_that_is_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    told = metered(Terminal(), [0.1, 1.0, 1.1, 2.0])
+    assert told.count(CLEAR) == 3
+    assert "\n" not in told
+    assert told.endswith(CLEAR)
+
+
+def test_a_dumb_terminal_is_treated_like_a_pipe_and_silence_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert metered(io.StringIO(), [10.0], silent=True) == ""
+    monkeypatch.setenv("TERM", "dumb")
+    assert CLEAR not in metered(Terminal(), [10.0])

@@ -1,0 +1,69 @@
+"""`rota rules`: the index, a part, one rule in full, JSON, and a slug that is not there."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rota.cli.main import main
+from rota.conformance.registry import all_cases
+from rota.mutants import MUTANTS
+from rota.spec import RULES
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["rules", *arguments])
+
+
+def test_the_index_has_every_rule_with_title_and_source_within_the_width() -> None:
+    result = invoke()
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert {line.strip() for line in lines} >= set(RULES)
+    words = " ".join(result.stdout.split())
+    assert all(" ".join(rule.title.split()) in words for rule in RULES.values())
+    assert all(mutant in words for mutant in MUTANTS)
+    assert max(map(len, lines)) <= 110
+    headings = [line for line in lines if line and not line.startswith(" ")][:-2]
+    assert len(headings) == len(set(headings)) == len({rule.part for rule in RULES.values()})
+
+
+def test_a_part_selects_its_rules() -> None:
+    result = invoke("voting", "--json")
+    told = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert (told["schema"], told["verdict"]) == (1, "ok")
+    assert {rule["slug"] for rule in told["rules"]} == {slug for slug in RULES if slug.startswith("voting.")}
+
+
+def test_json_says_who_checks_a_rule() -> None:
+    told = {rule["slug"]: rule for rule in json.loads(invoke("--json").stdout)["rules"]}
+    assert set(told) == set(RULES)
+    for mutant in MUTANTS.values():
+        assert mutant.name in told[mutant.slug]["mutants"]
+    for case in all_cases():
+        if case.rule in told:
+            assert case.id in told[case.rule]["cases"]
+    assert told["join.member-id-required"]["cases"]
+    assert told["join.member-id-required"]["versions"] == RULES["join.member-id-required"].since
+
+
+@pytest.mark.parametrize("slug", ["join.member-id-required", "voting.tally", "timers.sync-timeout"])
+def test_one_rule_is_shown_in_full(slug: str) -> None:
+    result = invoke(slug)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"{slug}\n")
+    for line in inspect.cleandoc(RULES[slug].function.__doc__ or "").splitlines():
+        assert line in result.stdout
+
+
+def test_a_slug_that_is_not_there_gets_the_nearest() -> None:
+    result = invoke("join.member-id-require")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "rota: there is no rule 'join.member-id-require'; did you mean join.member-id-required? "
+        "`rota rules` lists them all\n"
+    )
