@@ -56,7 +56,7 @@ def _parked_member_stays(before: Group | None, after: Group | None) -> bool:
     parked = {
         i
         for i, m in before.members.items()
-        if not m.is_new and (m.awaiting_join is not None or m.awaiting_sync is not None)
+        if not m.is_new and (m.awaiting_join or m.awaiting_sync)
     }
     return parked <= set(after.members)
 
@@ -108,7 +108,7 @@ STEPS = (
     Property(
         "timers.parked-member-stays",
         Kind.STEP,
-        "A member whose request is parked is not removed, unless it is new.",
+        "A member whose client waits for an answer is not removed, unless it is new.",
         (GROUP,),
         _parked_member_stays,
         source="upstream ClassicGroupMember#hasSatisfiedHeartbeat",

@@ -64,7 +64,7 @@ def witnesses(observed: Observed) -> tuple[Property, ...]:
         found.append(
             _witness("can_be_refused", "A client without a common protocol is refused.", (phase,), _failed)
         )
-    if observed.clients > 1 and observed.compatible and busy:
+    if observed.clients > 1 and observed.compatible and observed.handshake and busy:
         found.append(
             _witness(
                 "can_wait_for_pending",
