@@ -1,4 +1,4 @@
-"""The engines by name. None of them is imported before it is chosen, so a missing extra only hurts its user."""
+"""The engines by name. Each is imported when chosen, so that a missing extra only hurts its user."""
 
 from __future__ import annotations
 

@@ -6,9 +6,8 @@ turns, each (next value, what it sends, rules). `rota.explore.expand` walks thes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
 from operator import attrgetter
 from time import perf_counter
 from typing import Any
@@ -37,20 +36,26 @@ def same(a: Any, b: Any) -> bool:
     """Whether two equal values agree in every type within, so that their canonical encodings are equal."""
     if a is b:
         return True
-    kind: Hashable = type(a)
-    if type(a) is not type(b):
+    kind = type(a)
+    if kind is not type(b):
         return False
     if kind in _ATOMS:
         return True
-    parts = _parts(kind)
+    parts = _PARTS[kind]
     if parts is None:
         return encode(a) == encode(b)
     return all(x is y or same(x, y) for x, y in zip(parts(a), parts(b), strict=True))
 
 
-@cache
-def _parts(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
-    """How to take a value of a type apart; None where only the encoding can tell (sets, enums)."""
+class _Parts(dict[type, Callable[[Any], tuple[Any, ...]] | None]):
+    """How to take a value of each type apart; None where only the encoding can tell (sets, enums)."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
+        self[kind] = _taking_apart(kind)
+        return self[kind]
+
+
+def _taking_apart(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
     if issubclass(kind, tuple):
         return tuple
     if issubclass(kind, Mapping):
@@ -61,6 +66,9 @@ def _parts(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
     if len(names) > 1:
         return attrgetter(*names)
     return lambda value: tuple(getattr(value, name) for name in names)
+
+
+_PARTS = _Parts()
 
 
 class Interned:

@@ -1,0 +1,29 @@
+"""Engines by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from rota.explore import engines, reference, tables
+
+
+def test_names() -> None:
+    assert engines.choose("reference") is reference.explore
+    assert engines.choose("fast") is tables.explore
+    assert engines.choose("auto") is tables.explore
+
+
+def test_auto_without_numpy_is_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    assert engines.choose("auto") is reference.explore
+    with pytest.raises(engines.MissingExtra, match=r'engine fast needs numpy; pip install "rota\[fast\]"'):
+        engines.choose("fast")
+    with pytest.raises(
+        engines.MissingExtra, match=r'engine spark needs pyspark; pip install "rota\[spark\]"'
+    ):
+        engines.choose("spark")
+
+
+def test_an_unknown_engine_names_those_there_are() -> None:
+    with pytest.raises(engines.UnknownEngine, match="auto, reference, fast, spark"):
+        engines.choose("warp")

@@ -1,0 +1,344 @@
+"""The table engine: warm tables, guards, the sample check, and that tests notice broken engines."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import toys
+from rota.explore import arrays, expand, judge, learn, level, reference, tables
+from rota.kernel import Kind, Property, Send, System, Turn, state_hash
+from rota.kernel.encoding import MASK64, mix64
+
+
+def agree(system: System) -> bool:
+    slow, fast = reference.explore(system), tables.explore(system)
+    return slow.answer == fast.answer and slow.violation == fast.violation
+
+
+def test_warm_tables_call_no_machine_again() -> None:
+    system = toys.two_phase()
+    warm = tables.Tables(system)
+    cold = tables.explore(system, tables=warm)
+    again = tables.explore(system, tables=warm)
+    assert again.answer == cold.answer
+    assert cold.stats["python_calls"] > 0
+    assert again.stats["python_calls"] == 0
+
+
+def test_each_distinct_input_is_evaluated_once() -> None:
+    seen: list[Any] = []
+
+    def spied(toy: toys.Toy) -> toys.Toy:
+        return replace(
+            toy,
+            moves=lambda value: (seen.append((toy.name, value)), toy.moves(value))[1],
+            takes=lambda value, sender, message: (
+                seen.append((toy.name, value, sender, message)),
+                toy.takes(value, sender, message),
+            )[1],
+        )
+
+    base = toys.two_phase()
+    system = System(base.name, tuple(spied(m) for m in base.machines))
+    made = tables.Tables(system)
+    made.check = lambda rows: None  # type: ignore[method-assign]
+    result = tables.explore(system, tables=made)
+    assert len(seen) == len(set(seen)) == result.stats["python_calls"]
+    assert result.distinct == 288
+
+
+def test_views_and_predicates_are_evaluated_once() -> None:
+    viewed: list[Any] = []
+    tested: list[Any] = []
+    pairs = toys.prop(
+        "pairs",
+        toys.Kind.SAFETY,
+        lambda a, b: not tested.append((a, b)),  # type: ignore[func-returns-value]
+        "counter",
+        "counter",
+        of=lambda v: (viewed.append(v), v % 2)[1],
+    )
+    tables.explore(toys.counters(2, 9, (pairs,)))
+    assert sorted(viewed) == sorted([*range(10), *range(10)])
+    # (0, 1) and (1, 0) are choices of their own
+    assert len(tested) == 2 * 4
+
+
+def test_tables_of_another_system_are_refused() -> None:
+    with pytest.raises(ValueError, match="these tables were learned from ring"):
+        tables.explore(toys.two_phase(), tables=tables.Tables(toys.ring()))
+
+
+def test_equal_values_of_other_types_are_refused() -> None:
+    with pytest.raises(learn.AmbiguousValue, match=r"machine m: \(True,\) equals \(1,\)"):
+        tables.explore(toys.ambiguous())
+
+
+@pytest.mark.parametrize(
+    ("turn", "message"),
+    [
+        (Turn([1]), "machine m: .* is not hashable"),
+        (Turn(1.5), "machine m: a state cannot contain float"),
+        (Turn(1, (Send("nobody", 1),)), "machine m sends to nobody, which no machine is called"),
+        (Turn(1, (Send("m", 1.5),)), "machine m sends what a state cannot contain"),
+        ((1, ()), "machine m returned .*, not a Turn"),
+    ],
+)
+def test_what_a_turn_cannot_be(turn: Any, message: str) -> None:
+    system = System("bad", (toys.Toy("m", "m", (0,), lambda value: [turn]),))
+    with pytest.raises(learn.BadTurn, match=message):
+        tables.explore(system)
+
+
+def test_machines_that_answer_each_other_for_ever_are_refused() -> None:
+    def echo(value: int, sender: str, message: int) -> list[Turn]:
+        return [Turn(value, (Send(sender, message),))]
+
+    start = toys.Toy("a", "a", (0,), lambda value: [Turn(0, (Send("b", 1),))], echo)
+    system = System("echo", (start, toys.Toy("b", "b", (0,), takes=echo)))
+    with pytest.raises(learn.BadTurn, match="more than 1000 messages in one transition of echo"):
+        tables.explore(system)
+
+
+def test_an_impure_machine_is_noticed_by_the_sample() -> None:
+    calls: list[int] = []
+
+    def moves(value: int) -> list[Turn]:
+        calls.append(value)
+        return [Turn((value + 1) % 5)] if len(calls) <= 5 else []
+
+    with pytest.raises(level.EngineError, match="impure"):
+        tables.explore(System("impure", (toys.Toy("m", "m", (0,), moves),)))
+
+
+def test_more_values_and_views_than_the_first_arrays_hold() -> None:
+    odd = toys.prop("odd", toys.Kind.SAFETY, lambda a, b: a + b != 299, "counter", "counter")
+    system = toys.counters(2, 150, (odd,))
+    assert agree(system)
+
+
+def test_a_group_beyond_the_dense_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.explore.judge.DENSE", 1 << 8)
+    assert agree(toys.counters(2, 40))
+    assert agree(replace(toys.counters(2, 40), properties=toys.broken("safety").properties))
+
+
+def test_small_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(level.blocks, "__defaults__", (3,))
+    for name in ("two-phase", "broken-safety", "broken-step", "deadlock"):
+        assert agree(toys.ALL[name]())
+
+
+# ---- planted bugs: the agreement test must notice each
+
+
+def shared_sender(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deliveries interned without their sender."""
+    original = learn.Learned._delivery
+    first: dict[tuple[str, Any], int] = {}
+
+    def blind(self: learn.Learned, sender: Any, to: str, message: Any) -> int:
+        return first.setdefault((to, message), original(self, sender, to, message))
+
+    monkeypatch.setattr(learn.Learned, "_delivery", blind)
+
+
+def refusal_as_stutter(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = learn.Learned._receive
+
+    def lenient(self: learn.Learned, table: learn.MachineTable, value: int, delivery: int) -> int:
+        entry = original(self, table, value, delivery)
+        if self.entry_count.data[entry]:
+            return entry
+        return self._enter(table, [Turn(table.interned.values[value])])
+
+    monkeypatch.setattr(learn.Learned, "_receive", lenient)
+
+
+def hash_without_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learn, "lane_factors", lambda count: [(3, 5)] * count)
+
+
+def replies_before_what_is_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = learn.Learned.joined
+    monkeypatch.setattr(learn.Learned, "joined", lambda self, rest, sends: original(self, sends, rest))
+
+
+def only_the_first_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = learn.Learned._enter
+    monkeypatch.setattr(
+        learn.Learned, "_enter", lambda self, table, turns: original(self, table, list(turns)[:1])
+    )
+
+
+def rows_compared_by_their_first_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = arrays.RowSet.add
+
+    def careless(self: arrays.RowSet, rows: arrays.Ints) -> arrays.Longs:
+        known = self.rows(0, self.size)
+        heads = {tuple(row[:2]) for row in known.tolist()}
+        fresh = []
+        for row in rows.tolist():
+            if tuple(row[:2]) not in heads:
+                heads.add(tuple(row[:2]))
+                fresh.append(row)
+        return original(self, np.array(fresh, np.int32).reshape(-1, self.width))
+
+    monkeypatch.setattr(arrays.RowSet, "add", careless)
+
+
+def states_that_stay_are_no_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        expand.Expansion, "stuck", lambda self, block: np.bincount(self.source, minlength=len(block)) == 0
+    )
+
+
+def steps_judged_only_where_something_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = judge._ranked
+
+    def hasty(props: tuple[Property, ...], group: judge.Group, columns: Any) -> Any:
+        found = original(props, group, columns)
+        if props[0].kind is not Kind.STEP:
+            return found
+        changed = [(rank, flags & (columns[0] != columns[1])) for rank, flags in found]
+        return [(rank, flags) for rank, flags in changed if flags.any()]
+
+    monkeypatch.setattr(judge, "_ranked", hasty)
+
+
+def any_trace_instead_of_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(level, "least", lambda high, low: len(high) - 1)
+
+
+PLANTED = {
+    shared_sender: "scatter",
+    refusal_as_stutter: "channel",
+    hash_without_positions: "counters",
+    replies_before_what_is_pending: "channel",
+    only_the_first_turn: "channel",
+    rows_compared_by_their_first_word: "counters",
+    states_that_stay_are_no_deadlock: "deadlock",
+    steps_judged_only_where_something_changed: "broken-stutter",
+    any_trace_instead_of_the_least: "broken-safety",
+}
+
+
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_a_planted_bug_makes_the_engines_disagree(plant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = toys.ALL[PLANTED[plant]]
+    assert agree(make())
+    # without the engine's own sample check, which would notice most of them first
+    monkeypatch.setattr(level.Tables, "check", lambda self, rows: None)
+    plant(monkeypatch)
+    assert not agree(make())
+
+
+@pytest.mark.parametrize(
+    "plant", [shared_sender, refusal_as_stutter, only_the_first_turn, hash_without_positions]
+)
+def test_the_sample_notices_a_planted_bug_by_itself(plant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+    with pytest.raises(level.EngineError):
+        tables.explore(toys.ALL[PLANTED[plant]]())
+
+
+# ---- nothing depends on the order of sets
+
+
+SCRIPT = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import toys
+from rota.explore import reference, tables
+from rota.kernel import encode
+out = {}
+for name, make in toys.ALL.items():
+    for engine in (reference, tables):
+        r = engine.explore(make())
+        path = r.violation and [[t.label, [encode(v).hex() for v in t.target]] for t in r.violation.path]
+        out[f"{name} {r.engine}"] = [r.generated, r.histogram, r.digest, sorted(r.rules_fired), path]
+print(json.dumps(out))
+"""
+
+
+def test_results_do_not_depend_on_the_hash_seed() -> None:
+    answers = []
+    for seed in ("1", "20261"):
+        run = subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(Path(__file__).parent)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        answers.append(json.loads(run.stdout))
+    assert answers[0] == answers[1]
+    assert len(answers[0]) == 2 * len(toys.ALL)
+
+
+# ---- the arrays below
+
+
+def test_row_set_numbers_rows_once_and_in_order_of_arrival() -> None:
+    rng = np.random.default_rng(7)
+    rows = arrays.RowSet(4)
+    known: dict[tuple[int, ...], int] = {}
+    for size in (1, 5, 3000, 20_000, 0):
+        batch = rng.integers(0, 12, (size, 4)).astype(np.int32)
+        before = len(rows)
+        numbers = rows.add(batch)
+        for row, number in zip(map(tuple, batch.tolist()), numbers.tolist(), strict=True):
+            assert known.setdefault(row, number) == number
+        assert sorted(known.values()) == list(range(len(rows)))
+        assert all((number >= before) == (known[row] >= before) for row, number in known.items())
+    assert len(known) == len(rows)
+    for row, number in known.items():
+        assert tuple(rows.rows(number, number + 1)[0].tolist()) == row
+
+
+def test_int_map_keeps_what_was_put() -> None:
+    rng = np.random.default_rng(11)
+    keys = np.unique(rng.integers(0, 1 << 60, 5000))
+    values = np.arange(len(keys), dtype=np.int32)
+    made = arrays.IntMap()
+    for part in np.array_split(np.arange(len(keys)), 7):
+        assert (made.get(keys[part]) == -1).all()
+        made.put(keys[part], values[part])
+    assert (made.get(keys) == values).all()
+    assert (made.get(keys + 1)[~np.isin(keys + 1, keys)] == -1).all()
+
+
+@pytest.mark.parametrize("numbers", [[0, 1, MASK64, 1 << 63, 12345], [MASK64] * 3])
+def test_mixing_and_sums_are_the_kernels(numbers: Sequence[int]) -> None:
+    lane = np.array(numbers, np.uint64)
+    assert arrays.mix(lane).tolist() == [mix64(n) for n in numbers]
+    assert arrays.total128(lane, lane[::-1].copy()) == sum(
+        (a << 64) + b for a, b in zip(numbers, numbers[::-1], strict=True)
+    )
+
+
+def test_least_looks_at_both_lanes() -> None:
+    high, low = np.array([2, 1, 1, 3], np.uint64), np.array([0, 9, 4, 0], np.uint64)
+    assert arrays.least(high, low) == 2
+
+
+def test_hashes_are_the_kernels() -> None:
+    system = toys.scatter()
+    made = tables.Tables(system)
+    states = system.initial_states()
+    rows = np.array([made.learned.intern_state(s) for s in states], np.int32)
+    high, low = made.learned.hashes(rows)
+    codes = [int(h) << 64 | int(w) for h, w in zip(high, low, strict=True)]
+    assert codes == [system.hash_state(s) for s in states]
+    assert len(set(codes)) == 4
+    assert state_hash([(1, 2), (3, 4)]) != state_hash([(3, 4), (1, 2)])

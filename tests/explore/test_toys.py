@@ -1,0 +1,125 @@
+"""Engines agree with each other and with what is known without them."""
+
+from __future__ import annotations
+
+import networkx
+import pytest
+
+import toys
+from rota.explore import reference, tables
+from rota.explore.result import Limits, Outcome, Result
+from rota.kernel import System
+
+KNOWN = {
+    # name: (distinct, generated) by formula, or from the literature
+    "counters": (4**3, 1 + 3 * 3 * 4**2),
+    "ring": (4 * 2**4, 1 + 4 * 2**3 * 4 + 4 * 2**4),
+    "die-hard-9": (16, 97),
+    "two-phase": (288, 1146),
+}
+
+
+def both(system: System, limits: Limits | None = None) -> tuple[Result, Result]:
+    return reference.explore(system, limits), tables.explore(system, limits)
+
+
+@pytest.mark.parametrize("name", toys.ALL)
+def test_the_table_engine_agrees_with_the_reference(name: str) -> None:
+    slow, fast = both(toys.ALL[name]())
+    assert fast.answer == slow.answer
+    assert fast.violation == slow.violation
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_counts_that_are_known_without_an_engine(name: str) -> None:
+    for result in both(toys.ALL[name]()):
+        assert (result.distinct, result.generated) == KNOWN[name]
+        assert result.outcome is Outcome.HOLDS
+
+
+@pytest.mark.parametrize(("total", "room"), [(4, 2), (6, 1), (5, 5)])
+def test_channel_has_the_counted_states(total: int, room: int) -> None:
+    for result in both(toys.channel(total, room)):
+        assert result.distinct == toys.channel_states(total, room)
+        assert result.outcome is Outcome.HOLDS
+        # refusals leave no trace: what is only taken in refused steps has not fired
+        assert result.rules_fired == {"p.send", "c.hold", "p.ack", "p.thanks", "k.keep", "k.lose"}
+
+
+def test_four_gallons_take_six_steps() -> None:
+    for result in both(toys.die_hard()):
+        assert result.violation is not None
+        assert (result.violation.name, result.violation.steps) == ("never-goal", 6)
+        assert result.violation.path[-1].target[1] == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "property_", "steps"),
+    [
+        ("broken-shape", "broken", 3),
+        ("broken-safety", "broken", 4),
+        ("broken-step", "broken", 2),
+        ("broken-stutter", "broken", 3),
+        ("broken-initial", "broken", 0),
+        ("broken-two", "broken", 3),
+        ("deadlock", "deadlock", 3),
+    ],
+)
+def test_each_kind_of_violation_is_found_by_the_shortest_path(name: str, property_: str, steps: int) -> None:
+    system = toys.ALL[name]()
+    for result in both(system):
+        assert result.violation is not None
+        assert (result.violation.name, result.violation.steps) == (property_, steps)
+        states = [result.violation.start, *(t.target for t in result.violation.path)]
+        assert states[0] in system.initial_states()
+        for before, transition in zip(states, result.violation.path, strict=False):
+            assert transition in list(system.successors(before))
+
+
+def test_a_witness_that_is_never_reached_is_a_violation_without_a_trace() -> None:
+    for result in both(toys.broken("witness")):
+        assert (result.outcome, result.violation) == (Outcome.VIOLATED, None)
+        assert {p.name: p.depth for p in result.properties if p.kind is toys.Kind.WITNESS} == {
+            "broken": None,
+            "full": 6,
+        }
+
+
+@pytest.mark.parametrize("name", ["counters", "ring", "die-hard-9", "two-phase", "channel", "scatter"])
+def test_depths_are_shortest_paths(name: str) -> None:
+    system = toys.ALL[name]()
+    graph = networkx.DiGraph()
+    open_ = list(system.initial_states())
+    graph.add_edges_from(("start", state) for state in open_)
+    while open_:
+        state = open_.pop()
+        for transition in system.successors(state):
+            if transition.target not in graph:
+                open_.append(transition.target)
+            graph.add_edge(state, transition.target)
+    lengths = networkx.single_source_shortest_path_length(graph, "start")
+    histogram = [0] * max(lengths.values())
+    for state, length in lengths.items():
+        if state != "start":
+            histogram[length - 1] += 1
+    for result in both(system):
+        assert list(result.histogram) == histogram
+        assert result.depth == len(histogram) - 1
+
+
+@pytest.mark.parametrize("most", [0, 1, 30, 287, 288, 10_000])
+def test_limits_stop_every_engine_after_the_same_level(most: int) -> None:
+    slow, fast = both(toys.two_phase(), Limits(max_states=most))
+    assert fast.answer == slow.answer
+    assert (slow.outcome is Outcome.UNDECIDED) == (most < 288)
+
+
+def test_progress_is_reported_alike() -> None:
+    seen: list[list[tuple[int, int, int, int]]] = []
+    for engine in (reference, tables):
+        calls: list[tuple[int, int, int, int]] = []
+        engine.explore(toys.ring(), progress=lambda *a, calls=calls: calls.append(a[:4]))
+        seen.append(calls)
+    assert seen[0] == seen[1]
+    assert [call[0] for call in seen[0]] == list(range(8))
+    assert seen[0][-1][1] == 64
