@@ -358,7 +358,7 @@ def ambiguous() -> System:
     def moves(value: Any) -> list[Turn]:
         return [Turn((1,)), Turn((True,))] if value == (0,) else []
 
-    return System("ambiguous", (Toy("m", "m", ((0,),), moves),))
+    return System("ambiguous", (Toy("m", "m", ((0,),), moves),), (), ref("ambiguous"))
 
 
 def assassin(flag: str, spared: int) -> System:
