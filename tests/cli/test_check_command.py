@@ -248,7 +248,9 @@ def test_quiet_leaves_one_line_that_names_the_replay(invoke: Invoke) -> None:
 
 def test_stats_are_printed_when_asked_for(invoke: Invoke) -> None:
     assert "engine statistics" not in invoke(*OFFICE).stdout
-    assert "engine statistics\n  office: " in invoke(*OFFICE, "--stats").stdout
+    assert "engine statistics\n  office\n" in invoke(*OFFICE, "--stats").stdout
+    told = invoke(*OFFICE, "--stats", "--engine", "fast").stdout
+    assert "    values    office 5, person/p1 3, person/p2 3\n" in told
 
 
 @pytest.mark.parametrize(

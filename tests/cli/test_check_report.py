@@ -165,6 +165,12 @@ def test_a_terminal_gets_one_live_line_that_is_taken_away(monkeypatch: pytest.Mo
     assert told.endswith(CLEAR)
 
 
+def test_the_live_line_does_not_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "30")
+    assert metered(Terminal(), [1.0]) == f"{CLEAR}{'fault: 1,000 states, depth 7, frontier'[:29]}{CLEAR}"
+
+
 def test_a_dumb_terminal_is_treated_like_a_pipe_and_silence_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert metered(io.StringIO(), [10.0], silent=True) == ""
     monkeypatch.setenv("TERM", "dumb")

@@ -109,10 +109,16 @@ def test_maps_and_tuples_are_compared_part_by_part() -> None:
     new = FrozenMap({"a": (1, 5), "b": (), "d": (6,)})
     assert differences("m", old, new) == (
         Difference("m", "[a][1]", "2", "5"),
-        Difference("m", "[b]", "[3]", "[]"),
+        Difference("m", "[b]", "3", None),
         Difference("m", "[c]", "[4]", None),
         Difference("m", "[d]", None, "[6]"),
     )
+
+
+def test_queues_tell_what_went_in_and_what_went_out() -> None:
+    assert differences("m", (1,), (1, 2, 3)) == (Difference("m", "", None, "2, 3"),)
+    assert differences("m", (1, 2, 3), (3,)) == (Difference("m", "", "1, 2", None),)
+    assert differences("m", (1, 2), (3,)) == (Difference("m", "", "[1, 2]", "[3]"),)
 
 
 def test_equal_numbers_of_other_types_differ() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from shutil import get_terminal_size
 from time import perf_counter
 from typing import TextIO
 
@@ -42,7 +43,8 @@ class Meter:
             return
         self._shown = now
         line = self._line(depth, distinct, frontier, max(seconds, 1e-6))
-        self._stream.write(CLEAR + line if self._live else line + "\n")
+        columns = get_terminal_size().columns
+        self._stream.write(CLEAR + line[: columns - 1] if self._live else line + "\n")
         self._stream.flush()
         self._drawn = self._live
 

@@ -127,10 +127,6 @@ def _differences(report: Report) -> Iterator[str]:
             )
 
 
-def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def _features(report: Report) -> Iterator[str]:
     """What each feature does to the number of states, against the configuration that it was added to."""
     counts = {job.name: (job.expected or {}).get("distinct") for job in report.plan.jobs}
@@ -205,20 +201,20 @@ def found_lines(report: Report, found: Found) -> Iterator[str]:
 
 
 def _stats(report: Report) -> Iterator[str]:
-    """What engines tell of themselves."""
+    """What engines tell of themselves: a line per table of numbers, and one for all single numbers."""
     yield ""
     yield "engine statistics"
     for run in report.runs:
-        told = [f"{name} {value}" for name, value in _flat("", run.result.stats)]
-        yield wrapped(f"  {run.job.name}: ", ", ".join(told) or "none")
+        tables = {key: value for key, value in run.result.stats.items() if isinstance(value, Mapping)}
+        single = {key: value for key, value in run.result.stats.items() if key not in tables}
+        yield f"  {run.job.name}"
+        for title, table in (*tables.items(), ("in all", single)):
+            if table:
+                words = ", ".join(f"{name} {_number(value)}" for name, value in table.items())
+                yield wrapped(f"    {title:<9} ", words)
 
 
-def _flat(prefix: str, stats: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for key, value in stats.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            yield from _flat(f"{name}.", value)
-        elif isinstance(value, float):
-            yield name, f"{value:,.2f}"
-        else:
-            yield name, _number(value)
+def _number(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

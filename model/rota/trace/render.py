@@ -17,7 +17,8 @@ class Difference:
     """A change of one part of one machine's value.
 
     path: fields and keys, e.g. `group.members[c1-1].assignment`, empty for the whole value; old and new:
-    texts, None where there was or is nothing. What left a set and what came into it are two differences.
+    texts, None where there was or is nothing. What left a set or queue and what came into it
+    are differences of their own.
     """
 
     machine: str
@@ -96,9 +97,8 @@ def _walk(path: str, old: Any, new: Any) -> Iterator[Change]:
             yield path, _members(old - new), None
         if new - old:
             yield path, None, _members(new - old)
-    elif isinstance(old, tuple) and isinstance(new, tuple) and len(old) == len(new):
-        for position, pair in enumerate(zip(old, new, strict=True)):
-            yield from _walk(f"{path}[{position}]", *pair)
+    elif isinstance(old, tuple) and isinstance(new, tuple):
+        yield from _walk_tuple(path, old, new)
     else:
         yield path, render(old), render(new)
 
@@ -112,6 +112,19 @@ def _walk_mapping(path: str, old: Mapping[Any, Any], new: Mapping[Any, Any]) -> 
             yield inner, None, render(new[key])
         else:
             yield from _walk(inner, old[key], new[key])
+
+
+def _walk_tuple(path: str, old: tuple[Any, ...], new: tuple[Any, ...]) -> Iterator[Change]:
+    """Part by part; a queue shows what went in at its end or out at its front."""
+    if len(old) == len(new):
+        for position, pair in enumerate(zip(old, new, strict=True)):
+            yield from _walk(f"{path}[{position}]", *pair)
+    elif new[: len(old)] == old:
+        yield path, None, ", ".join(render(item) for item in new[len(old) :])
+    elif old[len(old) - len(new) :] == new:
+        yield path, ", ".join(render(item) for item in old[: len(old) - len(new)]), None
+    else:
+        yield path, render(old), render(new)
 
 
 def _members(items: frozenset[Any]) -> str:
