@@ -23,7 +23,7 @@ ALONE = {
     "sync.assignment-fixed-in-a-generation": ("late-answer-believed", "core"),
     DEADLOCK: ("pending-without-timer", "fault"),
 }
-"""Properties that are never the first to report a mutant, and one that each of them kills when judged alone."""
+"""Properties that are never the first to report a mutant, and one that each kills when judged alone."""
 
 
 def run(mutant: str, configuration: str, only: str | None = None) -> Result:

@@ -1,4 +1,4 @@
-"""The coordinator core against the spec: arbitrary requests, timers and answers of the log, in virtual time."""
+"""The coordinator core against the spec: arbitrary requests, timers and answers of the log."""
 
 from __future__ import annotations
 
@@ -93,8 +93,18 @@ class CoordinatorFollowsSpec(RuleBasedStateMachine):
         instance_id=instance_ids,
         kind=protocol_types,
     )
-    def join(self, index: int, names: tuple[str, ...], metadata: bytes, session: int, rebalance: int, version: int,
-             group_id: str, instance_id: str | None, kind: str) -> None:  # fmt: skip
+    def join(
+        self,
+        index: int,
+        names: tuple[str, ...],
+        metadata: bytes,
+        session: int,
+        rebalance: int,
+        version: int,
+        group_id: str,
+        instance_id: str | None,
+        kind: str,
+    ) -> None:
         request = JoinGroupRequest(
             group_id, session, rebalance, self.pick_id(index), kind, protocols(names, metadata), instance_id
         )
