@@ -198,7 +198,7 @@ SAFETY = (
         (View("client", _owns), View("client", _owns)),
         _disjoint,
         source="upstream AbstractPartitionAssignor",
-        rules=("persistence.assignment-stored", "join.list-is-the-membership"),
+        rules=("persistence.assignment-stored", "sync.leader-assigns"),
     ),
     Property(
         "sync.as-stored",
