@@ -190,7 +190,7 @@ class RowSet:
     def _reserve(self, count: int) -> None:
         if count > len(self._rows):
             # realloc moves pages instead of copying them; `rows` hands out copies, so nothing dangles
-            self._rows.resize((max(count, len(self._rows) * 3 // 2), self._rows.shape[1]), refcheck=False)
+            self._rows.resize((max(count, len(self._rows) * 5 // 4), self._rows.shape[1]), refcheck=False)
         if 2 * count > len(self._slots):
             self._slots = np.full(1 << (2 * count).bit_length(), -1, np.int32)
             self._rehash()

@@ -52,45 +52,51 @@ class _Branches:
 
 def expand(learned: Learned, block: Ints) -> Expansion:
     """Every transition out of the rows of a block, shape [n, width]. Errors: BadTurn, AmbiguousValue."""
-    everyone = np.arange(len(block))
     nothing = np.zeros(len(block), np.int32)
-    start = _Branches(everyone, block, nothing, ())
-    open_ = [
-        _turns(learned, position, start, learned.offer_entries(position, block[:, position]))
-        for position in range(len(learned.machines))
-    ]
+    start = _Branches(np.arange(len(block)), block, nothing, ())
+    open_ = _merged(
+        [
+            _turns(learned, position, start, learned.offer_entries(position, block[:, position]))
+            for position in range(len(learned.machines))
+        ]
+    )
     done: list[_Branches] = []
     for _ in range(MAX_HOPS):
-        following: list[_Branches] = []
-        for branches in open_:
-            ended = branches.queue == EMPTY
-            if ended.all():
-                done.append(branches)
-                continue
-            done.append(branches.take(np.flatnonzero(ended)))
-            following += _deliver(learned, branches.take(np.flatnonzero(~ended)))
-        if not following:
+        ended = open_.queue == EMPTY
+        done.append(open_.take(np.flatnonzero(ended)))
+        if ended.all():
             return Expansion(
                 np.concatenate([branches.source for branches in done]),
                 np.concatenate([branches.rows for branches in done]),
                 tuple(turns for branches in done for turns in branches.turns),
             )
-        open_ = following
+        open_ = _deliver(learned, open_.take(np.flatnonzero(~ended)))
     raise BadTurn(f"more than {MAX_HOPS} messages in one transition of {learned.system.name}")
 
 
-def _deliver(learned: Learned, branches: _Branches) -> list[_Branches]:
+def _deliver(learned: Learned, branches: _Branches) -> _Branches:
     """The first pending message of each branch is taken; a refusal ends the branch without a trace."""
     delivery = learned.head.data[branches.queue]
     receiver = learned.receiver.data[delivery]
     rest = _Branches(branches.source, branches.rows, learned.rest.data[branches.queue], branches.turns)
     out = []
-    for position in np.unique(receiver).tolist():
+    for position in np.flatnonzero(np.bincount(receiver)).tolist():
         here = np.flatnonzero(receiver == position)
         part = rest.take(here)
         values = np.ascontiguousarray(part.rows[:, position])
         out.append(_turns(learned, position, part, learned.receive_entries(position, values, delivery[here])))
-    return out
+    return _merged(out)
+
+
+def _merged(parts: list[_Branches]) -> _Branches:
+    if len(parts) == 1:
+        return parts[0]
+    return _Branches(
+        np.concatenate([part.source for part in parts]),
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.queue for part in parts]),
+        tuple(np.concatenate(turns) for turns in zip(*(part.turns for part in parts), strict=True)),
+    )
 
 
 def _turns(learned: Learned, position: int, branches: _Branches, entries: Ints) -> _Branches:

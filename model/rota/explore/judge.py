@@ -104,8 +104,8 @@ class Group:
     def __init__(self, slots: int) -> None:
         self.slots = tuple(_Slot() for _ in range(slots))
         self.checks: list[Check] = []
-        self._bits = 4
-        self._dense: np.ndarray[Any, np.dtype[np.int8]] | None = np.zeros(1 << 2 * self._bits, np.int8)
+        self._bits = (0, 0)
+        self._dense: np.ndarray[Any, np.dtype[np.int8]] | None = np.zeros(1, np.int8)
         self._sparse = IntMap()
 
     def add(self, prop: Property, arguments: Sequence[tuple[int, ViewTable]]) -> None:
@@ -147,30 +147,31 @@ class Group:
         return [check.holds(joint) for check in self.checks]
 
     def _get(self, first: Ints, second: Ints) -> Ints:
-        needed = max((len(slot.joint) - 1).bit_length() for slot in self.slots)
-        if self._dense is not None and needed > self._bits:
-            self._widen(needed)
-        if self._dense is not None:
-            status: Ints = self._dense[first.astype(np.int64) << self._bits | second].astype(np.int32)
-            return status
-        return self._sparse.get(first.astype(np.int64) << 32 | second)
+        needed = [max(0, len(slot.joint) - 1).bit_length() for slot in self.slots]
+        first_bits, second_bits = needed[0], needed[1] if len(needed) == 2 else 0
+        if self._dense is not None and (first_bits > self._bits[0] or second_bits > self._bits[1]):
+            self._widen(max(first_bits, self._bits[0]), max(second_bits, self._bits[1]))
+        if self._dense is None:
+            return self._sparse.get(first.astype(np.int64) << 32 | second)
+        status: Ints = self._dense[first.astype(np.int64) << self._bits[1] | second].astype(np.int32)
+        return status
 
     def _set(self, pairs: Longs, status: Ints) -> None:
         if self._dense is not None:
-            self._dense[pairs[:, 0] << self._bits | pairs[:, 1]] = status
+            self._dense[pairs[:, 0] << self._bits[1] | pairs[:, 1]] = status
         else:
             self._sparse.put(pairs[:, 0] << 32 | pairs[:, 1], status)
 
-    def _widen(self, bits: int) -> None:
+    def _widen(self, first_bits: int, second_bits: int) -> None:
         """Room for more joint views: a larger array, or the hash map once that would be too large."""
         old = self._dense
         assert old is not None
         used = np.flatnonzero(old)
-        first, second = used >> self._bits, used & ((1 << self._bits) - 1)
-        if 1 << 2 * bits <= DENSE:
-            self._dense = np.zeros(1 << 2 * bits, np.int8)
-            self._dense[first << bits | second] = old[used]
-            self._bits = bits
+        first, second = used >> self._bits[1], used & ((1 << self._bits[1]) - 1)
+        if 1 << (first_bits + second_bits) <= DENSE:
+            self._dense = np.zeros(1 << (first_bits + second_bits), np.int8)
+            self._dense[first << second_bits | second] = old[used]
+            self._bits = (first_bits, second_bits)
         else:
             self._dense = None
             self._sparse.put(first << 32 | second, old[used].astype(np.int32))

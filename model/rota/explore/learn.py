@@ -44,7 +44,10 @@ def same(a: Any, b: Any) -> bool:
     parts = _PARTS[kind]
     if parts is None:
         return encode(a) == encode(b)
-    return all(x is y or same(x, y) for x, y in zip(parts(a), parts(b), strict=True))
+    for x, y in zip(parts(a), parts(b), strict=True):  # noqa: SIM110  all() costs a third more here
+        if x is not y and not same(x, y):
+            return False
+    return True
 
 
 class _Parts(dict[type, Callable[[Any], tuple[Any, ...]] | None]):

@@ -16,7 +16,7 @@ from rota.explore.result import Violation
 from rota.kernel import Property, State, System, Transition
 from rota.kernel.encoding import GOLDEN, mix64
 
-BLOCK = 1 << 15
+BLOCK = 1 << 14
 """Rows expanded at a time: enough to drown the cost of numpy's calls, few enough for caches."""
 
 SAMPLE = 24
