@@ -14,6 +14,7 @@ from kio.schema.heartbeat.v4.request import HeartbeatRequest
 from kio.schema.types import GroupId
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i32
+
 from rota.wire import decode_request, encode_request
 
 NUMBER = 5_000
