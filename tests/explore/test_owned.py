@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import pytest
 
 import toys
 from rota.explore import learn, owned, reference, spark
+from rota.explore.freight import Freight
 from rota.explore.learn import AmbiguousValue
 from rota.explore.level import EngineError, Tables
 from rota.explore.result import Limits
-from rota.kernel import System, Turn
+from rota.kernel import System, SystemRef, Turn
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +134,14 @@ def test_a_system_without_ref_is_refused() -> None:
         spark.explore(System("loose", (toys.Toy("m", "m", (0,), lambda value: [Turn(0)]),)), context=Here())
 
 
+def test_a_factory_that_workers_cannot_import_is_named() -> None:
+    lost = replace(toys.ring(), ref=SystemRef("elsewhere:ring"))
+    with pytest.raises(
+        owned.NotRebuilt, match=r"cannot build elsewhere:ring \(No module named 'elsewhere'\)"
+    ):
+        spark.explore(lost, context=Here())
+
+
 def test_blocks_carry_values_between_processes_that_number_them_otherwise() -> None:
     system = toys.two_phase()
     here, there = Tables(system), Tables(system)
@@ -139,7 +149,9 @@ def test_blocks_carry_values_between_processes_that_number_them_otherwise() -> N
     rows = np.array([here.learned.intern_state(s) for s in states], np.int32)
     for state in reversed(states):
         there.learned.intern_state(state)
-    moved = owned.unpack(there.learned, owned.pack(here.learned, rows))
+    sent, received = Freight(here.learned), Freight(there.learned)
+    moved = received.unpack(sent.pack(rows))
     assert moved.tolist() != rows.tolist()
     assert [there.learned.state(row) for row in moved] == states
-    assert len(owned.unpack(there.learned, owned.pack(here.learned, rows[:0]))) == 0
+    assert received.unpack(sent.pack(rows)).tolist() == moved.tolist()
+    assert len(received.unpack(sent.pack(rows[:0]))) == 0

@@ -3,25 +3,23 @@
 Everything that a round leaves behind is a file, written under a temporary name and then renamed, the
 manifest last; a task reads only what earlier rounds committed. So a task may be tried again anywhere.
 Memory of the process (tables, visited rows) is a cache of those files and never the only copy.
-
-Numbers of values mean nothing outside a process, so a block carries the values that occur in it, each once.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from rota.explore.arrays import Ints, RowSet, total128
-from rota.explore.learn import AmbiguousValue, BadTurn, Learned
+from rota.explore.arrays import Ints, RowSet, Words, total128
+from rota.explore.freight import Freight
+from rota.explore.learn import AmbiguousValue, BadTurn
 from rota.explore.level import EngineError, Expanded, Find, Tables, blocks, first, sample
-from rota.kernel import State, SystemRef
+from rota.kernel import State, System, SystemRef
 from rota.kernel.encoding import MASK128
 
 
@@ -55,6 +53,10 @@ class Report:
     python_calls: int
 
 
+class NotRebuilt(ValueError):
+    """A worker process cannot import the system's factory."""
+
+
 @dataclass
 class _Slice:
     """The visited rows of one partition as this process knows them. rounds: how many of them."""
@@ -65,23 +67,23 @@ class _Slice:
 
 @dataclass
 class _Process:
-    """What this worker process remembers, of one run at a time."""
+    """What this worker process remembers: tables of one system, slices of one run."""
 
     run: str = ""
-    tables: dict[SystemRef, Tables] = field(default_factory=dict)
+    ref: SystemRef | None = None
+    tables: Tables = field(init=False)
+    freight: Freight = field(init=False)
     slices: dict[int, _Slice] = field(default_factory=dict)
 
-    def tables_of(self, job: Job) -> Tables:
+    def prepare(self, job: Job) -> None:
+        """Make what is remembered that of a job; tables of the same system are kept from run to run."""
+        if job.ref != self.ref:
+            self.tables = Tables(_rebuilt(job.ref))
+            self.freight = Freight(self.tables.learned)
+            self.ref = job.ref
         if job.run != self.run:
-            self.run = job.run
             self.slices = {}
-            self.tables = {ref: tables for ref, tables in self.tables.items() if ref == job.ref}
-        if job.ref not in self.tables:
-            self.tables[job.ref] = Tables(job.ref.build())
-        return self.tables[job.ref]
-
-
-_PROCESS = _Process()
+            self.run = job.run
 
 
 def take_turn(job: Job, round_: int, wanted: frozenset[str], partition: int) -> Report | Exception:
@@ -90,12 +92,12 @@ def take_turn(job: Job, round_: int, wanted: frozenset[str], partition: int) -> 
     Parameters: job; round_, the level; wanted, the witnesses not seen yet; partition. Returns the report,
     or the error that every try would raise again.
     """
-    tables = _PROCESS.tables_of(job)
-    # a slice that a failed try has half changed is not put back
-    mine = _PROCESS.slices.pop(partition, None) or _Slice(RowSet(tables.learned.width))
     try:
-        report = _round(job, tables, mine, round_, wanted, partition)
-    except (BadTurn, AmbiguousValue, EngineError) as error:
+        _PROCESS.prepare(job)
+        # a slice that a failed try has half changed is not put back
+        mine = _PROCESS.slices.pop(partition, None) or _Slice(RowSet(_PROCESS.tables.learned.width))
+        report = _Round(job, round_, partition, _PROCESS.tables, _PROCESS.freight).run(mine, wanted)
+    except (BadTurn, AmbiguousValue, EngineError, NotRebuilt) as error:
         return error
     _PROCESS.slices[partition] = mine
     return report
@@ -103,91 +105,107 @@ def take_turn(job: Job, round_: int, wanted: frozenset[str], partition: int) -> 
 
 def find_before(job: Job, round_: int, state: State, partition: int) -> Find | None:
     """The state with the least hash of a partition's level that `state` is a successor of."""
-    tables = _PROCESS.tables_of(job)
-    rows = _level(job, tables, partition, round_)
-    return tables.predecessor((rows[a:b] for a, b in blocks(0, len(rows))), state)
+    _PROCESS.prepare(job)
+    rows = _Round(job, round_, partition, _PROCESS.tables, _PROCESS.freight).level(round_)
+    return _PROCESS.tables.predecessor((rows[a:b] for a, b in blocks(0, len(rows))), state)
 
 
-def _round(
-    job: Job, tables: Tables, mine: _Slice, round_: int, wanted: frozenset[str], partition: int
-) -> Report:
-    calls = tables.learned.effort.calls
-    while mine.rounds < round_:
-        mine.visited.add(_level(job, tables, partition, mine.rounds))
+@dataclass(frozen=True)
+class _Round:
+    """One partition's work in one round."""
+
+    job: Job
+    round: int
+    partition: int
+    tables: Tables
+    freight: Freight
+
+    def run(self, mine: _Slice, wanted: frozenset[str]) -> Report:
+        """See `take_turn`; `mine` is brought up to this round."""
+        learned = self.tables.learned
+        calls = learned.effort.calls
+        while mine.rounds < self.round:
+            mine.visited.add(self.level(mine.rounds))
+            mine.rounds += 1
+        begin = len(mine.visited)
+        for rows in self._inbox():
+            mine.visited.add(rows)
         mine.rounds += 1
-    begin = len(mine.visited)
-    for rows in _inbox(job, tables, round_, partition):
-        mine.visited.add(rows)
-    mine.rounds += 1
-    level = mine.visited.rows(begin, len(mine.visited))
-    place = job.place(partition, round_)
-    place.mkdir(parents=True, exist_ok=True)
-    _write(place / "level", pack(tables.learned, level))
-    digest, witnesses, bad_state = _judge(tables, level, wanted)
-    expanded = Expanded()
-    outbox = _expand(job, tables, level, expanded)
-    sent = 0
-    for to, block in outbox.items():
-        blob = pack(tables.learned, block.rows(0, len(block)))
-        _write(place / f"to-{to:04d}", blob)
-        sent += len(blob)
-    _write(place / "manifest.json", json.dumps({"states": len(level), "to": sorted(outbox)}).encode())
-    tables.check(level[sample(len(level), 1)])
-    return Report(
-        states=len(level),
-        digest=digest,
-        witnesses=witnesses,
-        bad_state=bad_state,
-        generated=expanded.generated,
-        stuck=expanded.stuck,
-        bad_step=expanded.bad_step,
-        fired=tables.fired(expanded.turns),
-        sent_bytes=sent,
-        python_calls=tables.learned.effort.calls - calls,
-    )
+        level = mine.visited.rows(begin, len(mine.visited))
+        place = self.job.place(self.partition, self.round)
+        place.mkdir(parents=True, exist_ok=True)
+        _write(place / "level", self.freight.pack(level))
+        digest, witnesses, bad_state = self._judge(level, wanted)
+        expanded = Expanded()
+        outbox = self._expand(level, expanded)
+        sent = 0
+        for to, block in outbox.items():
+            blob = self.freight.pack(block.rows(0, len(block)))
+            _write(place / f"to-{to:04d}", blob)
+            sent += len(blob)
+        _write(place / "manifest.json", json.dumps({"states": len(level), "to": sorted(outbox)}).encode())
+        self.tables.check(level[sample(len(level), 1)])
+        return Report(
+            states=len(level),
+            digest=digest,
+            witnesses=witnesses,
+            bad_state=bad_state,
+            generated=expanded.generated,
+            stuck=expanded.stuck,
+            bad_step=expanded.bad_step,
+            fired=self.tables.fired(expanded.turns),
+            sent_bytes=sent,
+            python_calls=learned.effort.calls - calls,
+        )
+
+    def level(self, round_: int) -> Ints:
+        """This partition's new states of a round, from its file."""
+        return self.freight.unpack((self.job.place(self.partition, round_) / "level").read_bytes())
+
+    def _inbox(self) -> Iterator[Ints]:
+        """What every partition sent here in the round before; in the first round, the initial states."""
+        learned = self.tables.learned
+        if self.round == 0:
+            states = [learned.intern_state(state) for state in self.tables.system.initial_states()]
+            rows = np.array(states, np.int32).reshape(-1, learned.width)
+            yield rows[self._owner(rows) == self.partition]
+            return
+        for source in range(self.job.partitions):
+            place = self.job.place(source, self.round - 1)
+            if self.partition in json.loads((place / "manifest.json").read_bytes())["to"]:
+                yield self.freight.unpack((place / f"to-{self.partition:04d}").read_bytes())
+
+    def _judge(self, level: Ints, wanted: frozenset[str]) -> tuple[int, frozenset[str], Find | None]:
+        digest, witnesses, bad_state = 0, frozenset[str](), None
+        for begin, end in blocks(0, len(level)):
+            rows = level[begin:end]
+            digest += total128(*self.tables.learned.hashes(rows))
+            witnesses |= self.tables.judge.witnessed(rows, wanted - witnesses)
+            bad_state = first(bad_state, self.tables.bad_state(rows))
+        return digest & MASK128, witnesses, bad_state
+
+    def _expand(self, level: Ints, expanded: Expanded) -> dict[int, RowSet]:
+        """Distinct successors by owner."""
+        outbox: dict[int, RowSet] = {}
+        for begin, end in blocks(0, len(level)):
+            _, target = self.tables.expand(level[begin:end], expanded)
+            owner = self._owner(target)
+            for to in np.unique(owner).tolist():
+                outbox.setdefault(to, RowSet(self.tables.learned.width)).add(target[owner == to])
+        return outbox
+
+    def _owner(self, rows: Ints) -> Words:
+        _, low = self.tables.learned.hashes(rows)
+        return low % np.uint64(self.job.partitions)
 
 
-def _judge(tables: Tables, level: Ints, wanted: frozenset[str]) -> tuple[int, frozenset[str], Find | None]:
-    digest, witnesses, bad_state = 0, frozenset[str](), None
-    for begin, end in blocks(0, len(level)):
-        rows = level[begin:end]
-        digest += total128(*tables.learned.hashes(rows))
-        witnesses |= tables.judge.witnessed(rows, wanted - witnesses)
-        bad_state = first(bad_state, tables.bad_state(rows))
-    return digest & MASK128, witnesses, bad_state
-
-
-def _expand(job: Job, tables: Tables, level: Ints, expanded: Expanded) -> dict[int, RowSet]:
-    """Distinct successors by owner."""
-    outbox: dict[int, RowSet] = {}
-    for begin, end in blocks(0, len(level)):
-        _, target = tables.expand(level[begin:end], expanded)
-        owner = _owner(tables.learned, target, job.partitions)
-        for to in np.unique(owner).tolist():
-            outbox.setdefault(to, RowSet(tables.learned.width)).add(target[owner == to])
-    return outbox
-
-
-def _owner(learned: Learned, rows: Ints, partitions: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    _, low = learned.hashes(rows)
-    return low % np.uint64(partitions)
-
-
-def _inbox(job: Job, tables: Tables, round_: int, partition: int) -> Iterator[Ints]:
-    """What every partition sent here in the round before; in the first round, the initial states."""
-    if round_ == 0:
-        states = [tables.learned.intern_state(state) for state in tables.system.initial_states()]
-        rows = np.array(states, np.int32).reshape(-1, tables.learned.width)
-        yield rows[_owner(tables.learned, rows, job.partitions) == partition]
-        return
-    for source in range(job.partitions):
-        place = job.place(source, round_ - 1)
-        if partition in json.loads((place / "manifest.json").read_bytes())["to"]:
-            yield unpack(tables.learned, (place / f"to-{partition:04d}").read_bytes())
-
-
-def _level(job: Job, tables: Tables, partition: int, round_: int) -> Ints:
-    return unpack(tables.learned, (job.place(partition, round_) / "level").read_bytes())
+def _rebuilt(ref: SystemRef) -> System:
+    try:
+        return ref.build()
+    except (ImportError, AttributeError) as error:
+        raise NotRebuilt(
+            f"a worker cannot build {ref.factory} ({error}); name its file in py_files"
+        ) from error
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -196,25 +214,4 @@ def _write(path: Path, content: bytes) -> None:
     temporary.replace(path)
 
 
-def pack(learned: Learned, rows: Ints) -> bytes:
-    """Rows as a block that any process can read: per machine the values that occur, and indices of them."""
-    values = []
-    local = np.empty((len(rows), len(learned.machines)), np.int32)
-    for position, table in enumerate(learned.machines):
-        occurs = np.zeros(len(table.interned), np.bool_)
-        occurs[rows[:, position]] = True
-        local[:, position] = (np.cumsum(occurs) - 1)[rows[:, position]]
-        values.append([table.interned.values[i] for i in np.flatnonzero(occurs).tolist()])
-    return pickle.dumps((values, local.tobytes()), protocol=5)
-
-
-def unpack(learned: Learned, blob: bytes) -> Ints:
-    """The rows of a block in this process's numbers."""
-    values, raw = pickle.loads(blob)
-    local = np.frombuffer(raw, np.int32).reshape(-1, len(learned.machines))
-    rows = np.zeros((len(local), learned.width), np.int32)
-    for position, (table, known) in enumerate(zip(learned.machines, values, strict=True)):
-        numbers = np.array([table.intern(value) for value in known], np.int32)
-        if len(local):
-            rows[:, position] = numbers[local[:, position]]
-    return rows
+_PROCESS = _Process()

@@ -43,7 +43,7 @@ def explore(
     Parameters: system, with a ref; limits; progress, called after each level; context, a running
     SparkContext (else one is started with `master` and `py_files`, and stopped); partitions, default as
     many as Spark runs tasks at a time.
-    Errors: NotShippable; MissingExtra, MissingJava; those of the table engine.
+    Errors: NotShippable; MissingExtra, MissingJava; NotRebuilt; those of the table engine.
     """
     if system.ref is None:
         raise NotShippable(f"system {system.name} cannot be rebuilt in a worker process; give it a SystemRef")
