@@ -76,7 +76,7 @@ def reply(
 
 def test_closes_at_once(hostile: Start, tmp_path: Path) -> None:
     server = hostile(lambda connection: connection.shutdown(socket.SHUT_RDWR))
-    outcome, report = judge(server.name, tmp_path, "heartbeat.stable", "sync.assignment")
+    outcome, report = judge(server.name, tmp_path, "heartbeat.alive.stable", "sync.follower-waits.for-leader")
     assert outcome.exit_code == 1
     assert verdicts(report) == {"fail"}
     assert "closed the connection" in report["cases"][0]["actual"]
@@ -84,7 +84,7 @@ def test_closes_at_once(hostile: Start, tmp_path: Path) -> None:
 
 def test_never_answers(hostile: Start, tmp_path: Path) -> None:
     server = hostile(lambda connection: (connection.recv(1 << 20) and None) or connection.recv(1))
-    outcome, report = judge(server.name, tmp_path, "heartbeat.stable")
+    outcome, report = judge(server.name, tmp_path, "heartbeat.alive.stable")
     assert outcome.exit_code == 3
     assert report["verdict"] == "undecided"
     assert "no answer to ApiVersions" in report["cases"][0]["because"]
@@ -98,7 +98,9 @@ def test_random_bytes(hostile: Start, next_request: Read, tmp_path: Path, seed: 
         while next_request(connection):
             connection.sendall(noise.randbytes(200))
 
-    outcome, report = judge(hostile(handler).name, tmp_path, "heartbeat.stable", "join.first-generation")
+    outcome, report = judge(
+        hostile(handler).name, tmp_path, "heartbeat.alive.stable", "join.next-generation.first"
+    )
     assert outcome.exit_code in (1, 3)
     assert verdicts(report) <= {"fail", "undecided"}
 
@@ -110,7 +112,7 @@ def test_framed_noise(hostile: Start, next_request: Read, tmp_path: Path) -> Non
         while request := next_request(connection):
             connection.sendall(frame(request[4:8] + noise.randbytes(60)))
 
-    outcome, report = judge(hostile(handler).name, tmp_path, "heartbeat.stable")
+    outcome, report = judge(hostile(handler).name, tmp_path, "heartbeat.alive.stable")
     assert outcome.exit_code == 1
     assert report["cases"][0]["expected"] == "a well-formed answer to what was asked"
 
@@ -121,18 +123,20 @@ def test_wrong_correlation_id(hostile: Start, next_request: Read, tmp_path: Path
             request = decode_request(next_request(connection))
             reply(connection, request, {"api_keys": ADVERTISED}, request.correlation_id + 1)
 
-    outcome, report = judge(hostile(handler).name, tmp_path, "heartbeat.stable")
+    outcome, report = judge(hostile(handler).name, tmp_path, "heartbeat.alive.stable")
     assert outcome.exit_code == 1
     assert "correlation id 2 in the answer to 1" in report["cases"][0]["actual"]
 
 
 def test_hangs_in_the_middle(hostile: Start, next_request: Read, tmp_path: Path) -> None:
     handler = answering(next_request, "JoinGroup", lambda connection, request: None)
-    outcome, report = judge(hostile(handler).name, tmp_path, "join.unknown-member-id", "heartbeat.stable")
+    outcome, report = judge(
+        hostile(handler).name, tmp_path, "join.unknown-group.refused", "heartbeat.alive.stable"
+    )
     assert outcome.exit_code == 1
     found = {case["id"]: case["verdict"] for case in report["cases"]}
-    assert found["join.unknown-member-id"] == "fail"
-    assert found["heartbeat.stable"] == "undecided"  # the set-up hangs, heartbeats were never asked
+    assert found["join.unknown-group.refused"] == "fail"
+    assert found["heartbeat.alive.stable"] == "undecided"  # the set-up hangs, heartbeats were never asked
 
 
 def test_half_an_answer(hostile: Start, next_request: Read, tmp_path: Path) -> None:
@@ -140,14 +144,14 @@ def test_half_an_answer(hostile: Start, next_request: Read, tmp_path: Path) -> N
         connection.sendall(struct.pack(">i", 50) + b"half")
 
     handler = answering(next_request, "JoinGroup", half)
-    outcome, report = judge(hostile(handler).name, tmp_path, "join.unknown-member-id")
+    outcome, report = judge(hostile(handler).name, tmp_path, "join.unknown-group.refused")
     assert outcome.exit_code == 1
     assert report["cases"][0]["actual"] == "no answer in 2 s"
 
 
 def test_dies_during_a_case(hostile: Start, next_request: Read, tmp_path: Path) -> None:
     server = hostile(answering(next_request, "JoinGroup", lambda connection, request: server.stop()))
-    outcome, report = judge(server.name, tmp_path, "join.unknown-member-id")
+    outcome, report = judge(server.name, tmp_path, "join.unknown-group.refused")
     assert outcome.exit_code == 1
     assert report["cases"][0]["verdict"] == "died"
     assert "nothing accepts connections" in report["cases"][0]["actual"]
@@ -155,7 +159,7 @@ def test_dies_during_a_case(hostile: Start, next_request: Read, tmp_path: Path) 
 
 def test_died_counts_on_every_level(hostile: Start, next_request: Read, tmp_path: Path) -> None:
     server = hostile(answering(next_request, "JoinGroup", lambda connection, request: server.stop()))
-    outcome, report = judge(server.name, tmp_path, "join.check-order")
+    outcome, report = judge(server.name, tmp_path, "join.invalid-group-id.before-session-timeout")
     assert report["cases"][0]["level"] == "SHOULD"
     assert (outcome.exit_code, report["cases"][0]["verdict"]) == (1, "died")
 
@@ -179,7 +183,7 @@ def test_control_characters_do_no_harm(hostile: Start, next_request: Read, tmp_p
 
     server = hostile(answering(next_request, "JoinGroup", granted))
     report = tmp_path / "odd.xml"
-    arguments = ["--target", server.name, "--report", f"junit={report}", "join.unknown-member-id"]
+    arguments = ["--target", server.name, "--report", f"junit={report}", "join.unknown-group.refused"]
     outcome = CliRunner().invoke(conform, arguments)
     assert outcome.exit_code == 1
     assert "\x1b" not in outcome.stdout

@@ -13,26 +13,30 @@ from rota.cli.conform import conform
 pytest.importorskip("confluent_kafka")
 
 BROKEN = {
-    "join.member-id-required": "no answer in 2 s",
-    "join.unknown-member-id": "no answer in 2 s",
-    "join.invalid-session-timeout": "no answer in 2 s",
+    "join.member-id-required.id-handed-out": "no answer in 2 s",
+    "join.unknown-group.refused": "no answer in 2 s",
+    "join.invalid-session-timeout.too-short": "no answer in 2 s",
     "sync.unknown-member.no-group": "GROUP_ID_NOT_FOUND",
-    "sync.leader-assigns-nothing": "INVALID_PARTITIONS",
-    "sync.stable-answers-stored": "INVALID_REQUEST",
+    "sync.leader-assigns.nothing": "INVALID_PARTITIONS",
+    "sync.stable.late-follower": "INVALID_REQUEST",
     "heartbeat.unknown-member.no-group": "GROUP_ID_NOT_FOUND",
-    "heartbeat.completing-none": "REBALANCE_IN_PROGRESS",
-    "leave.unknown-member.no-group": "GROUP_ID_NOT_FOUND",
+    "heartbeat.alive.while-completing": "REBALANCE_IN_PROGRESS",
+    "leave.unknown-group.refused": "GROUP_ID_NOT_FOUND",
     "wire.advertised-versions": "JoinGroup v6: the connection was closed",
 }
 """Case → what the mock does, seen on the wire and in librdkafka's source."""
 
-KEPT = ("join.members-for-leader-only", "sync.assignment", "heartbeat.illegal-generation")
+KEPT = (
+    "join.next-generation.members-for-leader-only",
+    "sync.follower-waits.for-leader",
+    "heartbeat.illegal-generation.older",
+)
 """Rules that it keeps, here to show that the kit does not blame it for everything."""
 
 
 def test_the_mock_breaks_rules_in_many_parts(tmp_path: Path) -> None:
     arguments = ["--target", "librdkafka-mock", "--json", "--seed", "1", "--out", str(tmp_path)]
-    outcome = CliRunner().invoke(conform, [*arguments, *BROKEN, *KEPT, "voting.common-protocol"])
+    outcome = CliRunner().invoke(conform, [*arguments, *BROKEN, *KEPT, "voting.candidates.in-common"])
     report = json.loads(outcome.stdout)
     cases = {case["id"]: case for case in report["cases"]}
     assert (outcome.exit_code, report["verdict"]) == (1, "violated")
@@ -47,5 +51,5 @@ def test_the_mock_breaks_rules_in_many_parts(tmp_path: Path) -> None:
     assert len({case["part"] for case in broken}) >= 3
 
     # It aborts on members that list their protocols in another order: that ends its process, not this one.
-    assert cases["voting.common-protocol"]["verdict"] == "died"
-    assert "SIGABRT" in cases["voting.common-protocol"]["actual"]
+    assert cases["voting.candidates.in-common"]["verdict"] == "died"
+    assert "SIGABRT" in cases["voting.candidates.in-common"]["actual"]

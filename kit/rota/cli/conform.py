@@ -10,15 +10,17 @@ from pathlib import Path
 import click
 
 from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, USAGE, VIOLATED, UsageError
-from rota.conformance.model import INITIAL_DELAY, Case, CaseResult
+from rota.conformance.model import INITIAL_DELAY, Case, CaseResult, span
 from rota.conformance.process import NotStarted
 from rota.conformance.registry import UnknownCase, all_cases, select
 from rota.conformance.runner import Options, divide, exit_code, play_all, probe
 from rota.conformance.targets import Target, TargetError, parse_target
 from rota.report import events
+from rota.report.check_text import wrapped
 from rota.report.files import ReportError, default_reports, file_report, parse_report
 from rota.report.json_report import JsonReport
 from rota.report.text import TextReport
+from rota.spec import RULES
 
 PROFILE = "kafka-4.x"
 """The behaviour that the cases are written from."""
@@ -160,13 +162,17 @@ def _tell(cases: Sequence[Case], show: str | None) -> None:
     """The catalogue, or one case of it."""
     if show is None:
         for case in cases:
-            click.echo(f"{case.id:<48} {case.level.value:<7} {case.requirement}")
+            click.echo(f"{case.id:<48} {case.level.value}")
+            click.echo(f"    {case.requirement}")
         return
     for case in select(cases, [show]):
-        needs = ", ".join(f"{api} v{first}-{last}" for api, (first, last) in case.needs.items())
+        needs = ", ".join(f"{api} v{span(*versions)}" for api, versions in case.needs.items())
         click.echo(f"{case.id} ({case.level.value})")
-        click.echo(f"  requirement  {case.requirement}")
-        click.echo(f"  rule         {case.rule}")
-        click.echo(f"  source       {case.source}")
-        click.echo(f"  needs        {needs or 'any version'}")
-        click.echo(f"  takes        about {case.seconds:g} s")
+        for name, words in (
+            ("requirement", case.requirement),
+            ("rule", f"{case.rule}: {RULES[case.rule].title}" if case.rule in RULES else case.rule),
+            ("source", case.source),
+            ("needs", needs or "any version"),
+            ("takes", f"about {case.seconds:g} s"),
+        ):
+            click.echo(wrapped(f"  {name:<12} ", words))

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 import click
 
 from rota.cli.errors import UsageError
-from rota.conformance.registry import all_cases
+from rota.conformance.registry import WIRE, all_cases
 from rota.kernel import Rule
 from rota.mutants import MUTANTS
 from rota.report.check_text import counted, wrapped
@@ -64,18 +64,18 @@ def rules(selector: str | None, as_json: bool) -> None:
     """
     entries = index()
     chosen = select(entries, selector)
-    wider = [case.id for case in all_cases() if case.rule not in entries]
+    beyond = [case.id for case in all_cases() if case.rule not in entries]
     if as_json:
         told = {"schema": 1, "verdict": "ok", "rules": [_as_json(entry) for entry in chosen]}
-        click.echo(json.dumps({**told, "cases_about_several_rules": wider}, indent=2))
+        click.echo(json.dumps({**told, "cases_beyond_the_spec": beyond}, indent=2))
     elif selector is not None and len(chosen) == 1 and chosen[0].rule.slug == selector:
         _print_one(chosen[0])
     else:
         _print_index(chosen)
         click.echo(f"\n{counted(len(chosen), 'rule')}; `rota rules SLUG` shows one in full")
-        click.echo(
-            f"{counted(len(wider), 'case')} speak of more than one rule; `rota conform --list` has all"
-        )
+        if selector is None:
+            listed = f"`rota conform --list {WIRE}`"
+            click.echo(f"{counted(len(beyond), 'case')} about bytes, which the spec leaves out: {listed}")
 
 
 def _as_json(entry: Entry) -> dict[str, object]:

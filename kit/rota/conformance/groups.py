@@ -11,7 +11,7 @@ from rota.conformance.model import Deviation
 _LEFT_WAITING = 0.3
 """Seconds after which a newcomer still waits although others were answered: these have to join again."""
 
-_ON_ITS_WAY = 0.1
+ON_ITS_WAY = 0.1
 """Seconds that a request may take to reach the target, where another one on its own connection comes next."""
 
 
@@ -57,7 +57,7 @@ def stable(dialogue: Dialogue, *members: Member) -> Formed:
 def settle(dialogue: Dialogue, formed: Formed) -> None:
     """Followers sync first and wait; the leader's assignment releases them."""
     waiting = [member.send_sync() for member in formed.followers]
-    time.sleep(_ON_ITS_WAY)
+    time.sleep(ON_ITS_WAY)
     dialogue.expect(formed.leader.sync(formed.assignments), error="NONE")
     for sync in waiting:
         dialogue.expect(sync.answer(), error="NONE")

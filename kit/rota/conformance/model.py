@@ -43,11 +43,12 @@ DEVIATION_VERDICT = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.LENIENT, Le
 class Case:
     """One dialogue that judges one rule.
 
-    `id` is the slug of the rule, with a suffix where the rule has several cases. `requirement` is one
-    sentence. `source` names the KIP or the upstream class. `needs` maps an API to the versions in which the
-    rule can be seen, both ends included. `initial_delay_ms` is what a target gets whose initial rebalance
-    delay can be set; `least_delay_ms` is the smallest delay with which the rule can be seen at all. `seconds`
-    is how long the dialogue takes on a target that conforms, apart from initial delays.
+    `rule` is the slug of a rule of the spec, or of the part `wire`, whose rules the spec does not have; `id`
+    is that slug and what the case shows of it. `requirement` is one sentence. `source` names the KIP or the
+    upstream class. `needs` maps an API to the versions in which the rule can be seen, both ends included.
+    `initial_delay_ms` is what a target gets whose initial rebalance delay can be set; `least_delay_ms` is the
+    smallest delay with which the rule can be seen at all. `seconds` is how long the dialogue takes on a
+    target that conforms, apart from initial delays.
     """
 
     id: str
@@ -65,6 +66,11 @@ class Case:
     def part(self) -> str:
         """The part of the protocol that the rule belongs to: the slug up to its first dot."""
         return self.rule.split(".", 1)[0]
+
+
+def span(first: int, last: int) -> str:
+    """A range of versions, both ends included, as short as it can be written."""
+    return str(first) if first == last else f"{first}-{last}"
 
 
 @dataclass(frozen=True)

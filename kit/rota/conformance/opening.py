@@ -9,7 +9,7 @@ from typing import Any
 
 from rota.conformance.codes import NOT_READY, error_name
 from rota.conformance.connection import Connection, NotListening
-from rota.conformance.model import Case, Deviation, Undecidable
+from rota.conformance.model import Case, Deviation, Undecidable, span
 from rota.wire import all_apis
 
 READY_SECONDS = 20.0
@@ -67,10 +67,10 @@ def _choose(case: Case, ranges: Mapping[int, tuple[int, int]], unread: Unread) -
         if spoken:
             versions[found.name] = spoken[-1]
         elif found.name in case.needs or found.name in GROUP_APIS:
-            said = f"{lowest}-{highest}" if found.key in ranges else "nothing"
-            why = f"needs {found.name} v{first}-{last}, the target advertises {said}"
+            said = span(lowest, highest) if found.key in ranges else "nothing"
+            why = f"needs {found.name} v{span(first, last)}, advertised is {said}"
             if common:
-                raise Undecidable(f"{why} but cannot read v{', v'.join(map(str, common))}")
+                raise Undecidable(f"{why}, but the target cannot read v{', v'.join(map(str, common))}")
             raise Unsupported(why)
     return versions
 

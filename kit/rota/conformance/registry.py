@@ -1,4 +1,4 @@
-"""The list of cases: a decorator that adds one, and how a selection of them is made."""
+"""The list of cases: a decorator that adds one, the rule that each is about, and how some are selected."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from difflib import get_close_matches
 
 from rota.conformance.dialogue import Dialogue
 from rota.conformance.model import Case, Level
+from rota.spec import RULES
 
 Play = Callable[[Dialogue], None]
 
-PARTS = ("join", "sync", "heartbeat", "leave", "voting", "timers", "wire")
+WIRE = "wire"
+"""The part of the rules that the spec does not have: how requests become bytes."""
+
+PARTS = ("join", "sync", "heartbeat", "leave", "voting", "timers", "persistence", WIRE)
 """The parts of the protocol, in the order of the reports."""
 
 _CASES: dict[str, Case] = {}
@@ -31,9 +35,9 @@ def case(
     least_delay_ms: int = 0,
     seconds: float = 1.0,
 ) -> Callable[[Play], Play]:
-    """Register a dialogue as the case `id`; its rule is the id's first two dotted parts.
+    """Register a dialogue as the case `id`, which begins with the slug of its rule; see `rule_of`.
 
-    The other parameters are those of `Case`. Raises ValueError for an id that is taken.
+    The other parameters are those of `Case`. Raises ValueError for an id that is taken or names no rule.
     """
 
     def add(play: Play) -> Play:
@@ -41,7 +45,7 @@ def case(
             raise ValueError(f"two cases are called {id}")
         _CASES[id] = Case(
             id=id,
-            rule=".".join(id.split(".")[:2]),
+            rule=rule_of(id),
             level=level,
             requirement=requirement,
             source=source,
@@ -56,11 +60,26 @@ def case(
     return add
 
 
+def rule_of(id: str) -> str:
+    """The slug of the rule that a case is about: the longest one of the spec's rules that its id continues.
+
+    A case of the part `wire` has a rule of its own. Raises ValueError for an id without a rule, or without
+    words of its own after the slug.
+    """
+    if id.startswith(f"{WIRE}."):
+        return id
+    slugs = [slug for slug in RULES if id.startswith(f"{slug}.")]
+    if not slugs:
+        raise ValueError(f"{id} is no case: it has to be the slug of a rule, a dot, and what the case shows")
+    return max(slugs, key=len)
+
+
 def all_cases() -> list[Case]:
-    """Every case, part by part."""
+    """Every case, part by part, in each part in the order of the spec's rules."""
     import rota.conformance.cases  # noqa: F401 - defines them
 
-    return sorted(_CASES.values(), key=lambda case: PARTS.index(case.part))
+    place = {slug: number for number, slug in enumerate(RULES)}
+    return sorted(_CASES.values(), key=lambda case: (PARTS.index(case.part), place.get(case.rule, 0)))
 
 
 def select(cases: Iterable[Case], selectors: Iterable[str]) -> list[Case]:

@@ -49,7 +49,7 @@ class Transcript:
         words = [f"{api} v{version}"]
         group_id = body.get("group_id", self._group_id)
         if group_id != self._group_id:
-            words.append(f"group_id {group_id!r}")
+            words.append(f"group_id {json.dumps(group_id)}")
         words += _REQUESTS[api](self, version, body) if api in _REQUESTS else []
         return "  ".join(words)
 
@@ -62,12 +62,12 @@ class Transcript:
     def _join_request(self, version: int, body: Mapping[str, Any]) -> list[str]:
         words = [f"member_id {self.named(body['member_id'])}"]
         if body["protocol_type"] != "consumer":
-            words.append(f"protocol_type {body['protocol_type']!r}")
+            words.append(f"protocol_type {json.dumps(body['protocol_type'])}")
         offered = ", ".join(f"{p['name']}({_digest(p['metadata'])})" for p in body["protocols"])
         words.append(f"protocols [{offered}]")
-        words.append(f"session {body['session_timeout_ms']} ms")
+        words.append(f"session {_duration(body['session_timeout_ms'])}")
         if version >= 1:
-            words.append(f"rebalance {body['rebalance_timeout_ms']} ms")
+            words.append(f"rebalance {_duration(body['rebalance_timeout_ms'])}")
         return words
 
     def _sync_request(self, version: int, body: Mapping[str, Any]) -> list[str]:
@@ -98,7 +98,8 @@ class Transcript:
         return words
 
     def _sync_answer(self, body: Mapping[str, Any]) -> list[str]:
-        return [f"assignment {_bytes(body['assignment'])}"]
+        refused = body["error_code"] != 0 and body["assignment"] == b""
+        return [] if refused else [f"assignment {_bytes(body['assignment'])}"]
 
     def _leave_answer(self, body: Mapping[str, Any]) -> list[str]:
         each = body.get("members") or []
@@ -143,6 +144,10 @@ def render(lines: Iterable[Line], names: Mapping[str, str]) -> list[str]:
 def _digest(metadata: bytes) -> str:
     """Metadata is opaque to a coordinator: its length and a check number tell two apart."""
     return f"{len(metadata)} B #{sum(metadata) % 1000:03d}"
+
+
+def _duration(ms: int) -> str:
+    return f"{ms} ms" if ms % 1000 else f"{ms // 1000} s"
 
 
 def _bytes(data: object) -> str:

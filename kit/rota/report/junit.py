@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 
 from rota.conformance.model import CaseResult, NotChecked, Verdict
+from rota.conformance.registry import PARTS
 from rota.report.events import Collected, RunFinished, RunStarted
 from rota.report.text import in_full
 
@@ -31,7 +32,7 @@ class JUnitReport(Collected):
     def finish(self, started: RunStarted, finished: RunFinished) -> None:
         root = ET.Element("testsuites", name=f"rota conform {_xml(started.target)}")
         played = {result.case.part for result in self.results}
-        for part in sorted(played | {skip.case.part for skip in finished.not_checked}):
+        for part in sorted(played | {skip.case.part for skip in finished.not_checked}, key=PARTS.index):
             results = [result for result in self.results if result.case.part == part]
             skipped = [skip for skip in finished.not_checked if skip.case.part == part]
             root.append(_suite(part, results, skipped, started))

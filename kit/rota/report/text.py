@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 
 from rota.conformance.model import CaseResult, Verdict
 from rota.conformance.transcript import render
+from rota.report.check_text import WIDTH, wrapped
 from rota.report.events import CaseFinished, Collected, Event, RunFinished, RunStarted, counts
 
 IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED, Verdict.KNOWN)
 """Verdicts whose cases are printed with everything that was seen."""
+
+_HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·] ")
+"""What a line of a dialogue begins with: the time, who, and the kind of line."""
+
+_GLUE = "\0"
+"""Stands for a space at which no line is broken; nothing printable has it."""
 
 
 class TextReport(Collected):
@@ -41,6 +50,8 @@ class TextReport(Collected):
                 yield from in_full(result, started.target)
         yield ""
         yield from _not_checked(finished, self.results)
+        if broken := _broken(self.results):
+            yield wrapped("broken rules: ", ", ".join(broken))
         yield ", ".join(f"{number} {verdict}" for verdict, number in counts(self.results).items())
         for path in finished.reports:
             yield f"report: {path}"
@@ -57,27 +68,52 @@ def in_full(result: CaseResult, target: str) -> Iterator[str]:
         ("rule", case.rule),
         ("source", case.source),
     ):
-        yield f"  {name:<12} {text}"
+        yield wrapped(f"  {name:<12} ", text)
     yield "  dialogue"
     for line in render(result.lines, result.names):
-        yield f"  {line}"
-    yield f"  {'again':<12} rota conform --target {target!r} {case.id}".replace("'", "")
+        yield _dialogue_line(line)
+    yield f"  {'again':<12} rota conform --target {shlex.quote(target)} {case.id}"
 
 
 def verdict_line(started: RunStarted, finished: RunFinished, results: Sequence[CaseResult]) -> str:
     """The verdict in one line, with the broken rules by part where there are any."""
-    broken = {r.case.rule for r in results if r.verdict in (Verdict.FAIL, Verdict.DIED)}
-    parts = sorted({rule.split(".")[0] for rule in broken})
+    broken = _broken(results)
+    parts = list(dict.fromkeys(rule.split(".")[0] for rule in broken))
     rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
-    why = f": {rules} broken in {', '.join(parts)}" if broken else ""
+    where = ", ".join(parts) if len(parts) <= 3 else f"{len(parts)} parts"
+    why = f": {rules} broken in {where}" if broken else ""
     seconds = f"{len(results)} cases in {finished.seconds:.1f} s"
     return f"{finished.verdict}: {started.target} against {started.profile}{why} ({seconds})"
 
 
+def _broken(results: Sequence[CaseResult]) -> list[str]:
+    """The slugs of the rules that do not hold, in the order of the cases."""
+    return list(dict.fromkeys(r.case.rule for r in results if r.verdict in (Verdict.FAIL, Verdict.DIED)))
+
+
+def _dialogue_line(line: str) -> str:
+    """A line of a dialogue; what is too long goes on below its text, broken between fields if it has any."""
+    head = _HEAD.match(line)
+    if head is None:
+        return f"  {line}"
+    fields = line[head.end() :].split("  ")
+    glue = _GLUE if len(fields) > 1 else " "
+    text = "  ".join(field.replace(" ", glue) for field in fields)
+    return wrapped(f"  {head[0]}", text).replace(_GLUE, " ")
+
+
 def _one_line(result: CaseResult) -> str:
-    why = result.because or result.actual
+    """The case and its verdict, and why: cut to the width where everything is said later, else below."""
     line = f"{result.verdict.value:<11} {result.case.id:<48} {result.seconds:5.1f} s"
-    return line if result.verdict is Verdict.PASS else f"{line}  {why}"
+    if result.verdict is Verdict.PASS:
+        return line
+    why = result.because or result.actual
+    left = WIDTH - len(line) - 2
+    if len(why) <= left:
+        return f"{line}  {why}"
+    if result.verdict in IN_FULL:
+        return f"{line}  {why[: left - 1].rstrip()}…"
+    return f"{line}\n{wrapped(' ' * 12, why)}"
 
 
 def _not_checked(finished: RunFinished, results: Sequence[CaseResult]) -> Iterator[str]:
@@ -87,7 +123,7 @@ def _not_checked(finished: RunFinished, results: Sequence[CaseResult]) -> Iterat
     for verdict in (Verdict.UNSUPPORTED, Verdict.UNDECIDED):
         ids = [result.case.id for result in results if result.verdict is verdict]
         if ids:
-            yield f"not checked ({verdict.value}): {', '.join(ids)}"
+            yield wrapped(f"not checked ({verdict.value}): ", ", ".join(ids))
     for api, versions in finished.unread.items():
         numbers = ", ".join(f"v{version}" for version in versions)
         yield f"not spoken: {api} {numbers}: advertised, but the target cannot read it"

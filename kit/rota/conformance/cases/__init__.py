@@ -1,4 +1,4 @@
-"""The dialogues, a module for each part of the protocol; importing this package registers them all."""
+"""The dialogues, grouped by what they need; importing this package registers them all."""
 
 from rota.conformance.cases import (  # noqa: F401 - each registers its cases
     heartbeat,
@@ -6,6 +6,7 @@ from rota.conformance.cases import (  # noqa: F401 - each registers its cases
     join_again,
     join_phase,
     leave,
+    persistence,
     sync,
     sync_checks,
     timers,

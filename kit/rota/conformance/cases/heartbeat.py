@@ -12,14 +12,14 @@ _CHECKS = "GroupMetadataManager.validateClassicGroupHeartbeat"
 _STATES = "GroupMetadataManager.classicGroupHeartbeatToClassicGroup"
 
 
-@case("heartbeat.stable", "Heartbeats of the members of a Stable group are answered NONE.", _STATES)
+@case("heartbeat.alive.stable", "Heartbeats of the members of a Stable group are answered NONE.", _STATES)
 def in_stable(d: Dialogue) -> None:
     for member in stable(d, d.member("a"), d.member("b")).everyone:
         d.expect(member.heartbeat(), error="NONE")
 
 
 @case(
-    "heartbeat.unknown-member",
+    "heartbeat.unknown-member.stranger",
     "A heartbeat with an id that the group does not have is answered UNKNOWN_MEMBER_ID.",
     _CHECKS,
 )
@@ -54,7 +54,7 @@ def pending_member(d: Dialogue) -> None:
 
 
 @case(
-    "heartbeat.illegal-generation",
+    "heartbeat.illegal-generation.older",
     "A member's heartbeat of a generation before the group's is answered ILLEGAL_GENERATION.",
     _CHECKS,
 )
@@ -76,7 +76,7 @@ def newer_generation(d: Dialogue) -> None:
 
 
 @case(
-    "heartbeat.check-order",
+    "heartbeat.unknown-member.before-generation",
     "Heartbeat checks the member id before the generation: a stranger is UNKNOWN_MEMBER_ID in any.",
     _CHECKS,
 )
@@ -88,7 +88,7 @@ def member_before_generation(d: Dialogue) -> None:
 
 
 @case(
-    "heartbeat.check-order.generation-first",
+    "heartbeat.illegal-generation.before-state",
     "Heartbeat checks the generation before the state: an old one is ILLEGAL_GENERATION in a rebalance.",
     _CHECKS,
 )
@@ -101,7 +101,7 @@ def generation_before_state(d: Dialogue) -> None:
 
 
 @case(
-    "heartbeat.rebalance-in-progress",
+    "heartbeat.rebalance-in-progress.before-rejoining",
     "While the members join again, a heartbeat of the old generation is answered REBALANCE_IN_PROGRESS.",
     _STATES,
 )
@@ -114,7 +114,7 @@ def during_rebalance(d: Dialogue) -> None:
 
 
 @case(
-    "heartbeat.rebalance-in-progress.joined-again",
+    "heartbeat.rebalance-in-progress.after-rejoining",
     "So is the heartbeat of a member that has joined again and waits.",
     _STATES,
 )
@@ -126,7 +126,7 @@ def during_rebalance_waiting(d: Dialogue) -> None:
 
 
 @case(
-    "heartbeat.rebalance-in-progress.first",
+    "heartbeat.rebalance-in-progress.first-generation",
     "A member that waits for the very first generation may send a heartbeat of generation 0.",
     _STATES,
     level=Level.INFO,
@@ -144,7 +144,7 @@ def before_first_generation(d: Dialogue) -> None:
 
 
 @case(
-    "heartbeat.completing-none",
+    "heartbeat.alive.while-completing",
     "While assignments are awaited, heartbeats of the new generation are answered NONE.",
     _STATES,
 )
@@ -154,7 +154,7 @@ def while_completing(d: Dialogue) -> None:
 
 
 @case(
-    "heartbeat.invalid-group-id",
+    "heartbeat.invalid-group-id.empty",
     "A heartbeat with an empty group id is answered INVALID_GROUP_ID.",
     "GroupCoordinatorService.heartbeat",
 )

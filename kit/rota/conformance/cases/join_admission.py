@@ -17,7 +17,7 @@ _PROTOCOLS = "ClassicGroup.supportsProtocols"
 
 
 @case(
-    "join.member-id-required",
+    "join.member-id-required.id-handed-out",
     "A newcomer without a member id is not admitted but handed an id, with MEMBER_ID_REQUIRED.",
     "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember",
     needs=HANDSHAKE,
@@ -46,7 +46,7 @@ def second_id(d: Dialogue) -> None:
 
 
 @case(
-    "join.member-id-required.used",
+    "join.pending-member.admitted",
     "The id that was handed out admits its owner, who keeps it as member id.",
     "KIP-394",
     needs=HANDSHAKE,
@@ -60,7 +60,7 @@ def handed_out_id_admits(d: Dialogue) -> None:
 
 
 @case(
-    "join.member-id-required.old-version",
+    "join.new-member.admitted-at-once",
     "Before version 4 of JoinGroup a newcomer without a member id is admitted at once, with an id.",
     "KIP-394 (compatibility)",
     needs={"JoinGroup": (0, 3)},
@@ -74,7 +74,7 @@ def old_version_admits(d: Dialogue) -> None:
 
 
 @case(
-    "join.unknown-member-id",
+    "join.unknown-group.refused",
     "A member id that was never handed out is refused with UNKNOWN_MEMBER_ID where there is no group yet.",
     _CHECKS,
 )
@@ -83,7 +83,7 @@ def unknown_id_no_group(d: Dialogue) -> None:
 
 
 @case(
-    "join.unknown-member-id.stable",
+    "join.unknown-member.stable",
     "A member id that was never handed out is refused with UNKNOWN_MEMBER_ID and disturbs nobody.",
     f"{_EXISTING}; ClassicGroup.validateMember",
 )
@@ -95,7 +95,7 @@ def unknown_id_stable_group(d: Dialogue) -> None:
 
 
 @case(
-    "join.unknown-member-id.echoed",
+    "join.unknown-group.echoes-id",
     "An answer that refuses a JoinGroup carries the member id of the request.",
     _CHECKS,
     level=Level.SHOULD,
@@ -108,7 +108,7 @@ def refused_id_echoed(d: Dialogue) -> None:
 
 
 @case(
-    "join.invalid-session-timeout",
+    "join.invalid-session-timeout.too-short",
     "A session timeout below the broker's least one is refused with INVALID_SESSION_TIMEOUT.",
     f"group.min.session.timeout.ms; {_CHECKS}",
 )
@@ -128,7 +128,7 @@ def session_too_long(d: Dialogue) -> None:
 
 
 @case(
-    "join.invalid-group-id",
+    "join.invalid-group-id.empty",
     "JoinGroup with an empty group id is refused with INVALID_GROUP_ID.",
     _CHECKS,
 )
@@ -138,20 +138,29 @@ def empty_group_id(d: Dialogue) -> None:
 
 
 @case(
-    "join.check-order",
-    "The group id is checked first, then the session timeout, then the member.",
+    "join.invalid-group-id.before-session-timeout",
+    "JoinGroup checks the group id before the session timeout: with both wrong it is INVALID_GROUP_ID.",
     _CHECKS,
     level=Level.SHOULD,
 )
-def order_of_checks(d: Dialogue) -> None:
-    both = d.member("a").join("", within=PROMPTLY, group_id="", session_timeout_ms=1)
-    d.expect(both, error="INVALID_GROUP_ID")
-    reply = d.member("b").join("never-handed-out", within=PROMPTLY, session_timeout_ms=1)
+def group_id_before_session_timeout(d: Dialogue) -> None:
+    reply = d.member("a").join("", within=PROMPTLY, group_id="", session_timeout_ms=1)
+    d.expect(reply, error="INVALID_GROUP_ID")
+
+
+@case(
+    "join.invalid-session-timeout.before-member-id",
+    "JoinGroup checks the session timeout before the member id: a stranger's is INVALID_SESSION_TIMEOUT.",
+    _CHECKS,
+    level=Level.SHOULD,
+)
+def session_timeout_before_member_id(d: Dialogue) -> None:
+    reply = d.member("a").join("never-handed-out", within=PROMPTLY, session_timeout_ms=1)
     d.expect(reply, error="INVALID_SESSION_TIMEOUT")
 
 
 @case(
-    "join.inconsistent-protocol",
+    "join.inconsistent-protocol.other-type",
     "A newcomer of another protocol type than the group's is refused with INCONSISTENT_GROUP_PROTOCOL.",
     f"{_NEW}; {_PROTOCOLS}",
 )
@@ -182,7 +191,7 @@ def no_protocol_type(d: Dialogue) -> None:
 
 
 @case(
-    "join.inconsistent-protocol.before-member",
+    "join.inconsistent-protocol.before-member-id",
     "Protocols are checked before the member id: unsuitable ones win over an unknown id.",
     _EXISTING,
     level=Level.SHOULD,
@@ -194,7 +203,7 @@ def protocols_before_member(d: Dialogue) -> None:
 
 
 @case(
-    "join.first-generation",
+    "join.next-generation.first",
     "The first generation of a group is 1.",
     "ClassicGroup.initNextGeneration",
     level=Level.SHOULD,
@@ -209,7 +218,7 @@ def first_generation(d: Dialogue) -> None:
 
 
 @case(
-    "join.reply",
+    "join.next-generation.reply",
     "A granted JoinGroup names the elected protocol, the leader, the member and, from version 7, the type.",
     "KIP-559; JoinGroup response schema",
 )
@@ -223,7 +232,7 @@ def reply_fields(d: Dialogue) -> None:
 
 
 @case(
-    "join.members-for-leader-only",
+    "join.next-generation.members-for-leader-only",
     "Only the leader is told the members: everyone's id with the metadata for the elected protocol.",
     "ClassicGroup.currentClassicGroupMembers",
 )
@@ -239,7 +248,7 @@ def members_for_leader_only(d: Dialogue) -> None:
 
 
 @case(
-    "join.error-well-formed",
+    "join.invalid-group-id.well-formed",
     "A refused JoinGroup is answered with empty strings where the schema allows no null.",
     "JoinGroup response schema",
 )

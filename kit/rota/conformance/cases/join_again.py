@@ -12,7 +12,7 @@ _UPDATE = "GroupMetadataManager.updateMemberThenRebalanceOrCompleteJoin"
 
 
 @case(
-    "join.follower-unchanged",
+    "join.unchanged.follower",
     "A follower of a Stable group that joins again unchanged is answered at once; nothing rebalances.",
     _EXISTING,
 )
@@ -25,7 +25,7 @@ def follower_unchanged(d: Dialogue) -> None:
 
 
 @case(
-    "join.follower-unchanged.other-timeouts",
+    "join.unchanged.other-timeouts",
     "Other timeouts alone do not make a follower's JoinGroup a change.",
     _EXISTING,
     level=Level.SHOULD,
@@ -39,7 +39,7 @@ def follower_other_timeouts(d: Dialogue) -> None:
 
 
 @case(
-    "join.follower-changed",
+    "join.changed-protocols.metadata",
     "A follower of a Stable group that joins with other metadata starts a rebalance.",
     _UPDATE,
 )
@@ -55,7 +55,7 @@ def follower_changed(d: Dialogue) -> None:
 
 
 @case(
-    "join.follower-changed.reordered",
+    "join.changed-protocols.order",
     "The same protocols in another order are a change: the rebalance may elect another one.",
     "ClassicGroupMember.matches",
 )
@@ -71,7 +71,7 @@ def follower_reordered(d: Dialogue) -> None:
 
 
 @case(
-    "join.leader-rejoins",
+    "join.leader-rejoins.unchanged",
     "The leader of a Stable group that joins again starts a rebalance even if nothing changed.",
     _EXISTING,
 )
@@ -87,7 +87,7 @@ def leader_rejoins(d: Dialogue) -> None:
 
 
 @case(
-    "join.completing-unchanged",
+    "join.unchanged.while-completing",
     "While assignments are awaited, a follower that joins again unchanged gets the same generation at once.",
     _EXISTING,
 )
@@ -100,7 +100,7 @@ def completing_follower(d: Dialogue) -> None:
 
 
 @case(
-    "join.completing-unchanged.leader",
+    "join.unchanged.leader-while-completing",
     "While assignments are awaited, the leader that joins again unchanged gets the member list again.",
     _EXISTING,
 )
@@ -114,7 +114,7 @@ def completing_leader(d: Dialogue) -> None:
 
 
 @case(
-    "join.completing-changed",
+    "join.changed-protocols.while-completing",
     "While assignments are awaited, a member that joins with other metadata starts a rebalance.",
     _UPDATE,
 )

@@ -1,72 +1,19 @@
-"""JoinGroup: when a join phase begins, whom it waits for, when it ends."""
+"""JoinGroup: when a join phase begins, whom it waits for, when it ends, what is left if nobody stays."""
 
 from __future__ import annotations
 
 from rota.conformance.cases.join_admission import HANDSHAKE
 from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, subscription
-from rota.conformance.groups import stable
+from rota.conformance.groups import forming, stable
 from rota.conformance.model import Level
 from rota.conformance.registry import case
 
-_INITIAL = "KIP-134; GroupMetadataManager.maybeCompleteJoinElseSchedule"
+_LEAVE = "GroupMetadataManager.classicGroupLeaveToClassicGroup"
 _COMPLETE = "ClassicGroup.hasAllMembersJoined; GroupMetadataManager.maybeCompleteJoinPhase"
 
 
 @case(
-    "join.initial-delay",
-    "The first member of an empty group is answered only after the initial rebalance delay.",
-    _INITIAL,
-    initial_delay_ms=1000,
-    least_delay_ms=1000,
-)
-def initial_delay(d: Dialogue) -> None:
-    a = d.member("a")
-    began = d.transcript.elapsed()
-    joining = a.enter()
-    asked = d.transcript.elapsed()
-    joining.silent(d.initial_delay * 0.8 - (asked - began))
-    d.expect(joining.answer(), error="NONE")
-
-
-@case(
-    "join.initial-delay.together",
-    "Members that join during the initial delay are all in the first generation.",
-    _INITIAL,
-    initial_delay_ms=1000,
-    least_delay_ms=1000,
-)
-def initial_delay_together(d: Dialogue) -> None:
-    a, b = d.member("a"), d.member("b")
-    began = d.transcript.elapsed()
-    first = a.enter()
-    second = b.enter()
-    d.in_time(began, d.initial_delay * 0.9)
-    one, other = first.answer(), second.answer()
-    d.expect(one, error="NONE")
-    d.expect(other, error="NONE", generation_id=one["generation_id"])
-
-
-@case(
-    "join.initial-delay.extended",
-    "A newcomer during the initial delay extends it by a whole delay.",
-    _INITIAL,
-    level=Level.SHOULD,
-    initial_delay_ms=1000,
-    least_delay_ms=1000,
-    seconds=2.0,
-)
-def initial_delay_extended(d: Dialogue) -> None:
-    a, b = d.member("a"), d.member("b")
-    first = a.enter()
-    began = d.transcript.elapsed()
-    b.enter()
-    d.in_time(began, d.initial_delay * 0.9)
-    first.silent(began + d.initial_delay * 1.6 - d.transcript.elapsed())
-    d.expect(first.answer(), error="NONE")
-
-
-@case(
-    "join.new-member-rebalances",
+    "join.prepare-rebalance.new-member",
     "A newcomer to a Stable group waits until the members have joined again; they learn of it by heartbeat.",
     "GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin",
 )
@@ -82,7 +29,7 @@ def new_member_rebalances(d: Dialogue) -> None:
 
 
 @case(
-    "join.complete",
+    "join.barrier.all-joined",
     "A join phase ends as soon as every member has joined again, not at its timeout.",
     _COMPLETE,
 )
@@ -97,7 +44,7 @@ def completes_at_once(d: Dialogue) -> None:
 
 
 @case(
-    "join.leader-stays",
+    "join.leader.stays",
     "The leader goes on leading while it joins again in time.",
     "ClassicGroup.maybeElectNewJoinedLeader",
 )
@@ -114,7 +61,7 @@ def leader_stays(d: Dialogue) -> None:
 
 
 @case(
-    "join.pending-blocks",
+    "join.barrier.pending-blocks",
     "A member id that was handed out and not used yet holds up the rebalance of the others.",
     f"KIP-394; {_COMPLETE}",
     needs=HANDSHAKE,
@@ -131,21 +78,7 @@ def pending_blocks(d: Dialogue) -> None:
 
 
 @case(
-    "join.pending-blocks.not-the-first",
-    "A member id that was handed out and not used yet does not hold up a group's very first generation.",
-    f"KIP-394; {_INITIAL}",
-    needs=HANDSHAKE,
-    initial_delay_ms=0,
-)
-def pending_does_not_block_first(d: Dialogue) -> None:
-    a, b = d.member("a"), d.member("b")
-    with d.reaching("a member id that was handed out"):
-        d.expect(b.join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
-    d.expect(a.enter().answer(within=d.initial_delay + PROMPTLY), error="NONE")
-
-
-@case(
-    "join.pending-stays-stable",
+    "join.member-id-required.group-undisturbed",
     "Handing out a member id leaves a Stable group Stable.",
     "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember",
     needs=HANDSHAKE,
@@ -159,7 +92,24 @@ def pending_stays_stable(d: Dialogue) -> None:
 
 
 @case(
-    "join.replaced-request",
+    "join.while-preparing.parked",
+    "A member that joins again during a rebalance waits until the others have too; all are answered then.",
+    "GroupMetadataManager.classicGroupJoinExistingMember",
+)
+def parked(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"), d.member("c"))
+    before = formed.leader.generation_id
+    first, second = formed.followers
+    with d.reaching("a rebalance"):
+        d.expect(second.leave(), error="NONE")
+    again = first.send_join()
+    again.silent()
+    d.expect(formed.leader.join(), error="NONE", generation_id=before + 1)
+    d.expect(again.answer(PROMPTLY), error="NONE", generation_id=before + 1)
+
+
+@case(
+    "join.while-preparing.replaced-request",
     "When a waiting member joins once more, the later request is answered and the earlier one never.",
     "ClassicGroupMember.setAwaitingJoinFuture",
     level=Level.SHOULD,
@@ -175,3 +125,70 @@ def replaced_request(d: Dialogue) -> None:
     d.expect(b.send_join().answer(), error="NONE")
     d.expect(later.answer(), error="NONE")
     earlier.silent()
+
+
+@case(
+    "join.prepare-rebalance.newcomer-cancels-sync",
+    "A follower that waits in SyncGroup is answered REBALANCE_IN_PROGRESS when a newcomer rebalances.",
+    "GroupMetadataManager.prepareRebalance; ClassicGroup.completeAllSyncFutures",
+)
+def newcomer_cancels_sync(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    waiting = formed.followers[0].send_sync()
+    waiting.silent(A_WHILE / 2)
+    d.member("c").enter()
+    d.expect(waiting.answer(PROMPTLY), error="REBALANCE_IN_PROGRESS", assignment=b"")
+
+
+@case(
+    "join.rebalance-or-complete.leave-completes",
+    "When the member that a join phase waits for leaves, the phase ends at once.",
+    _LEAVE,
+)
+def leave_completes(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    again = formed.leader.send_join()
+    with d.reaching("a join phase that waits for the follower"):
+        again.silent()
+    d.expect(formed.followers[0].leave(), error="NONE")
+    d.expect(again.answer(PROMPTLY), error="NONE")
+
+
+@case(
+    "join.prepare-rebalance.leave-cancels-sync",
+    "Members that wait in SyncGroup are answered REBALANCE_IN_PROGRESS when another one leaves.",
+    _LEAVE,
+)
+def leave_cancels_sync(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    waiting = formed.followers[0].send_sync()
+    with d.reaching("a follower that waits in SyncGroup"):
+        waiting.silent(A_WHILE / 2)
+    d.expect(formed.leader.leave(), error="NONE")
+    d.expect(waiting.answer(PROMPTLY), error="REBALANCE_IN_PROGRESS")
+
+
+@case(
+    "join.empty.last-leaves",
+    "When the last member leaves the group is empty at once: the next one may be of another protocol type.",
+    f"{_LEAVE}; ClassicGroup.supportsProtocols",
+)
+def last_member(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    d.expect(a.leave(), error="NONE")
+    joined = d.member("b", protocol_type="connect", protocols=[("default", b"")]).enter().answer()
+    d.expect(joined, error="NONE", protocol_name="default")
+
+
+@case(
+    "join.empty.counts-as-generation",
+    "Becoming empty counts as a generation: the next member gets the one after.",
+    "GroupMetadataManager.completeClassicGroupJoin",
+    level=Level.SHOULD,
+)
+def emptying_counts(d: Dialogue) -> None:
+    a = d.member("a")
+    before = stable(d, a).leader.generation_id
+    d.expect(a.leave(), error="NONE")
+    d.expect(d.member("b").enter().answer(), error="NONE", generation_id=before + 2)

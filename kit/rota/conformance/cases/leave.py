@@ -5,7 +5,7 @@ from __future__ import annotations
 from rota.conformance.cases.join_admission import HANDSHAKE
 from rota.conformance.codes import error_name
 from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
-from rota.conformance.groups import forming, stable
+from rota.conformance.groups import stable
 from rota.conformance.model import Level
 from rota.conformance.registry import case
 
@@ -19,7 +19,7 @@ def _each(reply: Reply) -> list[str]:
 
 
 @case(
-    "leave.member-gone",
+    "leave.member.gone",
     "Who has left is no member any more: its heartbeat is answered UNKNOWN_MEMBER_ID.",
     _LEAVE,
 )
@@ -31,7 +31,7 @@ def gone(d: Dialogue) -> None:
 
 
 @case(
-    "leave.rebalances",
+    "leave.batch.begins-rebalance",
     "A member that leaves a Stable group starts a rebalance of the others.",
     _LEAVE,
 )
@@ -46,7 +46,7 @@ def rebalances(d: Dialogue) -> None:
 
 
 @case(
-    "leave.leader-replaced",
+    "leave.remove-member.leader-replaced",
     "When the leader leaves, one of those who join again leads the next generation.",
     "ClassicGroup.remove; ClassicGroup.maybeElectNewJoinedLeader",
 )
@@ -60,7 +60,7 @@ def leader_replaced(d: Dialogue) -> None:
 
 
 @case(
-    "leave.unknown-member",
+    "leave.unknown-member.stranger",
     "LeaveGroup with an id that the group does not have is answered UNKNOWN_MEMBER_ID.",
     _LEAVE,
 )
@@ -72,16 +72,31 @@ def unknown_member(d: Dialogue) -> None:
 
 
 @case(
-    "leave.unknown-member.no-group",
+    "leave.unknown-group.refused",
     "LeaveGroup to a group that does not exist is answered UNKNOWN_MEMBER_ID.",
     "GroupMetadataManager.classicGroupLeave",
 )
-def no_group(d: Dialogue) -> None:
+def unknown_group(d: Dialogue) -> None:
     d.expect(d.member("a").leave("never-handed-out"), error="UNKNOWN_MEMBER_ID")
 
 
 @case(
-    "leave.invalid-group-id",
+    "leave.unknown-group.batch",
+    "For a group that does not exist the answer says NONE, and UNKNOWN_MEMBER_ID for each member of a batch.",
+    "GroupCoordinatorService.leaveGroup",
+    level=Level.SHOULD,
+    needs=_BATCH,
+)
+def unknown_group_batch(d: Dialogue) -> None:
+    reply = d.member("a").leave("never-handed-out", "neither")
+    d.expect(reply, error_code=0)
+    said = _each(reply)
+    wanted = ["UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"]
+    d.require(said == wanted, ", ".join(wanted), ", ".join(said) or "no answer for a member")
+
+
+@case(
+    "leave.invalid-group-id.empty",
     "LeaveGroup with an empty group id is answered INVALID_GROUP_ID.",
     "GroupCoordinatorService.leaveGroup",
 )
@@ -92,47 +107,7 @@ def empty_group_id(d: Dialogue) -> None:
 
 
 @case(
-    "leave.last-member-empties",
-    "When the last member leaves the group is empty at once: the next one may be of another protocol type.",
-    f"{_LEAVE}; ClassicGroup.supportsProtocols",
-)
-def last_member(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    d.expect(a.leave(), error="NONE")
-    joined = d.member("b", protocol_type="connect", protocols=[("default", b"")]).enter().answer()
-    d.expect(joined, error="NONE", protocol_name="default")
-
-
-@case(
-    "leave.emptying-counts",
-    "Becoming empty counts as a generation: the next member gets the one after.",
-    "GroupMetadataManager.completeClassicGroupJoin",
-    level=Level.SHOULD,
-)
-def emptying_counts(d: Dialogue) -> None:
-    a = d.member("a")
-    before = stable(d, a).leader.generation_id
-    d.expect(a.leave(), error="NONE")
-    d.expect(d.member("b").enter().answer(), error="NONE", generation_id=before + 2)
-
-
-@case(
-    "leave.completes-join",
-    "When the member that a join phase waits for leaves, the phase ends at once.",
-    _LEAVE,
-)
-def completes_join(d: Dialogue) -> None:
-    formed = stable(d, d.member("a"), d.member("b"))
-    again = formed.leader.send_join()
-    with d.reaching("a join phase that waits for the follower"):
-        again.silent()
-    d.expect(formed.followers[0].leave(), error="NONE")
-    d.expect(again.answer(PROMPTLY), error="NONE")
-
-
-@case(
-    "leave.waiting-join-answered",
+    "leave.remove-member.waiting-join",
     "The JoinGroup in which a leaving member waits is answered UNKNOWN_MEMBER_ID.",
     _LEAVE,
 )
@@ -146,21 +121,7 @@ def waiting_join(d: Dialogue) -> None:
 
 
 @case(
-    "leave.cancels-sync",
-    "Members that wait in SyncGroup are answered REBALANCE_IN_PROGRESS when another one leaves.",
-    _LEAVE,
-)
-def cancels_sync(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
-    waiting = formed.followers[0].send_sync()
-    with d.reaching("a follower that waits in SyncGroup"):
-        waiting.silent(A_WHILE / 2)
-    d.expect(formed.leader.leave(), error="NONE")
-    d.expect(waiting.answer(PROMPTLY), error="REBALANCE_IN_PROGRESS")
-
-
-@case(
-    "leave.batch",
+    "leave.batch.several",
     "From version 3 several members leave at once; each gets its own answer, in the order of the request.",
     f"KIP-345; {_LEAVE}",
     needs=_BATCH,
@@ -208,7 +169,7 @@ def batch_of_nobody(d: Dialogue) -> None:
 
 
 @case(
-    "leave.pending",
+    "leave.pending-member.forgotten",
     "An id that was handed out can leave; joining with it afterwards is UNKNOWN_MEMBER_ID.",
     f"KIP-394; {_LEAVE}",
     needs=HANDSHAKE,
@@ -222,7 +183,7 @@ def pending(d: Dialogue) -> None:
 
 
 @case(
-    "leave.pending.unblocks",
+    "leave.pending-member.unblocks",
     "When an id leaves that was handed out and holds up a join phase, the phase ends at once.",
     f"KIP-394; {_LEAVE}",
     needs=HANDSHAKE,

@@ -1,4 +1,4 @@
-"""SyncGroup: how the leader's assignment reaches the members."""
+"""SyncGroup: who waits, what the leader may assign, what a Stable group answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HANDED_OUT = "ClassicGroup.completeAllSyncFutures"
 
 
 @case(
-    "sync.assignment",
+    "sync.follower-waits.for-leader",
     "A follower waits for the leader's SyncGroup and then gets the bytes that the leader assigned to it.",
     _SYNC,
 )
@@ -27,19 +27,7 @@ def assignment_reaches_follower(d: Dialogue) -> None:
 
 
 @case(
-    "sync.leader-suffices",
-    "The leader's SyncGroup makes the group Stable; it does not wait for the followers to sync.",
-    _SYNC,
-)
-def leader_suffices(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
-    d.expect(formed.leader.sync(formed.assignments), error="NONE")
-    d.expect(formed.leader.heartbeat(), error="NONE")
-    d.expect(formed.followers[0].heartbeat(), error="NONE")
-
-
-@case(
-    "sync.stable-answers-stored",
+    "sync.stable.late-follower",
     "A follower that syncs after the group became Stable gets its stored assignment at once.",
     _SYNC,
 )
@@ -52,7 +40,7 @@ def late_follower(d: Dialogue) -> None:
 
 
 @case(
-    "sync.stable-answers-stored.again",
+    "sync.stable.new-assignments-ignored",
     "The leader's SyncGroup in a Stable group answers the stored assignment; new ones in it are ignored.",
     _SYNC,
 )
@@ -66,7 +54,7 @@ def stable_ignores_new(d: Dialogue) -> None:
 
 
 @case(
-    "sync.left-out-member-gets-empty",
+    "sync.leader-assigns.left-out",
     "A member that the leader's assignment leaves out is answered too, with empty bytes.",
     _SYNC,
 )
@@ -80,7 +68,7 @@ def left_out(d: Dialogue) -> None:
 
 
 @case(
-    "sync.leader-assigns-nothing",
+    "sync.leader-assigns.nothing",
     "A leader may send no assignments at all: everyone gets empty bytes.",
     _SYNC,
 )
@@ -93,7 +81,7 @@ def nothing_assigned(d: Dialogue) -> None:
 
 
 @case(
-    "sync.unknown-ids-ignored",
+    "sync.leader-assigns.unknown-ids",
     "Assignments for ids that are not in the group are ignored.",
     _SYNC,
 )
@@ -104,7 +92,7 @@ def unknown_ids(d: Dialogue) -> None:
 
 
 @case(
-    "sync.follower-assignment-ignored",
+    "sync.follower-waits.own-assignments-ignored",
     "Only the leader assigns: what a follower sends as assignments is ignored.",
     _SYNC,
 )
@@ -118,32 +106,7 @@ def follower_assigns(d: Dialogue) -> None:
 
 
 @case(
-    "sync.cancelled",
-    "A follower that waits in SyncGroup is answered REBALANCE_IN_PROGRESS when a newcomer rebalances.",
-    "GroupMetadataManager.prepareRebalance; ClassicGroup.completeAllSyncFutures",
-)
-def cancelled(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
-    waiting = formed.followers[0].send_sync()
-    waiting.silent(A_WHILE / 2)
-    d.member("c").enter()
-    d.expect(waiting.answer(PROMPTLY), error="REBALANCE_IN_PROGRESS", assignment=b"")
-
-
-@case(
-    "sync.reply",
-    "From version 5 a granted SyncGroup names the group's protocol type and protocol.",
-    "KIP-559; SyncGroup response schema",
-    needs={"SyncGroup": (5, 5)},
-)
-def reply_names_protocol(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"))
-    reply = formed.leader.sync(formed.assignments)
-    d.expect(reply, error="NONE", protocol_type="consumer", protocol_name="range")
-
-
-@case(
-    "sync.replaced-request",
+    "sync.follower-waits.replaced-request",
     "When a waiting member syncs once more, the later request is answered and the earlier one never.",
     "ClassicGroupMember.setAwaitingSyncFuture",
     level=Level.SHOULD,

@@ -14,7 +14,7 @@ _TYPED = {"SyncGroup": (5, 5)}
 
 
 @case(
-    "sync.unknown-member",
+    "sync.unknown-member.stranger",
     "SyncGroup with an id that the group does not have is refused with UNKNOWN_MEMBER_ID.",
     _CHECKS,
 )
@@ -50,7 +50,7 @@ def pending_member(d: Dialogue) -> None:
 
 
 @case(
-    "sync.illegal-generation",
+    "sync.illegal-generation.older",
     "SyncGroup of a generation before the group's is refused with ILLEGAL_GENERATION.",
     _CHECKS,
 )
@@ -72,7 +72,7 @@ def newer_generation(d: Dialogue) -> None:
 
 
 @case(
-    "sync.check-order",
+    "sync.unknown-member.before-generation",
     "SyncGroup checks the member id before the generation: a stranger is UNKNOWN_MEMBER_ID in any.",
     _CHECKS,
 )
@@ -84,7 +84,7 @@ def member_before_generation(d: Dialogue) -> None:
 
 
 @case(
-    "sync.check-order.generation-first",
+    "sync.illegal-generation.before-state",
     "SyncGroup checks the generation before the state: an old one is ILLEGAL_GENERATION in a rebalance.",
     _CHECKS,
 )
@@ -96,7 +96,7 @@ def generation_before_state(d: Dialogue) -> None:
 
 
 @case(
-    "sync.rebalance-in-progress",
+    "sync.rebalance-in-progress.current-generation",
     "SyncGroup of the current generation while the members join again is refused with REBALANCE_IN_PROGRESS.",
     "GroupMetadataManager.classicGroupSyncToClassicGroup",
 )
@@ -109,7 +109,7 @@ def during_rebalance(d: Dialogue) -> None:
 
 
 @case(
-    "sync.invalid-group-id",
+    "sync.invalid-group-id.empty",
     "SyncGroup with an empty group id is refused with INVALID_GROUP_ID.",
     "GroupMetadataManager.classicGroupSync",
 )
@@ -119,7 +119,7 @@ def empty_group_id(d: Dialogue) -> None:
 
 
 @case(
-    "sync.protocol-mismatch",
+    "sync.inconsistent-protocol.type",
     "From version 5 a protocol type that is not the group's is refused with INCONSISTENT_GROUP_PROTOCOL.",
     f"KIP-559; {_CHECKS}",
     needs=_TYPED,
@@ -129,7 +129,7 @@ def other_type(d: Dialogue) -> None:
 
 
 @case(
-    "sync.protocol-mismatch.name",
+    "sync.inconsistent-protocol.name",
     "From version 5 a protocol name that was not elected is refused with INCONSISTENT_GROUP_PROTOCOL.",
     f"KIP-559; {_CHECKS}",
     needs=_TYPED,
@@ -139,7 +139,7 @@ def other_name(d: Dialogue) -> None:
 
 
 @case(
-    "sync.protocol-mismatch.null",
+    "sync.protocol-required.null",
     "From version 5 protocol type and name have to be given: null is INCONSISTENT_GROUP_PROTOCOL.",
     "KIP-559; KafkaApis.handleSyncGroupRequest",
     needs=_TYPED,
@@ -157,7 +157,7 @@ def _mismatch(d: Dialogue, **fields: Any) -> None:
 
 
 @case(
-    "sync.error-well-formed",
+    "sync.unknown-member.well-formed",
     "A refused SyncGroup is answered with an empty assignment, not with null.",
     "SyncGroup response schema",
 )

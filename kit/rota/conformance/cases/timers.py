@@ -1,28 +1,96 @@
-"""Timers: sessions, the two phases' time limits, ids that were handed out. These cases wait for real time."""
+"""Timers: initial delay, sessions, limits of the phases, handed-out ids. These cases wait for real time."""
 
 from __future__ import annotations
 
 from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.dialogue import PROMPTLY, Dialogue, Member, Waiting, subscription
+from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, Reply, Waiting, subscription
 from rota.conformance.groups import forming, stable
-from rota.conformance.model import Deviation
+from rota.conformance.model import Deviation, Level
 from rota.conformance.registry import case
 
 _LATE = 2.5
 """Seconds that a timer may be late; coordinators look at their clocks now and then."""
 
+_INITIAL = "KIP-134; GroupMetadataManager.maybeCompleteJoinElseSchedule"
 _SESSION = "GroupMetadataManager.expireClassicGroupMemberHeartbeat"
 _JOIN = "GroupMetadataManager.completeClassicGroupJoin"
 _SYNC = "KAFKA-12890; GroupMetadataManager.expirePendingSync"
 
 
 @case(
-    "timers.session-expiry",
+    "timers.initial-delay-over.not-earlier",
+    "The first member of an empty group is answered only after the initial rebalance delay.",
+    _INITIAL,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+)
+def initial_delay(d: Dialogue) -> None:
+    a = d.member("a")
+    began = d.transcript.elapsed()
+    joining = a.enter()
+    asked = d.transcript.elapsed()
+    joining.silent(d.initial_delay * 0.8 - (asked - began))
+    d.expect(joining.answer(), error="NONE")
+
+
+@case(
+    "timers.initial-delay-over.together",
+    "Members that join during the initial delay are all in the first generation.",
+    _INITIAL,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+)
+def initial_delay_together(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    began = d.transcript.elapsed()
+    first = a.enter()
+    second = b.enter()
+    d.in_time(began, d.initial_delay * 0.9)
+    one, other = first.answer(), second.answer()
+    d.expect(one, error="NONE")
+    d.expect(other, error="NONE", generation_id=one["generation_id"])
+
+
+@case(
+    "timers.initial-delay-over.pending-ignored",
+    "A member id that was handed out and not used yet does not hold up a group's very first generation.",
+    f"KIP-394; {_INITIAL}",
+    needs=HANDSHAKE,
+    initial_delay_ms=0,
+)
+def pending_does_not_block_first(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    with d.reaching("a member id that was handed out"):
+        d.expect(b.join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
+    d.expect(a.enter().answer(within=d.initial_delay + PROMPTLY), error="NONE")
+
+
+@case(
+    "timers.initial-delay-extended.newcomer",
+    "A newcomer during the initial delay extends it by a whole delay.",
+    _INITIAL,
+    level=Level.SHOULD,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=2.0,
+)
+def initial_delay_extended(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    first = a.enter()
+    began = d.transcript.elapsed()
+    b.enter()
+    d.in_time(began, d.initial_delay * 0.9)
+    first.silent(began + d.initial_delay * 1.6 - d.transcript.elapsed())
+    d.expect(first.answer(), error="NONE")
+
+
+@case(
+    "timers.session-expired.silent-member",
     "A member that is silent for its session timeout is removed and the others rebalance.",
     _SESSION,
     seconds=7.0,
 )
-def session_expiry(d: Dialogue) -> None:
+def session_expired(d: Dialogue) -> None:
     formed = stable(d, d.member("a"), d.member("b"))
     leader, (silent_one,) = formed.leader, formed.followers
     since = d.transcript.elapsed()
@@ -39,27 +107,74 @@ def session_expiry(d: Dialogue) -> None:
 
 
 @case(
-    "timers.rebalance-timeout",
-    "A join phase ends at the rebalance timeout; members that did not join again are out, heartbeats or not.",
-    _JOIN,
-    seconds=3.0,
+    "join.complete-if-all-joined.session-expired",
+    "When the member that a join phase waits for falls silent, the phase ends with its session.",
+    _SESSION,
+    seconds=7.0,
 )
-def rebalance_timeout(d: Dialogue) -> None:
-    a, b = (d.member(name, rebalance_timeout_ms=2000) for name in "ab")
-    stable(d, a)
-    joining = b.enter()
-    began = d.transcript.elapsed()
-    d.wait(0.8)
-    d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
-    joining.silent(began + 1.3 - d.transcript.elapsed())
-    reply = joining.answer(within=0.7 + _LATE)
-    d.expect(reply, error="NONE", leader=b.member_id)
-    d.require(reply.member_ids == {b.member_id}, "the newcomer alone", f"{len(reply.member_ids)} members")
-    d.expect(a.heartbeat(), error="UNKNOWN_MEMBER_ID")
+def expiry_completes(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"))
+    again = formed.leader.send_join()
+    again.silent(4.5)
+    reply = again.answer(within=1.5 + _LATE)
+    d.expect(reply, error="NONE", leader=formed.leader.member_id)
+    alone = reply.member_ids == {formed.leader.member_id}
+    d.require(alone, "the member that stayed alone", f"{len(reply.member_ids)} members")
 
 
 @case(
-    "timers.rebalance-timeout.largest",
+    "timers.join-timeout.ends-phase",
+    "A join phase ends at the rebalance timeout if somebody does not join again, not earlier and not later.",
+    _JOIN,
+    seconds=3.0,
+)
+def join_timeout(d: Dialogue) -> None:
+    absent, newcomer = (d.member(name, rebalance_timeout_ms=2000) for name in "ab")
+    d.expect(_without(d, absent, newcomer), error="NONE", member_id=newcomer.member_id)
+
+
+@case(
+    "join.complete-phase.absent-removed",
+    "Members that have not joined again when the join phase ends are out, though they sent heartbeats.",
+    _JOIN,
+    seconds=3.0,
+)
+def absent_removed(d: Dialogue) -> None:
+    absent, newcomer = (d.member(name, rebalance_timeout_ms=2000) for name in "ab")
+    with d.reaching("a join phase that ends at its timeout"):
+        reply = _without(d, absent, newcomer)
+        d.expect(reply, error="NONE")
+    d.require(absent.member_id not in reply.member_ids, "the newcomer alone", "the absent member in the list")
+    d.expect(absent.heartbeat(), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "join.leader.absent-replaced",
+    "A leader that has not joined again when the join phase ends is replaced by a member that has.",
+    "ClassicGroup.maybeElectNewJoinedLeader",
+    seconds=3.0,
+)
+def absent_leader_replaced(d: Dialogue) -> None:
+    absent, newcomer = (d.member(name, rebalance_timeout_ms=2000) for name in "ab")
+    with d.reaching("a join phase that ends at its timeout"):
+        reply = _without(d, absent, newcomer)
+        d.expect(reply, error="NONE")
+    d.expect(reply, leader=newcomer.member_id)
+
+
+def _without(d: Dialogue, absent: Member, newcomer: Member) -> Reply:
+    """The newcomer's answer at the end of a join phase in which the only member sends just a heartbeat."""
+    stable(d, absent)
+    joining = newcomer.enter()
+    began = d.transcript.elapsed()
+    d.wait(A_WHILE)
+    d.expect(absent.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    joining.silent(began + 1.3 - d.transcript.elapsed())
+    return joining.answer(within=0.7 + _LATE)
+
+
+@case(
+    "timers.join-timeout.largest",
     "The join phase lasts as long as the largest rebalance timeout of the members.",
     "ClassicGroup.rebalanceTimeoutMs",
     seconds=5.0,
@@ -73,12 +188,12 @@ def largest_rebalance_timeout(d: Dialogue) -> None:
 
 
 @case(
-    "timers.sync-expiry",
+    "timers.sync-timeout.only-heartbeats",
     "A member that does not sync within the rebalance timeout is removed although it sends heartbeats.",
     _SYNC,
     seconds=3.0,
 )
-def sync_expiry(d: Dialogue) -> None:
+def sync_timeout(d: Dialogue) -> None:
     formed = forming(d, *(d.member(name, rebalance_timeout_ms=2000) for name in "ab"))
     waiting = formed.followers[0].send_sync()
     waiting.silent(1.2)
@@ -88,13 +203,13 @@ def sync_expiry(d: Dialogue) -> None:
 
 
 @case(
-    "timers.pending-expiry",
+    "timers.pending-expired.forgotten",
     "An id that was handed out is good for the session timeout of the request that got it, then unknown.",
     f"KIP-394; {_SESSION}",
     needs=HANDSHAKE,
     seconds=8.0,
 )
-def pending_expiry(d: Dialogue) -> None:
+def pending_expired(d: Dialogue) -> None:
     a = d.member("a")
     with d.reaching("a member id that was handed out"):
         d.expect(a.join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
@@ -103,13 +218,13 @@ def pending_expiry(d: Dialogue) -> None:
 
 
 @case(
-    "timers.pending-expiry.unblocks",
+    "timers.pending-expired.unblocks",
     "When an id expires that was handed out and holds up a join phase, the phase ends.",
     f"KIP-394; {_SESSION}",
     needs=HANDSHAKE,
     seconds=7.0,
 )
-def pending_expiry_unblocks(d: Dialogue) -> None:
+def pending_expired_unblocks(d: Dialogue) -> None:
     a, b = d.member("a"), d.member("b")
     stable(d, a)
     with d.reaching("a join phase that waits for an id that was handed out"):
@@ -120,12 +235,12 @@ def pending_expiry_unblocks(d: Dialogue) -> None:
 
 
 @case(
-    "timers.waiting-not-expired",
+    "timers.session-ignored.waiting-in-join",
     "Members that wait in JoinGroup are not expired by their sessions, be they old or new.",
     f"{_SESSION}; KAFKA-7610",
     seconds=9.0,
 )
-def waiting_not_expired(d: Dialogue) -> None:
+def session_ignored(d: Dialogue) -> None:
     a, b = (d.member(name, rebalance_timeout_ms=30_000) for name in "ab")
     formed = stable(d, a, b)
     leader, (follower,) = formed.leader, formed.followers
@@ -152,12 +267,12 @@ def _still_waiting(d: Dialogue, *requests: Waiting) -> None:
 
 
 @case(
-    "timers.new-member-limit",
+    "timers.new-member-expired.five-minutes",
     "A newcomer that waits in JoinGroup for five minutes is given up: UNKNOWN_MEMBER_ID.",
     "KAFKA-7610; GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin",
     seconds=303.0,
 )
-def new_member_limit(d: Dialogue) -> None:
+def new_member_expired(d: Dialogue) -> None:
     a: Member = d.member("a", rebalance_timeout_ms=600_000, session_timeout_ms=30_000)
     stable(d, a)
     newcomer = d.member("b", rebalance_timeout_ms=600_000).enter()

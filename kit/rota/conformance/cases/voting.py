@@ -1,4 +1,4 @@
-"""The vote: which of the members' protocols a generation uses."""
+"""The vote: which of the members' protocols a generation uses, and what follows from it."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def _elected(d: Dialogue, formed: Formed) -> str:
 
 
 @case(
-    "voting.common-protocol",
+    "voting.candidates.in-common",
     "Only a protocol that every member lists can be elected, whatever they list first.",
     f"{_CANDIDATES}; {_SELECT}",
 )
-def common(d: Dialogue) -> None:
+def in_common(d: Dialogue) -> None:
     formed = together(d, _speaking(d, "a", "range", "sticky"), _speaking(d, "b", "roundrobin", "sticky"))
     elected = _elected(d, formed)
     d.require(elected == "sticky", "sticky, the only one in common", elected)
 
 
 @case(
-    "voting.majority",
+    "voting.tally.majority",
     "Each member votes for the first protocol in its list that all have; the one with most votes is elected.",
     _SELECT,
 )
@@ -51,7 +51,7 @@ def majority(d: Dialogue) -> None:
 
 
 @case(
-    "voting.tie",
+    "voting.tally.tie",
     "Among protocols with equally many votes any may be elected, but nothing else.",
     _SELECT,
 )
@@ -67,7 +67,22 @@ def tie(d: Dialogue) -> None:
 
 
 @case(
-    "voting.metadata-of-elected",
+    "join.protocol.voted-anew",
+    "Every generation votes anew: when the member has left that stood in the way, another protocol wins.",
+    _SELECT,
+)
+def voted_anew(d: Dialogue) -> None:
+    a, b = _speaking(d, "a", "range", "sticky"), _speaking(d, "b", "sticky")
+    with d.reaching("a generation that uses sticky"):
+        formed = stable(d, a, b)
+        elected = _elected(d, formed)
+        d.require(elected == "sticky", "sticky, the only one in common", elected)
+        d.expect(b.leave(), error="NONE")
+    d.expect(a.join(), error="NONE", protocol_name="range")
+
+
+@case(
+    "join.next-generation.metadata-of-elected",
     "The leader is told each member's metadata for the elected protocol, not for the one it lists first.",
     "ClassicGroupMember.metadata",
 )
@@ -81,7 +96,7 @@ def metadata_of_elected(d: Dialogue) -> None:
 
 
 @case(
-    "voting.none-in-common",
+    "voting.supports.none-in-common",
     "A newcomer with no protocol in common with the members is refused with INCONSISTENT_GROUP_PROTOCOL.",
     "ClassicGroup.supportsProtocols",
 )
@@ -94,7 +109,7 @@ def none_in_common(d: Dialogue) -> None:
 
 
 @case(
-    "voting.none-in-common.sole-member",
+    "voting.supports.sole-member",
     "Not even the only member can change to other protocols: its old ones count until it has left.",
     "ClassicGroup.supportsProtocols",
     level=Level.INFO,

@@ -32,9 +32,10 @@ def api_versions_too_new(d: Dialogue) -> None:
 )
 def advertised_versions(d: Dialogue) -> None:
     unread = unread_versions(d.address, PROMPTLY)
-    said = "; ".join(f"{api} v{version}: {why}" for api in unread for version, why in unread[api].items())
-    d.remark(said or "every advertised version of the group's requests is answered")
-    d.require(not unread, "an answer in every advertised version", said)
+    said = [f"{api} v{version}: {why}" for api in unread for version, why in unread[api].items()]
+    for remark in said or ["every advertised version of the group's requests is answered"]:
+        d.remark(remark)
+    d.require(not unread, "an answer in every advertised version", "; ".join(said))
 
 
 @case(

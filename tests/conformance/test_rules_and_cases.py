@@ -1,0 +1,51 @@
+"""A rule has one name: the spec's slug, which the conformance cases continue."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from rota.conformance.registry import WIRE, all_cases, rule_of
+from rota.spec import RULES
+
+UNSEEN = {
+    "static.not-supported.join": "stands in for static members in this version, no rule for others",
+    "static.not-supported.sync": "stands in for static members in this version, no rule for others",
+    "static.not-supported.heartbeat": "stands in for static members in this version, no rule for others",
+    "persistence.late-answer": "needs a log that is slow, which no client can bring about",
+    "persistence.assignment-failed": "needs a log that fails, which no client can bring about",
+}
+"""Rules without a case → why no peer can be made to show them."""
+
+
+def test_every_case_is_about_a_rule_of_the_spec_or_about_bytes() -> None:
+    for case in all_cases():
+        if case.part == WIRE:
+            assert case.rule == case.id
+        else:
+            assert case.rule in RULES
+            assert case.id.startswith(f"{case.rule}.")
+            assert case.id not in RULES
+
+
+def test_every_rule_that_can_be_seen_has_a_case() -> None:
+    cases = Counter(case.rule for case in all_cases())
+    assert {slug for slug in RULES if not cases[slug]} == UNSEEN.keys()
+
+
+def test_the_part_follows_the_rule() -> None:
+    parts = {rule.slug: rule.part for rule in RULES.values()}
+    assert all(case.part == parts.get(case.rule, WIRE) for case in all_cases())
+
+
+def test_the_longest_slug_is_the_rule() -> None:
+    assert rule_of("static.not-supported.join.refused") == "static.not-supported.join"
+    assert rule_of("join.barrier.pending-blocks") == "join.barrier"
+    assert rule_of("wire.unknown-tags") == "wire.unknown-tags"
+
+
+@pytest.mark.parametrize("id", ["join.barrier", "join.barriers.open", "join.no-such-rule.x", "barrier", ""])
+def test_an_id_without_a_rule_is_refused(id: str) -> None:
+    with pytest.raises(ValueError, match="has to be the slug of a rule, a dot"):
+        rule_of(id)
