@@ -70,7 +70,7 @@ def spark_context(master: str = MASTER, py_files: Sequence[str] = ()) -> Iterato
         conf = SparkConf().setMaster(master).setAppName("rota").setAll(list(settings.items()))
         context = SparkContext(conf=conf)
         try:
-            for file in (write(Path(folder, "rota.zip")), *py_files):
+            for file in (write(Path(folder, "packages.zip")), *py_files):
                 context.addPyFile(str(file))
             yield context
         finally:
