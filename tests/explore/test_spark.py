@@ -62,7 +62,7 @@ def test_workers_import_rota_from_the_archive(context: Any) -> None:
 
         return str(owned.__file__)
 
-    assert all("rota.zip" in file for file in context.parallelize(range(2), 2).map(where).collect())
+    assert all("packages.zip" in file for file in context.parallelize(range(2), 2).map(where).collect())
 
 
 def test_missing_pyspark_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
