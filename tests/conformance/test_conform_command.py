@@ -107,7 +107,7 @@ def test_failure_is_printed_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "a → Heartbeat v4  generation 0  member_id @a",
         "again        rota conform --target rota heartbeat.illegal-generation.older",
         "broken rules: heartbeat.illegal-generation\n",
-        "violated: rota against kafka-4.x: 1 rule broken in heartbeat (1 cases in ",
+        "violated: rota against kafka-4.x: 1 rule broken in heartbeat (1 case in ",
     ):
         assert text in outcome.stdout
     assert "| heartbeat.illegal-generation.older | MUST | fail |" in page.read_text()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rota.conformance.model import CaseResult, Verdict
 from rota.conformance.transcript import render
-from rota.report.check_text import WIDTH, wrapped
+from rota.report.check_text import WIDTH, counted, wrapped
 from rota.report.events import CaseFinished, Collected, Event, RunFinished, RunStarted, counts
 
 IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED, Verdict.KNOWN)
@@ -31,7 +31,7 @@ class TextReport(Collected):
 
     def on(self, event: Event) -> None:
         if not self._quiet and isinstance(event, RunStarted):
-            head = f"target {event.target}, profile {event.profile}, {event.cases} cases, seed {event.seed}"
+            head = f"target {event.target}, profile {event.profile}, {counted(event.cases, 'case')}, seed {event.seed}"
             self._say(f"rota conform: {head}")
         if not self._quiet and isinstance(event, CaseFinished):
             self._say(_one_line(event.result))
@@ -82,7 +82,7 @@ def verdict_line(started: RunStarted, finished: RunFinished, results: Sequence[C
     rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
     where = ", ".join(parts) if len(parts) <= 3 else f"{len(parts)} parts"
     why = f": {rules} broken in {where}" if broken else ""
-    seconds = f"{len(results)} cases in {finished.seconds:.1f} s"
+    seconds = f"{counted(len(results), 'case')} in {finished.seconds:.1f} s"
     return f"{finished.verdict}: {started.target} against {started.profile}{why} ({seconds})"
 
 
