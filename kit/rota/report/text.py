@@ -31,7 +31,8 @@ class TextReport(Collected):
 
     def on(self, event: Event) -> None:
         if not self._quiet and isinstance(event, RunStarted):
-            head = f"target {event.target}, profile {event.profile}, {counted(event.cases, 'case')}, seed {event.seed}"
+            cases = counted(event.cases, "case")
+            head = f"target {event.target}, profile {event.profile}, {cases}, seed {event.seed}"
             self._say(f"rota conform: {head}")
         if not self._quiet and isinstance(event, CaseFinished):
             self._say(_one_line(event.result))
