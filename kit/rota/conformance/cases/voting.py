@@ -35,6 +35,29 @@ def in_common(d: Dialogue) -> None:
 
 
 @case(
+    "voting.candidates.repeated-name",
+    "A member that lists a protocol twice counts once: it cannot hang the others.",
+    "ClassicGroup.incrementSupportedProtocols, which counts list entries",
+    level=Level.INFO,
+)
+def repeated_name(d: Dialogue) -> None:
+    formed = together(d, _speaking(d, "a", "range", "range", "roundrobin"), _speaking(d, "b", "roundrobin"))
+    elected = _elected(d, formed)
+    d.require(elected == "roundrobin", "roundrobin, the only one in common", elected)
+
+
+@case(
+    "voting.supports.repeated-name",
+    "A newcomer is admitted that shares a protocol which another member lists twice.",
+    "ClassicGroup.supportsProtocols, ClassicGroup.incrementSupportedProtocols",
+    level=Level.INFO,
+)
+def repeated_name_admits(d: Dialogue) -> None:
+    elected = _elected(d, together(d, _speaking(d, "a", "range", "range"), _speaking(d, "b", "range")))
+    d.require(elected == "range", "range, which both list", elected)
+
+
+@case(
     "voting.tally.majority",
     "Each member votes for the first protocol in its list that all have; the one with most votes is elected.",
     _SELECT,
