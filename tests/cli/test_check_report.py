@@ -144,8 +144,8 @@ def metered(stream: io.StringIO, times: list[float], silent: bool = False) -> st
     meter.begin("fault", expected=3_000)
     for seconds in times:
         clock.now = seconds
-        meter.level(depth=7, distinct=1_000, frontier=200, generated=2_500, seconds=seconds)
-    meter.end()
+        meter.level("fault", depth=7, distinct=1_000, frontier=200, generated=2_500, seconds=seconds)
+    meter.end("fault")
     return stream.getvalue()
 
 
@@ -154,6 +154,26 @@ def test_a_pipe_gets_a_line_every_ten_seconds() -> None:
     assert told == (
         "fault: 1,000 states, depth 7, frontier 200, 100 states/s, 10 s, about 20 s left\n"
         "fault: 1,000 states, depth 7, frontier 200, 50 states/s, 20 s, about 40 s left\n"
+    )
+
+
+def test_several_explorations_share_a_line() -> None:
+    stream, clock = io.StringIO(), Clock()
+    meter = Meter(stream, clock=clock)
+    meter.begin("fault", expected=3_000)
+    clock.now = 4.0
+    meter.begin("three", expected=None)
+    meter.level("fault", depth=7, distinct=1_000, frontier=200, generated=2_500, seconds=4.0)
+    clock.now = 10.0
+    meter.level("three", depth=7, distinct=600, frontier=200, generated=2_500, seconds=6.0)
+    meter.end("three")
+    meter.note("something happened")
+    clock.now = 20.0
+    meter.level("fault", depth=8, distinct=2_000, frontier=200, generated=2_500, seconds=20.0)
+    assert stream.getvalue() == (
+        "fault: 1,000 of 3,000 states, three: 600 states, 350 states/s, 10 s in all\n"
+        "something happened\n"
+        "fault: 2,000 states, depth 8, frontier 200, 100 states/s, 20 s, about 10 s left\n"
     )
 
 

@@ -8,15 +8,17 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
 
+from rota.cli import check_workers
 from rota.cli.check_plan import DESIGNS, ENGINES, Options, plan
 from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED, UsageError
-from rota.explore import Limits, Violation, engines
+from rota.explore import Limits, Result, Violation, engines
 from rota.kernel import System
 from rota.mutants import MUTANTS
 from rota.report import check_text
@@ -33,20 +35,32 @@ Say = Callable[[str], None]
 
 
 class Checking:
-    """A plan being worked off. say: takes lines for stdout."""
+    """A plan being worked off. say: takes lines for stdout; workers: processes at most, None: as it pays."""
 
-    def __init__(self, what: Plan, limits: Limits, out: Path, say: Say, meter: Meter) -> None:
+    def __init__(
+        self, what: Plan, limits: Limits, out: Path, say: Say, meter: Meter, workers: int | None = None
+    ) -> None:
         self.plan, self.limits, self.out, self.say, self.meter = what, limits, out, say, meter
         self.runs: list[Run] = []
         self.found: Found | None = None
-        self.started = False
+        self._table = check_text.RunTable([job.name for job in what.jobs])
+        self._asked, self._workers = workers, 1
+        self._began: float | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether the plan turned out to be one that can be worked off."""
+        return self._began is not None
 
     def report(self) -> Report:
         """What is known by now."""
-        return Report(self.plan, tuple(self.runs), self.found, seconds_alive())
+        exploring = None
+        if self._workers > 1 and self._began is not None:
+            exploring = time.perf_counter() - self._began
+        return Report(self.plan, tuple(self.runs), self.found, seconds_alive(), self._workers, exploring)
 
     def work(self) -> None:
-        """Explore one configuration after the other, until one is violated."""
+        """Explore the configurations until one is violated, in the plan's order or together."""
         try:
             explore = engines.choose(self.plan.engine)
         except engines.MissingExtra as error:
@@ -54,21 +68,74 @@ class Checking:
         systems = [
             job.build() for job in self.plan.jobs
         ]  # before the first line: bad settings are told alone
-        self.started = True
-        table = check_text.RunTable([job.name for job in self.plan.jobs])
+        self._workers = check_workers.processes(self.plan, systems, self._asked)
+        self._began = time.perf_counter()
         self.say(check_text.head(self.report()))
-        self.say(table.head())
-        for job, system in zip(self.plan.jobs, systems, strict=True):
-            self.meter.begin(job.name, (job.expected or {}).get("distinct"))
-            try:
-                result = explore(system, self.limits, progress=self.meter.level)
-            finally:
-                self.meter.end()
-            self.runs.append(Run(job, result))
-            self.say(table.row(self.runs[-1]))
-            if result.violation is not None:
-                self.found = self._write_trace(system, self.runs[-1], result.violation)
+        self.say(self._table.head())
+        if self._workers > 1:
+            self._explore_together(explore, systems)
+            return
+        for number in range(len(systems)):
+            if self._add(number, systems, self._explore_here(explore, number, systems)):
                 break
+
+    def _explore_here(self, explore: engines.Engine, number: int, systems: Sequence[System]) -> Result:
+        job = self.plan.jobs[number]
+        self.meter.begin(job.name, job.pinned)
+        try:
+            return explore(systems[number], self.limits, progress=partial(self.meter.level, job.name))
+        finally:
+            self.meter.end(job.name)
+
+    def _explore_together(self, explore: engines.Engine, systems: Sequence[System]) -> None:
+        """Let workers explore; what is told comes in the plan's order all the same."""
+        answers: dict[int, check_workers.Answer] = {}
+        lost = []
+        try:
+            with check_workers.Crew(self.plan, systems, self._workers, self.limits, self.meter) as crew:
+                for number, answer in crew.answers():
+                    if answer is None:
+                        lost.append(number)
+                        name = self.plan.jobs[number].name
+                        self.meter.note(f"the process exploring {name} died; exploring {name} again")
+                    else:
+                        answers[number] = answer
+                    if self._add_next(answers, systems):
+                        return
+            for number in sorted(lost):
+                answers[number] = self._explore_here(explore, number, systems)
+                if self._add_next(answers, systems):
+                    return
+        except KeyboardInterrupt:
+            self._add_rest(answers, systems)
+            raise
+
+    def _add_next(self, answers: Mapping[int, check_workers.Answer], systems: Sequence[System]) -> bool:
+        """Take the answers whose turn it is; whether one ends it. Errors: that of a worker, in its turn."""
+        while (number := len(self.runs)) in answers:
+            answer = answers[number]
+            if isinstance(answer, Exception):
+                raise answer
+            if self._add(number, systems, answer):
+                return True
+        return False
+
+    def _add_rest(self, answers: Mapping[int, check_workers.Answer], systems: Sequence[System]) -> None:
+        """Take what is there, although something before it is missing."""
+        for number in range(len(self.runs), len(systems) if self.found is None else 0):
+            answer = answers.get(number)
+            if isinstance(answer, Result) and self._add(number, systems, answer):
+                return
+
+    def _add(self, number: int, systems: Sequence[System], result: Result) -> bool:
+        """Tell a result; whether it ends the run."""
+        self.meter.clear()
+        self.runs.append(Run(self.plan.jobs[number], result))
+        self.say(self._table.row(self.runs[-1]))
+        if result.violation is None:
+            return False
+        self.found = self._write_trace(systems[number], self.runs[-1], result.violation)
+        return True
 
     def _write_trace(self, system: System, run: Run, violation: Violation) -> Found:
         """The counterexample as JSON lines, and as text beside it."""
@@ -131,6 +198,9 @@ def _list_mutants(as_json: bool) -> None:
 @click.option(
     "--max-states", type=click.IntRange(min=1), metavar="N", help="Give up beyond N states (exit 3)."
 )
+@click.option("--workers", type=click.IntRange(min=1), metavar="N",
+              help="Processes that explore, 1: this one.  [default: 1 for small scopes, else the cores, "
+                   f"{check_workers.MOST} at most]")  # fmt: skip
 @click.option("--stats", is_flag=True, help="Also what the engine tells of itself.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="Only the verdict, and no progress.")
@@ -142,6 +212,7 @@ def check(
     /,
     list_mutants: bool,
     max_states: int | None,
+    workers: int | None,
     stats: bool,
     as_json: bool,
     quiet: bool,
@@ -162,7 +233,7 @@ def check(
     path = out / "check.json"
     silent = quiet or as_json
     checking = Checking(what, Limits(max_states), out, _nothing if silent else click.echo,
-                        Meter(sys.stderr, silent=quiet))  # fmt: skip
+                        Meter(sys.stderr, silent=quiet), workers)  # fmt: skip
     try:
         checking.work()
     finally:  # an interrupt keeps what was found until then

@@ -120,6 +120,7 @@ def _job(options: Options, overrides: Mapping[str, Any], scope: str, configurati
         feature=configuration.feature,
         compared_with=configuration.compared_with,
         expected=None if changed else configuration.expected,
+        size=(configuration.expected or {}).get("distinct"),
     )
 
 

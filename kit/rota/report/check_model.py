@@ -24,7 +24,8 @@ class Job:
     """One exploration.
 
     name: of the configuration, in the scope called `scope` (None: a foreign system); build: makes the
-    system; expected: the pinned counts, None where none are judged.
+    system; expected: the pinned counts, None where none are judged; size: about how many distinct states
+    it has, None if nobody knows.
     """
 
     name: str
@@ -33,6 +34,12 @@ class Job:
     feature: str = ""
     compared_with: str | None = None
     expected: Mapping[str, Any] | None = None
+    size: int | None = None
+
+    @property
+    def pinned(self) -> int | None:
+        """The distinct states that it must have, None where they are not judged."""
+        return (self.expected or {}).get("distinct")
 
 
 @dataclass(frozen=True)
@@ -111,12 +118,18 @@ class Claim:
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a plan. seconds_total: from the start of the process."""
+    """What came of a plan.
+
+    seconds_total: from the start of the process; workers: processes that explored; seconds_exploring: the
+    time that passed meanwhile, where it is not the sum over the runs.
+    """
 
     plan: Plan
     runs: tuple[Run, ...]
     found: Found | None
     seconds_total: float
+    workers: int = 1
+    seconds_exploring: float | None = None
 
     @property
     def verdict(self) -> str:

@@ -102,7 +102,7 @@ def verdict_line(report: Report, quiet: bool) -> str:
     jobs, states = len(report.plan.jobs), sum(run.result.distinct for run in report.runs)
     part = "" if len(report.runs) == jobs else f"{len(report.runs)} of "
     scale = f"{part}{counted(jobs, 'configuration')}, {counted(states, 'state')}, engine {report.engine}"
-    seconds = f"in {report.seconds:.1f} s"
+    seconds = _seconds(report)
     verdict = coloured(report.verdict, report.verdict)
     if report.verdict == HOLDS:
         claims = report.claims()
@@ -112,6 +112,13 @@ def verdict_line(report: Report, quiet: bool) -> str:
         return f"{verdict}: {survives}{scale}, {judged}, {seconds}"
     again = f"; {report.found.replay}" if report.found and quiet else ""
     return f"{verdict}: {'; '.join(report.reasons())} ({scale}, {seconds}){again}"
+
+
+def _seconds(report: Report) -> str:
+    """How long it took; several processes take less than the sum of the table's column."""
+    if report.seconds_exploring is None:
+        return f"in {report.seconds:.1f} s"
+    return f"in {report.seconds_exploring:.1f} s with {report.workers} workers"
 
 
 def _differences(report: Report) -> Iterator[str]:

@@ -1,0 +1,271 @@
+"""`rota check` with several processes: the same report, in order; workers that fail, die or are ended."""
+
+from __future__ import annotations
+
+import io
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "toys"))
+
+from ticket_office import office
+
+from rota.cli import check_workers
+from rota.cli.check import Checking
+from rota.cli.check_workers import MOST, WORTH, Crew, order, processes
+from rota.cli.main import main
+from rota.explore import Limits
+from rota.kernel import System, SystemRef
+from rota.report.check_json import report_of
+from rota.report.check_model import Job, Plan
+from rota.report.check_progress import Meter
+from rota.report.check_text import verdict_line
+
+FRAGILE = '''
+"""Offices that only work where they are not in a worker process."""
+import os, signal
+from multiprocessing import parent_process
+from ticket_office import office
+
+class Burnt(Exception):
+    def __init__(self, what, where):
+        super().__init__(f"{what} burnt down in {where}")
+
+def fragile(how, people=2):
+    if parent_process() is None:
+        return office(people)
+    if how == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "hangs":
+        signal.alarm(30)  # so that a test that should end it fails, and does not hang
+        signal.pause()
+    if how == "raises":
+        raise ValueError("no office here")
+    raise Burnt("the office", "town")
+'''
+
+TIMES = {"seconds", "seconds_total", "python_seconds", "states_per_second"}
+
+
+@pytest.fixture(autouse=True)
+def nobody_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("NO_COLOR", "1")
+    (tmp_path / "fragile_office.py").write_text(FRAGILE, encoding="utf-8")
+    yield
+    assert multiprocessing.active_children() == []
+
+
+def job(name: str, build: Callable[[], System], size: int | None = None) -> Job:
+    return Job(name, build, size=size)
+
+
+def fragile(how: str) -> Job:
+    ref = SystemRef("fragile_office:fragile", (("how", how),))
+    return job(how, lambda: replace(office(), ref=ref))
+
+
+def plan(*jobs: Job, engine: str = "reference") -> Plan:
+    return Plan("classic", "toy", engine, jobs, scope="toys", profile="p")
+
+
+def checking(what: Plan, workers: int, stderr: io.StringIO | None = None) -> tuple[Checking, list[str]]:
+    said: list[str] = []
+    out = Path(f"out-{workers}")
+    out.mkdir()
+    return Checking(what, Limits(), out, said.append, Meter(stderr or io.StringIO()), workers), said
+
+
+def crew(what: Plan, count: int = 2) -> Crew:
+    return Crew(what, [one.build() for one in what.jobs], count, Limits(), Meter(io.StringIO()))
+
+
+def timeless(told: Any) -> Any:
+    """What was reported, without what differs from run to run."""
+    if isinstance(told, dict):
+        return {key: timeless(value) for key, value in told.items() if key not in TIMES}
+    return [timeless(one) for one in told] if isinstance(told, list) else told
+
+
+@pytest.mark.parametrize("mutant", [(), ("--mutant", "leader-not-replaced")])
+def test_two_workers_report_what_one_reports(tmp_path: Path, mutant: tuple[str, ...]) -> None:
+    chosen = [word for name in ("core", "leave", "three", "tie") for word in ("--configuration", name)]
+    told = []
+    for workers in ("1", "2"):
+        done = CliRunner().invoke(main, ["check", "--scope", "tiny", *chosen, *mutant, "--workers", workers])
+        assert done.exit_code == len(mutant) / 2, done.output
+        assert done.output.splitlines()[-1].endswith("with 2 workers") == (workers == "2" and not mutant)
+        rows = [line.split()[:4] for line in done.stdout.splitlines()[:6]]
+        content = (tmp_path / "rota-out" / "check.json").read_text(encoding="utf-8")
+        traces = {path.name: path.read_bytes() for path in Path("rota-out").glob("trace-*")}
+        told.append((rows, json.dumps(timeless(json.loads(content))), traces))
+    assert told[0] == told[1]
+    runs = json.loads(told[0][1])["runs"]
+    assert [run["configuration"] for run in runs] == ["core", "leave", "three", "tie"][: 2 if mutant else 4]
+    assert len(told[0][2]) == len(mutant)
+
+
+def test_the_first_violation_in_the_plans_order_is_told_although_a_later_one_is_found_first() -> None:
+    jobs = (
+        job("large", lambda: office(4), size=10**6),
+        job("fine", lambda: office(3)),
+        job("first", lambda: office(3, "tickets.differ"), size=10**5),
+        job("second", lambda: office(2, "deadlock")),
+        job("never", lambda: office(2)),
+    )
+    reports = []
+    for workers in (1, 2):
+        work, said = checking(plan(*jobs), workers)
+        work.work()
+        report = work.report()
+        assert [line.split()[0] for line in said[2:]] == ["large", "fine", "first"]
+        assert (report.found and report.found.violation.name, report.workers) == ("tickets.differ", workers)
+        told = timeless(report_of(report))
+        reports.append(json.dumps(told).replace(f"out-{workers}", "out"))
+    assert reports[0] == reports[1]
+
+
+def test_what_comes_after_a_violation_is_ended() -> None:
+    jobs = (
+        job("before", lambda: office(3), size=10**6),
+        job("violated", lambda: office(2, "deadlock")),
+        fragile("hangs"),
+    )
+    with crew(plan(*jobs)) as workers:
+        assert sorted(number for number, _ in workers.answers()) == [0, 1]
+
+
+def test_a_configuration_whose_worker_died_is_explored_once_more() -> None:
+    jobs = (job("a", office), fragile("dies"), job("b", lambda: office(3)))
+    stderr = io.StringIO()
+    work, said = checking(plan(*jobs), 2, stderr)
+    work.work()
+    assert [line.split()[:2] for line in said[2:]] == [["a", "holds"], ["dies", "holds"], ["b", "holds"]]
+    assert work.report().verdict == "holds"
+    assert stderr.getvalue() == "the process exploring dies died; exploring dies again\n"
+
+
+def test_every_worker_may_die() -> None:
+    work, said = checking(plan(fragile("dies"), replace(fragile("dies"), name="too")), 2)
+    work.work()
+    assert [line.split()[:2] for line in said[2:]] == [["dies", "holds"], ["too", "holds"]]
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "words"),
+    [
+        ("raises", ValueError, "no office here"),
+        ("burns", RuntimeError, "Burnt: the office burnt down in town"),
+    ],
+)
+def test_an_error_in_a_worker_is_raised_in_its_turn(how: str, kind: type[Exception], words: str) -> None:
+    work, said = checking(plan(job("a", office, 10**6), fragile(how), job("b", office)), 2)
+    with pytest.raises(kind) as caught:
+        work.work()
+    assert str(caught.value) == words
+    assert [line.split()[0] for line in said[2:]] == ["a"]
+    assert any("in a worker process:" in note for note in caught.value.__notes__)
+
+
+def test_an_interrupt_keeps_what_is_there_although_something_before_it_is_missing() -> None:
+    class Interrupting(Meter):
+        def end(self, name: str) -> None:
+            super().end(name)
+            if name == "third":
+                raise KeyboardInterrupt
+
+    work, said = checking(plan(fragile("hangs"), job("second", office), job("third", office)), 2)
+    work.meter = Interrupting(io.StringIO())
+    with pytest.raises(KeyboardInterrupt):
+        work.work()
+    assert [line.split()[0] for line in said[2:]] == ["second"]
+    assert work.report().verdict == "undecided"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("send", [os.kill, os.killpg])
+def test_an_interrupt_ends_the_workers(tmp_path: Path, send: Callable[[int, int], None]) -> None:
+    names = ("core", "two-faults", "three-fault")
+    chosen = [word for name in names for word in ("--configuration", name)]
+    command = [sys.executable, "-m", "rota.cli.main", "check", *chosen, "--workers", "2"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as running:
+        assert running.stdout
+        assert running.stderr
+        while not running.stdout.readline().startswith("core "):
+            assert running.poll() is None
+        send(running.pid, signal.SIGINT)
+        assert (running.stdout.read(), running.stderr.read()) == ("", "rota: interrupted\n")
+    assert running.returncode == 130
+    told = json.loads((tmp_path / "rota-out" / "check.json").read_text(encoding="utf-8"))
+    assert (told["verdict"], [run["configuration"] for run in told["runs"]]) == ("undecided", ["core"])
+    deadline = time.monotonic() + 5
+    while (left := _of_session(running.pid)) and time.monotonic() < deadline:
+        time.sleep(0.01)  # multiprocessing's own helper ends when it notices that nobody is left
+    assert left == []
+
+
+def _of_session(leader: int) -> list[str]:
+    """The processes of a session that have not ended."""
+    there = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, session = path.read_text(encoding="utf-8").rpartition(")")[2].split()[:4]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(session) == leader and state != "Z":
+            there.append(path.parent.name)
+    return there
+
+
+def test_processes_are_started_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    def count(*sizes: int | None, asked: int | None = None, engine: str = "auto", cores: int = 2) -> int:
+        monkeypatch.setattr(check_workers, "_cores", lambda: cores)
+        what = plan(*(job(str(number), office, size) for number, size in enumerate(sizes)), engine=engine)
+        return processes(what, [one.build() for one in what.jobs], asked)
+
+    assert count(WORTH, None) == 2
+    assert count(WORTH - 1, None) == 1
+    assert count(WORTH) == 1
+    assert count(WORTH, None, engine="spark", asked=2) == 1
+    assert count(*[WORTH] * 20, cores=16) == MOST
+    assert count(*[WORTH] * 20, asked=16) == 16
+    assert count(WORTH, WORTH, cores=16) == 2
+    assert count(1, 1, asked=2) == 2
+    assert count(WORTH, WORTH, asked=1) == 1
+    what = plan(job("a", office, WORTH), job("b", office, WORTH))
+    assert processes(what, [office(), replace(office(), ref=None)], 2) == 1
+
+
+def test_small_ones_go_first_then_the_largest() -> None:
+    sizes = (30_000, 100, None, 90_000, 5_000, 60_000)
+    jobs = tuple(job(str(number), office, size) for number, size in enumerate(sizes))
+    assert order(plan(*jobs)) == [1, 2, 4, 3, 5, 0]
+    assert order(replace(plan(*jobs), mutant="m")) == [0, 1, 2, 4, 3, 5]
+
+
+def test_the_verdict_line_tells_the_time_that_passed() -> None:
+    work, _ = checking(plan(job("a", office), job("b", office)), 2)
+    work.work()
+    report = replace(work.report(), seconds_exploring=12.34)
+    assert verdict_line(report, quiet=True).endswith(", in 12.3 s with 2 workers")
+
+
+def test_a_usage_error_of_workers() -> None:
+    told = CliRunner().invoke(main, ["check", "--scope", "tiny", "--workers", "0"])
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert "--workers" in told.stderr
