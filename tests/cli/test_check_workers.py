@@ -51,6 +51,9 @@ def fragile(how, people=2):
     if how == "hangs":
         signal.alarm(30)  # so that a test that should end it fails, and does not hang
         signal.pause()
+    if how == "is interrupted":
+        os.kill(os.getpid(), signal.SIGINT)
+        return office(people)
     if how == "raises":
         raise ValueError("no office here")
     raise Burnt("the office", "town")
@@ -145,7 +148,11 @@ def test_what_comes_after_a_violation_is_ended() -> None:
         fragile("hangs"),
     )
     with crew(plan(*jobs)) as workers:
-        assert sorted(number for number, _ in workers.answers()) == [0, 1]
+        answered = []
+        for number, _ in workers.answers():
+            answered.append(number)
+            assert len(multiprocessing.active_children()) == 1, "the one that hangs is still there"
+        assert answered == [1, 0]
 
 
 def test_a_configuration_whose_worker_died_is_explored_once_more() -> None:
@@ -156,6 +163,13 @@ def test_a_configuration_whose_worker_died_is_explored_once_more() -> None:
     assert [line.split()[:2] for line in said[2:]] == [["a", "holds"], ["dies", "holds"], ["b", "holds"]]
     assert work.report().verdict == "holds"
     assert stderr.getvalue() == "the process exploring dies died; exploring dies again\n"
+
+
+def test_a_worker_leaves_ctrl_c_to_its_parent() -> None:
+    stderr = io.StringIO()
+    work, _ = checking(plan(fragile("is interrupted"), job("b", office)), 2, stderr)
+    work.work()
+    assert (work.report().verdict, stderr.getvalue()) == ("holds", "")
 
 
 def test_every_worker_may_die() -> None:
