@@ -25,7 +25,8 @@ def _block(block: str, runs: dict[str, dict[str, object]]) -> str:
     if name is None or name[1] not in runs:
         return block
     run = runs[name[1]]
-    counts = ", ".join(f"{key} = {json.dumps(run[key])}" for key in ("distinct", "generated", "depth", "digest"))
+    keys = ("distinct", "generated", "depth", "digest")
+    counts = ", ".join(f"{key} = {json.dumps(run[key])}" for key in keys)
     kept = re.sub(r"^expected = .*\n", "", block, flags=re.MULTILINE).rstrip("\n")
     gap = "\n" * (len(block) - len(block.rstrip("\n")))
     return f"{kept}\nexpected = {{ {counts} }}{gap}"

@@ -1,4 +1,4 @@
-"""Dead data is really dead: the image of all states under `settled` is the set of states of the settled system.
+"""Dead data is really dead: the image of all states under `settled` is the settled system's set of states.
 
 If a clause cleared something that a rule still reads, the settled system would miss states of the image or
 have others; if minting looked at dead data, ids would be named differently.
@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from rota.environment import broker, world
 from rota.kernel import State, System
 from rota.spec import GroupState, settled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from rota.invariants import classic
 from rota.invariants.safety import KNOWN_WEAKNESSES
 from rota.kernel import Kind, Property

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from rota.explore import spark
 from rota.explore.result import Outcome
 from rota.explore.session import spark_context

@@ -143,7 +143,8 @@ class Connection(asyncio.Protocol):
     def _request(self, payload: bytes) -> None:
         try:
             # A broker does not look behind a request's last field, and librdkafka needs that: its Metadata
-            # request for all topics has three bytes too many from version 9 on (confluentinc/librdkafka#5049).
+            # request for all topics has three bytes too many from version 9 on
+            # (confluentinc/librdkafka#5049).
             request = decode_request(payload, trailing=True)
         except WireError as error:
             self._refuse(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from rota.kernel import RuleTable
 from rota.spec.messages import Call
@@ -13,6 +13,8 @@ from rota.spec.state import Group
 from rota.spec.step import GroupRecord, Step, Steps, Timer
 from rota.spec.versions import as_received
 from rota.spec.vocabulary import AppendError
+
+R = TypeVar("R")
 
 
 class NoRuleError(Exception):
@@ -63,6 +65,13 @@ class Spec:
     def then(self, steps: Steps, slug: str) -> Steps:
         """One further rule after each outcome, without repeats."""
         return tuple(dict.fromkeys(after for step in steps for after in self.apply(slug, step)))
+
+
+def request_of(call: Call, kind: type[R]) -> R:
+    """The request of a call, which a rule knows to be of this kind. Errors: TypeError where it is not."""
+    if not isinstance(call.request, kind):
+        raise TypeError(f"a rule for {kind.__name__} got {type(call.request).__name__}")
+    return call.request
 
 
 def only(step: Step) -> Steps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rota.kernel.rules import rule
-from rota.spec.context import Spec, only
+from rota.spec.context import Spec, only, request_of
 from rota.spec.messages import Call, HeartbeatReply, HeartbeatRequest
 from rota.spec.state import Group
 from rota.spec.step import Step, Steps, TimerKind
@@ -22,9 +22,7 @@ SOURCE = "upstream GroupMetadataManager#classicGroupHeartbeatToClassicGroup"
 
 
 def _request(call: Call) -> HeartbeatRequest:
-    if not isinstance(call.request, HeartbeatRequest):
-        raise TypeError(f"a Heartbeat rule got {type(call.request).__name__}")
-    return call.request
+    return request_of(call, HeartbeatRequest)
 
 
 def _refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.kernel.rules import rule
-from rota.spec.context import Spec, only
+from rota.spec.context import Spec, only, request_of
 from rota.spec.messages import Call, JoinGroupReply, JoinGroupRequest
 from rota.spec.rebalance import GMM, joined_reply
 from rota.spec.state import Group, Member
@@ -36,9 +36,7 @@ HANDSHAKE_SINCE = 4
 
 
 def _request(call: Call) -> JoinGroupRequest:
-    if not isinstance(call.request, JoinGroupRequest):
-        raise TypeError(f"a JoinGroup rule got {type(call.request).__name__}")
-    return call.request
+    return request_of(call, JoinGroupRequest)
 
 
 def _refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.kernel.rules import rule
-from rota.spec.context import Spec, only
+from rota.spec.context import Spec, only, request_of
 from rota.spec.messages import Call, LeaveGroupReply, LeaveGroupRequest, LeavingMember, MemberOutcome
 from rota.spec.state import Group
 from rota.spec.step import Step, Steps, TimerKind
@@ -19,9 +19,7 @@ Outcomes = tuple[MemberOutcome, ...]
 
 
 def _request(call: Call) -> LeaveGroupRequest:
-    if not isinstance(call.request, LeaveGroupRequest):
-        raise TypeError(f"a LeaveGroup rule got {type(call.request).__name__}")
-    return call.request
+    return request_of(call, LeaveGroupRequest)
 
 
 def _outcome(identity: LeavingMember, error: ErrorCode) -> MemberOutcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.kernel.rules import rule
-from rota.spec.context import Spec, only
+from rota.spec.context import Spec, only, request_of
 from rota.spec.messages import Call, SyncGroupReply, SyncGroupRequest
 from rota.spec.state import Group
 from rota.spec.step import GroupRecord, Step, Steps, TimerKind
@@ -32,9 +32,7 @@ CHECKS = "upstream GroupMetadataManager#validateSyncGroup"
 
 
 def _request(call: Call) -> SyncGroupRequest:
-    if not isinstance(call.request, SyncGroupRequest):
-        raise TypeError(f"a SyncGroup rule got {type(call.request).__name__}")
-    return call.request
+    return request_of(call, SyncGroupRequest)
 
 
 def _refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
