@@ -23,14 +23,13 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml and .md (what it does otherwise, with dialogues)"
 
-test: $(VENV)/ready-test
-	@$(BIN)/rota doctor --require java
-	$(BIN)/python -m ruff check .
-	$(BIN)/python -m mypy
+test: lint
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/ready-test
+	@$(BIN)/rota doctor --require java
 	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check --quiet .
 	$(BIN)/python -m mypy
 
 $(VENV)/python-ok:

@@ -53,11 +53,7 @@ def _assignment_fixed(before: Group | None, after: Group | None) -> bool:
 def _parked_member_stays(before: Group | None, after: Group | None) -> bool:
     if before is None or after is None:
         return True
-    parked = {
-        i
-        for i, m in before.members.items()
-        if not m.is_new and (m.awaiting_join or m.awaiting_sync)
-    }
+    parked = {i for i, m in before.members.items() if not m.is_new and (m.awaiting_join or m.awaiting_sync)}
     return parked <= set(after.members)
 
 
