@@ -16,6 +16,10 @@ from kio.serial import entity_writer
 
 from rota.wire import Api, WireError, decode_request, decode_response, encode_request, encode_response
 
+RENAMED = {("TxnOffsetCommitRequest", "generation_id"): "generation_id_or_member_epoch"}
+"""Names that Kafka 4.4.0 changed after kio's schemas were made; the bytes are the same."""
+
+TIMES = {"timedelta_i32": "int32", "timedelta_i64": "int64"}
 INTEGERS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 TEXTS = ("", "g", "consumer-group", "früh ☀", "x" * 127, "y" * 300)
 LENGTHS = (0, 1, 1, 2, 3, 130)
@@ -29,9 +33,11 @@ def inner(hint):
     return hint, False
 
 
-def rota_name(field):
+def rota_name(owner, field):
     """kio drops the unit of times: throttle_time is throttle_time_ms on the wire."""
-    return f"{field.name}_ms" if field.metadata.get("kafka_type") == "timedelta_i32" else field.name
+    if (owner.__name__, field.name) in RENAMED:
+        return RENAMED[owner.__name__, field.name]
+    return f"{field.name}_ms" if field.metadata.get("kafka_type") in TIMES else field.name
 
 
 def rota_value(value):
@@ -50,7 +56,7 @@ def rota_body(entity):
     for field in fields(entity):
         value = rota_value(getattr(entity, field.name))
         zero = value is None and field.metadata.get("kafka_type") == "uuid"
-        body[rota_name(field)] = UUID(int=0) if zero else value
+        body[rota_name(type(entity), field)] = UUID(int=0) if zero else value
     return body
 
 
@@ -81,7 +87,7 @@ class Draw:
         if kafka_type in INTEGERS:
             bound = 2 ** (INTEGERS[kafka_type] - 1)
             return hint(rng.choice((0, 1, -1, bound - 1, -bound, rng.randrange(-bound, bound))))
-        if kafka_type == "timedelta_i32":
+        if kafka_type in TIMES:
             return hint.parse(timedelta(milliseconds=rng.choice((0, -1, 45_000, 2**31 - 1))))
         return {
             "string": lambda: rng.choice(TEXTS),
@@ -156,11 +162,13 @@ def kio_fields():
             array = get_origin(hint) is tuple
             element = get_args(hint)[0] if array else hint
             kafka_type = field.metadata.get("kafka_type", "struct")
-            plain = {"timedelta_i32": "int32", "error_code": "int16"}.get(kafka_type, kafka_type)
+            plain = (TIMES | {"error_code": "int16"}).get(kafka_type, kafka_type)
             default = ... if type(field.default).__name__ == "_MISSING_TYPE" else rota_value(field.default)
             members = describe(element) if is_dataclass(element) else ()
             null = nullable and plain != "uuid"
-            rows.append((rota_name(field), plain, array, null, field.metadata.get("tag"), default, members))
+            rows.append(
+                (rota_name(kind, field), plain, array, null, field.metadata.get("tag"), default, members)
+            )
         return tuple(rows)
 
     return lambda api, version, kind: describe(

@@ -4,13 +4,17 @@ from importlib.resources import files
 
 import pytest
 
-from rota.wire import all_apis, api, schema
+from rota.wire import api, known_apis, schema
+
+KIO_LACKS = {("DeleteGroups", 3), ("TxnOffsetCommit", 6)}
+"""Versions of Kafka 4.4.0 that kio does not know yet; test_codec has bytes of theirs."""
 
 MESSAGES = [
     (item.name, version, kind)
-    for item in all_apis()
+    for item in known_apis()
     for version in range(item.min_version, item.max_version + 1)
     for kind in ("request", "response")
+    if (item.name, version) not in KIO_LACKS
 ]
 PER_MESSAGE = 12
 
@@ -26,7 +30,7 @@ def objections(name, kio_samples, count=PER_MESSAGE):
     ]
 
 
-@pytest.mark.parametrize("name", [item.name for item in all_apis()])
+@pytest.mark.parametrize("name", [item.name for item in known_apis()])
 def test_random_messages_of_kio_are_read_and_written_alike(name, kio_samples):
     assert objections(name, kio_samples) == []
 
@@ -35,7 +39,7 @@ def test_hundreds_of_messages_are_compared(kio_samples):
     counts = [
         len(list(kio_samples(api(name), version, kind, PER_MESSAGE))) for name, version, kind in MESSAGES
     ]
-    assert len(counts) == 2 * (5 + 14 + 7 + 10 + 6 + 5 + 6)
+    assert len(counts) == 2 * (5 + 14 + 7 + 10 + 6 + 5 + 6 + 9 + 10 + 1 + 7 + 6 + 3 + 11 + 6)
     assert sum(counts) == PER_MESSAGE * len(counts) > 1_000
 
 
@@ -83,6 +87,8 @@ PLANTED = {
     "flexible one version late": ("heartbeat", "flexible 4+", "4+", "5+"),
     "wrong tag": ("api_versions", "finalized_features        []      3+  tag 2", "tag 2", "tag 4"),
     "wrong default of a tagged field": ("api_versions", "int64   3+  tag 1  = -1", "  = -1", ""),
+    "field that ends one version early": ("offset_commit", "int64    2-4", "2-4", "2-3"),
+    "neighbours of one size": ("list_offsets", "timestamp             int64", "int64", "float64"),
     "field one version late": ("metadata", "leader_epoch                       int32   7+", "7+", "8+"),
 }
 

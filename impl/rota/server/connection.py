@@ -11,7 +11,16 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
-from rota.wire import Request, UnsupportedVersion, WireError, api, decode_request, encode_response, frame
+from rota.wire import (
+    Request,
+    UnsupportedVersion,
+    WireError,
+    all_apis,
+    api,
+    decode_request,
+    encode_response,
+    frame,
+)
 
 log = logging.getLogger(__name__)
 
@@ -146,6 +155,8 @@ class Connection(asyncio.Protocol):
             # request for all topics has three bytes too many from version 9 on
             # (confluentinc/librdkafka#5049).
             request = decode_request(payload, trailing=True)
+            if request.api not in all_apis():
+                raise WireError(f"{request.api.name} is not served")
         except WireError as error:
             self._refuse(error)
             return

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rota.wire.schema import FIXED, Field
-from rota.wire.source import Source, element_of, present, runs, tagged
+from rota.wire.source import Source, absent, element_of, present, runs, tagged
 
 Decode = Callable[[bytes, int], tuple[dict[str, Any], int]]
 
@@ -76,7 +76,7 @@ class _Reader:
             values[field.name] = value
             add(f"{span} = {tags}.pop({field.tag}, None)")
             with self.source.block(f"if {span} is None:"):
-                add(f"{value} = {'[]' if field.array else repr(field.default)}")
+                add(f"{value} = {absent(field, self.version)!r}")
             with self.source.block("else:"):
                 add(f"{keep} = pos, size", f"pos, size = {span}")
                 self.value(field, value, path + field.name)
@@ -90,6 +90,8 @@ class _Reader:
             self.fixed(FIXED[field.type], [value])
         elif field.type == "uuid" and not field.array:
             self.source.add(f"{value} = UUID(bytes=data[pos : pos + 16])", "pos += 16")
+        elif field.type == "struct" and not field.array:
+            self.source.add(f"{value} = {self.struct(field.fields, f'{path}.')}")
         else:
             self.sized(field, value, path)
 
@@ -143,7 +145,7 @@ class _Reader:
 
 
 def _least_size(field: Field, version: int, flexible: bool) -> int:
-    """The fewest bytes that one element of this array takes; at least 1, so that counts are bounded."""
+    """The fewest bytes that a structure or one element of this array takes; at least 1, to bound counts."""
     if field.type == "struct":
         inner = (_least_field(item, version, flexible) for item in present(field.fields, version))
         return max(1, sum(inner) + flexible)
@@ -155,6 +157,8 @@ def _least_field(field: Field, version: int, flexible: bool) -> int:
         return struct.calcsize(">" + FIXED[field.type])
     if field.type == "uuid" and not field.array:
         return 16
+    if field.type == "struct" and not field.array:
+        return _least_size(field, version, flexible)
     if flexible:
         return 1
     return 2 if field.type == "string" and not field.array else 4

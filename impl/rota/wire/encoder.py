@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rota.wire.schema import FIXED, Field
-from rota.wire.source import Source, element_of, present, runs, tagged
+from rota.wire.source import Source, absent, element_of, present, runs, tagged
 
 Encode = Callable[[Mapping[str, Any], bytearray], None]
 
@@ -57,7 +57,7 @@ class _Writer:
             self.tags(tagged(fields, self.version), get)
 
     def lookup(self, get: str, field: Field) -> str:
-        return f"{get}({field.name!r}, {field.default!r})"
+        return f"{get}({field.name!r}, {absent(field, self.version)!r})"
 
     def packer(self, code: str) -> str:
         return self.source.constant(f"pack_{code}".replace("?", "o"), struct.Struct(f">{code}").pack)
@@ -80,6 +80,8 @@ class _Writer:
         add = self.source.add
         if field.array:
             self.array(field, value)
+        elif field.type == "struct":
+            self.struct(field.fields, value)
         elif field.type == "string":
             add(f"b = {value}.encode()")
             self.length("len(b)", "h")
@@ -123,9 +125,17 @@ class _Writer:
         for field in known:
             value = self.source.fresh("v")
             add(f"{value} = {self.lookup(get, field)}")
-            different = f"len({value})" if field.array else f"{value} != {field.default!r}"
-            with self.source.block(f"if {different}:"):
+            with self.source.block(f"if {self.differs(field, value)}:"):
                 add("out = bytearray()", "push = out.append")
                 self.value(field, value)
                 add(f"{tags}.setdefault({field.tag}, out)")
         add(f"out = {outer}", "push = out.append", f"write_tags(out, {tags})")
+
+    def differs(self, field: Field, value: str) -> str:
+        """Whether the variable `value` is not the default. A structure also is not with keys of its own."""
+        if field.array:
+            return f"len({value})"
+        default = absent(field, self.version)
+        if field.type != "struct":
+            return f"{value} != {default!r}"
+        return f"{{**{default!r}, **{value}}} != {default!r}"

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from rota.wire.schema import FIXED, Field
-from rota.wire.source import element_of
+from rota.wire.source import absent, element_of
 
 
 def objections(fields: Sequence[Field], version: int, body: Any, path: str = "") -> Iterator[str]:
@@ -18,7 +18,7 @@ def objections(fields: Sequence[Field], version: int, body: Any, path: str = "")
         return
     for field in fields:
         if version in field.versions:
-            yield from _value(field, version, body.get(field.name, field.default), path + field.name)
+            yield from _value(field, version, body.get(field.name, absent(field, version)), path + field.name)
     yield from _tags(body.get("_tags"), path)
 
 

@@ -1,14 +1,16 @@
 """Schema tables: their notation, and the APIs they describe.
 
-One text file per API in `schemas/`. The first line is `NAME KEY versions RANGE flexible RANGE`; then follow
-the sections `request` and `response` with one field a line, members of a structure indented by two:
+One text file per API in `schemas/`. The first line is `NAME KEY versions RANGE flexible RANGE` (or `flexible
+none`); then follow the sections `request` and `response` with one field a line, members of a structure
+indented by two:
 
     NAME TYPE [RANGE] [null RANGE] [tag N] [= DEFAULT]
 
 RANGE is `3`, `3-5` or `3+` and means the versions that have the field (without: all that have its parent),
 after `null` those in which it may be null. TYPE is a fixed type of `FIXED`, `uuid`, `string`, `bytes`,
-`[]TYPE` (an array) or `[]` (an array of structures, whose members follow). `tag N` makes it an optional
-tagged field (KIP-482). DEFAULT is a number, `true`, `false` or `null`; without it zero, false or empty.
+`[]TYPE` (an array), `[]` (an array of structures, whose members follow) or `{}` (one structure, never null).
+`tag N` makes it an optional tagged field (KIP-482). DEFAULT is a number, `true`, `false` or `null`; without
+it zero, false or empty.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ class Field:
     """One field of a message or of a structure in it.
 
     `type` is the type of the value or, where `array` is true, of the elements ("struct" for structures with
-    `fields`). `default` is what a body without the field means; `tag` is None for ordinary fields.
+    `fields`). `default` is what a body without the field means, () for arrays and structures, whose members
+    have their own (`source.absent` gives it as a body has it); `tag` is None for ordinary fields.
     """
 
     name: str
@@ -91,12 +94,18 @@ def api(name_or_key: str | int) -> Api:
     try:
         return apis()[name_or_key]
     except KeyError:
-        known = ", ".join(sorted(item.name for item in all_apis()))
+        known = ", ".join(sorted(item.name for item in known_apis()))
         raise WireError(f"no API {name_or_key!r} in the tables; there are: {known}") from None
 
 
 @cache
 def all_apis() -> tuple[Api, ...]:
+    """The APIs of the group protocol and of the way to it, by number: what a rota server serves."""
+    return tuple(item for item in known_apis() if item.name in _GROUP_PROTOCOL)
+
+
+@cache
+def known_apis() -> tuple[Api, ...]:
     """Every API of the tables, by number."""
     folder = files("rota.wire") / "schemas"
     texts = (item.read_text(encoding="utf-8") for item in folder.iterdir() if item.name.endswith(".txt"))
@@ -107,7 +116,7 @@ def all_apis() -> tuple[Api, ...]:
 def apis() -> Mapping[str | int, Api]:
     """Every API of the tables, both by name and by number."""
     table: dict[str | int, Api] = {}
-    for item in all_apis():
+    for item in known_apis():
         table[item.name] = table[item.key] = item
     return table
 
@@ -137,7 +146,7 @@ def _fields(lines: Iterator[str], indent: int, ahead: list[str]) -> tuple[tuple[
         words = line.split()
         inner: tuple[Field, ...] = ()
         following = next(lines, "")
-        if words[1] == "[]":
+        if words[1] in _STRUCTURES:
             inner, rest = _fields(lines, indent + 2, [following])
             following = rest[0] if rest else ""
         found.append(_field(words, inner))
@@ -148,10 +157,10 @@ def _fields(lines: Iterator[str], indent: int, ahead: list[str]) -> tuple[tuple[
 def _field(words: list[str], inner: tuple[Field, ...]) -> Field:
     name, kind, *rest = words
     array = kind.startswith("[]")
-    base = (kind[2:] or "struct") if array else kind
+    base = "struct" if kind in _STRUCTURES else kind.removeprefix("[]")
     versions = _versions(rest.pop(0)) if rest and rest[0][0].isdigit() else ALL
     clauses = dict(zip(rest[::2], rest[1::2], strict=False))
-    understood = len(rest) % 2 == 0 and clauses.keys() <= _CLAUSES
+    understood = len(rest) % 2 == 0 and clauses.keys() <= (_CLAUSES if kind != "{}" else {"tag"})
     if not (understood and name.isidentifier() and (inner or base in FIXED or base in _EMPTY)):
         raise WireError(f"schema table: cannot read the line {' '.join(words)!r}")
     return Field(
@@ -161,23 +170,29 @@ def _field(words: list[str], inner: tuple[Field, ...]) -> Field:
         versions=versions,
         nullable=_versions(clauses["null"]) if "null" in clauses else NONE,
         tag=int(clauses["tag"]) if "tag" in clauses else None,
-        default=_default(clauses.get("="), base, array),
+        default=_default(clauses.get("="), "[]" if array else base),
         fields=inner,
     )
 
 
 _EMPTY: Mapping[str, Default] = {"string": "", "bytes": b"", "uuid": UUID(int=0), "bool": False}
+_STRUCTURES = {"[]", "{}"}
 _CLAUSES = {"null", "tag", "="}
+_GROUP_PROTOCOL = {
+    "ApiVersions", "Metadata", "FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup",
+}  # fmt: skip
 
 
-def _default(word: str | None, base: str, array: bool) -> Default:
+def _default(word: str | None, kind: str) -> Default:
     if word is None:
-        return () if array else _EMPTY.get(base, 0)
+        return () if kind in ("[]", "struct") else _EMPTY.get(kind, 0)
     named: Mapping[str, Default] = {"null": None, "true": True, "false": False}
     return named[word] if word in named else int(word)
 
 
 def _versions(word: str) -> Versions:
+    if word == "none":
+        return NONE
     first, dash, last = word.rstrip("+").partition("-")
     if word.endswith("+"):
         return Versions(int(first), ALL.last)

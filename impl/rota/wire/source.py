@@ -70,6 +70,16 @@ def runs(fields: Sequence[Field]) -> Iterator[tuple[str, list[Field]]]:
             yield from (("", [field]) for field in together)
 
 
+def absent(field: Field, version: int) -> Any:
+    """What a body without the field means, as a decoded body has it."""
+    if field.array and field.default == ():
+        return []
+    if field.type == "struct" and not field.array:
+        members = (member for member in field.fields if version in member.versions)
+        return {member.name: absent(member, version) for member in members}
+    return field.default
+
+
 def element_of(field: Field) -> Field:
     """One element of an array of plain values, as a field of its own; Kafka has no null elements."""
     return replace(field, array=False, nullable=NONE, tag=None)
