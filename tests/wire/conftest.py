@@ -4,7 +4,7 @@ import io
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import NoneType
 from typing import get_args, get_origin
 from uuid import UUID
@@ -19,7 +19,12 @@ from rota.wire import Api, WireError, decode_request, decode_response, encode_re
 RENAMED = {("TxnOffsetCommitRequest", "generation_id"): "generation_id_or_member_epoch"}
 """Names that Kafka 4.4.0 changed after kio's schemas were made; the bytes are the same."""
 
-TIMES = {"timedelta_i32": "int32", "timedelta_i64": "int64"}
+TIMES = {"timedelta_i32": "int32", "timedelta_i64": "int64", "datetime_i64": "int64"}
+PLAIN = TIMES | {"error_code": "int16", "records": "bytes"}
+NULLS = {"uuid": UUID(int=0), "datetime_i64": -1}
+"""What stands for kio's null of types that have none on the wire."""
+
+EPOCH = datetime.fromtimestamp(0, UTC)
 INTEGERS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 TEXTS = ("", "g", "consumer-group", "früh ☀", "x" * 127, "y" * 300)
 LENGTHS = (0, 1, 1, 2, 3, 130)
@@ -43,6 +48,8 @@ def rota_name(owner, field):
 def rota_value(value):
     if isinstance(value, ErrorCode):
         return int(value)
+    if isinstance(value, datetime):
+        value -= EPOCH
     if isinstance(value, timedelta):
         return round(value / timedelta(milliseconds=1))
     if isinstance(value, tuple):
@@ -51,13 +58,16 @@ def rota_value(value):
 
 
 def rota_body(entity):
-    """A kio entity as a body of ours; its null UUIDs are zero on the wire."""
+    """A kio entity as a body of ours."""
     body = {}
     for field in fields(entity):
-        value = rota_value(getattr(entity, field.name))
-        zero = value is None and field.metadata.get("kafka_type") == "uuid"
-        body[rota_name(type(entity), field)] = UUID(int=0) if zero else value
+        value = getattr(entity, field.name)
+        body[rota_name(type(entity), field)] = rota_null(field) if value is None else rota_value(value)
     return body
+
+
+def rota_null(field):
+    return NULLS.get(field.metadata.get("kafka_type"))
 
 
 class Draw:
@@ -87,11 +97,14 @@ class Draw:
         if kafka_type in INTEGERS:
             bound = 2 ** (INTEGERS[kafka_type] - 1)
             return hint(rng.choice((0, 1, -1, bound - 1, -bound, rng.randrange(-bound, bound))))
+        if kafka_type == "datetime_i64":
+            return hint.parse(EPOCH + timedelta(milliseconds=rng.choice((0, 1_000, 1_700_000_000_000))))
         if kafka_type in TIMES:
             return hint.parse(timedelta(milliseconds=rng.choice((0, -1, 45_000, 2**31 - 1))))
         return {
             "string": lambda: rng.choice(TEXTS),
             "bytes": lambda: rng.randbytes(rng.choice((0, 1, 40, 200))),
+            "records": lambda: hint.parse(rng.randbytes(rng.choice((0, 1, 40, 200)))),
             "bool": lambda: rng.random() < 0.5,
             "uuid": lambda: UUID(int=rng.getrandbits(128) | 1),
             "error_code": lambda: rng.choice(tuple(ErrorCode)),
@@ -162,10 +175,11 @@ def kio_fields():
             array = get_origin(hint) is tuple
             element = get_args(hint)[0] if array else hint
             kafka_type = field.metadata.get("kafka_type", "struct")
-            plain = (TIMES | {"error_code": "int16"}).get(kafka_type, kafka_type)
+            plain = PLAIN.get(kafka_type, kafka_type)
             default = ... if type(field.default).__name__ == "_MISSING_TYPE" else rota_value(field.default)
             members = describe(element) if is_dataclass(element) else ()
-            null = nullable and plain != "uuid"
+            null = nullable and kafka_type not in NULLS
+            default = rota_null(field) if default is None else default
             rows.append(
                 (rota_name(kind, field), plain, array, null, field.metadata.get("tag"), default, members)
             )

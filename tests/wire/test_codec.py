@@ -44,6 +44,8 @@ GROUP_PROTOCOL = {
     ("ApiVersions", 18, 0, 4),
 }
 BESIDE_IT = {
+    ("Produce", 0, 3, 13),
+    ("Fetch", 1, 4, 18),
     ("ListOffsets", 2, 1, 11),
     ("OffsetCommit", 8, 2, 10),
     ("OffsetFetch", 9, 1, 10),
