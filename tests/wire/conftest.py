@@ -164,27 +164,43 @@ def kio_samples():
     return samples
 
 
+def describe(kind):
+    """The fields of a kio class: (name, type, array, nullable, tag, default or ..., fields of elements)."""
+    rows = []
+    for field in fields(kind):
+        hint, nullable = inner(field.type)
+        array = get_origin(hint) is tuple
+        element = get_args(hint)[0] if array else hint
+        kafka_type = field.metadata.get("kafka_type", "struct")
+        plain = PLAIN.get(kafka_type, kafka_type)
+        default = ... if type(field.default).__name__ == "_MISSING_TYPE" else rota_value(field.default)
+        members = describe(element) if is_dataclass(element) else ()
+        null = nullable and kafka_type not in NULLS
+        default = rota_null(field) if default is None else default
+        rows.append((rota_name(kind, field), plain, array, null, field.metadata.get("tag"), default, members))
+    return tuple(rows)
+
+
+@pytest.fixture(scope="session")
+def kio_rows():
+    return describe
+
+
+@pytest.fixture(scope="session")
+def kio_draws():
+    """Random entities of a kio class, each with the body that it stands for; the seed is fixed."""
+
+    def draws(kind, count):
+        draw = Draw(kind.__module__)
+        entities = (draw.entity(kind) for _ in range(count))
+        return [(entity, rota_body(entity)) for entity in entities]
+
+    return draws
+
+
 @pytest.fixture(scope="session")
 def kio_fields():
-    """The fields of a kio class as (name, type, array, nullable, tag, default or ..., fields of elements)."""
-
-    def describe(kind):
-        rows = []
-        for field in fields(kind):
-            hint, nullable = inner(field.type)
-            array = get_origin(hint) is tuple
-            element = get_args(hint)[0] if array else hint
-            kafka_type = field.metadata.get("kafka_type", "struct")
-            plain = PLAIN.get(kafka_type, kafka_type)
-            default = ... if type(field.default).__name__ == "_MISSING_TYPE" else rota_value(field.default)
-            members = describe(element) if is_dataclass(element) else ()
-            null = nullable and kafka_type not in NULLS
-            default = rota_null(field) if default is None else default
-            rows.append(
-                (rota_name(kind, field), plain, array, null, field.metadata.get("tag"), default, members)
-            )
-        return tuple(rows)
-
+    """What `describe` says of an API's message in one version."""
     return lambda api, version, kind: describe(
         (load_request_schema if kind == "request" else load_response_schema)(api.key, version)
     )

@@ -12,13 +12,12 @@ from rota.wire.decoder import Decode, decoder
 from rota.wire.encoder import Encode, encoder
 from rota.wire.errors import UnsupportedVersion, WireError
 from rota.wire.explain import objections
-from rota.wire.runtime import plain_tags, read_tags, write_tags
+from rota.wire.runtime import FAILURES, plain_tags, read_tags, reading_failure, write_tags
 from rota.wire.schema import Api, Field, api
 
 _REQUEST_HEADER = struct.Struct(">hhi")
 _LENGTH = struct.Struct(">i")
 _SHORT = struct.Struct(">h")
-_FAILURES = (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError, struct.error)
 _NO_TAGS: Mapping[int, bytes] = {}
 
 
@@ -83,7 +82,7 @@ def encode_request(
         header = request_header(
             found.key, version, correlation_id, client_id, version in found.flexible, header_tags
         )
-    except _FAILURES as error:
+    except FAILURES as error:
         raise WireError(f"{name} v{version} request header: {error}") from None
     return _write(found, version, "request", body, bytearray(header))
 
@@ -101,7 +100,7 @@ def encode_response(
         out = bytearray(_LENGTH.pack(correlation_id))
         if _flexible_response_header(found, version):
             write_tags(out, header_tags)
-    except _FAILURES as error:
+    except FAILURES as error:
         raise WireError(f"{name} v{version} response header: {error}") from None
     return _write(found, version, "response", body, out)
 
@@ -124,8 +123,8 @@ def decode_request(payload: bytes, trailing: bool = False) -> Request:
     try:
         client_id, pos = _read_client_id(data, _REQUEST_HEADER.size)
         tags, pos = _read_header_tags(data, pos) if version in found.flexible else (_NO_TAGS, pos)
-    except _FAILURES as error:
-        raise WireError(f"{where} header: {_reason(error)}") from None
+    except FAILURES as error:
+        raise WireError(f"{where} header: {reading_failure(error)}") from None
     body = _read(found, version, "request", data, pos, trailing)
     return Request(found, version, correlation_id, client_id, body, tags)
 
@@ -139,8 +138,8 @@ def decode_response(name: str, version: int, payload: bytes) -> Response:
         (correlation_id,) = _LENGTH.unpack_from(data)
         if _flexible_response_header(found, version):
             tags, pos = _read_header_tags(data, pos)
-    except _FAILURES as error:
-        raise WireError(f"{name} v{version} response header: {_reason(error)}") from None
+    except FAILURES as error:
+        raise WireError(f"{name} v{version} response header: {reading_failure(error)}") from None
     return Response(correlation_id, _read(found, version, "response", data, pos), tags)
 
 
@@ -184,7 +183,7 @@ def _read_header_tags(data: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
 def _write(found: Api, version: int, kind: str, body: Mapping[str, Any], out: bytearray) -> bytes:
     try:
         _compiled(found, version, kind)[0](body, out)
-    except _FAILURES as error:
+    except FAILURES as error:
         reason = next(objections(_fields(found, kind), version, body), str(error))
         raise WireError(f"{found.name} v{version} {kind}: {reason}") from None
     return bytes(out)
@@ -195,17 +194,11 @@ def _read(
 ) -> dict[str, Any]:
     try:
         body, end = _compiled(found, version, kind)[1](data, pos)
-    except _FAILURES as error:
-        raise WireError(f"{found.name} v{version} {kind}: {_reason(error)}") from None
+    except FAILURES as error:
+        raise WireError(f"{found.name} v{version} {kind}: {reading_failure(error)}") from None
     if end != len(data) and not trailing:
         raise WireError(f"{found.name} v{version} {kind}: {len(data) - end} bytes are left over")
     return body
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return "a string is not UTF-8"
-    return str(error) if isinstance(error, WireError) else "it ends too early"
 
 
 def _fields(found: Api, kind: str) -> tuple[Field, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Set
 from typing import Any, NoReturn
 
@@ -9,6 +10,9 @@ from rota.wire.errors import WireError
 
 MAX_STRING = 0x7FFF
 """Longest string in bytes that Kafka reads, in compact encoding too."""
+
+FAILURES = (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError, struct.error)
+"""What compiled programs raise on a body or on bytes that do not fit."""
 
 Span = tuple[int, int]
 
@@ -65,6 +69,13 @@ def write_tags(out: bytearray, tags: Mapping[int, bytes]) -> None:
         value = tags[tag]
         out += varint(tag) + varint(len(value))
         out += value
+
+
+def reading_failure(error: Exception) -> str:
+    """What one of the `FAILURES` says about the bytes that were read."""
+    if isinstance(error, UnicodeDecodeError):
+        return "a string is not UTF-8"
+    return str(error) if isinstance(error, WireError) else "it ends too early"
 
 
 def refuse(field: str, reason: str) -> NoReturn:

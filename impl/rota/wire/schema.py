@@ -15,7 +15,7 @@ it zero, false or empty.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -133,9 +133,14 @@ def parse(text: str) -> Api:
             current = sections[line]
         else:
             current.append(line)
-    request, response = (_fields(iter(sections[kind]), 0, [])[0] for kind in ("request", "response"))
+    request, response = (parse_fields(sections[kind]) for kind in ("request", "response"))
     versions, flexible = _versions(ranges["versions"]), _versions(ranges["flexible"])
     return Api(name, int(key), versions, flexible, request, response)
+
+
+def parse_fields(lines: Iterable[str]) -> tuple[Field, ...]:
+    """The fields that the lines of one section describe. Errors: as for `parse`."""
+    return _fields(iter(lines), 0, [])[0]
 
 
 def _fields(lines: Iterator[str], indent: int, ahead: list[str]) -> tuple[tuple[Field, ...], list[str]]:
