@@ -19,7 +19,7 @@ from rota.wire.source import absent
 JAR = os.environ.get("ROTA_KAFKA_CLIENTS", "")
 FOREVER = 32_767
 LEFT_OUT = {"ApiVersions": {5}}
-"""Versions of Kafka 4.4.0 that the tables lack: rota's server would advertise them, and does not serve them."""
+"""Versions of Kafka 4.4.0 that the tables lack, since rota's server would advertise them unserved."""
 
 needs_jar = pytest.mark.skipif(not JAR, reason="ROTA_KAFKA_CLIENTS does not name a kafka-clients jar")
 
