@@ -6,7 +6,7 @@ import pytest
 
 from rota.server import KNOWN, Settings, SettingsError
 from rota.server.cluster import Cluster, api_versions
-from rota.wire import all_apis, api, decode_response, encode_response
+from rota.wire import api, decode_response, encode_response, membership_apis
 
 ZERO = UUID(int=0)
 
@@ -26,7 +26,7 @@ def named(*names):
 def test_api_versions_lists_every_api_of_the_tables():
     body = {"client_software_name": "rota", "client_software_version": "0.1.0"}
     listed = api_versions(body, 3)["api_keys"]
-    assert [each["api_key"] for each in listed] == sorted(item.key for item in all_apis())
+    assert [each["api_key"] for each in listed] == sorted(item.key for item in membership_apis())
     assert {"api_key": 11, "min_version": 0, "max_version": 9} in listed
 
 
@@ -130,7 +130,7 @@ def test_bad_settings_together():
 
 
 def test_every_api_of_the_tables_has_a_handler(address, connect):
-    for item in all_apis():
+    for item in membership_apis():
         for version in (item.min_version, item.max_version):
             names = {"client_software_name": "a", "client_software_version": "1"}
             assert connect(address).call(item.name, version, **(names if item is api("ApiVersions") else {}))

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from rota.wire import api, known_apis
+from rota.wire import all_apis, api
 from rota.wire.consumer import ASSIGNMENT, LAST, SUBSCRIPTION
 from rota.wire.schema import Versions
 from rota.wire.source import absent
@@ -96,7 +96,7 @@ def differences(name, fields, versions):
 
 @needs_jar
 @pytest.mark.parametrize("kind", ["request", "response"])
-@pytest.mark.parametrize("name", [item.name for item in known_apis()])
+@pytest.mark.parametrize("name", [item.name for item in all_apis()])
 def test_tables_say_what_the_definitions_say(name, kind):
     found, message = api(name), f"{name}{kind.capitalize()}"
     said = definition(message)

@@ -4,7 +4,7 @@ from importlib.resources import files
 
 import pytest
 
-from rota.wire import api, known_apis, schema
+from rota.wire import all_apis, api, schema
 from rota.wire.source import absent
 
 KIO_LACKS = {("DeleteGroups", 3), ("TxnOffsetCommit", 6)}
@@ -12,7 +12,7 @@ KIO_LACKS = {("DeleteGroups", 3), ("TxnOffsetCommit", 6)}
 
 MESSAGES = [
     (item.name, version, kind)
-    for item in known_apis()
+    for item in all_apis()
     for version in range(item.min_version, item.max_version + 1)
     for kind in ("request", "response")
     if (item.name, version) not in KIO_LACKS
@@ -31,7 +31,7 @@ def objections(name, kio_samples, count=PER_MESSAGE):
     ]
 
 
-@pytest.mark.parametrize("name", [item.name for item in known_apis()])
+@pytest.mark.parametrize("name", [item.name for item in all_apis()])
 def test_random_messages_of_kio_are_read_and_written_alike(name, kio_samples):
     assert objections(name, kio_samples) == []
 

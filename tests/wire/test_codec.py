@@ -14,7 +14,7 @@ from rota.wire import (
     encode_request,
     encode_response,
     frame,
-    known_apis,
+    membership_apis,
     request_header,
     schema,
 )
@@ -62,9 +62,9 @@ def versions(apis):
 
 
 def test_apis_and_versions_are_those_of_kafka_4():
-    assert versions(all_apis()) == GROUP_PROTOCOL
-    assert versions(known_apis()) == GROUP_PROTOCOL | BESIDE_IT
-    assert [item.key for item in known_apis()] == sorted(key for _, key, *_ in GROUP_PROTOCOL | BESIDE_IT)
+    assert versions(membership_apis()) == GROUP_PROTOCOL
+    assert versions(all_apis()) == GROUP_PROTOCOL | BESIDE_IT
+    assert [item.key for item in all_apis()] == sorted(key for _, key, *_ in GROUP_PROTOCOL | BESIDE_IT)
     assert api(11) is api("JoinGroup")
     with pytest.raises(WireError, match=r"no API 'Fetsch'.*Heartbeat"):
         api("Fetsch")

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from rota.wire import (
     WireError,
+    all_apis,
     api,
     decode_request,
     decode_response,
     encode_request,
     encode_response,
-    known_apis,
     request_header,
 )
 
@@ -24,7 +24,7 @@ TAGS = st.dictionaries(st.integers(10, 2**31), st.binary(max_size=5), max_size=2
 MESSAGES = st.sampled_from(
     [
         (item.name, version, kind)
-        for item in known_apis()
+        for item in all_apis()
         for version in range(item.min_version, item.max_version + 1)
         for kind in ("request", "response")
     ]
@@ -127,7 +127,7 @@ def test_huge_counts_cost_nothing(count):
 
 
 def test_no_response_can_be_cut_short():
-    for item in known_apis():
+    for item in all_apis():
         for version in range(item.min_version, item.max_version + 1):
             payload = encode_response(item.name, version, {}, 1)
             for cut in range(4, len(payload)):

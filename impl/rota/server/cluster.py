@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from rota.server.settings import Settings
-from rota.wire import all_apis, api
+from rota.wire import api, membership_apis
 
 NODE_ID = 1
 CLUSTER_ID = "rota"
@@ -37,7 +37,7 @@ def api_versions(body: Body, version: int) -> dict[str, Any]:
     software = (body["client_software_name"], body["client_software_version"]) if version >= 3 else ()
     if not all(_SOFTWARE.fullmatch(text) for text in software):
         return {"error_code": _INVALID_REQUEST}
-    return {"api_keys": [_range(item.key) for item in all_apis()]}
+    return {"api_keys": [_range(item.key) for item in membership_apis()]}
 
 
 def api_versions_out_of_range() -> dict[str, Any]:

@@ -15,11 +15,11 @@ from rota.wire import (
     Request,
     UnsupportedVersion,
     WireError,
-    all_apis,
     api,
     decode_request,
     encode_response,
     frame,
+    membership_apis,
 )
 
 log = logging.getLogger(__name__)
@@ -155,7 +155,7 @@ class Connection(asyncio.Protocol):
             # request for all topics has three bytes too many from version 9 on
             # (confluentinc/librdkafka#5049).
             request = decode_request(payload, trailing=True)
-            if request.api not in all_apis():
+            if request.api not in membership_apis():
                 raise WireError(f"{request.api.name} is not served")
         except WireError as error:
             self._refuse(error)

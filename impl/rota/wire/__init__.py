@@ -16,7 +16,7 @@ from rota.wire.codec import (
     request_header,
 )
 from rota.wire.errors import UnsupportedVersion, WireError
-from rota.wire.schema import Api, all_apis, api, known_apis
+from rota.wire.schema import Api, all_apis, api, membership_apis
 
 __all__ = [
     "Api",
@@ -31,6 +31,6 @@ __all__ = [
     "encode_request",
     "encode_response",
     "frame",
-    "known_apis",
+    "membership_apis",
     "request_header",
 ]

@@ -94,18 +94,18 @@ def api(name_or_key: str | int) -> Api:
     try:
         return apis()[name_or_key]
     except KeyError:
-        known = ", ".join(sorted(item.name for item in known_apis()))
+        known = ", ".join(sorted(item.name for item in all_apis()))
         raise WireError(f"no API {name_or_key!r} in the tables; there are: {known}") from None
 
 
 @cache
-def all_apis() -> tuple[Api, ...]:
+def membership_apis() -> tuple[Api, ...]:
     """The APIs of the group protocol and of the way to it, by number: what a rota server serves."""
-    return tuple(item for item in known_apis() if item.name in _GROUP_PROTOCOL)
+    return tuple(item for item in all_apis() if item.name in _GROUP_PROTOCOL)
 
 
 @cache
-def known_apis() -> tuple[Api, ...]:
+def all_apis() -> tuple[Api, ...]:
     """Every API of the tables, by number."""
     folder = files("rota.wire") / "schemas"
     texts = (item.read_text(encoding="utf-8") for item in folder.iterdir() if item.name.endswith(".txt"))
@@ -116,7 +116,7 @@ def known_apis() -> tuple[Api, ...]:
 def apis() -> Mapping[str | int, Api]:
     """Every API of the tables, both by name and by number."""
     table: dict[str | int, Api] = {}
-    for item in known_apis():
+    for item in all_apis():
         table[item.name] = table[item.key] = item
     return table
 

@@ -10,7 +10,7 @@ from typing import Any
 from rota.conformance.codes import NOT_READY, error_name
 from rota.conformance.connection import Connection, NotListening
 from rota.conformance.model import Case, Deviation, Undecidable, span
-from rota.wire import all_apis
+from rota.wire import membership_apis
 
 READY_SECONDS = 20.0
 """How long a coordinator may say that it is not there yet."""
@@ -59,7 +59,7 @@ def advertised(connection: Connection, patience: float) -> dict[int, tuple[int, 
 def _choose(case: Case, ranges: Mapping[int, tuple[int, int]], unread: Unread) -> dict[str, int]:
     """For each API the highest version that the target reads and advertises, the tables and the case have."""
     versions = {}
-    for found in all_apis():
+    for found in membership_apis():
         first, last = case.needs.get(found.name, (found.min_version, found.max_version))
         lowest, highest = ranges.get(found.key, (0, -1))
         common = range(max(first, lowest), min(last, found.max_version, highest) + 1)
