@@ -39,10 +39,9 @@ class Coordinator:
 
 @dataclass(frozen=True, eq=False)
 class Broker:
-    """The machine. spec: the rules; clients: names; settle: clear dead data after every step."""
+    """The machine. spec: the rules; settle: clear dead data after every step."""
 
     spec: Spec
-    clients: tuple[str, ...]
     settle: bool = True
     name: str = "coordinator"
     role: str = "coordinator"

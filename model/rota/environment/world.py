@@ -82,7 +82,7 @@ def world(
     return System(
         name="classic",
         machines=(
-            Broker(spec, names, settle=chosen["settle"]),
+            Broker(spec, settle=chosen["settle"]),
             Log(AppendError[chosen["append_failure"]]),
             *clients,
             _budget(dict(chosen["budget"])),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rota.environment.broker import Coordinator
 from rota.environment.client import ENDED, Client, Phase
 from rota.environment.world import Observed
-from rota.invariants.views import GROUP
+from rota.invariants.views import CLIENT, GROUP
 from rota.kernel import Kind, Property, View
 from rota.spec import Group, GroupState
 
@@ -85,15 +85,11 @@ def witnesses(observed: Observed) -> tuple[Property, ...]:
             _witness(
                 "can_return_under_another_id",
                 "A client is stable under its second id.",
-                (View("client", _itself),),
+                (CLIENT,),
                 _rejoins_after_restart,
             )
         )
     return tuple(found)
-
-
-def _itself(client: Client) -> Client:
-    return client
 
 
 def _quiet(value: Coordinator) -> tuple[bool, int, frozenset[str]]:

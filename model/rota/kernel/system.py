@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from itertools import product
@@ -77,7 +77,6 @@ class System:
     machines: tuple[Machine, ...]
     properties: tuple[Property, ...] = ()
     ref: SystemRef | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.index) != len(self.machines):

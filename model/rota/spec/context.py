@@ -62,9 +62,9 @@ class Spec:
         """The answer of a rule that decides rather than acts (a vote, a barrier)."""
         return self.rules[slug].function(*inputs)
 
-    def then(self, steps: Steps, slug: str) -> Steps:
+    def then(self, steps: Steps, slug: str, *inputs: Any) -> Steps:
         """One further rule after each outcome, without repeats."""
-        return tuple(dict.fromkeys(after for step in steps for after in self.apply(slug, step)))
+        return tuple(dict.fromkeys(after for step in steps for after in self.apply(slug, step, *inputs)))
 
 
 def request_of(call: Call, kind: type[R]) -> R:

@@ -6,7 +6,6 @@ armed or in flight. Within one step the last word on a timer wins.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -123,8 +122,3 @@ class Step:
 
 
 Steps = tuple[Step, ...]
-
-
-def each(steps: Steps, change: Callable[[Step], Steps]) -> Steps:
-    """Every outcome of `change` after every one of `steps`, without repeats."""
-    return tuple(dict.fromkeys(after for before in steps for after in change(before)))

@@ -56,11 +56,7 @@ def sync_timeout(spec: Spec, group: Group, timer: Timer) -> Steps:
     """
     steps = only(Step(group))
     for member_id in sorted(group.pending_sync):
-        steps = tuple(
-            dict.fromkeys(
-                after for step in steps for after in spec.apply("leave.remove-member", step, member_id)
-            )
-        )
+        steps = spec.then(steps, "leave.remove-member", member_id)
     return spec.then(steps, "join.prepare-rebalance")
 
 
