@@ -41,7 +41,7 @@ ARROWS = {
     "model/explore": Arrow(frozenset({"kernel"}), ENGINES),
     "model/trace": Arrow(frozenset({"kernel"}), ENGINES),
     "model/scopes": Arrow(MODEL_LAYERS),
-    "impl/wire": Arrow(),
+    "impl/wire": Arrow(outside=frozenset({"google_crc32c"})),
     "impl/coordinator": Arrow(),
     "impl/log": Arrow(),
     "impl/server": Arrow(frozenset({"coordinator", "log", "wire"}), frozenset({"uvloop"})),
