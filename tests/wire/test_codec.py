@@ -269,7 +269,7 @@ def test_unsupported_versions_are_told_with_what_was_read():
             join().replace(b"\x02\x06range", b"\xff\xff\xff\xff\x1f\x06range"),
             "a varint has more than 32 bits",
         ),
-        (join().replace(b"\x02\x06range", b"\xff\xff\xff\xff\xff\x01range"), "more than five bytes"),
+        (join().replace(b"\x02\x06range", b"\xff\xff\xff\xff\xff\x01range"), "more than 5 bytes"),
         (join()[:-1] + b"\x7f", "tagged fields: 127 announced"),
         (join()[:-1] + b"\x01\x05\x09", "tagged field 5: 9 bytes announced, 0 left"),
     ],

@@ -27,8 +27,8 @@ def varint(number: int) -> bytes:
     return bytes(out)
 
 
-def read_varint(data: bytes, pos: int) -> Span:
-    """The unsigned number of at most 32 bits at `pos`, and the position after it."""
+def read_varint(data: bytes, pos: int, bits: int = 32) -> Span:
+    """The unsigned number of at most so many bits (32 or 64) at `pos`, and the position after it."""
     number = shift = 0
     while True:
         byte = data[pos]
@@ -37,10 +37,10 @@ def read_varint(data: bytes, pos: int) -> Span:
         if byte < 128:
             break
         shift += 7
-        if shift > 28:
-            raise WireError("a varint has more than five bytes")
-    if number > 0xFFFFFFFF:
-        raise WireError("a varint has more than 32 bits")
+        if shift > bits:
+            raise WireError(f"a varint has more than {bits // 7 + 1} bytes")
+    if number >> bits:
+        raise WireError(f"a varint has more than {bits} bits")
     return number, pos
 
 

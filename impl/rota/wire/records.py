@@ -1,0 +1,309 @@
+"""Record batches, magic 2: what Produce and Fetch carry in `records`, and what a log holds.
+
+A batch is a header of 61 bytes and records with deltas in zigzag varints. The CRC (Castagnoli) covers
+everything from the attributes on, so that a broker sets base offset and leader epoch without touching it.
+Source: KIP-98 and upstream's classes DefaultRecordBatch and DefaultRecord.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import google_crc32c
+
+from rota.wire.errors import WireError
+from rota.wire.runtime import FAILURES, read_varint, reading_failure, varint
+
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+_LENGTH_AT, _LENGTH_END, _CRC_AT, _CRC_END = 8, 12, 17, 21
+_PLACE = struct.Struct(">q4xi")
+_MAGIC = 2
+_COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
+_COMPRESSION_BITS, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
+_LEAST_RECORD = 7
+_GZIP = 16 + zlib.MAX_WBITS
+
+MAX_INFLATED = 64 << 20
+"""Most bytes that a compressed batch may expand to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: absolute offset, timestamp in milliseconds, and headers in order (keys may repeat)."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchInfo:
+    """The header of a batch.
+
+    Offsets are absolute; `last_offset` is what the batch spans and stays when compaction takes records out of
+    it, so that `count` may be less. `timestamp_type` is 0 for create time, 1 for log append time (then
+    `max_timestamp` is that of every record). `size` counts the bytes on the wire.
+    """
+
+    base_offset: int
+    last_offset: int
+    partition_leader_epoch: int
+    attributes: int
+    compression: str
+    is_control: bool
+    is_transactional: bool
+    timestamp_type: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    count: int
+    size: int
+
+
+class RecordsError(WireError):
+    """Bytes that are no batch or records that fit in none; the text names the cause in one line."""
+
+
+def split(data: bytes) -> Iterator[tuple[BatchInfo, bytes]]:
+    """Each batch of a records field with its header; lengths, magic and CRC are checked, records not read.
+
+    Errors: RecordsError at the first batch that is damaged or cut short, after those in front of it. A Fetch
+    response may end with part of a batch; Kafka's consumers ignore it.
+    """
+    data = bytes(data)
+    pos = 0
+    while pos < len(data):
+        info = _info(data, pos)
+        yield info, data[pos : pos + info.size]
+        pos += info.size
+
+
+def rebased(batch: bytes, base_offset: int, partition_leader_epoch: int = 0) -> bytes:
+    """The batch with this base offset and leader epoch, which are what a broker sets. The CRC stays.
+
+    Errors: RecordsError for a batch that is shorter than its header or a number that does not fit.
+    """
+    if len(batch) < _HEADER.size:
+        raise RecordsError(f"a batch of {len(batch)} bytes is too short for its header of {_HEADER.size}")
+    try:
+        place = _PLACE.pack(base_offset, partition_leader_epoch)
+    except struct.error as error:
+        raise RecordsError(f"base offset and leader epoch: {error}") from None
+    return b"".join((place[:_LENGTH_AT], batch[_LENGTH_AT:_LENGTH_END], place[_LENGTH_END:], batch[16:]))
+
+
+def encode_batch(
+    records: Sequence[Record],
+    *,
+    base_offset: int | None = None,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    compression: str = "none",
+    is_transactional: bool = False,
+    is_control: bool = False,
+) -> bytes:
+    """One batch with these records, whose offsets ascend from `base_offset` (without: the first one's).
+
+    Gaps between offsets are kept, as compaction leaves them. The leader epoch is -1 as producers send it (see
+    `rebased`), the timestamp type create time, `compression` "none" or "gzip". No records at all need a
+    `base_offset`; such batches are left by compaction too.
+
+    Errors: RecordsError naming what does not fit.
+    """
+    if compression not in _COMPRESSIONS[:2]:
+        raise RecordsError(f"cannot write compression {compression!r}; there are: none, gzip")
+    if base_offset is None:
+        if not records:
+            raise RecordsError("no records and no base_offset")
+        base_offset = records[0].offset
+    attributes = _COMPRESSIONS.index(compression)
+    attributes |= _TRANSACTIONAL * is_transactional | _CONTROL * is_control
+    times = [record.timestamp for record in records] or [-1]
+    last = records[-1].offset if records else base_offset
+    try:
+        body = _body(records, base_offset, times[0])
+        if compression == "gzip":
+            packer = zlib.compressobj(wbits=_GZIP)
+            body = packer.compress(body) + packer.flush()
+        length = _HEADER.size - _LENGTH_END + len(body)
+        deltas = (last - base_offset, times[0], max(times))
+        producer = (producer_id, producer_epoch, base_sequence)
+        head = _HEADER.pack(base_offset, length, -1, _MAGIC, 0, attributes, *deltas, *producer, len(records))
+    except RecordsError:
+        raise
+    except FAILURES as error:
+        raise RecordsError(f"records: {error}") from None
+    rest = head[_CRC_END:] + body
+    return b"".join((head[:_CRC_AT], google_crc32c.value(rest).to_bytes(4, "big"), rest))
+
+
+def decode_batch(batch: bytes) -> tuple[Record, ...]:
+    """The records of exactly one batch, uncompressed or gzip.
+
+    Errors: RecordsError as for `split`; for another compression, naming it; for records that are damaged
+    although the CRC matches, or not as many as announced.
+    """
+    batch = bytes(batch)
+    info = _info(batch, 0)
+    if info.size != len(batch):
+        raise RecordsError(f"{len(batch) - info.size} bytes are left over after the batch")
+    if info.compression not in _COMPRESSIONS[:2]:
+        raise RecordsError(f"cannot read compression {info.compression}; there are: none, gzip")
+    data = batch[_HEADER.size :]
+    try:
+        return _records(_inflated(data) if info.compression == "gzip" else data, info)
+    except RecordsError:
+        raise
+    except FAILURES as error:
+        raise RecordsError(f"records: {reading_failure(error)}") from None
+
+
+def _info(data: bytes, pos: int) -> BatchInfo:
+    """The header of the batch at `pos`, checked."""
+    left = len(data) - pos
+    if left < _HEADER.size:
+        raise RecordsError(f"a batch of {left} bytes is too short for its header of {_HEADER.size}")
+    base, length, epoch, magic, crc, attributes, *rest = _HEADER.unpack_from(data, pos)
+    last_delta, base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count = rest
+    size = _LENGTH_END + length
+    if magic != _MAGIC:
+        raise RecordsError(f"magic {magic}, not {_MAGIC}")
+    if size < _HEADER.size:
+        raise RecordsError(f"bad length {length}, less than the header's {_HEADER.size - _LENGTH_END}")
+    if size > left:
+        raise RecordsError(f"a batch of {size} bytes announced, {left} left")
+    found = google_crc32c.value(data[pos + _CRC_END : pos + size])
+    if found != crc:
+        raise RecordsError(f"CRC does not match: {crc:#010x} announced, {found:#010x} found")
+    if attributes & _COMPRESSION_BITS >= len(_COMPRESSIONS):
+        raise RecordsError(f"no compression has the number {attributes & _COMPRESSION_BITS}")
+    if count < 0 or last_delta < 0:
+        raise RecordsError(f"negative record count {count} or last offset delta {last_delta}")
+    return BatchInfo(
+        base_offset=base,
+        last_offset=base + last_delta,
+        partition_leader_epoch=epoch,
+        attributes=attributes,
+        compression=_COMPRESSIONS[attributes & _COMPRESSION_BITS],
+        is_control=bool(attributes & _CONTROL),
+        is_transactional=bool(attributes & _TRANSACTIONAL),
+        timestamp_type=int(bool(attributes & _LOG_APPEND_TIME)),
+        base_timestamp=base_timestamp,
+        max_timestamp=max_timestamp,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=sequence,
+        count=count,
+        size=size,
+    )
+
+
+def _body(records: Sequence[Record], base_offset: int, base_timestamp: int) -> bytes:
+    out = bytearray()
+    last = base_offset - 1
+    for record in records:
+        if record.offset <= last:
+            raise RecordsError(f"offset {record.offset} does not ascend")
+        last = record.offset
+        item = bytearray(1)
+        item += _zigzag(record.timestamp - base_timestamp, 64) + _zigzag(last - base_offset)
+        for value in (record.key, record.value):
+            item += _sized(value)
+        item += _zigzag(len(record.headers))
+        for name, value in record.headers:
+            item += _sized(name.encode()) + _sized(value)
+        out += _zigzag(len(item)) + item
+    return bytes(out)
+
+
+def _sized(value: bytes | None) -> bytes:
+    return b"\x01" if value is None else _zigzag(len(value)) + value
+
+
+def _zigzag(number: int, bits: int = 32) -> bytes:
+    """A signed number with its sign in the lowest bit, as a varint."""
+    if not -1 << bits - 1 <= number < 1 << bits - 1:
+        raise RecordsError(f"a delta or length of {number} does not fit in {bits} bits")
+    return varint(number << 1 ^ number >> bits - 1)
+
+
+def _inflated(data: bytes) -> bytes:
+    """What gzip packed, in one stream or several (Java's reader takes both)."""
+    out = b""
+    while data:
+        stream = zlib.decompressobj(wbits=_GZIP)
+        try:
+            out += stream.decompress(data, MAX_INFLATED + 1 - len(out))
+        except zlib.error as error:
+            raise RecordsError(f"gzip: {error}") from None
+        if len(out) > MAX_INFLATED:
+            raise RecordsError(f"gzip: more than {MAX_INFLATED} bytes")
+        if not stream.eof:
+            raise RecordsError("gzip: it ends too early")
+        data = stream.unused_data
+    return out
+
+
+def _records(data: bytes, info: BatchInfo) -> tuple[Record, ...]:
+    if info.count * _LEAST_RECORD > len(data):
+        raise RecordsError(f"{info.count} records announced, {len(data)} bytes left")
+    found = []
+    pos = 0
+    for _ in range(info.count):
+        length, pos = _number(data, pos)
+        end = pos + length
+        if length < 0 or end > len(data):
+            raise RecordsError(f"a record of {length} bytes announced, {len(data) - pos} left")
+        record, pos = _record(data, pos + 1, end, info)
+        if pos != end:
+            raise RecordsError(f"a record of {length} bytes ends {pos - end} bytes off")
+        found.append(record)
+    if pos != len(data):
+        raise RecordsError(f"{len(data) - pos} bytes are left over after {info.count} records")
+    return tuple(found)
+
+
+def _record(data: bytes, pos: int, end: int, info: BatchInfo) -> tuple[Record, int]:
+    """The record whose attributes, which mean nothing, are just before `pos`."""
+    timestamp, pos = _number(data, pos, 64)
+    delta, pos = _number(data, pos)
+    key, pos = _bytes(data, pos, end)
+    value, pos = _bytes(data, pos, end)
+    count, pos = _number(data, pos)
+    if count < 0 or 2 * count > end - pos:
+        raise RecordsError(f"{count} headers announced, {end - pos} bytes left")
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        name, pos = _bytes(data, pos, end)
+        if name is None:
+            raise RecordsError("the key of a header is null")
+        content, pos = _bytes(data, pos, end)
+        headers.append((name.decode(), content))
+    at = info.max_timestamp if info.timestamp_type else info.base_timestamp + timestamp
+    return Record(info.base_offset + delta, at, key, value, tuple(headers)), pos
+
+
+def _bytes(data: bytes, pos: int, end: int) -> tuple[bytes | None, int]:
+    length, pos = _number(data, pos)
+    if length < 0:
+        return None, pos
+    if length > end - pos:
+        raise RecordsError(f"{length} bytes announced in a record, {end - pos} left")
+    return data[pos : pos + length], pos + length
+
+
+def _number(data: bytes, pos: int, bits: int = 32) -> tuple[int, int]:
+    """The signed number of at most so many bits at `pos`, and the position after it."""
+    number = data[pos]
+    if number < 128:
+        return number >> 1 ^ -(number & 1), pos + 1
+    number, pos = read_varint(data, pos, bits)
+    return number >> 1 ^ -(number & 1), pos
