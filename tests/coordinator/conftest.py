@@ -262,7 +262,11 @@ class World:
         armed = set()
         for name, group in self.core.groups.items():
             members = group.members.values()
-            assert group.awaiting_join == sum(member.parked_join is not None for member in members)
+            assert {*group.parked_joins, *group.parked_syncs} <= group.members.keys()
+            if group.state not in (GroupState.PREPARING_REBALANCE, GroupState.DEAD):
+                assert not len(group.parked_joins), "a JoinGroup waits outside the join phase"
+            if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.DEAD):
+                assert not len(group.parked_syncs), "a SyncGroup waits outside its phase"
             listed = Counter(each for member in members for each in member.protocol_names)
             assert group.supporters == listed
             assert list(group.supporters) == [each for each in group.supporters if listed[each]]

@@ -1,4 +1,4 @@
-"""A group coordinator without sockets, clocks or randomness: JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
+"""A group coordinator without sockets, clocks or randomness: membership and committed offsets.
 
 Every request, every timer that is due and every answer of the log is one call; what comes back are effects:
 replies by token, timers to arm or cancel, records to append. Written from Kafka's public sources and
@@ -15,6 +15,7 @@ from rota.coordinator.effects import (
     Effects,
     GroupRecord,
     MemberRecord,
+    Reply,
     TimerId,
     TimerKind,
     Token,
@@ -32,12 +33,29 @@ from rota.coordinator.messages import (
     LeaveGroupReply,
     LeaveGroupReplyMember,
     MemberIdentity,
-    Reply,
     SyncGroup,
     SyncGroupAssignment,
     SyncGroupReply,
 )
+from rota.coordinator.offset_messages import (
+    OffsetBatch,
+    OffsetCommit,
+    OffsetCommitPartition,
+    OffsetCommitReply,
+    OffsetCommitReplyPartition,
+    OffsetCommitReplyTopic,
+    OffsetCommitTopic,
+    OffsetFetch,
+    OffsetFetchGroup,
+    OffsetFetchReply,
+    OffsetFetchReplyGroup,
+    OffsetFetchReplyPartition,
+    OffsetFetchReplyTopic,
+    OffsetFetchTopic,
+    OffsetRecord,
+)
 from rota.coordinator.persistence import UnknownAppendError
+from rota.coordinator.purgatory import Purgatory
 
 __all__ = [
     "Append",
@@ -64,6 +82,22 @@ __all__ = [
     "Member",
     "MemberIdentity",
     "MemberRecord",
+    "OffsetBatch",
+    "OffsetCommit",
+    "OffsetCommitPartition",
+    "OffsetCommitReply",
+    "OffsetCommitReplyPartition",
+    "OffsetCommitReplyTopic",
+    "OffsetCommitTopic",
+    "OffsetFetch",
+    "OffsetFetchGroup",
+    "OffsetFetchReply",
+    "OffsetFetchReplyGroup",
+    "OffsetFetchReplyPartition",
+    "OffsetFetchReplyTopic",
+    "OffsetFetchTopic",
+    "OffsetRecord",
+    "Purgatory",
     "Reply",
     "SyncGroup",
     "SyncGroupAssignment",

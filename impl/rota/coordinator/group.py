@@ -1,8 +1,8 @@
-"""A group and its members: the state that the rules change, with counters where a scan would do.
+"""A group and its members: the state that the rules change, kept so that no request scans the group.
 
-Two numbers are kept as members come, go, park and are answered, so that no request scans the group: how many
-members await their JoinGroup's answer, and how many list each protocol. Everything here keeps them right;
-what a change means for the protocol is decided elsewhere.
+Requests that wait are in purgatories of the group, by member id: how many members await an answer is a
+length. How many members list each protocol is counted as members come, go and change. Everything here keeps
+this right; what a change means for the protocol is decided elsewhere.
 """
 
 from collections import Counter
@@ -13,6 +13,7 @@ from typing import Literal
 
 from rota.coordinator.effects import GroupRecord, MemberRecord, Parked
 from rota.coordinator.messages import JoinGroup, JoinGroupProtocol
+from rota.coordinator.purgatory import Purgatory
 
 
 class GroupState(StrEnum):
@@ -34,8 +35,7 @@ class Member:
     """A member of a group.
 
     is_new: it has not been part of a generation yet. timer: the kind of its armed timer, None when its
-    session ran out while a request of it was parked. parked_join, parked_sync: its requests that wait for an
-    answer.
+    session ran out while a request of it was parked.
     """
 
     member_id: str
@@ -47,8 +47,6 @@ class Member:
     assignment: bytes = b""
     is_new: bool = True
     timer: Literal["session", "new_member"] | None = None
-    parked_join: Parked | None = None
-    parked_sync: Parked | None = None
 
     @property
     def protocol_names(self) -> frozenset[str]:
@@ -64,7 +62,9 @@ class Member:
 class Group:
     """A group of the classic protocol; read its fields freely, change members only through its methods.
 
-    awaiting_join: number of members with a parked JoinGroup. supporters: number of members per protocol name.
+    parked_joins, parked_syncs: requests of members that wait for an answer, by member id; one that is
+    replaced by a later one of its member is dropped and never answered, as in the broker. supporters: number
+    of members per protocol name.
     pending_members: ids handed out and not used. pending_sync_members: ids that owe a SyncGroup since the
     join phase ended. previous_state: the state before the current one; a join phase entered from Empty is
     initial. join_timer, sync_timer: what is armed. initial_delay_ms, initial_remaining_ms: the initial delay
@@ -81,7 +81,8 @@ class Group:
     members: dict[str, Member] = field(default_factory=dict)
     pending_members: set[str] = field(default_factory=set)
     pending_sync_members: set[str] = field(default_factory=set)
-    awaiting_join: int = 0
+    parked_joins: Purgatory[str, Parked] = field(default_factory=Purgatory)
+    parked_syncs: Purgatory[str, Parked] = field(default_factory=Purgatory)
     supporters: Counter[str] = field(default_factory=Counter)
     new_member_added: bool = False
     join_timer: Literal["initial_join", "join"] | None = None
@@ -106,7 +107,7 @@ class Group:
     @property
     def all_members_joined(self) -> bool:
         """Whether every member awaits its JoinGroup's answer and no handed-out id is still to come."""
-        return self.awaiting_join == len(self.members) and not self.pending_members
+        return len(self.parked_joins) == len(self.members) and not self.pending_members
 
     @property
     def max_rebalance_timeout_ms(self) -> int:
@@ -121,11 +122,15 @@ class Group:
             self.leader = member.member_id
         self.members[member.member_id] = member
         self.supporters.update(member.protocol_names)
-        self.park_join(member, parked)
+        self.parked_joins.park(member.member_id, parked)
 
     def remove(self, member: Member) -> None:
-        """Take out a member that has no parked JoinGroup. Who leads then, voting.settle_leader says."""
+        """Take out a member that has no parked JoinGroup. Who leads then, voting.settle_leader says.
+
+        A parked SyncGroup of its is dropped and never answered, as in the broker.
+        """
         del self.members[member.member_id]
+        self.parked_syncs.take(member.member_id)
         self._withdraw_support(member)
         self.pending_sync_members.discard(member.member_id)
 
@@ -136,20 +141,11 @@ class Group:
         self.supporters.update(member.protocol_names)
         member.session_timeout_ms = request.session_timeout_ms
         member.rebalance_timeout_ms = request.rebalance_timeout_ms
-        self.park_join(member, parked)
+        self.parked_joins.park(member.member_id, parked)
 
-    def park_join(self, member: Member, parked: Parked) -> None:
-        """Keep a JoinGroup for later. An earlier one of the same member is replaced and never answered."""
-        if member.parked_join is None:
-            self.awaiting_join += 1
-        member.parked_join = parked
-
-    def take_parked_join(self, member: Member) -> Parked | None:
-        """The member's parked JoinGroup, which the caller now has to answer; None if there is none."""
-        parked, member.parked_join = member.parked_join, None
-        if parked is not None:
-            self.awaiting_join -= 1
-        return parked
+    def awaits_answer(self, member_id: str) -> bool:
+        """Whether a request of the member is parked."""
+        return member_id in self.parked_joins or member_id in self.parked_syncs
 
     def members_by_id(self) -> list[Member]:
         """All members in order of id: the order of everything that goes out in one step."""

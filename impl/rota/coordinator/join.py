@@ -166,10 +166,10 @@ def complete_join(step: Step, group: Group) -> None:
     answered at once.)
     """
     _stop_join_timer(step, group)
-    for member in group.members_by_id():
-        if member.parked_join is None:
-            stop_timer(step, group, member)
-            group.remove(member)
+    for member_id in sorted(group.members.keys() - group.parked_joins):
+        member = group.members[member_id]
+        stop_timer(step, group, member)
+        group.remove(member)
     voting.settle_leader(group, step.choices)
     if group.state is GroupState.DEAD:
         return
@@ -185,10 +185,9 @@ def complete_join(step: Step, group: Group) -> None:
 def _start_generation(step: Step, group: Group) -> None:
     group.protocol_name = voting.select_protocol(group, step.choices)
     group.transition_to(GroupState.COMPLETING_REBALANCE)
-    for member in group.members_by_id():
-        parked = group.take_parked_join(member)
-        if parked is not None:
-            step.reply(parked, _generation_reply(group, member))
+    for member_id, parked in sorted(group.parked_joins.take_all().items()):
+        member = group.members[member_id]
+        step.reply(parked, _generation_reply(group, member))
         member.is_new = False
         restart_session(step, group, member)
     start_sync_timer(step, group)

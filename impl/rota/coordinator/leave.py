@@ -60,9 +60,9 @@ def _leave(step: Step, group: Group, identity: MemberIdentity) -> int:
 def drop_member(step: Step, group: Group, member: Member) -> None:
     """Remove a member; its parked JoinGroup is answered, without an id, so that a live client starts anew.
 
-    A parked SyncGroup of its is forgotten and never answered, as in the broker.
+    A parked SyncGroup of its is dropped with it.
     """
-    parked = group.take_parked_join(member)
+    parked = group.parked_joins.take(member.member_id)
     if parked is not None:
         step.reply(parked, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID))
     group.remove(member)

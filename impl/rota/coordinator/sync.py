@@ -28,7 +28,7 @@ def sync_group(step: Step, group: Group | None, request: SyncGroup, parked: Park
     if group.state is GroupState.STABLE:
         step.reply(parked, _assignment_reply(group, member))
         return
-    member.parked_sync = parked
+    group.parked_syncs.park(request.member_id, parked)
     if group.leader == request.member_id:
         sent = {entry.member_id: entry.assignment for entry in request.assignments}
         assignments = {member_id: sent.get(member_id, b"") for member_id in group.members}
@@ -94,10 +94,8 @@ def reset_assignments(step: Step, group: Group, error_code: int) -> None:
 
 
 def _answer_parked(step: Step, group: Group, error_code: int) -> None:
-    for member in group.members_by_id():
-        parked, member.parked_sync = member.parked_sync, None
-        if parked is None:
-            continue
+    for member_id, parked in sorted(group.parked_syncs.take_all().items()):
+        member = group.members[member_id]
         succeeded = error_code == ErrorCode.NONE
         step.reply(parked, _assignment_reply(group, member) if succeeded else SyncGroupReply(error_code))
         # Its session may have run out unnoticed while it was parked: it starts anew.

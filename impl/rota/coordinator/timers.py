@@ -72,7 +72,7 @@ def session(step: Step, group: Group, member_id: str) -> None:
     if member is None:
         return
     member.timer = None
-    if group.state is not GroupState.DEAD and expires(member):
+    if group.state is not GroupState.DEAD and expires(group, member):
         drop_member(step, group, member)
         voting.settle_leader(group, step.choices)
         if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
@@ -81,9 +81,9 @@ def session(step: Step, group: Group, member_id: str) -> None:
             _complete_if_all_joined(step, group)
 
 
-def expires(member: Member) -> bool:
+def expires(group: Group, member: Member) -> bool:
     """Whether the end of its timer takes a member out."""
-    return member.is_new or (member.parked_join is None and member.parked_sync is None)
+    return member.is_new or not group.awaits_answer(member.member_id)
 
 
 def _complete_if_all_joined(step: Step, group: Group) -> None:
