@@ -9,20 +9,22 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class CoordinatorConfig:
-    """Settings of one coordinator; all times in milliseconds, the defaults are the broker's.
+    """Settings of one coordinator; times in milliseconds, the defaults are the broker's.
 
     group_min_session_timeout_ms, group_max_session_timeout_ms: inclusive bounds of what a JoinGroup may ask
     for. group_initial_rebalance_delay_ms: first delay, and step of each extension, of a rebalance from Empty.
     new_member_join_timeout_ms: how long a new member may stay parked in its first JoinGroup. Not configurable
     in a broker; here it is, so that tests over real sockets need not wait for five minutes.
+    offset_metadata_max_bytes: how long an offset's metadata may be (in UTF-16 code units, as in a broker).
 
-    Raises ConfigError for a negative time, or bounds that admit nothing.
+    Raises ConfigError for a negative value, or bounds that admit nothing.
     """
 
     group_min_session_timeout_ms: int = 6_000
     group_max_session_timeout_ms: int = 1_800_000
     group_initial_rebalance_delay_ms: int = 3_000
     new_member_join_timeout_ms: int = 300_000
+    offset_metadata_max_bytes: int = 4_096
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:

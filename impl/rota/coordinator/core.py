@@ -3,9 +3,18 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from rota.coordinator import heartbeat, join, leave, persistence, sync, timers
+from rota.coordinator import heartbeat, join, leave, offsets, persistence, sync, timers
 from rota.coordinator.config import CoordinatorConfig
-from rota.coordinator.effects import Choices, Effects, Ledger, Parked, Step, TimerId, Token
+from rota.coordinator.effects import (
+    Choices,
+    Effects,
+    Ledger,
+    OutstandingOffsets,
+    Parked,
+    Step,
+    TimerId,
+    Token,
+)
 from rota.coordinator.group import Group
 from rota.coordinator.messages import (
     ErrorCode,
@@ -18,6 +27,7 @@ from rota.coordinator.messages import (
     SyncGroup,
     SyncGroupReply,
 )
+from rota.coordinator.offset_messages import OffsetCommit, OffsetCommitReply, OffsetFetch
 
 
 class GroupCoordinator:
@@ -37,6 +47,7 @@ class GroupCoordinator:
         self._config = config
         self._choices = choices
         self._groups: dict[str, Group] = {}
+        self._offsets = offsets.OffsetStore()
         self._ledger = Ledger()
         self.groups: Mapping[str, Group] = MappingProxyType(self._groups)
 
@@ -95,6 +106,28 @@ class GroupCoordinator:
             step.reply(parked, leave.leave_group(step, self._groups.get(request.group_id), identities))
         return step.effects()
 
+    def offset_commit(self, request: OffsetCommit, version: int, token: Token, timestamp_ms: int) -> Effects:
+        """OffsetCommit; `timestamp_ms` is the wall clock's. Answered when the log has answered.
+
+        One from outside of group management creates an empty group. The empty group id is as good as any.
+        """
+        step, parked = self._step(), Parked(token, version)
+        error = offsets.commit_error(self._groups.get(request.group_id), request, version)
+        if request.group_instance_id is not None:
+            error = ErrorCode.UNSUPPORTED_VERSION
+        if error != ErrorCode.NONE:
+            step.reply(parked, OffsetCommitReply.to(request, lambda _: error))
+        else:
+            group = self._groups.setdefault(request.group_id, Group(request.group_id))
+            offsets.offset_commit(step, self._offsets, group, request, parked, timestamp_ms)
+        return step.effects()
+
+    def offset_fetch(self, request: OffsetFetch, version: int, token: Token) -> Effects:
+        """OffsetFetch; of a group that does not exist it is told that it has no offsets."""
+        step = self._step()
+        offsets.offset_fetch(step, self._offsets, request, Parked(token, version))
+        return step.effects()
+
     def fire(self, timer_id: TimerId) -> Effects:
         """A timer that is armed is due; it is not armed any more. Nothing happens if its group is unknown."""
         step = self._step()
@@ -112,7 +145,11 @@ class GroupCoordinator:
         if entry is None:
             raise persistence.UnknownAppendError(f"append {append_id} is not waiting for an answer")
         step = self._step()
-        persistence.appended(step, self._groups[entry.group_id], entry, error_code)
+        if isinstance(entry, OutstandingOffsets):
+            error_code = persistence.response_error(error_code)
+            offsets.appended(step, self._offsets, append_id, entry, error_code)
+        else:
+            persistence.appended(step, self._groups[entry.group_id], entry, error_code)
         return step.effects()
 
     def _step(self) -> Step:

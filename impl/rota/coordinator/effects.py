@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from rota.coordinator.config import CoordinatorConfig
-from rota.coordinator.messages import Reply
+from rota.coordinator.messages import MembershipReply
+from rota.coordinator.offset_messages import OffsetBatch, OffsetCommitReply, OffsetReply
 
 Token = Hashable
+Reply = MembershipReply | OffsetReply
 TimerKind = Literal["initial_join", "join", "sync", "session", "new_member", "pending"]
 
 
@@ -74,11 +76,11 @@ class GroupRecord:
 
 @dataclass(frozen=True)
 class Append:
-    """Write a record; the log's answer is to be told under this id, once. Ids grow by one."""
+    """Write a record or a batch; the log's answer is to be told under this id, once. Ids grow by one."""
 
     append_id: int
     group_id: str
-    record: GroupRecord
+    record: GroupRecord | OffsetBatch
 
 
 @dataclass(frozen=True)
@@ -124,14 +126,24 @@ class Outstanding:
     assignments: Mapping[str, bytes] | None
 
 
+@dataclass(frozen=True, slots=True)
+class OutstandingOffsets:
+    """Offsets that an append's answer makes visible, and the reply that waits for it."""
+
+    group_id: str
+    batch: OffsetBatch
+    parked: Parked
+    reply: OffsetCommitReply
+
+
 @dataclass
 class Ledger:
     """Appends whose answer has not come yet, by id."""
 
-    outstanding: dict[int, Outstanding] = field(default_factory=dict)
+    outstanding: dict[int, Outstanding | OutstandingOffsets] = field(default_factory=dict)
     last_id: int = 0
 
-    def open(self, entry: Outstanding) -> int:
+    def open(self, entry: Outstanding | OutstandingOffsets) -> int:
         """Remember an append; returns its id."""
         self.last_id += 1
         self.outstanding[self.last_id] = entry
@@ -165,6 +177,12 @@ class Step:
         """Append a record; `assignments` are what its acknowledgement puts into force, None for nothing."""
         append_id = self._ledger.open(Outstanding(group_id, record.generation_id, assignments))
         self._appends.append(Append(append_id, group_id, record))
+
+    def append_offsets(self, entry: OutstandingOffsets) -> int:
+        """Append committed offsets; returns the append's id."""
+        append_id = self._ledger.open(entry)
+        self._appends.append(Append(append_id, entry.group_id, entry.batch))
+        return append_id
 
     def effects(self) -> Effects:
         """Everything asked for."""

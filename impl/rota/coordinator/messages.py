@@ -18,6 +18,7 @@ class ErrorCode:
     NOT_LEADER_OR_FOLLOWER: Final = 6
     REQUEST_TIMED_OUT: Final = 7
     MESSAGE_TOO_LARGE: Final = 10
+    OFFSET_METADATA_TOO_LARGE: Final = 12
     COORDINATOR_NOT_AVAILABLE: Final = 15
     NOT_COORDINATOR: Final = 16
     RECORD_LIST_TOO_LARGE: Final = 18
@@ -30,6 +31,7 @@ class ErrorCode:
     REBALANCE_IN_PROGRESS: Final = 27
     UNSUPPORTED_VERSION: Final = 35
     KAFKA_STORAGE_ERROR: Final = 56
+    GROUP_ID_NOT_FOUND: Final = 69
     MEMBER_ID_REQUIRED: Final = 79
 
 
@@ -185,4 +187,4 @@ class LeaveGroupReply:
         return LeaveGroupReply(next((error for error in errors if error != ErrorCode.NONE), ErrorCode.NONE))
 
 
-Reply = JoinGroupReply | SyncGroupReply | HeartbeatReply | LeaveGroupReply
+MembershipReply = JoinGroupReply | SyncGroupReply | HeartbeatReply | LeaveGroupReply

@@ -1,0 +1,190 @@
+"""Requests, replies and log records about committed offsets, as frozen values.
+
+Field names are Kafka's schema names in snake_case, as in `messages`. Topics have names here; the ids of the
+newest versions are translated by the server.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rota.coordinator.messages import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitPartition:
+    """An offset to commit, with what the client wants to keep beside it; no leader epoch is -1."""
+
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int = -1
+    committed_metadata: str | None = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitTopic:
+    """The part of an OffsetCommit that is about one topic."""
+
+    name: str
+    partitions: tuple[OffsetCommitPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommit:
+    """OffsetCommit request. A generation below 0 and no member id: from outside of group management.
+
+    `retention_time_ms` is what versions 2 to 4 can ask for, -1 for the broker's own.
+    """
+
+    group_id: str
+    topics: tuple[OffsetCommitTopic, ...]
+    generation_id_or_member_epoch: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+    retention_time_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitReplyPartition:
+    """What became of one partition's offset."""
+
+    partition_index: int
+    error_code: int = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitReplyTopic:
+    """The part of an OffsetCommit response that is about one topic."""
+
+    name: str
+    partitions: tuple[OffsetCommitReplyPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitReply:
+    """OffsetCommit response: an error for each partition, in the request's order, none for the whole."""
+
+    topics: tuple[OffsetCommitReplyTopic, ...]
+
+    @staticmethod
+    def to(request: OffsetCommit, error_of: Callable[[OffsetCommitPartition], int]) -> "OffsetCommitReply":
+        """The reply that gives each partition of a request its error."""
+        return OffsetCommitReply(
+            tuple(
+                OffsetCommitReplyTopic(
+                    topic.name,
+                    tuple(
+                        OffsetCommitReplyPartition(each.partition_index, error_of(each))
+                        for each in topic.partitions
+                    ),
+                )
+                for topic in request.topics
+            )
+        )
+
+    def failed(self, error_code: int) -> "OffsetCommitReply":
+        """This reply with one error everywhere."""
+        return OffsetCommitReply(
+            tuple(
+                replace(
+                    topic, partitions=tuple(replace(each, error_code=error_code) for each in topic.partitions)
+                )
+                for topic in self.topics
+            )
+        )
+
+    def for_version(self, version: int) -> "OffsetCommitReply":
+        """This reply: its meaning is the same in every version."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetchTopic:
+    """The partitions of a topic whose offsets are asked for."""
+
+    name: str
+    partition_indexes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetchGroup:
+    """What is asked of one group; null topics are all that it has offsets for.
+
+    The member id and epoch of version 9 are checked in groups of the newer consumer protocol only, and are
+    left out.
+    """
+
+    group_id: str
+    topics: tuple[OffsetFetchTopic, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetch:
+    """OffsetFetch request; below version 8 there is one group."""
+
+    groups: tuple[OffsetFetchGroup, ...]
+    require_stable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetchReplyPartition:
+    """The offset of one partition; the defaults mean that none was committed, which is no error."""
+
+    partition_index: int
+    committed_offset: int = -1
+    committed_leader_epoch: int = -1
+    metadata: str = ""
+    error_code: int = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetchReplyTopic:
+    """The part of an OffsetFetch response that is about one topic of one group."""
+
+    name: str
+    partitions: tuple[OffsetFetchReplyPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetchReplyGroup:
+    """The offsets of one group."""
+
+    group_id: str
+    topics: tuple[OffsetFetchReplyTopic, ...]
+    error_code: int = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFetchReply:
+    """OffsetFetch response, its groups in the request's order; below version 8 the one group is the body."""
+
+    groups: tuple[OffsetFetchReplyGroup, ...]
+
+    def for_version(self, version: int) -> "OffsetFetchReply":
+        """This reply: its meaning is the same in every version."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRecord:
+    """A group's entry in the log for one partition.
+
+    `expire_timestamp_ms` is the commit's time plus the retention that it asked for, -1 if it asked for none.
+    """
+
+    topic: str
+    partition_index: int
+    committed_offset: int
+    committed_leader_epoch: int
+    metadata: str
+    commit_timestamp_ms: int
+    expire_timestamp_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetBatch:
+    """All entries of one OffsetCommit: they are written together or not at all."""
+
+    records: tuple[OffsetRecord, ...]
+
+
+OffsetReply = OffsetCommitReply | OffsetFetchReply
