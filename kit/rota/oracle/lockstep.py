@@ -157,7 +157,8 @@ class Lockstep:
             else:
                 deadlines.pop(timer, None)
         answers = {str(token): _plain(reply) for token, reply in effects.replies}
-        records = tuple(_core_record(append.record) for append in effects.appends)
+        written = (append.record for append in effects.appends)
+        records = tuple(_core_record(record) for record in written if isinstance(record, core.GroupRecord))
         return Seen(
             _sorted(answers), _sorted(deadlines), records, _core_state(self.core.groups.get(GROUP_ID))
         )
