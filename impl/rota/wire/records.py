@@ -71,6 +71,10 @@ class RecordsError(WireError):
     """Bytes that are no batch or records that fit in none; the text names the cause in one line."""
 
 
+class CrcError(RecordsError):
+    """A batch that is whole but not as it was sent."""
+
+
 def split(data: bytes) -> Iterator[tuple[BatchInfo, bytes]]:
     """Each batch of a records field with its header; lengths, magic and CRC are checked, records not read.
 
@@ -182,7 +186,7 @@ def _info(data: bytes, pos: int) -> BatchInfo:
         raise RecordsError(f"a batch of {size} bytes announced, {left} left")
     found = google_crc32c.value(data[pos + _CRC_END : pos + size])
     if found != crc:
-        raise RecordsError(f"CRC does not match: {crc:#010x} announced, {found:#010x} found")
+        raise CrcError(f"CRC does not match: {crc:#010x} announced, {found:#010x} found")
     if attributes & _COMPRESSION_BITS >= len(_COMPRESSIONS):
         raise RecordsError(f"no compression has the number {attributes & _COMPRESSION_BITS}")
     if count < 0 or last_delta < 0:
