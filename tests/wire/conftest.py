@@ -10,6 +10,7 @@ from typing import get_args, get_origin
 from uuid import UUID
 
 import pytest
+from hypothesis import strategies as st
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_writer
@@ -204,3 +205,38 @@ def kio_fields():
     return lambda api, version, kind: describe(
         (load_request_schema if kind == "request" else load_response_schema)(api.key, version)
     )
+
+
+TAGS = st.dictionaries(st.integers(10, 2**31), st.binary(max_size=5), max_size=2)
+
+
+def any_plain(kind):
+    if kind in INTEGERS:
+        return st.integers(-(2 ** (INTEGERS[kind] - 1)), 2 ** (INTEGERS[kind] - 1) - 1)
+    text = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+    return {
+        "bool": st.booleans(),
+        "string": text,
+        "bytes": st.binary(max_size=200),
+        "uuid": st.integers(0, 2**128 - 1).map(lambda number: UUID(int=number)),
+    }[kind]
+
+
+def body_of(fields, version, flexible):
+    """Whole bodies: every field of the version; if flexible, tagged fields that the tables do not know."""
+    values = {}
+    for field in fields:
+        if version in field.versions:
+            inner = body_of(field.fields, version, flexible) if field.fields else any_plain(field.type)
+            value = st.lists(inner, max_size=3) if field.array else inner
+            values[field.name] = st.none() | value if version in field.nullable else value
+    whole = st.fixed_dictionaries(values)
+    if not flexible:
+        return whole
+    return st.builds(lambda body, tags: body | ({"_tags": tags} if tags else {}), whole, TAGS)
+
+
+@pytest.fixture(scope="session")
+def bodies():
+    """Hypothesis strategies for the bodies that our tables describe, by (fields, version, flexible)."""
+    return body_of

@@ -7,15 +7,24 @@ import pytest
 from rota.wire import all_apis, api, schema
 from rota.wire.source import absent
 
-KIO_LACKS = {("DeleteGroups", 3), ("TxnOffsetCommit", 6)}
-"""Versions of Kafka 4.4.0 that kio does not know yet; test_codec has bytes of theirs."""
+KIO_LACKS = {
+    "Produce": {0, 1, 2},
+    "Fetch": {0, 1, 2, 3},
+    "ListOffsets": {0},
+    "OffsetCommit": {0, 1},
+    "OffsetFetch": {0},
+    "CreateTopics": {0, 1},
+    "DeleteGroups": {3},
+    "TxnOffsetCommit": {6},
+}
+"""Removed versions, which test_against_kafka_python compares, and new ones, of which test_codec has bytes."""
 
 MESSAGES = [
     (item.name, version, kind)
     for item in all_apis()
     for version in range(item.min_version, item.max_version + 1)
     for kind in ("request", "response")
-    if (item.name, version) not in KIO_LACKS
+    if version not in KIO_LACKS.get(item.name, ())
 ]
 PER_MESSAGE = 12
 
@@ -36,12 +45,14 @@ def test_random_messages_of_kio_are_read_and_written_alike(name, kio_samples):
     assert objections(name, kio_samples) == []
 
 
-def test_hundreds_of_messages_are_compared(kio_samples):
+def test_thousands_of_messages_are_compared(kio_samples):
     counts = [
         len(list(kio_samples(api(name), version, kind, PER_MESSAGE))) for name, version, kind in MESSAGES
     ]
-    assert len(counts) == 2 * (5 + 14 + 7 + 10 + 6 + 5 + 6 + 9 + 10 + 1 + 7 + 6 + 3 + 11 + 6 + 11 + 15)
-    assert sum(counts) == PER_MESSAGE * len(counts) > 1_000
+    versions = 5 + 14 + 7 + 10 + 6 + 5 + 6 + 9 + 10 + 1 + 7 + 6 + 3 + 11 + 15 + 11 + 6 + 6 + 7
+    assert len(counts) == 2 * versions
+    assert sum(counts) >= 3_000
+    print(f"{sum(counts)} messages of {len(counts)} kinds")
 
 
 @pytest.mark.parametrize(("name", "version", "kind"), MESSAGES)

@@ -7,6 +7,7 @@ import pytest
 from rota.wire import (
     UnsupportedVersion,
     WireError,
+    advertised,
     all_apis,
     api,
     decode_request,
@@ -44,30 +45,43 @@ GROUP_PROTOCOL = {
     ("ApiVersions", 18, 0, 4),
 }
 BESIDE_IT = {
-    ("Produce", 0, 3, 13),
-    ("Fetch", 1, 4, 18),
-    ("ListOffsets", 2, 1, 11),
-    ("OffsetCommit", 8, 2, 10),
-    ("OffsetFetch", 9, 1, 10),
+    ("Produce", 0, 0, 13),
+    ("Fetch", 1, 0, 18),
+    ("ListOffsets", 2, 0, 11),
+    ("OffsetCommit", 8, 0, 10),
+    ("OffsetFetch", 9, 0, 10),
     ("DescribeGroups", 15, 0, 6),
     ("ListGroups", 16, 0, 5),
+    ("CreateTopics", 19, 0, 7),
+    ("InitProducerId", 22, 0, 6),
     ("TxnOffsetCommit", 28, 0, 6),
     ("DeleteGroups", 42, 0, 3),
     ("OffsetDelete", 47, 0, 0),
 }
+ADVERTISED = {"Fetch": (4, 18), "ListOffsets": (1, 11), "OffsetCommit": (2, 10), "OffsetFetch": (1, 10)}
+ADVERTISED |= {"CreateTopics": (2, 7), "InitProducerId": (0, 5), "ApiVersions": (0, 5)}
+"""Where a broker of Kafka 4.4.0 does not advertise what the codec can do."""
 
 
 def versions(apis):
     return {(item.name, item.key, item.min_version, item.max_version) for item in apis}
 
 
-def test_apis_and_versions_are_those_of_kafka_4():
+def test_apis_and_versions_are_all_that_ever_were():
     assert versions(membership_apis()) == GROUP_PROTOCOL
     assert versions(all_apis()) == GROUP_PROTOCOL | BESIDE_IT
     assert [item.key for item in all_apis()] == sorted(key for _, key, *_ in GROUP_PROTOCOL | BESIDE_IT)
     assert api(11) is api("JoinGroup")
     with pytest.raises(WireError, match=r"no API 'Fetsch'.*Heartbeat"):
         api("Fetsch")
+
+
+def test_advertised_versions_are_those_of_a_running_kafka():
+    """Written down from the ApiVersions response of Kafka 4.4.0."""
+    everything = {name: (first, last) for name, _, first, last in GROUP_PROTOCOL | BESIDE_IT}
+    assert advertised() == advertised("kafka-4.x") == everything | ADVERTISED
+    with pytest.raises(WireError, match=r"no profile 'kafka-9'.*kafka-4\.x"):
+        advertised("kafka-9")
 
 
 def test_bytes_of_a_join_group_request():

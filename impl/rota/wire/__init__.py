@@ -16,7 +16,7 @@ from rota.wire.codec import (
     request_header,
 )
 from rota.wire.errors import UnsupportedVersion, WireError
-from rota.wire.schema import Api, all_apis, api, membership_apis
+from rota.wire.schema import Api, advertised, all_apis, api, membership_apis
 
 __all__ = [
     "Api",
@@ -24,6 +24,7 @@ __all__ = [
     "Response",
     "UnsupportedVersion",
     "WireError",
+    "advertised",
     "all_apis",
     "api",
     "decode_request",

@@ -1,8 +1,9 @@
 """Schema tables: their notation, and the APIs they describe.
 
-One text file per API in `schemas/`. The first line is `NAME KEY versions RANGE flexible RANGE` (or `flexible
-none`); then follow the sections `request` and `response` with one field a line, members of a structure
-indented by two:
+One text file per API in `schemas/`. The first line is `NAME KEY versions RANGE flexible RANGE kafka-4.x
+RANGE` (or `flexible none`): all versions that ever were, those with flexible encoding, those that a broker of
+that profile advertises. Then follow the sections `request` and `response` with one field a line, members of
+a structure indented by two:
 
     NAME TYPE [RANGE] [null RANGE] [tag N] [= DEFAULT]
 
@@ -68,9 +69,11 @@ class Field:
 
 @dataclass(frozen=True, eq=False)
 class Api:
-    """One API: its number, the versions known, those with flexible encoding, and both messages' fields.
+    """One API: its number, its versions, those with flexible encoding, and both messages' fields.
 
-    Compared by identity, so that compiled programs are found by it at once.
+    `versions` (and `min_version`, `max_version`) are what the codec reads and writes, which is more than any
+    broker serves; `advertised` has a profile's range by its name. Compared by identity, so that compiled
+    programs are found by it at once.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Api:
     flexible: Versions
     request: tuple[Field, ...] = field(repr=False)
     response: tuple[Field, ...] = field(repr=False)
+    advertised: Mapping[str, Versions] = field(repr=False)
 
     @property
     def min_version(self) -> int:
@@ -96,6 +100,25 @@ def api(name_or_key: str | int) -> Api:
     except KeyError:
         known = ", ".join(sorted(item.name for item in all_apis()))
         raise WireError(f"no API {name_or_key!r} in the tables; there are: {known}") from None
+
+
+def advertised(profile: str = "kafka-4.x") -> dict[str, tuple[int, int]]:
+    """What a broker of the profile names in ApiVersions: API -> (first, last), for the APIs of the tables.
+
+    For a server's own table of what it serves, and for a kit's expectations of a broker: `min_version` and
+    `max_version` of an API are the codec's and include versions that Kafka 4.0 removed (KIP-896).
+
+    "kafka-4.x" is what a running Kafka 4.4.0 says. Two things to know of it: it names Produce from 0 on for
+    the sake of librdkafka, yet closes the connection on 0 to 2 (KAFKA-18659). And ApiVersions 5 comes with a
+    duty (KIP-1242): cluster_id and node_id of a request are given both or neither (else INVALID_REQUEST, 42),
+    and if they name another cluster or node the answer is REBOOTSTRAP_REQUIRED (129).
+
+    Errors: WireError for a profile that the tables do not have.
+    """
+    found = {item.name: item.advertised[profile] for item in all_apis() if profile in item.advertised}
+    if not found:
+        raise WireError(f"no profile {profile!r} in the tables; there is: kafka-4.x")
+    return {name: (versions.first, versions.last) for name, versions in found.items()}
 
 
 @cache
@@ -134,8 +157,9 @@ def parse(text: str) -> Api:
         else:
             current.append(line)
     request, response = (parse_fields(sections[kind]) for kind in ("request", "response"))
-    versions, flexible = _versions(ranges["versions"]), _versions(ranges["flexible"])
-    return Api(name, int(key), versions, flexible, request, response)
+    versions, flexible = (_versions(ranges.pop(clause)) for clause in ("versions", "flexible"))
+    advertised = {profile: _versions(word) for profile, word in ranges.items()}
+    return Api(name, int(key), versions, flexible, request, response, advertised)
 
 
 def parse_fields(lines: Iterable[str]) -> tuple[Field, ...]:
