@@ -1,7 +1,7 @@
 """Parked operations: against a model that remembers everything, and with purgatories that lose or repeat."""
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
@@ -63,6 +63,7 @@ def run(make):
             derandomize=True,
             database=None,
             report_multiple_bugs=False,
+            phases=[Phase.generate],
         ),
     )
 

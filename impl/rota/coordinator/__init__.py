@@ -56,6 +56,7 @@ from rota.coordinator.offset_messages import (
 )
 from rota.coordinator.persistence import UnknownAppendError
 from rota.coordinator.purgatory import Purgatory
+from rota.coordinator.wheel import TimingWheel
 
 __all__ = [
     "Append",
@@ -104,6 +105,7 @@ __all__ = [
     "SyncGroupReply",
     "TimerId",
     "TimerKind",
+    "TimingWheel",
     "Token",
     "UnknownAppendError",
 ]
