@@ -2,8 +2,9 @@
 
 import pytest
 
-from rota.coordinator import CoordinatorConfig
+from rota.coordinator import CoordinatorConfig, GroupCoordinator, TimerId
 from rota.server.groups import GroupService
+from rota.server.timers import LoopTimers
 
 JOIN = {
     "group_id": "g",
@@ -31,8 +32,11 @@ class Loop:
     def call_soon(self, call, *arguments):
         self.soon.append(lambda: call(*arguments))
 
-    def call_later(self, delay, call, *arguments):
-        self.timers.append(Handle(self.now + delay, lambda: call(*arguments)))
+    def time(self):
+        return self.now
+
+    def call_at(self, when, call, *arguments):
+        self.timers.append(Handle(when, lambda: call(*arguments)))
         return self.timers[-1]
 
     def turn(self):
@@ -48,7 +52,7 @@ class Loop:
             (each for each in self.armed() if each.due <= until), key=lambda each: each.due, default=None
         ):
             self.timers.remove(due)
-            self.now = due.due
+            self.now = max(self.now, due.due)
             due.call()
             self.turn()
         self.now = until
@@ -132,3 +136,154 @@ def test_nothing_happens_after_the_stop(world):
     world.loop.advance(3_600)
     assert replies == []
     assert world.loop.armed() == []
+
+
+def test_the_coordinator_may_be_another(world):
+    """As for a planted bug: the factory gets the settings and the choices."""
+
+    class Deaf(GroupCoordinator):
+        def fire(self, timer_id):
+            return super().fire(TimerId(timer_id.kind, "another"))
+
+    config = CoordinatorConfig(group_initial_rebalance_delay_ms=0)
+    world.service = GroupService(config, world.loop, coordinator=Deaf)
+    replies = world.ask("JoinGroup", **JOIN)
+    world.loop.advance(3_600)
+    assert replies == []
+
+
+# -- timers ----------------------------------------------------------------------------------------
+
+
+class Timers:
+    """Timers that write down when they fire, and then do what `then` says of them."""
+
+    def __init__(self):
+        self.loop, self.fired, self.then = Loop(), [], {}
+        self.loop.now = 12.3456
+        self.began = self.loop.now
+        self.timers = LoopTimers(self.loop, self.fire)
+
+    def fire(self, timer_id):
+        self.fired.append((timer_id, round((self.loop.now - self.began) * 1000, 3)))
+        self.then.get(timer_id, lambda: None)()
+
+    def names(self):
+        return [timer_id for timer_id, _ in self.fired]
+
+
+@pytest.fixture
+def timers():
+    return Timers()
+
+
+def test_timers_fire_in_order_of_deadline_on_one_handle(timers):
+    for timer_id, delay_ms in {"c": 300, "a": 5, "b": 70, "d": 100_000}.items():
+        timers.timers.arm(timer_id, delay_ms)
+    assert len(timers.loop.armed()) == 1
+    timers.loop.advance(1)
+    assert timers.fired == [("a", 5), ("b", 70), ("c", 300)]
+    assert len(timers.loop.armed()) == 1
+
+
+def test_a_timer_cancelled_or_moved_by_one_that_is_due_with_it_does_not_fire(timers):
+    for timer_id in ("a", "cancelled", "moved", "z"):
+        timers.timers.arm(timer_id, 10)
+
+    def then():
+        timers.timers.cancel("cancelled")
+        timers.timers.arm("moved", 50)
+
+    timers.then["a"] = then
+    timers.loop.advance(0.030)
+    assert timers.names() == ["a", "z"]
+    timers.loop.advance(1)
+    assert timers.fired[2:] == [("moved", 60)]
+
+
+class AllAtOnce(LoopTimers):
+    """Takes out all that is due before the first of it fires."""
+
+    def _due(self):
+        for timer_id in self._wheel.advance(int(self._wakes_ms)):
+            self._fire(timer_id)
+        self._wake(self._wheel.next_due_ms())
+
+
+def test_timers_that_are_taken_out_all_at_once_are_found(timers):
+    timers.timers = AllAtOnce(timers.loop, timers.fire)
+    with pytest.raises(AssertionError):
+        test_a_timer_cancelled_or_moved_by_one_that_is_due_with_it_does_not_fire(timers)
+
+
+def test_what_a_timer_arms_without_delay_fires_too(timers):
+    timers.timers.arm("a", 10)
+    timers.then["a"] = lambda: timers.timers.arm("b", 0)
+    timers.loop.advance(0.010)
+    assert timers.names() == ["a", "b"]
+
+
+def test_a_timer_without_delay_waits_for_the_next_turn(timers):
+    timers.timers.arm("a", 0)
+    assert timers.names() == []
+    timers.loop.advance(0)
+    assert timers.fired == [("a", 0)]
+
+
+@pytest.mark.parametrize("began", [0, 0.0001, 0.4999, 0.5, 0.9999])
+def test_a_timer_is_never_early_and_a_millisecond_late_at_most(timers, began):
+    """Armed within a millisecond."""
+    timers.loop.now += began / 1000
+    timers.timers.arm("a", 7)
+    timers.loop.advance(1)
+    ((_, at),) = timers.fired
+    assert 7 <= round(at - began, 3) <= 8
+
+
+def test_an_earlier_timer_takes_over_the_handle(timers):
+    timers.timers.arm("late", 100)
+    timers.timers.arm("early", 10)
+    assert len(timers.loop.armed()) == 1
+    timers.loop.advance(0.050)
+    assert timers.names() == ["early"]
+
+
+def test_heartbeats_leave_the_handle_alone(timers):
+    """A session that is armed again and again: the loop wakes for the first deadline, then for the last."""
+    timers.timers.arm("session", 10_000)
+    for _ in range(5):
+        timers.loop.advance(1)
+        timers.timers.arm("session", 10_000)
+    assert len(timers.loop.timers) == 1
+    timers.loop.advance(20)
+    assert timers.fired == [("session", 15_000)]
+
+
+def test_one_that_fails_does_not_stop_the_others(timers):
+    timers.timers.arm("a", 10)
+    timers.timers.arm("b", 10)
+    timers.then["a"] = lambda: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        timers.loop.advance(1)
+    timers.loop.advance(1)
+    assert timers.names() == ["a", "b"]
+
+
+def test_nothing_is_left_after_a_clear(timers):
+    timers.timers.arm("a", 10)
+    timers.timers.arm("b", 10)
+    timers.then["a"] = timers.timers.clear
+    timers.loop.advance(1)
+    assert timers.names() == ["a"]
+    timers.timers.arm("c", 10)
+    timers.timers.clear()
+    assert timers.loop.armed() == []
+
+
+def test_a_timer_of_the_core_that_another_cancels_in_the_same_moment_does_not_fire(world):
+    """In version 0 session and sync phase are equally long: the last session's end stops the phase."""
+    member_id = world.member()
+    fired, original = [], world.service.core.fire
+    world.service.core.fire = lambda timer_id: fired.append(timer_id) or original(timer_id)
+    world.loop.advance(3_600)
+    assert fired == [TimerId("session", "g", member_id)]

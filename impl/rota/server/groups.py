@@ -1,38 +1,36 @@
 """The coordinator core with a clock and a log: carries out what its steps ask for.
 
-Timers are those of the event loop. The log keeps nothing: every append succeeds in the next turn of the loop,
+Timers are in one wheel. The log keeps nothing: every append succeeds in the next turn of the loop,
 so that a reply that depends on one never comes before the step has been carried out whole.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, Protocol, cast
 from uuid import uuid4
 
 from rota.coordinator import (
     Arm,
+    Choices,
     CoordinatorConfig,
     Effects,
     GroupCoordinator,
     Heartbeat,
-    HeartbeatReply,
     JoinGroup,
     JoinGroupProtocol,
-    JoinGroupReply,
-    JoinGroupReplyMember,
     LeaveGroup,
-    LeaveGroupReply,
-    LeaveGroupReplyMember,
     MemberIdentity,
-    Reply,
     SyncGroup,
     SyncGroupAssignment,
-    SyncGroupReply,
     TimerId,
 )
+from rota.server.offset_bodies import Amended, Answerable, AnyTopics, Topics, commit_request, fetch_request
+from rota.server.timers import LoopTimers
 
 
 class Caller(Protocol):
@@ -65,25 +63,32 @@ class FirstByName:
 
 
 class GroupService:
-    """One coordinator on the running event loop."""
+    """One coordinator on the running event loop; `coordinator` makes it, from its settings and choices."""
 
-    def __init__(self, config: CoordinatorConfig, loop: asyncio.AbstractEventLoop) -> None:
-        self.core = GroupCoordinator(config, FirstByName())
+    def __init__(
+        self,
+        config: CoordinatorConfig,
+        loop: asyncio.AbstractEventLoop,
+        coordinator: Callable[[CoordinatorConfig, Choices], GroupCoordinator] = GroupCoordinator,
+        topics: Topics = AnyTopics(),  # noqa: B008  # has no state
+    ) -> None:
+        self.core = coordinator(config, FirstByName())
         self._loop = loop
-        self._timers: dict[TimerId, asyncio.TimerHandle] = {}
+        self._topics = topics
+        self._timers: LoopTimers[TimerId] = LoopTimers(loop, self._fire)
         self._stopped = False
         self.handlers: Mapping[str, Callable[[Mapping[str, Any], Caller], None]] = {
             "JoinGroup": self._join_group,
             "SyncGroup": self._sync_group,
             "Heartbeat": self._heartbeat,
             "LeaveGroup": self._leave_group,
+            "OffsetCommit": self._offset_commit,
+            "OffsetFetch": self._offset_fetch,
         }
 
     def stop(self) -> None:
         """Cancels every timer; from now on nothing that is still under way is carried out."""
         self._stopped = True
-        for handle in self._timers.values():
-            handle.cancel()
         self._timers.clear()
 
     def _join_group(self, body: Mapping[str, Any], caller: Caller) -> None:
@@ -106,23 +111,33 @@ class GroupService:
         request = LeaveGroup(**_known(LeaveGroup, body) | {"members": members})
         self._do(self.core.leave_group(request, caller.version, caller))
 
+    def _offset_commit(self, body: Mapping[str, Any], caller: Caller) -> None:
+        request, answer = commit_request(body, caller.version, self._topics)
+        token = Amended(caller, answer.response)
+        if request.topics:
+            now = time.time_ns() // 1_000_000
+            self._do(self.core.offset_commit(request, caller.version, token, now))
+        else:
+            token.reply({"topics": []})
+
+    def _offset_fetch(self, body: Mapping[str, Any], caller: Caller) -> None:
+        request, response = fetch_request(body, caller.version, self._topics)
+        self._do(self.core.offset_fetch(request, caller.version, Amended(caller, response)))
+
     def _do(self, effects: Effects) -> None:
         if self._stopped:
             return
         for wish in effects.timers:
-            previous = self._timers.pop(wish.timer_id, None)
-            if previous is not None:
-                previous.cancel()
             if isinstance(wish, Arm):
-                delay = max(wish.delay_ms, 0) / 1000
-                self._timers[wish.timer_id] = self._loop.call_later(delay, self._fire, wish.timer_id)
+                self._timers.arm(wish.timer_id, wish.delay_ms)
+            else:
+                self._timers.cancel(wish.timer_id)
         for append in effects.appends:
             self._loop.call_soon(self._appended, append.append_id)
         for token, reply in effects.replies:
-            cast(Caller, token).reply(_body(reply))
+            cast(Answerable, token).reply(_body(reply))
 
     def _fire(self, timer_id: TimerId) -> None:
-        del self._timers[timer_id]
         self._do(self.core.fire(timer_id))
 
     def _appended(self, append_id: int) -> None:
@@ -131,25 +146,18 @@ class GroupService:
 
 def _known(kind: type, body: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a body that a request of the coordinator has too; tagged fields are left out."""
-    return {name: body[name] for name in _NAMES[kind] if name in body}
+    return {name: body[name] for name in _names(kind) if name in body}
 
 
-def _body(reply: Reply) -> dict[str, Any]:
-    """A reply as a response's body, members included."""
-    body = {name: getattr(reply, name) for name in _NAMES[type(reply)]}
-    if "members" in body:
-        body["members"] = [
-            {name: getattr(item, name) for name in _NAMES[type(item)]} for item in body["members"]
-        ]
-    return body
+def _body(value: Any) -> Any:
+    """A reply as a response's body, and whatever it consists of."""
+    if isinstance(value, tuple):
+        return [_body(item) for item in value]
+    names = _names(type(value))
+    return {name: _body(getattr(value, name)) for name in names} if names else value
 
 
-_NAMES: Mapping[type, tuple[str, ...]] = {
-    kind: tuple(item.name for item in fields(kind))
-    for kind in (
-        *(JoinGroup, SyncGroup, Heartbeat, LeaveGroup, MemberIdentity),
-        *(JoinGroupReply, SyncGroupReply, HeartbeatReply, LeaveGroupReply),
-        *(JoinGroupReplyMember, LeaveGroupReplyMember),
-    )
-}
-"""The field names of each value that is made from a body or made into one."""
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    """The field names of a dataclass; none of anything else."""
+    return tuple(item.name for item in fields(kind)) if is_dataclass(kind) else ()
