@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from rota.cli import doctor as under_test
 from rota.cli.extras import EXTRAS, extra_for
 from rota.cli.main import main
+from rota.conformance.java import java_major
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,7 +76,7 @@ def test_a_part_that_fails_its_self_test_is_broken(monkeypatch: pytest.MonkeyPat
     ("text", "major"), [("17.0.15", 17), ("21", 21), ("1.8.0_402", 8), ("25-ea", 25), ("11.0.2", 11)]
 )
 def test_java_versions(text: str, major: int) -> None:
-    assert under_test.java_major(text) == major
+    assert java_major(text) == major
 
 
 def test_java_that_fits(java: Path) -> None:

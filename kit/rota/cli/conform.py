@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -13,7 +14,7 @@ from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, USAGE, VIOLA
 from rota.conformance.model import INITIAL_DELAY, Case, CaseResult, span
 from rota.conformance.process import NotStarted
 from rota.conformance.registry import UnknownCase, all_cases, select
-from rota.conformance.runner import Options, divide, exit_code, play_all, probe
+from rota.conformance.runner import Options, divide, exit_code, find_unread, play_all
 from rota.conformance.targets import Target, TargetError, parse_target
 from rota.report import events
 from rota.report.check_text import wrapped
@@ -82,7 +83,9 @@ def conform(
     readers.append(
         JsonReport(lambda text: click.echo(text, nl=False)) if as_json else TextReport(click.echo, quiet)
     )
-    ctx.exit(_judge(cases, judged, options, readers, [path for _, path in chosen]))
+    with closing(judged):
+        code = _judge(cases, judged, options, readers, [path for _, path in chosen])
+    ctx.exit(code)
 
 
 def _target(target: str | None, embedded: bool, settings: Sequence[str]) -> Target:
@@ -124,7 +127,7 @@ def _judge(
     results: list[CaseResult] = []
     interrupted = False
     _emit(readers, events.RunStarted(target.name, PROFILE, options.seed, len(playable)))
-    unread = probe(target, options.patience)
+    unread = find_unread(target, options.patience)
     try:
         for result in play_all(playable, target, options, unread):
             results.append(result)
@@ -140,10 +143,10 @@ def _judge(
 def _see_whether_it_is_there(target: Target) -> None:
     """One line instead of a hundred undecided cases where nothing can be judged."""
     try:
-        running = target.start(0)
+        running = target.start({})
     except NotStarted as error:
         cause = f"target {target.name} does not start: {error}"
-        raise UsageError(f"{cause}; try it by hand", UNDECIDED) from error
+        raise UsageError(f"{cause}; {error.remedy}", UNDECIDED) from error
     try:
         if running.post_mortem(0) is not None:
             address = ":".join(map(str, running.address))

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
-import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,13 +14,11 @@ import click
 
 from rota.cli.errors import HOLDS, VIOLATED, UsageError
 from rota.cli.extras import EXTRAS, Extra
+from rota.conformance.java import JAVA_REMEDY, NoJava, find_java
+from rota.conformance.kafka_jars import RELEASES, cache_folder, libraries, missing
 
 JAVA_NEEDED = 17
 """The oldest major version of Java that Spark 4 runs on."""
-
-JAVA_REMEDY = (
-    "install it (Debian: apt-get install openjdk-17-jre-headless) and put java on PATH or set JAVA_HOME"
-)
 
 
 class Unfit(Exception):
@@ -42,40 +36,6 @@ class Finding:
     remedy: str = ""
 
 
-def find_java() -> tuple[int, str]:
-    """Major version of the Java that Spark would start, and its version text.
-
-    Like Spark: JAVA_HOME first, then PATH. Errors: Unfit when there is none, it does not answer, or it
-    is too old.
-    """
-    home = os.environ.get("JAVA_HOME")
-    path = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    if path is None:
-        raise Unfit("no java found")
-    try:
-        answer = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=60, check=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise Unfit(f"{path} -version does not run ({type(error).__name__})") from None
-    text = parse_java(answer.stderr + answer.stdout)
-    if text is None:
-        raise Unfit(f"{path} -version names no version")
-    if (major := java_major(text)) < JAVA_NEEDED:
-        raise Unfit(f"{path} is Java {text}, Spark needs {JAVA_NEEDED} or later")
-    return major, text
-
-
-def parse_java(output: str) -> str | None:
-    """The version text in what `java -version` prints, None if there is none."""
-    found = re.search(r'version "([^"]+)"', output)
-    return found[1] if found else None
-
-
-def java_major(text: str) -> int:
-    """Major version of a version text: 17 of 17.0.15, 8 of 1.8.0_402 (the numbering until Java 8)."""
-    numbers = [int(part) for part in re.findall(r"\d+", text)]
-    return numbers[1] if numbers[0] == 1 and len(numbers) > 1 else numbers[0]
-
-
 def _try_numpy() -> None:
     if import_module("numpy").arange(4).sum() != 6:
         raise Unfit("numpy adds wrongly")
@@ -83,7 +43,7 @@ def _try_numpy() -> None:
 
 def _try_spark() -> None:
     import_module("pyspark.sql")
-    find_java()
+    find_java(JAVA_NEEDED, "Spark")
 
 
 def _try_z3() -> None:
@@ -132,7 +92,7 @@ def examine(extra: Extra) -> Finding:
         return Finding(extra.name, extra.adds, "absent", f"no {', '.join(missing)}", extra.install)
     try:
         SELF_TESTS[extra.name]()
-    except Unfit as cause:
+    except (Unfit, NoJava) as cause:
         remedy = JAVA_REMEDY if extra.name == "spark" else extra.install
         return Finding(extra.name, extra.adds, "broken", str(cause), remedy)
     except Exception as error:  # a broken installation may raise anything; the verdict is the same
@@ -144,9 +104,21 @@ def examine(extra: Extra) -> Finding:
 def examine_java() -> Finding:
     """The Java that Spark would start."""
     try:
-        return Finding("java", "what Spark runs on", "ok", find_java()[1])
-    except Unfit as cause:
+        return Finding("java", "what Spark runs on", "ok", find_java(JAVA_NEEDED, "Spark").text)
+    except NoJava as cause:
         return Finding("java", "what Spark runs on", "absent", str(cause), JAVA_REMEDY)
+
+
+def examine_kafka() -> Finding:
+    """Whether Apache Kafka can be started as a target: its jars, or Maven to fetch them, and Java."""
+    adds = "rota conform --target " + ", ".join(RELEASES)
+    reasons = {name: missing(release) for name, release in RELEASES.items()}
+    for reason in reasons.values():
+        if reason is not None:
+            return Finding("kafka", adds, "absent", *reason)
+    here = [name for name, release in RELEASES.items() if libraries(release).is_dir()]
+    state = f"jars of {', '.join(here)}" if here else "no jars yet, mvn fetches them when they are needed"
+    return Finding("kafka", adds, "ok", f"{state} in {cache_folder()}")
 
 
 def _as_json(findings: list[Finding], verdict: str) -> str:
@@ -182,13 +154,14 @@ def doctor(ctx: click.Context, require: str | None, as_json: bool) -> None:
     """
     if require == "java":
         try:
-            major, text = find_java()
-        except Unfit as cause:
+            java = find_java(JAVA_NEEDED, "Spark")
+        except NoJava as cause:
             raise UsageError(f"{cause}; Spark needs Java {JAVA_NEEDED} or later: {JAVA_REMEDY}") from None
-        report = {"schema": 1, "verdict": "ok", "java": text}
-        click.echo(json.dumps(report) if as_json else f"java {text}: fit for Spark (major version {major})")
+        report = {"schema": 1, "verdict": "ok", "java": java.text}
+        fit = f"java {java.text}: fit for Spark (major version {java.major})"
+        click.echo(json.dumps(report) if as_json else fit)
         return
-    findings = [*(examine(extra) for extra in EXTRAS), examine_java()]
+    findings = [*(examine(extra) for extra in EXTRAS), examine_java(), examine_kafka()]
     verdict = "broken" if any(finding.state == "broken" for finding in findings) else "ok"
     if as_json:
         click.echo(_as_json(findings, verdict))

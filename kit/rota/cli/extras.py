@@ -32,7 +32,13 @@ EXTRAS = (
     Extra(
         "test",
         "rota's own tests",
-        (("pytest", "pytest"), ("hypothesis", "hypothesis"), ("networkx", "networkx"), ("kio", "kio")),
+        (
+            ("pytest", "pytest"),
+            ("hypothesis", "hypothesis"),
+            ("networkx", "networkx"),
+            ("kio", "kio"),
+            ("kafka-python", "kafka"),
+        ),
     ),
 )
 

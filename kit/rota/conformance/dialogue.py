@@ -198,7 +198,7 @@ class Member:
         first = self.send_join("", **changes)
         if self.dialogue.versions["JoinGroup"] < 4:
             return first
-        reply = first.poll(A_WHILE)
+        reply = None if self.settings.get("group_instance_id") else first.poll(A_WHILE)
         return first if reply is None else self.enter_after(reply)
 
     def enter_after(self, reply: Reply) -> Waiting:
@@ -232,7 +232,8 @@ class Member:
         transcript.add(self.name, "←", transcript.answer(asked.api, body))
 
     def _identity(self) -> dict[str, Any]:
-        return {"generation_id": self.generation_id, "member_id": self.member_id}
+        static = {key: self.settings[key] for key in ("group_instance_id",) if key in self.settings}
+        return {"generation_id": self.generation_id, "member_id": self.member_id, **static}
 
 
 class Dialogue:
@@ -317,10 +318,12 @@ class Dialogue:
     @contextmanager
     def reaching(self, wanted: str) -> Iterator[None]:
         """Steps that only lead to the rule: what goes wrong in them is not this rule's failure."""
+        first = len(self.transcript.lines)
         try:
             yield
         except Deviation as deviation:
             raise SetupFailed(wanted, deviation.expected, deviation.actual) from deviation
+        self.transcript.fold(first, ("", "·", f"reached {wanted}"))
 
     def _spell(self, fields: Mapping[str, Any]) -> str:
         return ", ".join(

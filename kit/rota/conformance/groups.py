@@ -29,6 +29,13 @@ class Formed:
         return (self.leader, *self.followers)
 
     @property
+    def roles(self) -> dict[str, str]:
+        """What each member is, by name."""
+        letters = ("", *(f"-{letter}" for letter in "bcdefgh"))
+        followers = {m.name: f"follower{letter}" for m, letter in zip(self.followers, letters, strict=False)}
+        return {self.leader.name: "leader", **followers}
+
+    @property
     def assignments(self) -> dict[str, bytes]:
         """What `stable` has the leader hand out: for each member id bytes that name the member."""
         return {member.member_id: f"for {member.name}".encode() for member in self.everyone}
@@ -36,7 +43,13 @@ class Formed:
 
 def together(dialogue: Dialogue, *members: Member) -> Formed:
     """Bring newcomers into a group, all in one generation, where that is what the rule is about."""
-    return _Formation(dialogue, members).run()
+    heard = dialogue.transcript
+    first = len(heard.lines)
+    formed = _Formation(dialogue, members).run()
+    heard.formed(formed.roles, formed.leader.generation_id)
+    answers = ((m.name, "←", heard.answer("JoinGroup", formed.replies[m.name].body)) for m in formed.everyone)
+    heard.fold(first, *answers)
+    return formed
 
 
 def forming(dialogue: Dialogue, *members: Member) -> Formed:

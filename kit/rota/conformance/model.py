@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from rota.conformance.dialogue import Dialogue
 
 INITIAL_DELAY = "group.initial.rebalance.delay.ms"
-"""The one broker setting that cases ask for; Kafka's name."""
+MIN_SESSION = "group.min.session.timeout.ms"
+MAX_SIZE = "group.max.size"
+"""The broker settings that dialogues ask for; Kafka's names."""
 
 
 class Level(StrEnum):
@@ -39,33 +41,62 @@ DEVIATION_VERDICT = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.LENIENT, Le
 """What a deviation from a rule of this level is called."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """One dialogue that judges one rule.
+@dataclass(frozen=True, kw_only=True)
+class Script:
+    """One dialogue with a coordinator.
 
-    `rule` is the slug of a rule of the spec, or of the part `wire`, whose rules the spec does not have; `id`
-    is that slug and what the case shows of it. `requirement` is one sentence. `source` names the KIP or the
-    upstream class. `needs` maps an API to the versions in which the rule can be seen, both ends included.
-    `initial_delay_ms` is what a target gets whose initial rebalance delay can be set; `least_delay_ms` is the
-    smallest delay with which the rule can be seen at all. `seconds` is how long the dialogue takes on a
-    target that conforms, apart from initial delays.
+    `sentence` says what is to be seen in it. `source` names the KIP or the upstream class. `needs` maps an
+    API to the versions in which it can be seen, both ends included. `initial_delay_ms` and `settings` are
+    what a target gets whose settings can be chosen; `least_delay_ms` is the smallest initial delay with which
+    it can be seen at all. `seconds` is how long the dialogue takes, apart from initial delays.
     """
 
     id: str
-    rule: str
-    level: Level
-    requirement: str
+    sentence: str
     source: str
     play: Callable[[Dialogue], None] = field(repr=False, compare=False)
     needs: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     initial_delay_ms: int = 300
     least_delay_ms: int = 0
+    settings: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 1.0
 
     @property
     def part(self) -> str:
-        """The part of the protocol that the rule belongs to: the slug up to its first dot."""
-        return self.rule.split(".", 1)[0]
+        """The part of the protocol that it is about: the id up to its first dot."""
+        return self.id.split(".", 1)[0]
+
+    @property
+    def subject(self) -> str:
+        """What it is about within its part: the id up to its last dot."""
+        return self.id.rpartition(".")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(Script):
+    """A dialogue that judges one rule.
+
+    `rule` is the slug of a rule of the spec, or of the part `wire`, whose rules the spec does not have; `id`
+    is that slug and what the case shows of it. The sentence is what the rule requires.
+    """
+
+    rule: str
+    level: Level
+
+    @property
+    def requirement(self) -> str:
+        """What the rule requires, in one sentence."""
+        return self.sentence
+
+    @property
+    def subject(self) -> str:
+        """The rule."""
+        return self.rule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe(Script):
+    """A dialogue without a verdict of its own: what is heard in it on two targets is compared."""
 
 
 def span(first: int, last: int) -> str:
@@ -87,26 +118,64 @@ class Line:
     text: str
 
 
-@dataclass(frozen=True)
-class CaseResult:
-    """The verdict on one case, with what it rests on; `expected` and `actual` are empty where it passed."""
+class Ending(StrEnum):
+    """How a dialogue ended, whatever that says about a rule."""
 
-    case: Case
-    verdict: Verdict
+    FINISHED = "finished"
+    DEVIATED = "deviated"
+    MALFORMED = "malformed"
+    DIED = "died"
+    SETUP_FAILED = "setup failed"
+    UNSUPPORTED = "unsupported"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Lines `first` to `last`, the latter not included, that only lead to something: `lines` say to what.
+
+    How newcomers come together depends on whose request is first, so it is left out of comparisons.
+    """
+
+    first: int
+    last: int
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a dialogue left behind; `expected` and `actual` are empty where nothing deviated.
+
+    `names` maps member ids to short names, `roles` names of members to what they are in the first group that
+    formed, whose generation is `generation`.
+    """
+
+    ending: Ending
     expected: str = ""
     actual: str = ""
     because: str = ""
     lines: tuple[Line, ...] = ()
+    folds: tuple[Fold, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    roles: Mapping[str, str] = field(default_factory=dict)
+    generation: int | None = None
     versions: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class NotChecked:
-    """A case that was selected but not played, and why."""
+@dataclass(frozen=True, kw_only=True)
+class CaseResult(Outcome):
+    """The verdict on one case, with what it rests on."""
 
     case: Case
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class NotChecked:
+    """A dialogue that was selected but not played, and why."""
+
+    case: Script
     why: str
 
 

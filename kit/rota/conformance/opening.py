@@ -9,14 +9,15 @@ from typing import Any
 
 from rota.conformance.codes import NOT_READY, error_name
 from rota.conformance.connection import Connection, NotListening
-from rota.conformance.model import Case, Deviation, Undecidable, span
-from rota.wire import membership_apis
+from rota.conformance.model import Deviation, Script, Undecidable, span
+from rota.wire import api, membership_apis
 
 READY_SECONDS = 20.0
 """How long a coordinator may say that it is not there yet."""
 
 GROUP_APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
 _CLIENT = "rota-conform"
+_HEARTBEAT = api("Heartbeat")
 
 
 Unread = Mapping[str, Mapping[int, str]]
@@ -24,13 +25,13 @@ Unread = Mapping[str, Mapping[int, str]]
 
 
 class Unsupported(Exception):
-    """The target does not advertise what the case needs."""
+    """The target does not advertise what the dialogue needs."""
 
 
 def open_with(
-    case: Case, address: tuple[str, int], group_id: str, unread: Unread, patience: float
+    script: Script, address: tuple[str, int], group_id: str, unread: Unread, patience: float
 ) -> tuple[tuple[str, int], dict[str, int]]:
-    """The address of the group's coordinator and the version of each API that this case will speak.
+    """The address of the group's coordinator and the version of each API that this dialogue will speak.
 
     An answer is awaited for `patience` seconds. Versions in `unread` are left alone, although the target
     advertises them. Raises `Unsupported`, `Undecidable` (nothing listens, or no answer at all), `Deviation`,
@@ -39,13 +40,22 @@ def open_with(
     try:
         with closing(Connection(address, _CLIENT)) as connection:
             ranges = advertised(connection, patience)
-            versions = _choose(case, ranges, unread)
+            versions = _choose(script, ranges, unread)
             coordinator = _coordinator(connection, ranges, group_id, patience) or address
         with closing(Connection(coordinator, _CLIENT)) as connection:
             _wait_until_ready(connection, versions, group_id, patience)
     except NotListening as error:
         raise Undecidable(f"nothing listens at {error}") from error
     return coordinator, versions
+
+
+def wait_until_ready(address: tuple[str, int], patience: float) -> None:
+    """Wait until the broker coordinates groups. Raises as `open_with` where it does not get so far."""
+    with closing(Connection(address, _CLIENT)) as connection:
+        ranges = advertised(connection, patience)
+        _coordinator(connection, ranges, _CLIENT, patience)
+        newest = min(ranges[_HEARTBEAT.key][1], _HEARTBEAT.max_version)
+        _wait_until_ready(connection, {_HEARTBEAT.name: newest}, _CLIENT, patience)
 
 
 def advertised(connection: Connection, patience: float) -> dict[int, tuple[int, int]]:
@@ -56,17 +66,18 @@ def advertised(connection: Connection, patience: float) -> dict[int, tuple[int, 
     return {entry["api_key"]: (entry["min_version"], entry["max_version"]) for entry in body["api_keys"]}
 
 
-def _choose(case: Case, ranges: Mapping[int, tuple[int, int]], unread: Unread) -> dict[str, int]:
-    """For each API the highest version that the target reads and advertises, the tables and the case have."""
+def _choose(script: Script, ranges: Mapping[int, tuple[int, int]], unread: Unread) -> dict[str, int]:
+    """For each API the highest version that the target reads and advertises, tables and dialogue have."""
     versions = {}
-    for found in membership_apis():
-        first, last = case.needs.get(found.name, (found.min_version, found.max_version))
+    wanted = {found.name: found for found in (*membership_apis(), *map(api, script.needs))}
+    for found in wanted.values():
+        first, last = script.needs.get(found.name, (found.min_version, found.max_version))
         lowest, highest = ranges.get(found.key, (0, -1))
         common = range(max(first, lowest), min(last, found.max_version, highest) + 1)
         spoken = [version for version in common if version not in unread.get(found.name, {})]
         if spoken:
             versions[found.name] = spoken[-1]
-        elif found.name in case.needs or found.name in GROUP_APIS:
+        elif found.name in script.needs or found.name in GROUP_APIS:
             said = span(lowest, highest) if found.key in ranges else "nothing"
             why = f"needs {found.name} v{span(first, last)}, advertised is {said}"
             if common:

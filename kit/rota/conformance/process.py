@@ -14,7 +14,14 @@ from typing import IO
 
 
 class NotStarted(Exception):
-    """The process ended, or did not get as far as it should, before anything could be asked of it."""
+    """The process ended, or did not get as far as it should, before anything could be asked of it.
+
+    `remedy` is what a user may do about it.
+    """
+
+    def __init__(self, cause: str, remedy: str = "try it by hand") -> None:
+        super().__init__(cause)
+        self.remedy = remedy
 
 
 class Process:

@@ -47,7 +47,7 @@ def case(
             id=id,
             rule=rule_of(id),
             level=level,
-            requirement=requirement,
+            sentence=requirement,
             source=source,
             play=play,
             needs=dict(needs or {}),

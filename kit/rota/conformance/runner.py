@@ -8,7 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import TypeVar
 
 from rota.conformance.connection import Closed, Garbage, NotListening
 from rota.conformance.dialogue import Dialogue
@@ -18,21 +19,36 @@ from rota.conformance.model import (
     Case,
     CaseResult,
     Deviation,
+    Ending,
     NotChecked,
+    Outcome,
+    Script,
     SetupFailed,
     Undecidable,
     Verdict,
 )
 from rota.conformance.opening import Unread, Unsupported, open_with
-from rota.conformance.probe import unread_versions
 from rota.conformance.process import NotStarted
-from rota.conformance.targets import Running, Target
+from rota.conformance.targets import NotSettable, Running, Target
 from rota.conformance.transcript import printable
+from rota.conformance.unread import unread_versions
 
 SLOW_SECONDS = 60.0
 """Cases that take longer are played only when asked for."""
 
-_DEVIATIONS = (*DEVIATION_VERDICT.values(), Verdict.DIED)
+S = TypeVar("S", bound=Script)
+
+_MAY_BE_KNOWN = (*DEVIATION_VERDICT.values(), Verdict.DIED)
+
+_VERDICTS = {
+    Ending.FINISHED: Verdict.PASS,
+    Ending.MALFORMED: Verdict.FAIL,
+    Ending.DIED: Verdict.DIED,
+    Ending.SETUP_FAILED: Verdict.UNDECIDED,
+    Ending.UNSUPPORTED: Verdict.UNSUPPORTED,
+    Ending.UNDECIDED: Verdict.UNDECIDED,
+}
+"""What an ending says about the rule of a case; what a deviation does depends on the level."""
 
 
 @dataclass(frozen=True)
@@ -49,25 +65,24 @@ class Options:
     stop: threading.Event = field(default_factory=threading.Event, compare=False)
 
 
-def divide(cases: Iterable[Case], target: Target, options: Options) -> tuple[list[Case], list[NotChecked]]:
-    """The cases that can be played on this target, and the others with the reason."""
-    playable: list[Case] = []
+def divide(scripts: Iterable[S], target: Target, options: Options) -> tuple[list[S], list[NotChecked]]:
+    """The dialogues that can be played on this target, and the others with the reason."""
+    playable: list[S] = []
     skipped: list[NotChecked] = []
-    for case in cases:
-        if case.seconds > SLOW_SECONDS and not options.slow:
-            skipped.append(NotChecked(case, f"takes {case.seconds:g} s; add --slow"))
-        elif not target.delay_settable and target.initial_delay_ms < case.least_delay_ms:
-            why = f"needs {INITIAL_DELAY} of at least {case.least_delay_ms}, the target has "
-            skipped.append(NotChecked(case, f"{why}{target.initial_delay_ms}"))
+    for script in scripts:
+        if script.seconds > SLOW_SECONDS and not options.slow:
+            skipped.append(NotChecked(script, f"takes {script.seconds:g} s; add --slow"))
+        elif lack := target.lack(script):
+            skipped.append(NotChecked(script, lack))
         else:
-            playable.append(case)
+            playable.append(script)
     return playable, skipped
 
 
-def probe(target: Target, patience: float) -> Unread:
+def find_unread(target: Target, patience: float) -> Unread:
     """The versions that the target advertises but cannot read; none where it cannot even be asked."""
     try:
-        running = target.start(0)
+        running = target.start({})
     except NotStarted:
         return {}
     try:
@@ -79,126 +94,148 @@ def probe(target: Target, patience: float) -> Unread:
 
 
 def play_all(cases: Sequence[Case], target: Target, options: Options, unread: Unread) -> Iterator[CaseResult]:
-    """The results in the order of the cases, each as soon as it and those before it are there.
+    """The verdicts in the order of the cases; see `perform`."""
+    for case, outcome in perform(cases, target, options, unread):
+        yield judged(case, outcome, options)
 
-    The longest cases start first, equals in an order drawn from the seed. KeyboardInterrupt is passed on
-    after the results that were there already.
+
+def judged(case: Case, outcome: Outcome, options: Options) -> CaseResult:
+    """What an outcome says about the rule of a case."""
+    verdict = _VERDICTS.get(outcome.ending, DEVIATION_VERDICT[case.level])
+    if case.id in options.known and verdict in _MAY_BE_KNOWN:
+        verdict = Verdict.KNOWN
+    told = {field.name: getattr(outcome, field.name) for field in fields(Outcome)}
+    return CaseResult(case=case, verdict=verdict, **told)
+
+
+def perform(
+    scripts: Sequence[S], target: Target, options: Options, unread: Unread
+) -> Iterator[tuple[S, Outcome]]:
+    """The outcomes in the order of the dialogues, each as soon as it and those before it are there.
+
+    The longest begin first, equals in an order drawn from the seed. KeyboardInterrupt is passed on after the
+    outcomes that were there already.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
-    begun = list(cases)
+    begun = list(scripts)
     random.Random(options.seed).shuffle(begun)
-    begun.sort(key=lambda case: -case.seconds)
+    begun.sort(key=lambda script: -script.seconds)
     pool = ThreadPoolExecutor(max_workers=target.parallel, thread_name_prefix="conform")
     try:
-        futures: dict[str, Future[CaseResult]] = {
-            case.id: pool.submit(play, case, target, options, unread, f"rota-{options.seed}{nonce}-{case.id}")
-            for case in begun
-        }
+        futures: dict[str, Future[Outcome]] = {}
+        for script in begun:
+            group_id = f"rota-{options.seed}{nonce}-{script.id}"
+            futures[script.id] = pool.submit(play, script, target, options, unread, group_id)
         given = 0
         try:
-            for case in cases:
-                result = futures[case.id].result()
+            for script in scripts:
+                outcome = futures[script.id].result()
                 given += 1
-                yield result
+                yield script, outcome
         except KeyboardInterrupt:
-            finished = [case for case in cases[given:] if futures[case.id].done()]
+            finished = [script for script in scripts[given:] if futures[script.id].done()]
             options.stop.set()
-            yield from (futures[case.id].result() for case in finished)
+            yield from ((script, futures[script.id].result()) for script in finished)
             raise
     finally:
-        options.stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def play(case: Case, target: Target, options: Options, unread: Unread, group_id: str) -> CaseResult:
-    """Play one case on a target that is started for it, if it can be started."""
-    delay = case.initial_delay_ms if target.delay_settable else target.initial_delay_ms
+def play(script: Script, target: Target, options: Options, unread: Unread, group_id: str) -> Outcome:
+    """Play one dialogue on a target that is started for it, if it can be started."""
+    settings = target.settings_for(script)
+    try:
+        running = target.start(settings)
+    except NotSettable as error:
+        return Outcome(ending=Ending.UNSUPPORTED, because=str(error))
+    except NotStarted as error:
+        return Outcome(ending=Ending.UNDECIDED, because=f"the target did not start: {error}")
     began = time.monotonic()
     try:
-        running = target.start(delay)
-    except NotStarted as error:
-        return CaseResult(case, Verdict.UNDECIDED, because=f"the target did not start: {error}")
-    try:
-        play = _Play(case, running, delay / 1000, options)
-        result = play.result(group_id, unread)
+        outcome = _Play(script, running, settings[INITIAL_DELAY] / 1000, options).outcome(group_id, unread)
     finally:
         running.stop()
-    if case.id in options.known and result.verdict in _DEVIATIONS:
-        result = replace(result, verdict=Verdict.KNOWN)
-    return replace(result, seconds=time.monotonic() - began)
+    return replace(outcome, seconds=time.monotonic() - began)
 
 
 class _Play:
-    """One case on one running target, from the opening to the verdict."""
+    """One dialogue on one running target, from the opening to its end."""
 
-    def __init__(self, case: Case, running: Running, initial_delay: float, options: Options) -> None:
-        self._case = case
+    def __init__(self, script: Script, running: Running, initial_delay: float, options: Options) -> None:
+        self._script = script
         self._running = running
         self._initial_delay = initial_delay
         self._patience = options.patience + initial_delay
         self._stop = options.stop
         self._dialogue: Dialogue | None = None
 
-    def result(self, group_id: str, unread: Unread) -> CaseResult:
+    def outcome(self, group_id: str, unread: Unread) -> Outcome:
         try:
-            verdict = self._judge(lambda: self._talk(group_id, unread))
+            ended = self._ended(lambda: self._talk(group_id, unread))
         finally:
             if self._dialogue is not None:
                 self._dialogue.close()
         dialogue = self._dialogue
         if dialogue is None:
-            return verdict
+            return ended
         heard = dialogue.transcript
         return replace(
-            verdict,
-            expected=printable(verdict.expected),
-            actual=printable(verdict.actual),
-            because=printable(verdict.because),
+            ended,
+            expected=printable(ended.expected),
+            actual=printable(ended.actual),
+            because=printable(ended.because),
             lines=tuple(heard.lines),
+            folds=tuple(heard.folds),
             names=dict(heard.names),
+            roles=dict(heard.roles),
+            generation=heard.generation,
             versions=dict(dialogue.versions),
         )
 
     def _talk(self, group_id: str, unread: Unread) -> None:
-        address, versions = open_with(self._case, self._running.address, group_id, unread, self._patience)
+        address, versions = open_with(self._script, self._running.address, group_id, unread, self._patience)
         self._dialogue = Dialogue(
             address, group_id, versions, self._initial_delay, self._patience, self._stop
         )
-        self._case.play(self._dialogue)
+        self._script.play(self._dialogue)
 
-    def _judge(self, talk: Callable[[], None]) -> CaseResult:
+    def _ended(self, talk: Callable[[], None]) -> Outcome:
         try:
             talk()
         except Deviation as deviation:
-            return self._unless_dead(self._deviates(deviation.expected, deviation.actual))
+            return self._unless_dead(_deviated(deviation.expected, deviation.actual))
         except Garbage as garbage:
-            seen = CaseResult(
-                self._case, Verdict.FAIL, "a well-formed answer to what was asked", str(garbage)
-            )
-            return self._unless_dead(seen)
+            wanted = "a well-formed answer to what was asked"
+            return self._unless_dead(Outcome(ending=Ending.MALFORMED, expected=wanted, actual=str(garbage)))
         except Closed as closed:
-            broken = self._deviates("an answer", f"the target closed the connection ({closed})")
+            broken = _deviated("an answer", f"the target closed the connection ({closed})")
             return self._unless_dead(broken, grace=1.5)
         except SetupFailed as failed:
             return self._unless_dead(
-                CaseResult(self._case, Verdict.UNDECIDED, failed.expected, failed.actual, str(failed))
+                Outcome(
+                    ending=Ending.SETUP_FAILED,
+                    expected=failed.expected,
+                    actual=failed.actual,
+                    because=str(failed),
+                )
             )
         except Unsupported as unsupported:
-            return CaseResult(self._case, Verdict.UNSUPPORTED, because=str(unsupported))
+            return Outcome(ending=Ending.UNSUPPORTED, because=str(unsupported))
         except (Undecidable, NotListening) as unknown:
-            return self._unless_dead(CaseResult(self._case, Verdict.UNDECIDED, because=str(unknown)))
-        return self._unless_dead(CaseResult(self._case, Verdict.PASS), grace=0.0)
+            return self._unless_dead(Outcome(ending=Ending.UNDECIDED, because=str(unknown)))
+        return self._unless_dead(Outcome(ending=Ending.FINISHED), grace=0.0)
 
-    def _deviates(self, expected: str, actual: str) -> CaseResult:
-        return CaseResult(self._case, DEVIATION_VERDICT[self._case.level], expected, actual)
-
-    def _unless_dead(self, otherwise: CaseResult, grace: float = 0.2) -> CaseResult:
-        """The verdict `died` if the target is no more, else the one given."""
+    def _unless_dead(self, otherwise: Outcome, grace: float = 0.2) -> Outcome:
+        """The ending `died` if the target is no more, else the one given."""
         obituary = self._running.post_mortem(grace)
         if obituary is None:
             return otherwise
         expected = otherwise.expected or "a target that goes on"
-        return replace(otherwise, verdict=Verdict.DIED, expected=expected, actual=obituary)
+        return replace(otherwise, ending=Ending.DIED, expected=expected, actual=obituary)
+
+
+def _deviated(expected: str, actual: str) -> Outcome:
+    return Outcome(ending=Ending.DEVIATED, expected=expected, actual=actual)
 
 
 def exit_code(results: Sequence[CaseResult]) -> int:

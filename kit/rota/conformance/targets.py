@@ -1,4 +1,4 @@
-"""What can be judged: an address, rota's own server, the mock inside confluent-kafka, or a command."""
+"""What can be judged: an address, rota's server, Apache Kafka, the mock inside confluent-kafka, a command."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Protocol
 
 from rota.conformance import mock
-from rota.conformance.model import INITIAL_DELAY
+from rota.conformance.kafka import Brokers
+from rota.conformance.kafka_jars import RELEASES, missing
+from rota.conformance.model import INITIAL_DELAY, MAX_SIZE, MIN_SESSION, Script
 from rota.conformance.process import NotStarted, Process
 from rota.server import running
+from rota.server.settings import SettingsError
 
-KAFKA_INITIAL_DELAY_MS = 3000
-"""Kafka's default of group.initial.rebalance.delay.ms, taken for targets whose delay is not known."""
+DEFAULTS = {INITIAL_DELAY: 3000, MIN_SESSION: 6000, MAX_SIZE: 2**31 - 1}
+"""Kafka's defaults, taken for targets whose settings are not known."""
 
-PLANNED = ("kafka-4.4.0", "kafka-3.9.2", "kafka-3.4.1", "kfake", "tansu")
+PLANNED = ("kfake", "tansu")
 """Names of the target grammar that cannot be started yet."""
 
 START_SECONDS = 30.0
@@ -47,53 +50,83 @@ class Running(Protocol):
         """End it, if it was started for the case."""
 
 
+class NotSettable(Exception):
+    """The target has no such setting."""
+
+
 @dataclass(frozen=True)
 class Target:
     """Something to judge.
 
-    `start(initial_delay_ms)` gives a running target, a fresh one for each case where `fresh`.
-    `delay_settable` says whether it heeds the delay; else its delay is `initial_delay_ms`. So many as
-    `parallel` cases may run at a time.
+    `start(settings)` gives a running target, a fresh one for each dialogue where `fresh`. `settable` says
+    whether it heeds the settings; else `known` are those that it is known to run with. So many as `parallel`
+    dialogues may run at a time. `close` ends what was started and is shared.
     """
 
     name: str
-    start: Callable[[int], Running]
+    start: Callable[[Mapping[str, int]], Running]
     fresh: bool
     parallel: int
-    delay_settable: bool = False
-    initial_delay_ms: int = KAFKA_INITIAL_DELAY_MS
+    settable: bool = False
+    known: Mapping[str, int] = field(default_factory=dict)
+    close: Callable[[], None] = lambda: None
+
+    def settings_for(self, script: Script) -> dict[str, int]:
+        """The settings that the dialogue is played with; the initial rebalance delay is always among them."""
+        if self.settable:
+            return {INITIAL_DELAY: script.initial_delay_ms, **script.settings}
+        return {**DEFAULTS, **self.known}
+
+    def lack(self, script: Script) -> str:
+        """Which setting the dialogue needs and the target does not have; empty if it has them all."""
+        if self.settable:
+            return ""
+        has = self.settings_for(script)
+        if has[INITIAL_DELAY] < script.least_delay_ms:
+            wanted = f"{INITIAL_DELAY} of at least {script.least_delay_ms}"
+            return f"needs {wanted}, the target has {has[INITIAL_DELAY]}"
+        for name, value in script.settings.items():
+            if has[name] != value:
+                return f"needs {name}={value}, the target has {has[name]}"
+        return ""
 
 
 def parse_target(text: str, settings: Mapping[str, int] | None = None) -> Target:
     """The target that a text of the grammar names; nothing is started.
 
-    `settings` are broker settings that the target is known to run with; the initial rebalance delay is used.
+    `settings` are broker settings that the target is known to run with.
     Raises `TargetError` for what is not in the grammar or cannot be started here.
     """
-    delay = (settings or {}).get(INITIAL_DELAY, KAFKA_INITIAL_DELAY_MS)
+    known = settings or {}
     if text == "rota":
-        return Target("rota", Embedded, fresh=True, parallel=16, delay_settable=True)
+        return Target("rota", Embedded, fresh=True, parallel=16, settable=True)
+    if text in RELEASES:
+        if (cause := missing(RELEASES[text])) is not None:
+            raise TargetError(f"target {text} cannot be started: {cause[0]}; {cause[1]}", there=False)
+        brokers = Brokers(RELEASES[text])
+        return Target(text, brokers.start, fresh=False, parallel=16, settable=True, close=brokers.close)
     if text == "librdkafka-mock":
         if find_spec("confluent_kafka") is None:
             raise TargetError(
                 "target librdkafka-mock needs confluent-kafka; install it: pip install 'rota[targets]'", False
             )
-        return Target(text, _start_mock, fresh=True, parallel=32, initial_delay_ms=mock.INITIAL_DELAY_MS)
+        delay = {INITIAL_DELAY: mock.INITIAL_DELAY_MS}
+        return Target(text, _start_mock, fresh=True, parallel=32, known=delay)
     if text in PLANNED:
         raise TargetError(
             f"target {text} cannot be started yet; start it yourself and give --target HOST:PORT",
             there=False,
         )
     if text.startswith("cmd:"):
-        return Target(text, _command(text[4:]), fresh=True, parallel=4, initial_delay_ms=delay)
+        return Target(text, _command(text[4:]), fresh=True, parallel=4, known=known)
     address = _address(text)
-    return Target(text, lambda _: Remote(address), fresh=False, parallel=12, initial_delay_ms=delay)
+    return Target(text, lambda _: Remote(address), fresh=False, parallel=12, known=known)
 
 
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        known = ", ".join(("rota", "librdkafka-mock", *PLANNED))
+        known = ", ".join(("rota", "librdkafka-mock", *RELEASES, *PLANNED))
         raise TargetError(f"unknown target {text!r}; use HOST:PORT, cmd:COMMAND {{port}}, or one of {known}")
     return host.strip("[]"), int(port)
 
@@ -120,9 +153,12 @@ class Remote:
 class Embedded(Remote):
     """rota's own server, in a thread of this process."""
 
-    def __init__(self, initial_delay_ms: int) -> None:
+    def __init__(self, settings: Mapping[str, int]) -> None:
         self._stack = ExitStack()
-        address = self._stack.enter_context(running({INITIAL_DELAY: initial_delay_ms}))
+        try:
+            address = self._stack.enter_context(running(settings))
+        except SettingsError as error:
+            raise NotSettable(str(error)) from error
         super().__init__(_address(address))
         self._dead = False
 
@@ -154,7 +190,7 @@ class Started:
         self._process.stop()
 
 
-def _start_mock(_initial_delay_ms: int) -> Started:
+def _start_mock(_settings: Mapping[str, int]) -> Started:
     process = Process((sys.executable, "-m", "rota.conformance.mock"), stdout=subprocess.PIPE)
     try:
         host, port = process.first_line(within=START_SECONDS).split()
@@ -164,7 +200,7 @@ def _start_mock(_initial_delay_ms: int) -> Started:
         raise NotStarted(str(error)) from error
 
 
-def _command(template: str) -> Callable[[int], Started]:
+def _command(template: str) -> Callable[[Mapping[str, int]], Started]:
     try:
         words = shlex.split(template)
     except ValueError as error:
@@ -172,7 +208,7 @@ def _command(template: str) -> Callable[[int], Started]:
     if not words or not any("{port}" in word for word in words):
         raise TargetError(f"the command {template!r} names no {{port}}; say where it gets its port from")
 
-    def start(_initial_delay_ms: int) -> Started:
+    def start(_settings: Mapping[str, int]) -> Started:
         address = ("127.0.0.1", _free_port())
         process = Process([word.replace("{port}", str(address[1])) for word in words])
         try:

@@ -6,9 +6,10 @@ import json
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
+from uuid import UUID
 
 from rota.conformance.codes import error_name
-from rota.conformance.model import Line
+from rota.conformance.model import Fold, Line
 
 
 class Transcript:
@@ -18,7 +19,10 @@ class Transcript:
         self._group_id = group_id
         self._start = time.monotonic()
         self.lines: list[Line] = []
+        self.folds: list[Fold] = []
         self.names: dict[str, str] = {}
+        self.roles: dict[str, str] = {}
+        self.generation: int | None = None
 
     def elapsed(self) -> float:
         """Seconds since the case began."""
@@ -27,6 +31,19 @@ class Transcript:
     def add(self, who: str, mark: str, text: str) -> None:
         """Append one line with the present time."""
         self.lines.append(Line(self.elapsed() * 1000, who, mark, printable(text)))
+
+    def fold(self, first: int, *told: tuple[str, str, str]) -> None:
+        """Everything since line `first` only led to what is told as (who, mark, text); see `Fold`."""
+        now = self.elapsed() * 1000
+        lines = tuple(Line(now, who, mark, printable(text)) for who, mark, text in told)
+        self.folds = [fold for fold in self.folds if fold.first < first]
+        self.folds.append(Fold(first, len(self.lines), lines))
+
+    def formed(self, roles: Mapping[str, str], generation: int) -> None:
+        """A group has formed in which members have these roles; the first one in a dialogue counts."""
+        if self.generation is None:
+            self.roles.update(roles)
+            self.generation = generation
 
     def learn(self, who: str, member_id: object) -> None:
         """Name a member id that was met for the first time after the member that was given it."""
@@ -50,17 +67,39 @@ class Transcript:
         group_id = body.get("group_id", self._group_id)
         if group_id != self._group_id:
             words.append(f"group_id {json.dumps(group_id)}")
-        words += _REQUESTS[api](self, version, body) if api in _REQUESTS else []
+        known = api in _REQUESTS
+        words += _REQUESTS[api](self, version, body) if known else self._fields(body, sort=False)
         return "  ".join(words)
 
     def answer(self, api: str, body: Mapping[str, Any]) -> str:
         """An answer in one line: the error, and what a client would read on."""
-        words = [api, error_name(body.get("error_code", 0))]
-        words += _ANSWERS[api](self, body) if api in _ANSWERS else []
+        words = [api, error_name(body["error_code"])] if "error_code" in body else [api]
+        words += _ANSWERS[api](self, body) if api in _ANSWERS else self._fields(body, sort=True)
         return "  ".join(words)
 
+    def _fields(self, body: Mapping[str, Any], sort: bool) -> list[str]:
+        """A message without words of its own, field by field. In answers the order in lists means nothing."""
+        return [f"{name} {self._value(name, body[name], sort)}" for name in body if _says(name, body[name])]
+
+    def _value(self, name: str, value: Any, sort: bool) -> str:
+        if isinstance(value, list):
+            shown = [self._value(name, item, sort) for item in value]
+            return f"[{', '.join(sorted(shown) if sort else shown)}]"
+        if isinstance(value, dict):
+            fields = self._fields(value, sort)
+            if "error_code" in value:
+                fields.append(error_name(value["error_code"]))
+            return f"({', '.join(fields)})"
+        if name == "member_metadata" and value:
+            return _digest(value)
+        if name in ("group_id", "groups", "groups_names") and value == self._group_id:
+            return "the group's"
+        if isinstance(value, bytes):
+            return _bytes(value)
+        return self.named(value) if name == "member_id" else json.dumps(value, default=str)
+
     def _join_request(self, version: int, body: Mapping[str, Any]) -> list[str]:
-        words = [f"member_id {self.named(body['member_id'])}"]
+        words = [f"member_id {self.named(body['member_id'])}", *_instance(body)]
         if body["protocol_type"] != "consumer":
             words.append(f"protocol_type {json.dumps(body['protocol_type'])}")
         offered = ", ".join(f"{p['name']}({_digest(p['metadata'])})" for p in body["protocols"])
@@ -71,7 +110,7 @@ class Transcript:
         return words
 
     def _sync_request(self, version: int, body: Mapping[str, Any]) -> list[str]:
-        words = [f"generation {body['generation_id']}", f"member_id {self.named(body['member_id'])}"]
+        words = self._heartbeat_request(version, body)
         if version >= 5:
             words.append(f"protocol {body['protocol_type']!r}/{body['protocol_name']!r}")
         if body["assignments"]:
@@ -80,12 +119,14 @@ class Transcript:
         return words
 
     def _heartbeat_request(self, _version: int, body: Mapping[str, Any]) -> list[str]:
-        return [f"generation {body['generation_id']}", f"member_id {self.named(body['member_id'])}"]
+        member_id = f"member_id {self.named(body['member_id'])}"
+        return [f"generation {body['generation_id']}", member_id, *_instance(body)]
 
     def _leave_request(self, version: int, body: Mapping[str, Any]) -> list[str]:
         if version < 3:
             return [f"member_id {self.named(body['member_id'])}"]
-        return [f"members [{self._ids(m['member_id'] for m in body['members'])}]"]
+        asked = (" ".join((self.named(m["member_id"]), *_instance(m))) for m in body["members"])
+        return [f"members [{', '.join(asked)}]"]
 
     def _join_answer(self, body: Mapping[str, Any]) -> list[str]:
         words = [f"generation {body['generation_id']}", f"member_id {self.named(body['member_id'])}"]
@@ -95,6 +136,8 @@ class Transcript:
             words.append(f"protocol {body['protocol_name']}")
         if body.get("members"):
             words.append(f"members [{self._ids(m['member_id'] for m in body['members'])}]")
+        if body.get("skip_assignment"):
+            words.append("skip_assignment")
         return words
 
     def _sync_answer(self, body: Mapping[str, Any]) -> list[str]:
@@ -108,6 +151,21 @@ class Transcript:
 
     def _ids(self, member_ids: Iterable[object]) -> str:
         return ", ".join(sorted(self.named(member_id) for member_id in member_ids))
+
+
+_NO_TOPIC_ID = UUID(int=0)
+_UNTOLD = ("throttle_time_ms", "error_code", "error_message", "_tags")
+"""Fields of which nothing is said: told elsewhere, worded freely, or no matter of the dialogue."""
+
+
+def _says(name: str, value: object) -> bool:
+    """Whether a field is worth a word: null says nothing, and neither does the id of no topic."""
+    return name not in _UNTOLD and value is not None and value != _NO_TOPIC_ID
+
+
+def _instance(body: Mapping[str, Any]) -> list[str]:
+    instance = body.get("group_instance_id")
+    return [] if instance is None else [f"instance {json.dumps(instance)}"]
 
 
 _REQUESTS = {

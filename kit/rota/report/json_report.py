@@ -63,4 +63,4 @@ def case_object(result: CaseResult) -> dict[str, Any]:
 
 def skipped_object(skipped: NotChecked) -> dict[str, Any]:
     """One case that was not played, and why."""
-    return {"id": skipped.case.id, "rule": skipped.case.rule, "why": skipped.why}
+    return {"id": skipped.case.id, "rule": skipped.case.subject, "why": skipped.why}

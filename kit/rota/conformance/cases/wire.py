@@ -7,8 +7,8 @@ from rota.conformance.connection import Closed
 from rota.conformance.dialogue import PROMPTLY, Dialogue
 from rota.conformance.groups import stable
 from rota.conformance.model import Level
-from rota.conformance.probe import unread_versions
 from rota.conformance.registry import case
+from rota.conformance.unread import unread_versions
 
 
 @case(

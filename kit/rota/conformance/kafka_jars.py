@@ -1,0 +1,208 @@
+"""Apache Kafka from Maven Central: which releases, where their jars are kept, how they come there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from rota.conformance.java import JAVA_REMEDY, NoJava, find_java
+
+CACHE = "ROTA_CACHE"
+"""The environment variable that names the folder in which downloads are kept; else it is ~/.cache/rota."""
+
+FETCH_SECONDS = 900
+"""How long Maven may take for some 45 MB."""
+
+MAVEN_REMEDY = "install Maven (Debian: apt-get install maven)"
+
+
+class NoJars(Exception):
+    """The jars cannot be had; the message names the cause, `remedy` what helps."""
+
+    def __init__(self, cause: str, remedy: str) -> None:
+        super().__init__(cause)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Release:
+    """A version of Kafka that can be started from its jars.
+
+    `logging` is the artifact (group:name:version) that its log lines go through, `log_file` name and text of
+    that one's configuration and `log_flag` the JVM's flag for it. `settings` are those without which it would
+    not be the broker that is meant.
+    """
+
+    version: str
+    java: int
+    logging: str
+    log_file: tuple[str, str]
+    log_flag: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """How the target is called."""
+        return f"kafka-{self.version}"
+
+
+_LOG4J_2 = (
+    "log4j2.properties",
+    "rootLogger.level = error\nrootLogger.appenderRef.x.ref = console\n"
+    "appender.x.type = Console\nappender.x.name = console\n"
+    "appender.x.layout.type = PatternLayout\nappender.x.layout.pattern = %m %throwable{short.message}%n\n",
+)
+_LOG4J_1 = (
+    "log4j.properties",
+    "log4j.rootLogger=ERROR, x\nlog4j.appender.x=org.apache.log4j.ConsoleAppender\n"
+    "log4j.appender.x.layout=org.apache.log4j.PatternLayout\nlog4j.appender.x.layout.ConversionPattern=%m%n\n",
+)
+_RELOAD4J = "org.slf4j:slf4j-reload4j:1.7.36"
+_LOG4J_1_FLAG = "-Dlog4j.configuration=file:log4j.properties"
+
+RELEASES = {
+    release.name: release
+    for release in (
+        Release(
+            "4.4.0",
+            java=17,
+            logging="org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
+            log_file=_LOG4J_2,
+            log_flag="-Dlog4j2.configurationFile=log4j2.properties",
+        ),
+        # The last line that has the coordinator in Scala, which has to be asked for.
+        Release(
+            "3.9.2",
+            java=11,
+            logging=_RELOAD4J,
+            log_file=_LOG4J_1,
+            log_flag=_LOG4J_1_FLAG,
+            settings={
+                "group.coordinator.new.enable": "false",
+                "group.coordinator.rebalance.protocols": "classic",
+            },
+        ),
+        Release("3.4.1", java=11, logging=_RELOAD4J, log_file=_LOG4J_1, log_flag=_LOG4J_1_FLAG),
+    )
+}
+"""Name of the target -> release."""
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: $ROTA_CACHE, else ~/.cache/rota. Nothing is made."""
+    chosen = os.environ.get(CACHE)
+    return Path(chosen) if chosen else Path.home() / ".cache" / "rota"
+
+
+def libraries(release: Release) -> Path:
+    """The folder of the release's jars, which is there only if it is whole."""
+    return cache_folder() / release.name / "libs"
+
+
+def missing(release: Release) -> tuple[str, str] | None:
+    """What stands in the way of starting the release here, as cause and remedy; None if nothing is known to.
+
+    Without the jars it takes Maven to fetch them; whether the network is there is not tried.
+    """
+    try:
+        find_java(release.java, f"Kafka {release.version}")
+    except NoJava as cause:
+        return str(cause), JAVA_REMEDY
+    if not libraries(release).is_dir() and shutil.which("mvn") is None:
+        return "no mvn found, and its jars are not in the cache", MAVEN_REMEDY
+    return None
+
+
+def fetched(release: Release) -> Path:
+    """The folder of the release's jars, after fetching them if they are not there. Errors: NoJars.
+
+    The folder gets its name when it is whole. Several may fetch at a time: the first one's is kept.
+    """
+    libs = libraries(release)
+    if libs.is_dir():
+        return libs
+    if (cause := missing(release)) is not None:
+        raise NoJars(*cause)
+    size = "about 45 MB, once"
+    print(f"rota: fetching Kafka {release.version} from Maven Central ({size})", file=sys.stderr, flush=True)
+    try:
+        libs.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=libs.parent) as folder:
+            _maven(release, Path(folder))
+            with suppress(FileExistsError):
+                _keep(Path(folder, "libs"), libs)
+    except OSError as error:
+        cause_text = f"cannot write {libs.parent}: {error.strerror or error}"
+        raise NoJars(cause_text, f"name another folder in {CACHE}") from error
+    return libs
+
+
+def _keep(made: Path, libs: Path) -> None:
+    try:
+        made.rename(libs)
+    except OSError:
+        if not libs.is_dir():  # else another process was faster, with the same files
+            raise
+
+
+def _maven(release: Release, folder: Path) -> None:
+    """Have Maven copy the jars into folder/libs. Errors: NoJars."""
+    (folder / "pom.xml").write_text(_pom(release), encoding="utf-8")
+    goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+    command = ["mvn", "--batch-mode", "--quiet", goal, "-DincludeScope=runtime", "-DoutputDirectory=libs"]
+    remedy = f"connect to the network, or copy its jars into {libraries(release)}"
+    try:
+        outcome = subprocess.run(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=FETCH_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise NoJars(f"mvn did not end in {FETCH_SECONDS} s", remedy) from None
+    except OSError as error:
+        raise NoJars(f"mvn does not run: {error.strerror or error}", MAVEN_REMEDY) from error
+    if outcome.returncode != 0 or not any((folder / "libs").glob("kafka_2.13-*.jar")):
+        errors = [line for line in (outcome.stdout + outcome.stderr).splitlines() if "ERROR" in line]
+        said = errors[0].replace("[ERROR]", "").strip()[:300] if errors else f"exit code {outcome.returncode}"
+        raise NoJars(f"mvn cannot fetch its jars: {said}", remedy)
+
+
+def _pom(release: Release) -> str:
+    """Kafka's server with what it needs at run time.
+
+    Release 4.4.0 names kafka-tools-api, which is not in the repository; only console tools use it.
+    """
+    group, name, version = release.logging.split(":")
+    return f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>rota</groupId>
+  <artifactId>{escape(release.name)}</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka_2.13</artifactId>
+      <version>{release.version}</version>
+      <exclusions>
+        <exclusion><groupId>org.apache.kafka</groupId><artifactId>kafka-tools-api</artifactId></exclusion>
+      </exclusions>
+    </dependency>
+    <dependency>
+      <groupId>{group}</groupId>
+      <artifactId>{name}</artifactId>
+      <version>{version}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
