@@ -153,7 +153,7 @@ def _body(value: Any) -> Any:
     """A reply as a response's body, and whatever it consists of."""
     if isinstance(value, tuple):
         return [_body(item) for item in value]
-    names = _names(type(value))
+    names = _names(value.__class__)
     return {name: _body(getattr(value, name)) for name in names} if names else value
 
 

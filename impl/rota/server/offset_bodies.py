@@ -1,0 +1,218 @@
+"""OffsetCommit and OffsetFetch between the wire and the coordinator.
+
+Here is what a broker settles before and after its coordinator: which topics there are, and that the newest
+versions name topics by id. Source: handleOffsetCommit and handleOffsetFetch of KafkaApis; the order of the
+answers is that of a broker of Kafka 4.4.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from uuid import UUID
+
+from rota.coordinator import (
+    OffsetCommit,
+    OffsetCommitPartition,
+    OffsetCommitTopic,
+    OffsetFetch,
+    OffsetFetchGroup,
+    OffsetFetchTopic,
+)
+from rota.server.errors import ErrorCode, Refusal
+
+BY_ID_SINCE = 10
+"""First version of both requests that has ids in place of names."""
+BATCHED_SINCE = 8
+"""First OffsetFetch version that asks for several groups."""
+
+_NO_TOPIC_ID = UUID(int=0)
+
+Body = Mapping[str, Any]
+
+
+class Topic(Protocol):
+    """A topic of the server, as far as offsets are concerned."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def topic_id(self) -> UUID: ...
+    @property
+    def partitions(self) -> Sized: ...
+
+
+class Topics(Protocol):
+    """The server's topics. Errors of both: Refusal with the code that the answer is to carry."""
+
+    def named(self, name: str) -> Topic:
+        """The topic of that name."""
+
+    def identified(self, topic_id: UUID) -> Topic:
+        """The topic with that id."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnyTopic:
+    """A topic that has every partition."""
+
+    name: str
+    topic_id: UUID = _NO_TOPIC_ID
+    partitions: Sized = range(2**31)
+
+
+class AnyTopics:
+    """Stands in for a server's topics: every name is a topic, no id is."""
+
+    def named(self, name: str) -> AnyTopic:
+        return AnyTopic(name)
+
+    def identified(self, topic_id: UUID) -> AnyTopic:
+        raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, f"there is no topic with the id {topic_id}")
+
+
+class Answerable(Protocol):
+    """Where a reply goes."""
+
+    def reply(self, body: Body) -> None:
+        """Takes the answer."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Amended:
+    """Where the coordinator's reply goes in order to become the response; a token of one request."""
+
+    to: Answerable
+    amend: Callable[[Body], Body]
+
+    def reply(self, body: Body) -> None:
+        """Passes the answer on."""
+        self.to.reply(self.amend(body))
+
+
+@dataclass(slots=True)
+class CommitAnswer:
+    """What the server has to say to an OffsetCommit; a topic is called by its name or id, as in the request.
+
+    refused: partitions that the coordinator is not told of, in the response's form. keys: what the topics
+    are called that it is told of by name.
+    """
+
+    called: str
+    refused: dict[str | UUID, list[Body]] = field(default_factory=dict)
+    keys: dict[str, str | UUID] = field(default_factory=dict)
+
+    def response(self, body: Body) -> Body:
+        """The response: what was refused comes first, the rest of a topic follows its refused partitions."""
+        answered = [(self.keys[topic["name"]], topic["partitions"]) for topic in body["topics"]]
+        if self.refused:
+            joined = {key: [*partitions] for key, partitions in self.refused.items()}
+            for key, partitions in answered:
+                joined.setdefault(key, []).extend(partitions)
+            answered = [*joined.items()]
+        return {"topics": [{self.called: key, "partitions": partitions} for key, partitions in answered]}
+
+
+def commit_request(body: Body, version: int, topics: Topics) -> tuple[OffsetCommit, CommitAnswer]:
+    """The part of an OffsetCommit's body that concerns topics and partitions that there are.
+
+    If nothing is left of it, a broker does not ask its coordinator.
+    """
+    answer = CommitAnswer("topic_id" if version >= BY_ID_SINCE else "name")
+    wanted = []
+    for topic in body["topics"]:
+        key = topic[answer.called]
+        name, count, error = _look_up(topics, key)
+        there = [each for each in topic["partitions"] if 0 <= each["partition_index"] < count]
+        refused = [
+            {"partition_index": each["partition_index"], "error_code": error}
+            for each in topic["partitions"]
+            if not 0 <= each["partition_index"] < count
+        ]
+        if refused or not count:
+            answer.refused.setdefault(key, []).extend(refused)
+        if there:
+            answer.keys[name] = key
+            wanted.append(OffsetCommitTopic(name, tuple(_partition(each) for each in there)))
+    request = OffsetCommit(
+        group_id=body["group_id"],
+        topics=tuple(wanted),
+        generation_id_or_member_epoch=body["generation_id_or_member_epoch"],
+        member_id=body["member_id"],
+        group_instance_id=body.get("group_instance_id"),
+        retention_time_ms=body.get("retention_time_ms", -1),
+    )
+    return request, answer
+
+
+def _look_up(topics: Topics, key: str | UUID) -> tuple[str, int, ErrorCode]:
+    """A topic's name, how many partitions it has, and the error of all others; by name or by id."""
+    try:
+        found = topics.identified(key) if isinstance(key, UUID) else topics.named(key)
+    except Refusal as refusal:
+        return "", 0, refusal.error_code
+    return found.name, len(found.partitions), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _partition(body: Body) -> OffsetCommitPartition:
+    return OffsetCommitPartition(
+        body["partition_index"],
+        body["committed_offset"],
+        body.get("committed_leader_epoch", -1),
+        body["committed_metadata"],
+    )
+
+
+def fetch_request(body: Body, version: int, topics: Topics) -> tuple[OffsetFetch, Callable[[Body], Body]]:
+    """An OffsetFetch for the coordinator, and how its reply becomes the response."""
+    if version >= BY_ID_SINCE:
+        return _fetch_by_id(body, topics)
+    groups = body["groups"] if version >= BATCHED_SINCE else [body]
+    asked = (_group(each["group_id"], each["topics"]) for each in groups)
+    request = OffsetFetch(tuple(asked), body.get("require_stable", False))
+    return request, (lambda reply: reply if version >= BATCHED_SINCE else reply["groups"][0])
+
+
+def _fetch_by_id(body: Body, topics: Topics) -> tuple[OffsetFetch, Callable[[Body], Body]]:
+    """Topics of unknown ids are left out, and answered after the others of their group."""
+    groups, unknown = [], []
+    for group in body["groups"]:
+        asked = group["topics"]
+        names = [(_look_up(topics, topic["topic_id"])[0], topic) for topic in asked or ()]
+        known = [{**topic, "name": name} for name, topic in names if name]
+        groups.append(_group(group["group_id"], None if asked is None else known))
+        unknown.append([_unknown(topic) for name, topic in names if not name])
+
+    def response(reply: Body) -> Body:
+        answered = zip(reply["groups"], unknown, strict=True)
+        return {
+            "groups": [
+                {**group, "topics": [*_identified(group["topics"], topics), *strangers]}
+                for group, strangers in answered
+            ]
+        }
+
+    return OffsetFetch(tuple(groups), body.get("require_stable", False)), response
+
+
+def _group(group_id: str, asked: Sequence[Body] | None) -> OffsetFetchGroup:
+    if asked is None:
+        return OffsetFetchGroup(group_id, None)
+    return OffsetFetchGroup(
+        group_id, tuple(OffsetFetchTopic(topic["name"], tuple(topic["partition_indexes"])) for topic in asked)
+    )
+
+
+def _identified(answered: Sequence[Body], topics: Topics) -> Iterator[Body]:
+    """The topics by id; one that has gone since its offset was committed cannot be told."""
+    for topic in answered:
+        with suppress(Refusal):
+            yield {"topic_id": topics.named(topic["name"]).topic_id, "partitions": topic["partitions"]}
+
+
+def _unknown(topic: Body) -> Body:
+    none = {"committed_offset": -1, "metadata": "", "error_code": ErrorCode.UNKNOWN_TOPIC_ID}
+    partitions = [{"partition_index": index, **none} for index in topic["partition_indexes"]]
+    return {"topic_id": topic["topic_id"], "partitions": partitions}
