@@ -172,7 +172,16 @@ def fetch_request(body: Body, version: int, topics: Topics) -> tuple[OffsetFetch
     groups = body["groups"] if version >= BATCHED_SINCE else [body]
     asked = (_group(each["group_id"], each["topics"]) for each in groups)
     request = OffsetFetch(tuple(asked), body.get("require_stable", False))
-    return request, (lambda reply: reply if version >= BATCHED_SINCE else reply["groups"][0])
+    return request, _as_it_is if version >= BATCHED_SINCE else _single_group
+
+
+def _as_it_is(reply: Body) -> Body:
+    return reply
+
+
+def _single_group(reply: Body) -> Body:
+    (group,) = reply["groups"]
+    return {"topics": group["topics"], "error_code": group["error_code"]}
 
 
 def _fetch_by_id(body: Body, topics: Topics) -> tuple[OffsetFetch, Callable[[Body], Body]]:
