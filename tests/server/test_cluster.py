@@ -5,14 +5,17 @@ from uuid import UUID
 import pytest
 
 from rota.server import KNOWN, Settings, SettingsError
-from rota.server.cluster import Cluster, api_versions
-from rota.wire import api, decode_response, encode_response, membership_apis
+from rota.server.cluster import ApiRanges, Cluster
+from rota.server.settings import MAX_PARTITIONS
+from rota.server.topics import Topics
+from rota.wire import advertised, api, decode_response, encode_response
 
 ZERO = UUID(int=0)
 
 
 def cluster(**config):
-    return Cluster(Settings.of({name.replace("_", "."): value for name, value in config.items()}), "h", 9092)
+    settings = Settings.of({name.replace("_", "."): value for name, value in config.items()})
+    return Cluster(settings, Topics(settings), "h", 9092)
 
 
 def errors(answer):
@@ -23,22 +26,36 @@ def named(*names):
     return [{"name": name, "topic_id": ZERO} for name in names]
 
 
-def test_api_versions_lists_every_api_of_the_tables():
+RANGES = ApiRanges(frozenset({"ApiVersions", "Fetch", "JoinGroup", "Produce"}))
+
+
+def test_api_versions_lists_what_is_served():
     body = {"client_software_name": "rota", "client_software_version": "0.1.0"}
-    listed = api_versions(body, 3)["api_keys"]
-    assert [each["api_key"] for each in listed] == sorted(item.key for item in membership_apis())
-    assert {"api_key": 11, "min_version": 0, "max_version": 9} in listed
+    listed = RANGES.api_versions(body, 3)["api_keys"]
+    assert [tuple(each.values()) for each in listed] == [(0, 0, 13), (1, 4, 18), (11, 0, 9), (18, 0, 4)]
+    assert not RANGES.serves(8, 2)
+    for each in listed:
+        served = [version for version in range(-2, 30) if RANGES.serves(each["api_key"], version)]
+        first = 3 if each["api_key"] == 0 else each["min_version"]
+        assert served == list(range(first, each["max_version"] + 1))
 
 
 @pytest.mark.parametrize("text", ["", "-x", "x-", "a b", "a_b", "x" * 300 + "."])
 def test_odd_software_names_are_refused_from_version_3_on(text):
-    assert api_versions({"client_software_name": text, "client_software_version": "1"}, 3) == {
-        "error_code": 42
-    }
-    assert api_versions({"client_software_name": "a", "client_software_version": text}, 4) == {
-        "error_code": 42
-    }
-    assert "error_code" not in api_versions({}, 2)
+    for odd in (("a", text), (text, "1")):
+        body = dict(zip(("client_software_name", "client_software_version"), odd, strict=True))
+        assert RANGES.api_versions(body, 3) == {"error_code": 42}
+        assert "error_code" not in RANGES.api_versions(body, 2)
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "node_id", "error"),
+    [(None, -1, 0), ("rota", 1, 0), ("other", 1, 129), ("rota", 2, 129), ("other", -1, 0), (None, 2, 0)],
+)
+def test_a_client_of_another_cluster_is_sent_back_to_its_bootstrap_servers(cluster_id, node_id, error):
+    software = {"client_software_name": "a", "client_software_version": "1"}
+    answer = RANGES.api_versions(software | {"cluster_id": cluster_id, "node_id": node_id}, 5)
+    assert answer.get("error_code", 0) == error
 
 
 @pytest.mark.parametrize("version", range(7))
@@ -47,7 +64,7 @@ def test_find_coordinator(version):
     ask = {"coordinator_keys": ["a", ""]} if version >= 4 else {"key": "a"}
     answer = cluster().find_coordinator(ask, version)
     assert answer == ({"coordinators": [{"key": "a", **here}, {"key": "", **here}]} if version >= 4 else here)
-    for key_type, error in ((1, 15), (2, 42), (77, 42)):
+    for key_type, error in ((1, 53), (2, 42), (77, 42)):
         if version >= 1:
             answer = cluster().find_coordinator(ask | {"key_type": key_type}, version)
             for each in answer.get("coordinators", [answer]):
@@ -103,6 +120,11 @@ def test_topics_by_id_from_version_12_on():
     assert errors(nameless) == [("", 17)]
 
 
+def test_metadata_creates_no_more_topics_than_there_may_be_partitions():
+    found = cluster(num_partitions=MAX_PARTITIONS)
+    assert errors(found.metadata({"topics": named("a", "b", "a")}, 9)) == [("a", 0), ("b", 44)]
+
+
 def test_settings_have_kafkas_names_and_defaults():
     assert Settings.of({}) == Settings()
     given = Settings.of({"group.initial.rebalance.delay.ms": "0", "num.partitions": 4})
@@ -113,11 +135,31 @@ def test_settings_have_kafkas_names_and_defaults():
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_bad_values_are_refused_with_what_would_do(name):
-    for value in ("", "x", "-1", "1.5", str(2**31)):
+    for value in ("", "x", "-2", "1.5", str(2**31)):
         with pytest.raises(
             SettingsError, match=f"^{name} cannot be {value!r}; give (a whole number from|true or)"
         ):
             Settings.of({name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("connections.max.idle.ms", -1),
+        ("fetch.max.bytes", 1024),
+        ("group.initial.rebalance.delay.ms", 0),
+        ("log.retention.bytes", -1),
+        ("max.connections", 0),
+        ("message.max.bytes", 0),
+        ("num.partitions", 1),
+        ("offset.metadata.max.bytes", 0),
+        ("socket.request.max.bytes", 1),
+    ],
+)
+def test_least_values(name, least):
+    Settings.of({name: least})
+    with pytest.raises(SettingsError, match=f"give a whole number from {least} to"):
+        Settings.of({name: least - 1})
 
 
 def test_bad_settings_together():
@@ -129,8 +171,13 @@ def test_bad_settings_together():
         Settings.of({"group.min.session.timeout.ms": 9, "group.max.session.timeout.ms": 8})
 
 
-def test_every_api_of_the_tables_has_a_handler(address, connect):
-    for item in membership_apis():
-        for version in (item.min_version, item.max_version):
+def test_every_api_that_is_advertised_has_an_answer(address, connect):
+    keys = {each["api_key"] for each in connect(address).call("ApiVersions", 0)["api_keys"]}
+    served = {name: api(name) for name in advertised() if api(name).key in keys}
+    assert {"Produce", "Fetch", "ListOffsets", "CreateTopics", "InitProducerId", "JoinGroup"} < set(served)
+    for name, item in served.items():
+        first, last = advertised()[name]
+        for version in {3 if name == "Produce" else first, min(last, item.max_version)}:
             names = {"client_software_name": "a", "client_software_version": "1"}
-            assert connect(address).call(item.name, version, **(names if item is api("ApiVersions") else {}))
+            body = {"ApiVersions": names, "Produce": {"acks": 1}}.get(name, {})
+            assert connect(address).call(name, version, **body)

@@ -9,53 +9,100 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from rota.server.cluster import Cluster, api_versions, api_versions_out_of_range
+from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
+from rota.server.cluster import ApiRanges, Cluster
 from rota.server.connection import Call, Connection
+from rota.server.create_topics import CreateTopics
+from rota.server.errors import ErrorCode
+from rota.server.fetch import Fetches
 from rota.server.groups import GroupService
+from rota.server.list_offsets import list_offsets
+from rota.server.produce import Produce, ProducerIds
 from rota.server.settings import Settings
+from rota.server.topics import Topics
 
 HOST = "127.0.0.1"
 STOP_SECONDS = 1.0
 """How long a stop waits for replies that are still being sent."""
 
+BACKLOG = 1024
+"""Connections that the system may hold until they are accepted."""
+
+CoordinatorFactory = Callable[[CoordinatorConfig, Choices], GroupCoordinator]
+Handler = Callable[[Mapping[str, Any], Call], None]
+
 
 class Server:
     """One broker. `start` once, `stop` once, both on the event loop that runs it.
 
-    `connections` are those that are open; `groups` is the coordinator with its clock, None before the start.
+    `coordinator` makes the group coordinator. `connections` are those that are open; `groups` is the
+    coordinator with its clock, None before the start.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, coordinator: CoordinatorFactory = GroupCoordinator) -> None:
         self.max_frame = settings.socket_request_max_bytes
+        self.max_idle = settings.connections_max_idle_ms / 1000
+        self.max_connections = settings.max_connections
         self.connections: set[Connection] = set()
+        self.topics = Topics(settings)
         self.groups: GroupService | None = None
+        self.fetches: Fetches | None = None
         self._settings = settings
+        self._coordinator = coordinator
         self._listener: asyncio.Server | None = None
-        self._handlers: dict[str, Callable[[Mapping[str, Any], Call], None]] = {}
+        self._handlers: dict[str, Handler] = {}
+        self._ranges = ApiRanges(frozenset())
 
     async def start(self, port: int = 0) -> str:
         """Listens; port 0 takes any free one. Returns "127.0.0.1:PORT". Errors: OSError as of `bind`."""
         loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(lambda: Connection(self), HOST, port, start_serving=False)
+        self._listener = await loop.create_server(
+            lambda: Connection(self), HOST, port, backlog=BACKLOG, start_serving=False
+        )
         port = self._listener.sockets[0].getsockname()[1]
-        cluster = Cluster(self._settings, HOST, port)
-        self.groups = GroupService(self._settings.coordinator, loop)
-        self._handlers = {
-            "ApiVersions": _answered(api_versions),
-            "FindCoordinator": _answered(cluster.find_coordinator),
-            "Metadata": _answered(cluster.metadata),
-            **self.groups.handlers,
-        }
+        self.groups = GroupService(self._settings.coordinator, loop, self._coordinator, self.topics)
+        self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop)
+        self._handlers = self._wired(
+            Cluster(self._settings, self.topics, HOST, port), self.groups, self.fetches
+        )
+        self._ranges = ApiRanges(frozenset(self._handlers))
         await self._listener.start_serving()
         return f"{HOST}:{port}"
 
+    def _wired(self, cluster: Cluster, groups: GroupService, fetches: Fetches) -> dict[str, Handler]:
+        """Which part answers which API."""
+        produce = Produce(self.topics, self._settings.message_max_bytes, fetches.appended)
+        return {
+            "ApiVersions": _answered(lambda body, version: self._ranges.api_versions(body, version)),
+            "CreateTopics": _answered(CreateTopics(self.topics, self._settings)),
+            "Fetch": fetches,
+            "FindCoordinator": _answered(cluster.find_coordinator),
+            "InitProducerId": _answered(ProducerIds()),
+            "ListOffsets": _answered(lambda body, version: list_offsets(self.topics, body, version)),
+            "Metadata": _answered(cluster.metadata),
+            "Produce": produce,
+            **groups.handlers,
+        }
+
     async def stop(self) -> None:
-        """Accepts nothing more, sends what was answered, closes every connection."""
-        if self._listener is None or self.groups is None:
+        """Accepts nothing more, answers what is under way, closes every connection.
+
+        A Fetch that waits is answered with what there is, a JoinGroup or SyncGroup with NOT_COORDINATOR.
+        """
+        if self._listener is None or self.groups is None or self.fetches is None:
             return
         self._listener.close()
+        for connection in self.connections:
+            connection.finish()
+        for _ in range(2):
+            # What the log answers in the next turn may answer requests, or lead to another append.
+            await asyncio.sleep(0)
+        self.fetches.end_all()
         self.groups.stop()
         for connection in tuple(self.connections):
+            call = connection.finish()
+            if call is not None and call.api_name in ("JoinGroup", "SyncGroup"):
+                call.reply({"error_code": ErrorCode.NOT_COORDINATOR})
             connection.close()
         for seconds in (STOP_SECONDS, None):
             if self.connections:
@@ -64,18 +111,20 @@ class Server:
                 connection.abort()
         await self._listener.wait_closed()
 
+    def serves(self, key: int, version: int) -> bool:
+        """Whether requests of that API and version are answered."""
+        return self._ranges.serves(key, version)
+
     def handle(self, body: Mapping[str, Any], call: Call) -> None:
         """Hands a request to its part of the server."""
         self._handlers[call.api_name](body, call)
 
     def out_of_range(self) -> Mapping[str, Any]:
         """The body, in version 0, that answers an ApiVersions of an unknown version."""
-        return api_versions_out_of_range()
+        return self._ranges.out_of_range()
 
 
-def _answered(
-    function: Callable[[Mapping[str, Any], int], Mapping[str, Any]],
-) -> Callable[[Mapping[str, Any], Call], None]:
+def _answered(function: Callable[[Mapping[str, Any], int], Mapping[str, Any]]) -> Handler:
     """A handler from a function (body, version) → response body."""
     return lambda body, call: call.reply(function(body, call.version))
 
@@ -85,12 +134,14 @@ async def serve(
     port: int,
     stop: asyncio.Event,
     listening: Callable[[str], object] = lambda address: None,
+    coordinator: CoordinatorFactory = GroupCoordinator,
 ) -> None:
     """Runs a server until `stop` is set; `listening` is told the address "127.0.0.1:PORT".
 
-    `config` has Kafka's names. Errors: SettingsError; OSError if the port cannot be had.
+    `config` has Kafka's names; `coordinator` is as of `Server`. Errors: SettingsError; OSError if the port
+    cannot be had.
     """
-    server = Server(Settings.of(config))
+    server = Server(Settings.of(config), coordinator)
     address = await server.start(port)
     try:
         listening(address)
@@ -100,10 +151,15 @@ async def serve(
 
 
 @contextmanager
-def running(config: Mapping[str, object] | None = None, port: int = 0) -> Iterator[str]:
+def running(
+    config: Mapping[str, object] | None = None,
+    port: int = 0,
+    coordinator: CoordinatorFactory = GroupCoordinator,
+) -> Iterator[str]:
     """A server in a thread of its own while the block runs; gives "127.0.0.1:PORT".
 
-    Errors: as of `serve`, before the block; whatever the server's end raises, after it.
+    The arguments are those of `serve`. Errors: as of `serve`, before the block; whatever the server's end
+    raises, after it.
     """
     address: Future[str] = Future()
     ending: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
@@ -111,7 +167,7 @@ def running(config: Mapping[str, object] | None = None, port: int = 0) -> Iterat
     async def main() -> None:
         stop = asyncio.Event()
         ending.set_result((asyncio.get_running_loop(), stop))
-        await serve(config or {}, port, stop, address.set_result)
+        await serve(config or {}, port, stop, address.set_result, coordinator)
 
     outcome: Future[None] = Future()
 

@@ -1,14 +1,14 @@
 """One client's connection: frames in, one request at a time, replies out in the order of the requests.
 
 A broker mutes a connection while a request of it is under way; a parked JoinGroup therefore holds up whatever
-was sent behind it. A connection that is lost leaves its parked request parked: the reply is dropped.
+was sent behind it. A connection that is lost leaves its parked JoinGroup parked: the reply is dropped.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
 
 from rota.wire import (
@@ -19,20 +19,29 @@ from rota.wire import (
     decode_request,
     encode_response,
     frame,
-    membership_apis,
 )
 
 log = logging.getLogger(__name__)
 
 READ_AHEAD = 64 * 1024
-"""Bytes taken in from a muted connection before it is not read any more."""
+"""Bytes taken in beside what a connection is busy with before it is not read any more."""
+
+TURN = 64
+"""Requests that one connection is given at once while others may be waiting."""
+
+_API_VERSIONS = api("ApiVersions")
 
 
 class Broker(Protocol):
-    """What a connection needs of its server."""
+    """What a connection needs of its server. `max_idle` is in seconds; negative: no bound."""
 
     max_frame: int
+    max_idle: float
+    max_connections: int
     connections: set[Connection]
+
+    def serves(self, key: int, version: int) -> bool:
+        """Whether requests of that API and version are answered."""
 
     def handle(self, body: Mapping[str, Any], call: Call) -> None:
         """Answers the request through the call, now or later."""
@@ -42,19 +51,33 @@ class Broker(Protocol):
 
 
 class Call:
-    """A request under way, known to the coordinator as the address of its reply."""
+    """A request under way, known to the coordinator as the address of its reply. It is ended once."""
 
     def __init__(self, connection: Connection, request: Request) -> None:
         self.api_name = request.api.name
         self.version = request.version
         self.client_id = request.client_id
         self.client_host = connection.client_host
+        self.lost: Callable[[], object] = lambda: None
         self._correlation_id = request.correlation_id
         self._connection = connection
 
     def reply(self, body: Mapping[str, Any]) -> None:
         """Sends the response, if the connection is still there."""
-        self._connection.answer(self, self.api_name, self.version, body, self._correlation_id)
+        self._connection.answer(self.api_name, self.version, body, self._correlation_id)
+        self._connection.ended(self)
+
+    def no_reply(self) -> None:
+        """Ends a request whose client waits for nothing."""
+        self._connection.ended(self)
+
+    def hang_up(self, reason: str) -> None:
+        """Closes the connection: the only answer to a request whose client waits for none."""
+        self._connection.close(reason)
+
+    def when_lost(self, callback: Callable[[], object]) -> None:
+        """`callback` is called if the connection is lost before the request is ended."""
+        self.lost = callback
 
 
 class Connection(asyncio.Protocol):
@@ -70,20 +93,34 @@ class Connection(asyncio.Protocol):
         self._writable = True
         self._reading = True
         self._advancing = False
+        self._finishing = False
+        self._last_active = self._loop.time()
+        self._idle: asyncio.TimerHandle | None = None
         self.closed: asyncio.Future[None] = self._loop.create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self.client_host = f"/{transport.get_extra_info('peername')[0]}"
+        if len(self._broker.connections) >= self._broker.max_connections:
+            log.info("closing a connection of %s: there are max.connections already", self.client_host)
+            self.abort()
+            return
         self._broker.connections.add(self)
+        if self._broker.max_idle >= 0:
+            self._mind_idling()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._received.clear()
         self._broker.connections.discard(self)
+        if self._idle is not None:
+            self._idle.cancel()
+        if self._under_way is not None:
+            self._under_way.lost()
         self.closed.set_result(None)
 
     def data_received(self, data: bytes) -> None:
+        self._last_active = self._loop.time()
         self._received += data
         self._advance()
 
@@ -91,48 +128,67 @@ class Connection(asyncio.Protocol):
         self._writable = False
 
     def resume_writing(self) -> None:
+        self._last_active = self._loop.time()
         self._writable = True
         self._loop.call_soon(self._advance)
 
-    def close(self) -> None:
-        """Closes the connection after what was written has left."""
-        if self._transport is not None:
-            self._received.clear()
-            self._transport.close()
+    def finish(self) -> Call | None:
+        """Takes up no request any more; returns the one that is still under way."""
+        self._finishing = True
+        return self._under_way
+
+    def close(self, reason: str = "") -> None:
+        """Closes the connection after what was written has left; a reason is logged."""
+        if self._transport is None:
+            return
+        if reason:
+            log.info("closing the connection of %s: %s", self.client_host, reason)
+        self._received.clear()
+        self._transport.close()
 
     def abort(self) -> None:
         """Closes the connection at once."""
         if self._transport is not None:
             self._transport.abort()
 
-    def answer(
-        self, call: Call | None, name: str, version: int, body: Mapping[str, Any], correlation_id: int
-    ) -> None:
-        """Writes a response and unmutes. Never raises: what cannot be encoded closes this connection."""
+    def answer(self, name: str, version: int, body: Mapping[str, Any], correlation_id: int) -> None:
+        """Writes a response. Never raises: what cannot be encoded closes this connection."""
         if self._transport is None or self._transport.is_closing():
             return
+        self._last_active = self._loop.time()
         try:
             self._transport.write(frame(encode_response(name, version, body, correlation_id)))
         except WireError as error:
             log.warning("closing the connection of %s: %s", self.client_host, error)
             self.close()
+
+    def ended(self, call: Call) -> None:
+        """A request is not under way any more: unmutes."""
+        if call is not self._under_way:
             return
-        if call is self._under_way:
-            self._under_way = None
-            if not self._advancing:
-                # Not at once: the step that answers has to be carried out whole before the next one begins.
-                self._loop.call_soon(self._advance)
+        self._under_way = None
+        if not self._advancing:
+            # Not at once: the step that answers has to be carried out whole before the next one begins.
+            self._loop.call_soon(self._advance)
 
     def _advance(self) -> None:
-        """Takes up the next request, if there is one and none is under way."""
+        """Takes up the next requests, as long as none is under way."""
         self._advancing = True
-        while self._transport is not None and self._under_way is None and self._writable:
-            payload = self._next_frame()
+        for _ in range(TURN):
+            payload = self._next_frame() if self._ready() else None
             if payload is None:
                 break
             self._request(payload)
+        else:
+            self._loop.call_soon(self._advance)
         self._advancing = False
         self._mind_reading()
+
+    def _ready(self) -> bool:
+        """Whether a request can be taken up."""
+        if self._transport is None or self._transport.is_closing() or self._finishing:
+            return False
+        return self._under_way is None and self._writable
 
     def _next_frame(self) -> bytes | None:
         """The payload of the next complete frame; an impossible length closes the connection."""
@@ -140,12 +196,12 @@ class Connection(asyncio.Protocol):
             return None
         size = int.from_bytes(self._received[:4], "big", signed=True)
         if not 0 <= size <= self._broker.max_frame:
-            log.info("closing the connection of %s: a frame of %d bytes", self.client_host, size)
-            self.close()
+            self.close(f"a frame of {size} bytes")
             return None
         if len(self._received) < 4 + size:
             return None
-        payload = bytes(self._received[4 : 4 + size])
+        with memoryview(self._received) as view:
+            payload = bytes(view[4 : 4 + size])
         del self._received[: 4 + size]
         return payload
 
@@ -155,10 +211,15 @@ class Connection(asyncio.Protocol):
             # request for all topics has three bytes too many from version 9 on
             # (confluentinc/librdkafka#5049).
             request = decode_request(payload, trailing=True)
-            if request.api not in membership_apis():
-                raise WireError(f"{request.api.name} is not served")
+        except UnsupportedVersion as error:
+            self._refuse(error.api_key, cast(int, error.correlation_id), str(error))
+            return
         except WireError as error:
-            self._refuse(error)
+            self.close(str(error))
+            return
+        if not self._broker.serves(request.api.key, request.version):
+            text = f"{request.api.name} v{request.version} is not served"
+            self._refuse(request.api.key, request.correlation_id, text)
             return
         self._under_way = call = Call(self, request)
         try:
@@ -167,22 +228,33 @@ class Connection(asyncio.Protocol):
             log.exception("closing the connection of %s: %s failed", self.client_host, call.api_name)
             self.close()
 
-    def _refuse(self, error: WireError) -> None:
-        """ApiVersions of any version has an answer; whatever else cannot be read closes the connection."""
-        name = "ApiVersions"
-        if isinstance(error, UnsupportedVersion) and error.api_key == api(name).key:
-            correlation_id = cast(int, error.correlation_id)
-            self.answer(self._under_way, name, 0, self._broker.out_of_range(), correlation_id)
-            return
-        log.info("closing the connection of %s: %s", self.client_host, error)
-        self.close()
+    def _refuse(self, key: int, correlation_id: int, reason: str) -> None:
+        """ApiVersions of any version has an answer; whatever else is not served closes the connection."""
+        if key == _API_VERSIONS.key:
+            self.answer(_API_VERSIONS.name, 0, self._broker.out_of_range(), correlation_id)
+        else:
+            self.close(reason)
 
     def _mind_reading(self) -> None:
         """Stops reading from a client that sends on while it is muted, and goes on when it is not."""
         if self._transport is None or self._transport.is_closing():
             return
-        muted = self._under_way is not None or not self._writable
-        wanted = not (muted and len(self._received) > READ_AHEAD)
+        wanted = len(self._received) <= READ_AHEAD or (self._ready() and not self._has_frame())
         if wanted != self._reading:
             self._reading = wanted
             (self._transport.resume_reading if wanted else self._transport.pause_reading)()
+
+    def _has_frame(self) -> bool:
+        """Whether what was received begins with a whole frame."""
+        return len(self._received) >= 4 + int.from_bytes(self._received[:4], "big")
+
+    def _mind_idling(self) -> None:
+        """Closes the connection if it has been idle for too long, or looks again when it may have been."""
+        now = self._loop.time()
+        since = now if self._under_way is not None else self._last_active
+        left = since + self._broker.max_idle - now
+        if left > 0:
+            self._idle = self._loop.call_later(left, self._mind_idling)
+        else:
+            log.info("closing the connection of %s: idle for %g s", self.client_host, self._broker.max_idle)
+            self.abort()

@@ -37,6 +37,9 @@ class ErrorCode(IntEnum):
     REBOOTSTRAP_REQUIRED = 129
 
 
+NO_TRANSACTIONS = "rota has no transactions; leave out transactional.id"
+
+
 class Refusal(Exception):
     """What was asked cannot be done; the answer carries the code and, where it has room, the text."""
 

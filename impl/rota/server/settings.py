@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 
 from rota.coordinator import ConfigError, CoordinatorConfig
 
+NODE_ID = 1
+"""The broker's node.id."""
+
+MAX_PARTITIONS = 10_000
+"""How many partitions all topics together may have."""
+
 _INT_MAX = 2**31 - 1
 
 
@@ -18,14 +24,24 @@ class SettingsError(ValueError):
 class Settings:
     """What the server reads: the coordinator's part, and the broker's.
 
-    `socket_request_max_bytes` bounds a request frame; `num_partitions` is the size of auto-created topics,
-    which `auto_create_topics_enable` allows.
+    `num_partitions` is for topics whose creator does not say; `auto_create_topics_enable` lets Metadata
+    create them. `socket_request_max_bytes` bounds a request frame, `message_max_bytes` a record batch,
+    `fetch_max_bytes` the records of a Fetch response, `log_retention_bytes` a partition (negative: no bound
+    but that of all topics together), `max_connections` the connections. One without a request under way and
+    without bytes in or out for `connections_max_idle_ms` is closed (negative: never).
+
+    Defaults are Kafka's but for `log_retention_bytes`, whose is no bound: here it is memory.
     """
 
     coordinator: CoordinatorConfig = field(default_factory=CoordinatorConfig)
-    socket_request_max_bytes: int = 104_857_600
-    num_partitions: int = 1
     auto_create_topics_enable: bool = True
+    connections_max_idle_ms: int = 600_000
+    fetch_max_bytes: int = 57_671_680
+    log_retention_bytes: int = 64 << 20
+    max_connections: int = _INT_MAX
+    message_max_bytes: int = 1_048_588
+    num_partitions: int = 1
+    socket_request_max_bytes: int = 104_857_600
 
     @staticmethod
     def of(config: Mapping[str, object]) -> Settings:
@@ -50,24 +66,30 @@ class Kind:
     what: str
 
 
-def _integer(least: int) -> Kind:
+def _integer(least: int, most: int = _INT_MAX) -> Kind:
     def read(text: str) -> int:
         number = int(text)
-        if not least <= number <= _INT_MAX:
+        if not least <= number <= most:
             raise ValueError
         return number
 
-    return Kind(read, f"a whole number from {least} to {_INT_MAX}")
+    return Kind(read, f"a whole number from {least} to {most}")
 
 
 _BOOLEAN = Kind(lambda text: {"true": True, "false": False}[text.lower()], "true or false")
 
 KNOWN: Mapping[str, Kind] = {
     "auto.create.topics.enable": _BOOLEAN,
+    "connections.max.idle.ms": _integer(-1),
+    "fetch.max.bytes": _integer(1024),
     "group.initial.rebalance.delay.ms": _integer(0),
     "group.max.session.timeout.ms": _integer(0),
     "group.min.session.timeout.ms": _integer(0),
-    "num.partitions": _integer(1),
+    "log.retention.bytes": _integer(-1),
+    "max.connections": _integer(0),
+    "message.max.bytes": _integer(0),
+    "num.partitions": _integer(1, MAX_PARTITIONS),
+    "offset.metadata.max.bytes": _integer(0),
     "socket.request.max.bytes": _integer(1),
 }
 """Kafka's name of each setting, and how its value is read."""

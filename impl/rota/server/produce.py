@@ -1,0 +1,155 @@
+"""Produce: one record batch a partition, checked and appended. InitProducerId: a producer's number.
+
+Source: KIP-98, KIP-467, KIP-516; upstream's KafkaApis#handleProduceRequest and LogValidator, and a running
+Kafka 4.4.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any
+
+from rota.server.connection import Call
+from rota.server.errors import NO_TRANSACTIONS, ErrorCode, Refusal
+from rota.server.partition import Appended, PartitionLog
+from rota.server.topics import Topic, Topics
+from rota.wire.records import BatchInfo, CrcError, RecordsError, decode_batch, split
+
+_READABLE = ("none", "gzip")
+"""Compressions whose records can be looked at; those of others are taken on trust."""
+
+_TOPIC_IDS_SINCE, _ZSTD_SINCE = 13, 7
+
+Body = Mapping[str, Any]
+
+
+class Produce:
+    """The handler; `appended` is told of every log that has grown, after all of a request is appended."""
+
+    def __init__(
+        self, topics: Topics, message_max_bytes: int, appended: Callable[[PartitionLog], object]
+    ) -> None:
+        self._topics = topics
+        self._message_max_bytes = message_max_bytes
+        self._appended = appended
+
+    def __call__(self, body: Body, call: Call) -> None:
+        """Answers, but with acks 0: nothing then, or the end of the connection if anything was refused."""
+        grown: list[PartitionLog] = []
+        responses = [self._topic(entry, body, call.version, grown) for entry in body["topic_data"]]
+        errors = {item.get("error_code") for entry in responses for item in entry["partition_responses"]}
+        if body["acks"] != 0:
+            call.reply({"responses": responses})
+        elif errors <= {None}:
+            call.no_reply()
+        else:
+            call.hang_up(f"Produce with acks 0 failed with {[*map(int, errors - {None})]}")
+        for log in grown:
+            self._appended(log)
+
+    def _topic(self, entry: Body, body: Body, version: int, grown: list[PartitionLog]) -> dict[str, Any]:
+        answers = []
+        for item in entry["partition_data"]:
+            answer = {"index": item["index"]}
+            try:
+                log = self._found(entry, version).partition(item["index"])
+                _check_request(body)
+                appended = self._append(log, item["records"], version)
+                answer |= {"log_start_offset": log.log_start, "base_offset": appended.base_offset}
+                answer |= {"log_append_time_ms": appended.log_append_time_ms}
+                grown.append(log)
+            except Refusal as refusal:
+                answer |= {"error_code": refusal.error_code, "error_message": refusal.message}
+                answer |= {"base_offset": -1}
+            answers.append(answer)
+        return {
+            **{key: entry[key] for key in ("name", "topic_id") if key in entry},
+            "partition_responses": answers,
+        }
+
+    def _found(self, entry: Body, version: int) -> Topic:
+        if version >= _TOPIC_IDS_SINCE:
+            return self._topics.identified(entry["topic_id"])
+        return self._topics.named(entry["name"])
+
+    def _append(self, log: PartitionLog, records: bytes | None, version: int) -> Appended:
+        if records is not None and len(records) > self._message_max_bytes:
+            text = f"{len(records)} bytes are more than message.max.bytes, {self._message_max_bytes}"
+            raise Refusal(ErrorCode.MESSAGE_TOO_LARGE, text)
+        info, batch = _only_batch(records or b"")
+        if info.compression == "zstd" and version < _ZSTD_SINCE:
+            text = f"zstd needs Produce {_ZSTD_SINCE}, this is {version}"
+            raise Refusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, text)
+        _check_batch(info, batch)
+        return log.append(info, batch)
+
+
+def _check_request(body: Body) -> None:
+    if body["acks"] not in (-1, 0, 1):
+        raise Refusal(ErrorCode.INVALID_REQUIRED_ACKS, f"acks {body['acks']}; give -1, 0 or 1")
+    if body["transactional_id"] is not None:
+        raise Refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
+
+
+def _only_batch(records: bytes) -> tuple[BatchInfo, bytes]:
+    """The batch in a records field. Errors: Refusal with CORRUPT_MESSAGE or INVALID_RECORD."""
+    try:
+        batches = list(split(records))
+    except CrcError as error:
+        raise Refusal(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+    except RecordsError as error:
+        raise Refusal(ErrorCode.INVALID_RECORD, str(error)) from None
+    if len(batches) != 1:
+        raise Refusal(ErrorCode.INVALID_RECORD, f"{len(batches)} record batches; give one a partition")
+    return batches[0]
+
+
+def _check_batch(info: BatchInfo, batch: bytes) -> None:
+    """Whether a producer may send it. Errors: Refusal."""
+    if info.is_transactional:
+        raise Refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
+    wrong = ""
+    if info.is_control:
+        wrong = "only brokers write control batches"
+    elif info.base_offset != 0:
+        wrong = f"base offset {info.base_offset}, not 0"
+    elif info.count < 1 or info.count != info.last_offset + 1:
+        wrong = f"{info.count} records, but a last offset of {info.last_offset}"
+    elif info.producer_id >= 0 and info.base_sequence < 0:
+        wrong = f"producer id {info.producer_id} with sequence number {info.base_sequence}"
+    elif info.compression in _READABLE:
+        wrong = _wrong_records(batch)
+    if wrong:
+        raise Refusal(ErrorCode.INVALID_RECORD, wrong)
+
+
+def _wrong_records(batch: bytes) -> str:
+    try:
+        records = decode_batch(batch)
+    except RecordsError as error:
+        return str(error)
+    return next(
+        (
+            f"record {index} has the offset {record.offset}"
+            for index, record in enumerate(records)
+            if record.offset != index
+        ),
+        "",
+    )
+
+
+class ProducerIds:
+    """InitProducerId: every idempotent producer gets a number of its own, with epoch 0."""
+
+    def __init__(self) -> None:
+        self._next = count()
+
+    def __call__(self, body: Body, version: int) -> dict[str, Any]:
+        """Transactional producers are refused with a code that ends their attempts at once."""
+        if body["transactional_id"] is None:
+            return {"producer_id": next(self._next), "producer_epoch": 0}
+        error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        if not body["transactional_id"]:
+            error = ErrorCode.INVALID_REQUEST
+        return {"error_code": error, "producer_id": -1, "producer_epoch": -1}
