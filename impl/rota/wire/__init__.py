@@ -16,10 +16,12 @@ from rota.wire.codec import (
     request_header,
 )
 from rota.wire.errors import UnsupportedVersion, WireError
+from rota.wire.runtime import Raw
 from rota.wire.schema import Api, advertised, all_apis, api, membership_apis
 
 __all__ = [
     "Api",
+    "Raw",
     "Request",
     "Response",
     "UnsupportedVersion",

@@ -55,12 +55,13 @@ class Embedded:
     body: dict[str, Any]
 
 
-def encode_subscription(body: Mapping[str, Any], version: int = LAST) -> bytes:
+def encode_subscription(body: Mapping[str, Any], version: int = LAST, odd: bool = False) -> bytes:
     """A member's metadata: topics, user_data, owned_partitions [topic, partitions], generation_id, rack_id.
 
-    A version above the last one gets the last one's fields. Errors: WireError naming the field.
+    A version above the last one gets the last one's fields; `odd` as for `encode_request`, with which a
+    version below 0 gets the fields of 0. Errors: WireError naming the field.
     """
-    return _encode("Subscription", body, version)
+    return _encode("Subscription", body, version, odd)
 
 
 def decode_subscription(data: bytes, trailing: bool = False) -> Embedded:
@@ -72,9 +73,9 @@ def decode_subscription(data: bytes, trailing: bool = False) -> Embedded:
     return _decode("Subscription", data, trailing)
 
 
-def encode_assignment(body: Mapping[str, Any], version: int = LAST) -> bytes:
+def encode_assignment(body: Mapping[str, Any], version: int = LAST, odd: bool = False) -> bytes:
     """A member's assignment: assigned_partitions [topic, partitions], user_data. As `encode_subscription`."""
-    return _encode("Assignment", body, version)
+    return _encode("Assignment", body, version, odd)
 
 
 def decode_assignment(data: bytes, trailing: bool = False) -> Embedded:
@@ -82,13 +83,13 @@ def decode_assignment(data: bytes, trailing: bool = False) -> Embedded:
     return _decode("Assignment", data, trailing)
 
 
-def _encode(name: str, body: Mapping[str, Any], version: int) -> bytes:
-    known = _known(name, version)
+def _encode(name: str, body: Mapping[str, Any], version: int, odd: bool) -> bytes:
+    known = _known(name, max(version, 0) if odd else version)
     try:
         out = bytearray(_VERSION.pack(version))
-        _compiled(name, known)[0](body, out)
+        _encoder(name, known, odd)(body, out)
     except FAILURES as error:
-        reason = next(objections(_MESSAGES[name], known, body), str(error))
+        reason = next(objections(_MESSAGES[name], known, body, odd=odd), str(error))
         raise WireError(f"{name} v{version}: {reason}") from None
     return bytes(out)
 
@@ -100,7 +101,7 @@ def _decode(name: str, data: bytes, trailing: bool) -> Embedded:
     (version,) = _VERSION.unpack_from(data)
     known = _known(name, version)
     try:
-        body, end = _compiled(name, known)[1](data, _VERSION.size)
+        body, end = _decoder(name, known)(data, _VERSION.size)
     except FAILURES as error:
         raise WireError(f"{name} v{version}: {reading_failure(error)}") from None
     if end != len(data) and version == known and not trailing:
@@ -116,6 +117,10 @@ def _known(name: str, version: int) -> int:
 
 
 @cache
-def _compiled(name: str, version: int) -> tuple[Encode, Decode]:
-    fields, label = _MESSAGES[name], f"{name} v{version}"
-    return encoder(fields, version, False, label), decoder(fields, version, False, label)
+def _encoder(name: str, version: int, odd: bool) -> Encode:
+    return encoder(_MESSAGES[name], version, False, f"{name} v{version}", odd)
+
+
+@cache
+def _decoder(name: str, version: int) -> Decode:
+    return decoder(_MESSAGES[name], version, False, f"{name} v{version}")

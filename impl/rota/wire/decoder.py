@@ -121,7 +121,9 @@ class _Reader:
             self.array(field, value, path)
         elif field.type == "string":
             add(f"if n > MAX_STRING: refuse({path!r}, f'a string of {{n}} bytes is too long')")
-            add(f"{value} = data[pos : pos + n].decode()", "pos += n")
+            add(f"try: {value} = data[pos : pos + n].decode()")
+            add(f"except UnicodeDecodeError: refuse({path!r}, 'a string is not UTF-8')")
+            add("pos += n")
         else:
             add(f"{value} = data[pos : pos + n]", "pos += n")
 

@@ -3,12 +3,15 @@
 The function is straight-line Python made once per message and version: neighbours of fixed size go through
 one `struct` call, arrays are inlined loops. It trusts the body and lets any exception out; `explain` then
 finds the culprit. `program(...)` below returns the text, for whoever wants to see it.
+
+The odd variant of a function also writes what no polite client would: null where a string, bytes or an array
+is due, bytes for a string, and `Raw` in place of any value.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rota.wire.schema import FIXED, Field
@@ -17,18 +20,18 @@ from rota.wire.source import Source, absent, element_of, present, runs, tagged
 Encode = Callable[[Mapping[str, Any], bytearray], None]
 
 
-def encoder(fields: Sequence[Field], version: int, flexible: bool, label: str) -> Encode:
+def encoder(fields: Sequence[Field], version: int, flexible: bool, label: str, odd: bool = False) -> Encode:
     """A function (body, out) that appends the encoding of the body to `out`."""
-    encode: Encode = program(fields, version, flexible).compile("encode", label)
+    encode: Encode = program(fields, version, flexible, odd).compile("encode", label)
     return encode
 
 
-def program(fields: Sequence[Field], version: int, flexible: bool) -> Source:
+def program(fields: Sequence[Field], version: int, flexible: bool, odd: bool = False) -> Source:
     """The source of the encoder."""
     source = Source()
     with source.block("def encode(body, out):"):
         source.add("push = out.append")
-        _Writer(source, version, flexible).struct(fields, "body")
+        (_OddWriter if odd else _Writer)(source, version, flexible).struct(fields, "body")
     return source
 
 
@@ -46,7 +49,7 @@ class _Writer:
         names = self.source.constant(self.source.fresh("KNOWN"), known)
         add(f"if not {value}.keys() <= {names}: refuse_unknown({value}.keys(), {names})")
         add(f"{get} = {value}.get")
-        for code, group in runs(present(fields, self.version)):
+        for code, group in self.runs(present(fields, self.version)):
             if code:
                 values = ", ".join(self.lookup(get, field) for field in group)
                 add(f"out += {self.packer(code)}({values})")
@@ -56,6 +59,13 @@ class _Writer:
         if self.flexible:
             self.tags(tagged(fields, self.version), get)
 
+    def runs(self, fields: Sequence[Field]) -> Iterator[tuple[str, list[Field]]]:
+        """What is written together, as `source.runs` has it."""
+        return runs(fields)
+
+    def nullable(self, field: Field) -> bool:
+        return self.version in field.nullable
+
     def lookup(self, get: str, field: Field) -> str:
         return f"{get}({field.name!r}, {absent(field, self.version)!r})"
 
@@ -63,8 +73,8 @@ class _Writer:
         return self.source.constant(f"pack_{code}".replace("?", "o"), struct.Struct(f">{code}").pack)
 
     def value(self, field: Field, value: str) -> None:
-        """Writes the value in the variable `value`, null included where the version allows it."""
-        if self.version not in field.nullable:
+        """Writes the value in the variable `value`, null included where it is allowed."""
+        if not self.nullable(field):
             self.present_value(field, value)
             return
         with self.source.block(f"if {value} is None:"):
@@ -83,9 +93,7 @@ class _Writer:
         elif field.type == "struct":
             self.struct(field.fields, value)
         elif field.type == "string":
-            add(f"b = {value}.encode()")
-            self.length("len(b)", "h")
-            add("out += b")
+            self.string(value)
         elif field.type == "bytes":
             self.length(f"len({value})", "i")
             add(f"out += {value}")
@@ -94,10 +102,15 @@ class _Writer:
         else:
             add(f"out += {self.packer(FIXED[field.type])}({value})")
 
-    def length(self, length: str, code: str) -> None:
+    def string(self, value: str) -> None:
+        self.source.add(f"b = {value}.encode()")
+        self.length("len(b)", "h", "string_length")
+        self.source.add("out += b")
+
+    def length(self, length: str, code: str, varint: str = "varint") -> None:
         """Writes a length: one more than it as a varint in flexible versions, else as a fixed number."""
         if self.flexible:
-            self.source.add(f"n = {length} + 1", "if n < 128: push(n)", "else: out += varint(n)")
+            self.source.add(f"n = {length} + 1", "if n < 128: push(n)", f"else: out += {varint}(n)")
         else:
             self.source.add(f"out += {self.packer(code)}({length})")
 
@@ -108,10 +121,7 @@ class _Writer:
             return
         element = self.source.fresh("e")
         with self.source.block(f"for {element} in {value}:"):
-            if field.type == "struct":
-                self.struct(field.fields, element)
-            else:
-                self.present_value(element_of(field), element)
+            self.value(element_of(field), element)
 
     def tags(self, known: Sequence[Field], get: str) -> None:
         """Writes the tagged fields that differ from their defaults, and those that the body holds raw."""
@@ -139,3 +149,43 @@ class _Writer:
         if field.type != "struct":
             return f"{value} != {default!r}"
         return f"{{**{default!r}, **{value}}} != {default!r}"
+
+
+class _OddWriter(_Writer):
+    """Every value on its own, so that each may be `Raw`; whatever has a length may be null."""
+
+    def runs(self, fields: Sequence[Field]) -> Iterator[tuple[str, list[Field]]]:
+        return (("", [field]) for field in fields)
+
+    def nullable(self, field: Field) -> bool:
+        return field.array or field.type in ("string", "bytes")
+
+    def value(self, field: Field, value: str) -> None:
+        with self.source.block(f"if type({value}) is Raw:"):
+            self.source.add(f"out += {value}.data")
+        with self.source.block("else:"):
+            super().value(field, value)
+
+    def string(self, value: str) -> None:
+        self.source.add(f"b = {value} if isinstance({value}, bytes) else {value}.encode()")
+        self.length("len(b)", "h")
+        self.source.add("out += b")
+
+    def array(self, field: Field, value: str) -> None:
+        self.length(f"len({value})", "i")
+        element = self.source.fresh("e")
+        with self.source.block(f"for {element} in {value}:"):
+            self.value(element_of(field), element)
+
+    def tags(self, known: Sequence[Field], get: str) -> None:
+        """All tagged fields may be `Raw` together: their number, then each one's tag, size and value."""
+        tags = self.source.fresh("tags")
+        self.source.add(f"{tags} = {get}('_tags')")
+        with self.source.block(f"if type({tags}) is Raw:"):
+            self.source.add(f"out += {tags}.data")
+        with self.source.block("else:"):
+            super().tags(known, get)
+
+    def differs(self, field: Field, value: str) -> str:
+        null = f" or {value} is None" if field.array else ""
+        return f"type({value}) is Raw{null} or {super().differs(field, value)}"

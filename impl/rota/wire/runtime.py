@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Set
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from rota.wire.errors import WireError
@@ -17,6 +18,13 @@ FAILURES = (AttributeError, TypeError, ValueError, KeyError, IndexError, Overflo
 Span = tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Bytes in place of a value, its length included: written as they are where odd values are allowed."""
+
+    data: bytes
+
+
 def varint(number: int) -> bytes:
     """An unsigned number in base 128, low groups first (KIP-482)."""
     out = bytearray()
@@ -25,6 +33,13 @@ def varint(number: int) -> bytes:
         number >>= 7
     out.append(number)
     return bytes(out)
+
+
+def string_length(number: int) -> bytes:
+    """The varint in front of a string, one more than its length. Errors: WireError if it is too long."""
+    if number > MAX_STRING + 1:
+        raise WireError(f"a string of {number - 1} bytes is too long")
+    return varint(number)
 
 
 def read_varint(data: bytes, pos: int, bits: int = 32) -> Span:
@@ -93,6 +108,8 @@ def plain_tags(data: bytes, spans: Mapping[int, Span]) -> dict[int, bytes]:
 
 
 NAMESPACE: dict[str, Any] = {
+    "Raw": Raw,
+    "string_length": string_length,
     "MAX_STRING": MAX_STRING,
     "varint": varint,
     "read_varint": read_varint,
