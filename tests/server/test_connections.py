@@ -134,7 +134,7 @@ def test_largest_frame_is_a_setting(start, connect):
     assert client.closed()
 
 
-@pytest.mark.parametrize("version", [5, 99, 32767, -1])
+@pytest.mark.parametrize("version", [6, 99, 32767, -1])
 def test_api_versions_out_of_range_is_answered_in_version_0(version, address, connect):
     client = connect(address)
     client.raw(frame(request_header(18, version, 42, "c", flexible=True) + b"future fields"))

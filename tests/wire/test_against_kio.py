@@ -14,6 +14,7 @@ KIO_LACKS = {
     "OffsetCommit": {0, 1},
     "OffsetFetch": {0},
     "CreateTopics": {0, 1},
+    "ApiVersions": {5},
     "DeleteGroups": {3},
     "TxnOffsetCommit": {6},
 }

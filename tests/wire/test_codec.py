@@ -42,7 +42,7 @@ GROUP_PROTOCOL = {
     ("Heartbeat", 12, 0, 4),
     ("LeaveGroup", 13, 0, 5),
     ("SyncGroup", 14, 0, 5),
-    ("ApiVersions", 18, 0, 4),
+    ("ApiVersions", 18, 0, 5),
 }
 BESIDE_IT = {
     ("Produce", 0, 0, 13),
@@ -59,7 +59,7 @@ BESIDE_IT = {
     ("OffsetDelete", 47, 0, 0),
 }
 ADVERTISED = {"Fetch": (4, 18), "ListOffsets": (1, 11), "OffsetCommit": (2, 10), "OffsetFetch": (1, 10)}
-ADVERTISED |= {"CreateTopics": (2, 7), "InitProducerId": (0, 5), "ApiVersions": (0, 5)}
+ADVERTISED |= {"CreateTopics": (2, 7), "InitProducerId": (0, 5)}
 """Where a broker of Kafka 4.4.0 does not advertise what the codec can do."""
 
 
@@ -94,6 +94,14 @@ def test_bytes_of_a_join_group_request():
 
 def test_bytes_of_versions_that_kio_lacks():
     """Written by hand after the message definitions of Kafka 4.4.0."""
+    hello = {"client_software_name": "c", "client_software_version": "1"}
+    sought = hello | {"cluster_id": "k", "node_id": 2}
+    assert encode_request("ApiVersions", 5, sought, 7, None)[11:] == b"\x02c\x021\x02k\x00\x00\x00\x02\x00"
+    anyone = encode_request("ApiVersions", 5, hello, 7, None)
+    assert anyone[11:] == b"\x02c\x021\x00\xff\xff\xff\xff\x00"
+    assert decode_request(anyone).body == hello | {"cluster_id": None, "node_id": -1}
+    refused = encode_response("ApiVersions", 5, {"error_code": 129}, 7)
+    assert refused == b"\x00\x00\x00\x07\x00\x81\x01\x00\x00\x00\x00\x00"
     deleted = {"results": [{"group_id": "g", "error_code": 69, "error_message": "no"}, {"group_id": "h"}]}
     assert encode_response("DeleteGroups", 3, deleted, 7) == (
         b"\x00\x00\x00\x07\x00" + b"\x00" * 4 + b"\x03\x02g\x00\x45\x03no\x00\x02h\x00\x00\x00\x00" + b"\x00"
