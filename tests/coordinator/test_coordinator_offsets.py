@@ -265,17 +265,22 @@ def test_the_log_refuses(world, answer, error):
     assert stored(world) == {("t", 0): 1}
 
 
-def test_of_two_commits_the_one_later_in_the_log_counts(world):
+def test_answers_take_effect_in_the_order_of_the_log(world):
     world.hold_log = True
-    first, second = commit(world, 1), commit(world, 2)
-    world.appends.reverse()
+    calls = [commit(world, 1), commit(world, 2), commit(world, 3, group_id="h"), commit(world, 4)]
+    world.appends.sort(key=lambda append: append.append_id, reverse=True)
+    for answered, error in enumerate((ErrorCode.NONE, ErrorCode.NONE, ErrorCode.NOT_COORDINATOR)):
+        world.log(error)
+        assert [call.replies for call in calls] == [[]] * 4, f"after {answered + 1} answers"
+    assert stored(world) == {}
     world.log()
-    assert (first.replies, second.errors) == ([], STORED)
-    world.log()
-    assert stored(world) == {("t", 0): 2}
-    twice = (OffsetCommitPartition(0, 7), OffsetCommitPartition(0, 6))
-    call = commit(world, partitions=twice)
-    world.log()
+    assert [call.errors for call in calls] == [STORED, [ErrorCode.NOT_COORDINATOR], STORED, STORED]
+    assert stored(world) == {("t", 0): 4}
+    assert stored(world, "h") == {("t", 0): 3}
+
+
+def test_the_last_entry_of_a_batch_counts(world):
+    call = commit(world, partitions=(OffsetCommitPartition(0, 7), OffsetCommitPartition(0, 6)))
     assert call.errors == STORED * 2
     assert stored(world) == {("t", 0): 6}
 
@@ -312,21 +317,22 @@ def test_no_topics_are_all_topics(world):
 
 
 @pytest.mark.parametrize("answer", [ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS])
-def test_stable_offsets_wait_for_the_commits_of_their_groups(world, answer):
+def test_stable_offsets_wait_for_what_is_under_way(world, answer):
     commit(world, 1)
-    commit(world, 1, group_id="h")
     world.hold_log = True
-    commits = [commit(world, 2), commit(world, 3, group_id="h")]
-    impatient = ask(world, "g", "h")
-    both, one = ask(world, "g", "h", require_stable=True), ask(world, "g", require_stable=True)
-    commits.append(commit(world, 4))
-    assert seen(impatient) == {"g": {("t", 0): 1}, "h": {("t", 0): 1}}
-    assert seen(ask(world, "other", require_stable=True)) == {"other": {}}
+    commit(world, 2)
+    impatient, first = ask(world, "g"), ask(world, "g", require_stable=True)
+    commit(world, 3)
+    second, elsewhere = ask(world, "g", require_stable=True), ask(world, "h", require_stable=True)
+    last = commit(world, 4)
+    assert seen(impatient) == {"g": {("t", 0): 1}}
+    assert first.replies == []
     world.log(answer)
-    assert both.replies == []
-    assert seen(one) == {"g": {("t", 0): 1 if answer else 2}}
+    assert seen(first) == {"g": {("t", 0): 1 if answer else 2}}
+    assert second.replies == elsewhere.replies == []
     world.log(answer)
-    assert seen(both) == {"g": {("t", 0): 1 if answer else 2}, "h": {("t", 0): 1 if answer else 3}}
+    assert seen(second) == {"g": {("t", 0): 1 if answer else 3}}
+    assert seen(elsewhere) == {"h": {}}
     world.log()
-    assert all(call.errors for call in commits)
+    assert last.errors == STORED
     assert seen(ask(world, "g", require_stable=True)) == {"g": {("t", 0): 4}}

@@ -9,7 +9,6 @@ import pytest
 from rota.coordinator import (
     GroupState,
     OffsetCommitReply,
-    OffsetFetchGroup,
     OffsetFetchTopic,
     offsets,
     persistence,
@@ -19,7 +18,7 @@ DIALOGUES = Path(__file__).with_name("test_coordinator_offsets.py")
 COMMIT_ERROR = offsets.commit_error
 COMMIT = offsets.offset_commit
 FETCH = offsets.offset_fetch
-APPENDED = offsets.appended
+WRITE = offsets._write
 RECORD = offsets._record
 GROUP_REPLY = offsets._group_reply
 
@@ -51,7 +50,7 @@ def visible_at_once(step, store, group, request, *rest):
     COMMIT(step, store, group, request, *rest)
     for append in step.effects().appends:
         for record in append.record.records:
-            store.put(append.group_id, append.append_id, record)
+            store.apply(append.group_id, record)
 
 
 def answered_at_once(step, store, group, request, parked, timestamp_ms):
@@ -59,15 +58,16 @@ def answered_at_once(step, store, group, request, parked, timestamp_ms):
     step.reply(parked, OffsetCommitReply.to(request, lambda each: 0))
 
 
-def last_answer_wins(store, group_id, append_id, record):
-    partitions = store.committed.setdefault(group_id, {}).setdefault(record.topic, {})
-    partitions[record.partition_index] = append_id, record
+def everyone_for_himself(step, store):
+    """Answers take effect in their own order."""
+    for entry in [each for each in store.line if each.error_code is not None]:
+        store.line.remove(entry)
+        entry.effect(step, entry.error_code)
 
 
-def first_of_a_batch_wins(store, group_id, append_id, record):
+def first_of_a_batch_wins(store, group_id, record):
     partitions = store.committed.setdefault(group_id, {}).setdefault(record.topic, {})
-    if partitions.get(record.partition_index, (0,))[0] < append_id:
-        partitions[record.partition_index] = append_id, record
+    partitions.setdefault(record.partition_index, record)
 
 
 def stable(value):
@@ -77,31 +77,22 @@ def stable(value):
     )
 
 
-def waits_for_everybody(step, store, request, parked):
-    if request.require_stable and store.under_way:
-        groups = tuple(OffsetFetchGroup(name, None) for name in store.under_way)
-        request = replace(request, groups=(*request.groups, *groups))
-    FETCH(step, store, request, parked)
+def failures_hold_up_the_line(step, store):
+    while store.line and store.line[0].error_code == 0:
+        store.line.popleft().effect(step, 0)
 
 
-def waits_for_the_first_group(step, store, request, parked):
-    if request.require_stable and len(request.groups) > 1 and store.under_way:
-        FETCH(step, store, replace(request, groups=request.groups[:1]), parked)
-    else:
-        FETCH(step, store, request, parked)
+def stores_in_spite_of_failure(step, store, group_id, records, parked, reply):
+    WRITE(step, store, group_id, records, parked, reply)
+    entry = store.line[-1]
+    effect = entry.effect
 
+    def store_first(later, error_code):
+        for record in records:
+            store.apply(group_id, record)
+        effect(later, error_code)
 
-def failures_set_nobody_free(step, store, append_id, entry, error_code):
-    if error_code:
-        step.reply(entry.parked, entry.reply.failed(error_code))
-    else:
-        APPENDED(step, store, append_id, entry, error_code)
-
-
-def stores_in_spite_of_failure(step, store, append_id, entry, error_code):
-    for record in entry.batch.records:
-        store.put(entry.group_id, append_id, record)
-    APPENDED(step, store, append_id, entry, error_code)
+    entry.effect = store_first
 
 
 def only_what_was_to_be_stored_fails(reply, error_code):
@@ -216,20 +207,20 @@ BUGS = {
         (offsets, "offset_commit", answered_at_once),
         ("the_answer_comes_with_the_logs_and_not_before_it_is_anything_seen",),
     ),
-    "the last answer of the log wins": (
-        (offsets.OffsetStore, "put", last_answer_wins),
-        ("of_two_commits_the_one_later_in_the_log_counts",),
+    "answers take effect as they come": (
+        (offsets, "advance", everyone_for_himself),
+        ("answers_take_effect_in_the_order_of_the_log",),
     ),
     "the first of a batch wins": (
-        (offsets.OffsetStore, "put", first_of_a_batch_wins),
-        ("of_two_commits_the_one_later_in_the_log_counts",),
+        (offsets.OffsetStore, "apply", first_of_a_batch_wins),
+        ("the_last_entry_of_a_batch_counts",),
     ),
     "the log's errors are passed on untranslated": (
         (persistence, "response_error", lambda error: error),
         ("the_log_refuses", 7, 15),
     ),
     "what failed is stored": (
-        (offsets, "appended", stores_in_spite_of_failure),
+        (offsets, "_write", stores_in_spite_of_failure),
         ("the_log_refuses", 29, 29),
     ),
     "a failure is not everybody's": (
@@ -276,23 +267,15 @@ BUGS = {
     ),
     "nothing is ever waited for": (
         (offsets, "offset_fetch", stable(False)),
-        ("stable_offsets_wait_for_the_commits_of_their_groups", 0),
+        ("stable_offsets_wait_for_what_is_under_way", 0),
     ),
     "everybody waits": (
         (offsets, "offset_fetch", stable(True)),
-        ("stable_offsets_wait_for_the_commits_of_their_groups", 0),
+        ("stable_offsets_wait_for_what_is_under_way", 0),
     ),
-    "other groups are waited for": (
-        (offsets, "offset_fetch", waits_for_everybody),
-        ("stable_offsets_wait_for_the_commits_of_their_groups", 0),
-    ),
-    "one group is waited for": (
-        (offsets, "offset_fetch", waits_for_the_first_group),
-        ("stable_offsets_wait_for_the_commits_of_their_groups", 0),
-    ),
-    "a failure sets nobody free": (
-        (offsets, "appended", failures_set_nobody_free),
-        ("stable_offsets_wait_for_the_commits_of_their_groups", 19),
+    "a failure holds up the line": (
+        (offsets, "advance", failures_hold_up_the_line),
+        ("stable_offsets_wait_for_what_is_under_way", 19),
     ),
 }
 

@@ -1,15 +1,16 @@
 """The coordinator as its caller sees it: requests, timers and the log's answers in, effects out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from rota.coordinator import heartbeat, join, leave, offsets, persistence, sync, timers
+from rota.coordinator import admin, heartbeat, join, leave, offsets, persistence, sync, timers
+from rota.coordinator.admin_messages import ListGroups
 from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.effects import (
     Choices,
     Effects,
+    InLine,
     Ledger,
-    OutstandingOffsets,
     Parked,
     Step,
     TimerId,
@@ -19,7 +20,6 @@ from rota.coordinator.group import Group
 from rota.coordinator.messages import (
     ErrorCode,
     Heartbeat,
-    HeartbeatReply,
     JoinGroup,
     JoinGroupReply,
     LeaveGroup,
@@ -27,15 +27,21 @@ from rota.coordinator.messages import (
     SyncGroup,
     SyncGroupReply,
 )
-from rota.coordinator.offset_messages import OffsetCommit, OffsetCommitReply, OffsetFetch
+from rota.coordinator.offset_messages import (
+    OffsetCommit,
+    OffsetCommitReply,
+    OffsetDelete,
+    OffsetDeleteReply,
+    OffsetFetch,
+)
 
 
 class GroupCoordinator:
-    """Kafka's group coordinator for the classic protocol's membership requests.
+    """Kafka's group coordinator for the classic protocol: membership, offsets, groups' administration.
 
     Follows the Java coordinator of Kafka 4.x for dynamic members. A request with a group instance id is
-    answered UNSUPPORTED_VERSION; groups are never removed; the record that a broker writes when a JoinGroup
-    creates a group is left out, so nothing is appended before the first generation (or its end) is.
+    answered UNSUPPORTED_VERSION; only DeleteGroups removes groups; the record that a broker writes when a
+    JoinGroup creates a group is left out, so nothing is appended before the first generation (or its end) is.
 
     Every method is one step and returns the Effects to carry out. `version` is the request's API version:
     replies come in the form that it can carry. `token` is an address that comes back with the reply, which
@@ -64,7 +70,7 @@ class GroupCoordinator:
         elif request.member_id and request.group_id not in self._groups:
             step.reply(parked, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id))
         else:
-            group = self._groups.setdefault(request.group_id, Group(request.group_id))
+            group = self._groups.get(request.group_id) or self._created(request.group_id)
             join.join_group(step, group, request, join.Joiner(parked, client_id or "", client_host))
         return step.effects()
 
@@ -87,11 +93,11 @@ class GroupCoordinator:
         step, parked = self._step(), Parked(token, version)
         group = self._groups.get(request.group_id)
         if request.group_instance_id is not None:
-            step.reply(parked, HeartbeatReply(ErrorCode.UNSUPPORTED_VERSION))
+            step.reply(parked, heartbeat.reply_of(ErrorCode.UNSUPPORTED_VERSION))
         elif not request.group_id:
-            step.reply(parked, HeartbeatReply(ErrorCode.INVALID_GROUP_ID))
+            step.reply(parked, heartbeat.reply_of(ErrorCode.INVALID_GROUP_ID))
         elif group is None:
-            step.reply(parked, HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID))
+            step.reply(parked, heartbeat.reply_of(ErrorCode.UNKNOWN_MEMBER_ID))
         else:
             step.reply(parked, heartbeat.heartbeat(step, group, request))
         return step.effects()
@@ -118,7 +124,7 @@ class GroupCoordinator:
         if error != ErrorCode.NONE:
             step.reply(parked, OffsetCommitReply.to(request, lambda _: error))
         else:
-            group = self._groups.setdefault(request.group_id, Group(request.group_id))
+            group = self._groups.get(request.group_id) or self._created(request.group_id)
             offsets.offset_commit(step, self._offsets, group, request, parked, timestamp_ms)
         return step.effects()
 
@@ -126,6 +132,37 @@ class GroupCoordinator:
         """OffsetFetch; of a group that does not exist it is told that it has no offsets."""
         step = self._step()
         offsets.offset_fetch(step, self._offsets, request, Parked(token, version))
+        return step.effects()
+
+    def offset_delete(
+        self, request: OffsetDelete, version: int, token: Token, topics_of: offsets.TopicsOf
+    ) -> Effects:
+        """OffsetDelete; `topics_of` reads a consumer's metadata. Answered when the log has answered."""
+        step, parked = self._step(), Parked(token, version)
+        group = self._groups.get(request.group_id)
+        error = offsets.delete_error(group, request)
+        if group is None or error != ErrorCode.NONE:
+            step.reply(parked, OffsetDeleteReply(error))
+        else:
+            offsets.offset_delete(step, self._offsets, group, request, parked, topics_of)
+        return step.effects()
+
+    def describe_groups(self, group_ids: Iterable[str], version: int, token: Token) -> Effects:
+        """DescribeGroups."""
+        step = self._step()
+        step.reply(Parked(token, version), admin.describe_groups(self._groups, group_ids))
+        return step.effects()
+
+    def list_groups(self, request: ListGroups, version: int, token: Token) -> Effects:
+        """ListGroups, in order of creation."""
+        step = self._step()
+        step.reply(Parked(token, version), admin.list_groups(self._groups, request))
+        return step.effects()
+
+    def delete_groups(self, group_ids: Iterable[str], version: int, token: Token) -> Effects:
+        """DeleteGroups. Answered when the log has answered for every group that goes."""
+        step = self._step()
+        admin.delete_groups(step, self._offsets, self._groups, group_ids, Parked(token, version))
         return step.effects()
 
     def fire(self, timer_id: TimerId) -> Effects:
@@ -145,12 +182,16 @@ class GroupCoordinator:
         if entry is None:
             raise persistence.UnknownAppendError(f"append {append_id} is not waiting for an answer")
         step = self._step()
-        if isinstance(entry, OutstandingOffsets):
-            error_code = persistence.response_error(error_code)
-            offsets.appended(step, self._offsets, append_id, entry, error_code)
+        if isinstance(entry, InLine):
+            entry.error_code = persistence.response_error(error_code)
+            offsets.advance(step, self._offsets)
         else:
             persistence.appended(step, self._groups[entry.group_id], entry, error_code)
         return step.effects()
+
+    def _created(self, group_id: str) -> Group:
+        group = self._groups[group_id] = Group(group_id)
+        return group
 
     def _step(self) -> Step:
         return Step(self._config, self._choices, self._ledger)

@@ -6,14 +6,16 @@ this right; what a change means for the protocol is decided elsewhere.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, TypeVar
 
 from rota.coordinator.effects import GroupRecord, MemberRecord, Parked
 from rota.coordinator.messages import JoinGroup, JoinGroupProtocol
 from rota.coordinator.purgatory import Purgatory
+
+T = TypeVar("T", bound=Hashable)
 
 
 class GroupState(StrEnum):
@@ -30,7 +32,7 @@ class GroupState(StrEnum):
     DEAD = "Dead"
 
 
-@dataclass
+@dataclass(slots=True)
 class Member:
     """A member of a group.
 
@@ -49,26 +51,30 @@ class Member:
     timer: Literal["session", "new_member"] | None = None
 
     @property
-    def protocol_names(self) -> frozenset[str]:
-        """Names that it lists; one that is listed twice counts once."""
-        return frozenset(protocol.name for protocol in self.protocols)
+    def protocol_names(self) -> tuple[str, ...]:
+        """Names that it lists, in order of preference; one that is listed twice counts once."""
+        return tuple(dict.fromkeys(protocol.name for protocol in self.protocols))
 
     def metadata(self, protocol_name: str) -> bytes:
         """Its metadata for a protocol that it lists: of the first entry of that name."""
-        return next(entry.metadata for entry in self.protocols if entry.name == protocol_name)
+        for entry in self.protocols:
+            if entry.name == protocol_name:
+                return entry.metadata
+        raise KeyError(protocol_name)
 
 
-@dataclass
+@dataclass(slots=True)
 class Group:
     """A group of the classic protocol; read its fields freely, change members only through its methods.
 
     parked_joins, parked_syncs: requests of members that wait for an answer, by member id; one that is
     replaced by a later one of its member is dropped and never answered, as in the broker. supporters: number
-    of members per protocol name.
+    of members per protocol name. ballots: number of members per list of names.
     pending_members: ids handed out and not used. pending_sync_members: ids that owe a SyncGroup since the
     join phase ended. previous_state: the state before the current one; a join phase entered from Empty is
-    initial. join_timer, sync_timer: what is armed. initial_delay_ms, initial_remaining_ms: the initial delay
-    that is running, and what is left for extensions after it.
+    initial. subscriptions: its consumers' metadata when the generation began; None before the first, and
+    where the members are no consumers. join_timer, sync_timer: what is armed. initial_delay_ms,
+    initial_remaining_ms: the initial delay that is running, and what is left for extensions after it.
     """
 
     group_id: str
@@ -83,7 +89,9 @@ class Group:
     pending_sync_members: set[str] = field(default_factory=set)
     parked_joins: Purgatory[str, Parked] = field(default_factory=Purgatory)
     parked_syncs: Purgatory[str, Parked] = field(default_factory=Purgatory)
+    subscriptions: tuple[bytes, ...] | None = None
     supporters: Counter[str] = field(default_factory=Counter)
+    ballots: Counter[tuple[str, ...]] = field(default_factory=Counter)
     new_member_added: bool = False
     join_timer: Literal["initial_join", "join"] | None = None
     sync_timer: bool = False
@@ -121,7 +129,7 @@ class Group:
         if self.leader is None:
             self.leader = member.member_id
         self.members[member.member_id] = member
-        self.supporters.update(member.protocol_names)
+        self._count_support(member)
         self.parked_joins.park(member.member_id, parked)
 
     def remove(self, member: Member) -> None:
@@ -136,9 +144,10 @@ class Group:
 
     def update(self, member: Member, request: JoinGroup, parked: Parked) -> None:
         """Take over a known member's list and timeouts from its JoinGroup, and park that."""
-        self._withdraw_support(member)
-        member.protocols = request.protocols
-        self.supporters.update(member.protocol_names)
+        if member.protocols != request.protocols:
+            self._withdraw_support(member)
+            member.protocols = request.protocols
+            self._count_support(member)
         member.session_timeout_ms = request.session_timeout_ms
         member.rebalance_timeout_ms = request.rebalance_timeout_ms
         self.parked_joins.park(member.member_id, parked)
@@ -146,6 +155,13 @@ class Group:
     def awaits_answer(self, member_id: str) -> bool:
         """Whether a request of the member is parked."""
         return member_id in self.parked_joins or member_id in self.parked_syncs
+
+    def note_subscriptions(self) -> None:
+        """Remember the metadata with which a generation begins: members may change theirs later, or go."""
+        name = self.protocol_name
+        self.subscriptions = None
+        if self.protocol_type == "consumer":
+            self.subscriptions = tuple(member.metadata(name) for member in self.members.values() if name)
 
     def members_by_id(self) -> list[Member]:
         """All members in order of id: the order of everything that goes out in one step."""
@@ -173,8 +189,21 @@ class Group:
             ),
         )
 
+    def _count_support(self, member: Member) -> None:
+        names = member.protocol_names
+        self.ballots[names] += 1
+        for name in names:
+            self.supporters[name] += 1
+
     def _withdraw_support(self, member: Member) -> None:
-        self.supporters.subtract(member.protocol_names)
-        for name in member.protocol_names:
-            if not self.supporters[name]:
-                del self.supporters[name]  # a group that lives long must not collect names without supporters
+        names = member.protocol_names
+        _uncount(self.ballots, names)
+        for name in names:
+            _uncount(self.supporters, name)
+
+
+def _uncount(counter: Counter[T], key: T) -> None:
+    """One less; at none the key goes, since a group that lives long must not collect what nobody lists."""
+    counter[key] -= 1
+    if not counter[key]:
+        del counter[key]

@@ -5,6 +5,7 @@ that heartbeats while it is new (it can, with generation 0) has only its session
 broker.
 """
 
+from functools import cache
 from typing import Literal
 
 from rota.coordinator.effects import Step
@@ -18,18 +19,24 @@ def heartbeat(step: Step, group: Group, request: Heartbeat) -> HeartbeatReply:
     Only in PreparingRebalance is the member told to rejoin: in CompletingRebalance it has done so already.
     """
     if group.state is GroupState.DEAD:
-        return HeartbeatReply(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        return reply_of(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     member = group.members.get(request.member_id)
     if member is None:
-        return HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID)
+        return reply_of(ErrorCode.UNKNOWN_MEMBER_ID)
     if request.generation_id != group.generation_id:
-        return HeartbeatReply(ErrorCode.ILLEGAL_GENERATION)
+        return reply_of(ErrorCode.ILLEGAL_GENERATION)
     if group.state is GroupState.EMPTY:
-        return HeartbeatReply(ErrorCode.UNKNOWN_MEMBER_ID)
+        return reply_of(ErrorCode.UNKNOWN_MEMBER_ID)
     restart_session(step, group, member)
     if group.state is GroupState.PREPARING_REBALANCE:
-        return HeartbeatReply(ErrorCode.REBALANCE_IN_PROGRESS)
-    return HeartbeatReply()
+        return reply_of(ErrorCode.REBALANCE_IN_PROGRESS)
+    return reply_of(ErrorCode.NONE)
+
+
+@cache
+def reply_of(error_code: int) -> HeartbeatReply:
+    """The one reply of this error code: a heartbeat's answer has nothing else to say."""
+    return HeartbeatReply(error_code)
 
 
 def restart_session(step: Step, group: Group, member: Member) -> None:

@@ -4,7 +4,8 @@ Dynamic members only: static membership, group.max.size and the record that a br
 creates a group are left out.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from rota.coordinator import voting
 from rota.coordinator.config import CoordinatorConfig
@@ -18,8 +19,7 @@ MEMBER_ID_REQUIRED_SINCE = 4
 """First JoinGroup version whose new members are told their id before they are admitted (KIP-394)."""
 
 
-@dataclass(frozen=True)
-class Joiner:
+class Joiner(NamedTuple):
     """Who sends a JoinGroup: where to answer it, and the connection's client id and host."""
 
     parked: Parked
@@ -180,6 +180,7 @@ def complete_join(step: Step, group: Group) -> None:
         group.protocol_name = None
         group.transition_to(GroupState.EMPTY)
         step.append(group.group_id, group.record({}), None)
+    group.note_subscriptions()
 
 
 def _start_generation(step: Step, group: Group) -> None:

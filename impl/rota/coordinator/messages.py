@@ -31,8 +31,10 @@ class ErrorCode:
     REBALANCE_IN_PROGRESS: Final = 27
     UNSUPPORTED_VERSION: Final = 35
     KAFKA_STORAGE_ERROR: Final = 56
+    NON_EMPTY_GROUP: Final = 68
     GROUP_ID_NOT_FOUND: Final = 69
     MEMBER_ID_REQUIRED: Final = 79
+    GROUP_SUBSCRIBED_TO_TOPIC: Final = 86
 
 
 @dataclass(frozen=True)
@@ -133,9 +135,8 @@ class JoinGroupReply:
 
     def for_version(self, version: int) -> "JoinGroupReply":
         """This reply as a version can say it: no protocol name is "" below version 7, null from there on."""
-        if version < 7:
-            return replace(self, protocol_name=self.protocol_name or "")
-        return replace(self, protocol_name=self.protocol_name or None)
+        name = self.protocol_name or ("" if version < 7 else None)
+        return self if name == self.protocol_name else replace(self, protocol_name=name)
 
 
 @dataclass(frozen=True)

@@ -165,6 +165,54 @@ class OffsetFetchReply:
 
 
 @dataclass(frozen=True, slots=True)
+class OffsetDeleteTopic:
+    """The partitions of a topic whose offsets are to go."""
+
+    name: str
+    partition_indexes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetDelete:
+    """OffsetDelete request."""
+
+    group_id: str
+    topics: tuple[OffsetDeleteTopic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetDeleteReplyPartition:
+    """What became of one partition's offset; to have had none is no error."""
+
+    partition_index: int
+    error_code: int = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetDeleteReplyTopic:
+    """The part of an OffsetDelete response that is about one topic."""
+
+    name: str
+    partitions: tuple[OffsetDeleteReplyPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetDeleteReply:
+    """OffsetDelete response: an error for the whole request, or one for each partition."""
+
+    error_code: int = ErrorCode.NONE
+    topics: tuple[OffsetDeleteReplyTopic, ...] = ()
+
+    def failed(self, error_code: int) -> "OffsetDeleteReply":
+        """The reply when nothing could be written."""
+        return OffsetDeleteReply(error_code)
+
+    def for_version(self, version: int) -> "OffsetDeleteReply":
+        """This reply: there is one version."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
 class OffsetRecord:
     """A group's entry in the log for one partition.
 
@@ -181,10 +229,18 @@ class OffsetRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class OffsetTombstone:
+    """The end of a group's entry for one partition."""
+
+    topic: str
+    partition_index: int
+
+
+@dataclass(frozen=True, slots=True)
 class OffsetBatch:
-    """All entries of one OffsetCommit: they are written together or not at all."""
+    """All entries of one OffsetCommit or OffsetDelete: they are written together or not at all."""
 
-    records: tuple[OffsetRecord, ...]
+    records: tuple[OffsetRecord | OffsetTombstone, ...]
 
 
-OffsetReply = OffsetCommitReply | OffsetFetchReply
+OffsetReply = OffsetCommitReply | OffsetFetchReply | OffsetDeleteReply

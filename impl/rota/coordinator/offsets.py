@@ -1,14 +1,15 @@
-"""OffsetCommit and OffsetFetch: who may commit, what is stored, and when it can be seen.
+"""OffsetCommit, OffsetFetch and OffsetDelete: who may, what is stored, and when it can be seen.
 
 A commit changes nothing but its sender's session until the log has answered. Source: Kafka's Java
-coordinator, OffsetMetadataManager#commitOffset and #fetchOffsets, ClassicGroup#validateOffsetCommit,
-GroupCoordinatorService#fetchOffsets.
+coordinator, OffsetMetadataManager#commitOffset, #fetchOffsets and #deleteOffsets,
+ClassicGroup#validateOffsetCommit and #isSubscribedToTopic, GroupCoordinatorService#fetchOffsets.
 """
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
-from rota.coordinator.effects import OutstandingOffsets, Parked, Step
+from rota.coordinator.effects import InLine, Parked, Step
 from rota.coordinator.group import Group, GroupState
 from rota.coordinator.heartbeat import restart_session
 from rota.coordinator.messages import ErrorCode
@@ -17,6 +18,10 @@ from rota.coordinator.offset_messages import (
     OffsetCommit,
     OffsetCommitPartition,
     OffsetCommitReply,
+    OffsetDelete,
+    OffsetDeleteReply,
+    OffsetDeleteReplyPartition,
+    OffsetDeleteReplyTopic,
     OffsetFetch,
     OffsetFetchGroup,
     OffsetFetchReply,
@@ -24,47 +29,40 @@ from rota.coordinator.offset_messages import (
     OffsetFetchReplyPartition,
     OffsetFetchReplyTopic,
     OffsetRecord,
+    OffsetTombstone,
 )
+
+CONSUMER = "consumer"
+"""The protocol type of consumers, whose metadata are subscriptions to topics."""
+
+TopicsOf = Callable[[bytes], Collection[str] | None]
+"""The topics in a consumer's metadata, None if they cannot be read."""
 
 GROUP_ID_NOT_FOUND_SINCE = 9
 """First OffsetCommit version that is told plainly that its group does not exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingFetch:
-    """An OffsetFetch that asks for stable offsets, and the appends that it still waits for."""
-
-    request: OffsetFetch
-    parked: Parked
-    appends: set[int]
-
-
 @dataclass
 class OffsetStore:
-    """Offsets that the log has acknowledged, and what depends on answers that it still owes.
+    """Offsets that the log has acknowledged, and what waits for answers that it still owes.
 
-    committed: by group, topic and partition, each with the id of the append that wrote it. under_way: ids of
-    appends without an answer, by group. waiting: fetches that an answer may set free.
+    committed: by group, topic and partition. line: appends, and fetches behind them, in the order of the log.
     """
 
-    committed: dict[str, dict[str, dict[int, tuple[int, OffsetRecord]]]] = field(default_factory=dict)
-    under_way: dict[str, set[int]] = field(default_factory=dict)
-    waiting: list[WaitingFetch] = field(default_factory=list)
+    committed: dict[str, dict[str, dict[int, OffsetRecord]]] = field(default_factory=dict)
+    line: deque[InLine] = field(default_factory=deque)
 
-    def put(self, group_id: str, append_id: int, record: OffsetRecord) -> None:
-        """Store an acknowledged record. The log's order counts, not that of its answers."""
+    def apply(self, group_id: str, record: OffsetRecord | OffsetTombstone) -> None:
+        """Take over an acknowledged record."""
         partitions = self.committed.setdefault(group_id, {}).setdefault(record.topic, {})
-        if partitions.get(record.partition_index, (0,))[0] <= append_id:
-            partitions[record.partition_index] = append_id, record
+        if isinstance(record, OffsetRecord):
+            partitions[record.partition_index] = record
+        else:
+            partitions.pop(record.partition_index, None)
 
-    def find(self, group_id: str, topic: str, partition_index: int) -> OffsetFetchReplyPartition:
-        """A partition's offset, or the answer that says that there is none."""
-        _, record = self.committed.get(group_id, {}).get(topic, {}).get(partition_index, (0, None))
-        if record is None:
-            return OffsetFetchReplyPartition(partition_index)
-        return OffsetFetchReplyPartition(
-            partition_index, record.committed_offset, record.committed_leader_epoch, record.metadata
-        )
+    def get(self, group_id: str, topic: str, partition_index: int) -> OffsetRecord | None:
+        """A partition's offset, None if there is none."""
+        return self.committed.get(group_id, {}).get(topic, {}).get(partition_index)
 
 
 def commit_error(group: Group | None, request: OffsetCommit, version: int) -> int:
@@ -109,12 +107,7 @@ def offset_commit(
         for each in topic.partitions
         if metadata_error(each, limit) == ErrorCode.NONE
     )
-    if records:
-        entry = OutstandingOffsets(group.group_id, OffsetBatch(records), parked, reply)
-        append_id = step.append_offsets(entry)
-        store.under_way.setdefault(group.group_id, set()).add(append_id)
-    else:
-        step.reply(parked, reply)
+    _write(step, store, group.group_id, records, parked, reply)
 
 
 def metadata_error(partition: OffsetCommitPartition, limit: int) -> int:
@@ -124,49 +117,115 @@ def metadata_error(partition: OffsetCommitPartition, limit: int) -> int:
     return ErrorCode.OFFSET_METADATA_TOO_LARGE if units > limit else ErrorCode.NONE
 
 
-def appended(
-    step: Step, store: OffsetStore, append_id: int, entry: OutstandingOffsets, error_code: int
-) -> None:
-    """The log has answered an offset append; `error_code` is already what clients are told.
+def advance(step: Step, store: OffsetStore) -> None:
+    """Carry out what the log has answered, up to the first append without an answer.
 
-    The state of the group does not matter any more: what was accepted once is stored. After a failure every
-    partition of the request gets the error, those with too much metadata too.
+    A broker learns of its appends in the log's order; here, too, nothing overtakes.
     """
-    if error_code == ErrorCode.NONE:
-        for record in entry.batch.records:
-            store.put(entry.group_id, append_id, record)
-        step.reply(entry.parked, entry.reply)
-    else:
-        step.reply(entry.parked, entry.reply.failed(error_code))
-    _settle(step, store, append_id, entry.group_id)
+    while store.line and store.line[0].error_code is not None:
+        entry = store.line.popleft()
+        entry.effect(step, entry.error_code or ErrorCode.NONE)
 
 
 def offset_fetch(step: Step, store: OffsetStore, request: OffsetFetch, parked: Parked) -> None:
     """Answer an OffsetFetch; neither the groups' state nor membership matters.
 
-    One that asks for stable offsets waits for the answers to all commits of its groups that are under way.
-    The broker, which knows no pending offsets outside of transactions, does the same. (It answers with the
-    offsets of the moment of the request; here later ones that were acknowledged meanwhile are seen too.)
+    One that asks for stable offsets stands in line behind everything that is under way. That is how the
+    broker does it, too: outside of transactions it knows no pending offsets.
     """
-    appends: set[int] = set()
-    if request.require_stable:
-        appends.update(*(store.under_way.get(group.group_id, ()) for group in request.groups))
-    if appends:
-        store.waiting.append(WaitingFetch(request, parked, appends))
+    if request.require_stable and store.line:
+        store.line.append(
+            InLine(lambda later, _: later.reply(parked, _fetch_reply(store, request)), ErrorCode.NONE)
+        )
     else:
         step.reply(parked, _fetch_reply(store, request))
 
 
-def _settle(step: Step, store: OffsetStore, append_id: int, group_id: str) -> None:
-    """An append is not under way any more: fetches that waited for it alone are answered."""
-    store.under_way[group_id].remove(append_id)
-    if not store.under_way[group_id]:
-        del store.under_way[group_id]
-    for fetch in store.waiting:
-        fetch.appends.discard(append_id)
-        if not fetch.appends:
-            step.reply(fetch.parked, _fetch_reply(store, fetch.request))
-    store.waiting = [fetch for fetch in store.waiting if fetch.appends]
+def delete_error(group: Group | None, request: OffsetDelete) -> int:
+    """The first check that an OffsetDelete fails as a whole, or NONE; `group` None if there is no such."""
+    if not request.group_id:
+        return ErrorCode.INVALID_GROUP_ID
+    if group is None or group.state is GroupState.DEAD:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER:
+        return ErrorCode.NON_EMPTY_GROUP
+    return ErrorCode.NONE
+
+
+def offset_delete(
+    step: Step, store: OffsetStore, group: Group, request: OffsetDelete, parked: Parked, topics_of: TopicsOf
+) -> None:
+    """Carry out an OffsetDelete that passed `delete_error`; topics that are subscribed to keep theirs."""
+    subscribed = is_subscribed(group, topics_of)
+    reply = OffsetDeleteReply(
+        topics=tuple(
+            OffsetDeleteReplyTopic(
+                topic.name,
+                tuple(
+                    OffsetDeleteReplyPartition(
+                        index,
+                        ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if subscribed(topic.name) else ErrorCode.NONE,
+                    )
+                    for index in topic.partition_indexes
+                ),
+            )
+            for topic in request.topics
+        )
+    )
+    tombstones = tuple(
+        OffsetTombstone(topic.name, index)
+        for topic in request.topics
+        if not subscribed(topic.name)
+        for index in topic.partition_indexes
+        # Where a commit may be under way, a tombstone that nothing needs does no harm.
+        if store.line or store.get(group.group_id, topic.name, index) is not None
+    )
+    _write(step, store, group.group_id, tombstones, parked, reply)
+
+
+def is_subscribed(group: Group, topics_of: TopicsOf) -> Callable[[str], bool]:
+    """Whether the group's current generation subscribes to a topic.
+
+    Only consumers subscribe. Where their subscriptions are not known, they may be to any topic: before the
+    first generation, or if a single member's cannot be read.
+    """
+    if group.protocol_type != CONSUMER:
+        return lambda topic: False
+    found = [topics_of(data) for data in group.subscriptions or ()]
+    if group.subscriptions is None or None in found:
+        return lambda topic: True
+    topics = {topic for each in found for topic in each or ()}
+    return lambda topic: topic in topics
+
+
+def _write(
+    step: Step,
+    store: OffsetStore,
+    group_id: str,
+    records: tuple[OffsetRecord | OffsetTombstone, ...],
+    parked: Parked,
+    reply: OffsetCommitReply | OffsetDeleteReply,
+) -> None:
+    """Append records, if there are any; apply them and reply when the log has answered.
+
+    The state of the group does not matter then: what was accepted once is stored. After a failure the whole
+    request has failed, also what was not to be written.
+    """
+
+    def effect(later: Step, error_code: int) -> None:
+        if error_code == ErrorCode.NONE:
+            for record in records:
+                store.apply(group_id, record)
+            later.reply(parked, reply)
+        else:
+            later.reply(parked, reply.failed(error_code))
+
+    if records:
+        entry = InLine(effect)
+        store.line.append(entry)
+        step.append_in_line(group_id, OffsetBatch(records), entry)
+    else:
+        step.reply(parked, reply)
 
 
 def _record(
@@ -193,11 +252,21 @@ def _group_reply(store: OffsetStore, asked: OffsetFetchGroup) -> OffsetFetchRepl
     wanted: Iterable[tuple[str, Iterable[int]]]
     if asked.topics is None:
         stored = store.committed.get(asked.group_id, {})
-        wanted = [(name, sorted(stored[name])) for name in sorted(stored)]
+        wanted = [(name, sorted(stored[name])) for name in sorted(stored) if stored[name]]
     else:
         wanted = [(topic.name, topic.partition_indexes) for topic in asked.topics]
     topics = (
-        OffsetFetchReplyTopic(name, tuple(store.find(asked.group_id, name, index) for index in indexes))
+        OffsetFetchReplyTopic(
+            name, tuple(_told(index, store.get(asked.group_id, name, index)) for index in indexes)
+        )
         for name, indexes in wanted
     )
     return OffsetFetchReplyGroup(asked.group_id, tuple(topics))
+
+
+def _told(partition_index: int, record: OffsetRecord | None) -> OffsetFetchReplyPartition:
+    if record is None:
+        return OffsetFetchReplyPartition(partition_index)
+    return OffsetFetchReplyPartition(
+        partition_index, record.committed_offset, record.committed_leader_epoch, record.metadata
+    )

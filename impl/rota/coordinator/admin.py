@@ -1,0 +1,132 @@
+"""DescribeGroups, ListGroups and DeleteGroups.
+
+Source: Kafka's Java coordinator, GroupMetadataManager#describeGroups and #listGroups, ClassicGroup#describe
+and #validateDeleteGroup, GroupCoordinatorShard#deleteGroups.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rota.coordinator.admin_messages import (
+    DeletableGroupResult,
+    DeleteGroupsReply,
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsReply,
+    GroupTombstone,
+    ListedGroup,
+    ListGroups,
+    ListGroupsReply,
+)
+from rota.coordinator.effects import InLine, Parked, Step
+from rota.coordinator.group import Group, GroupState
+from rota.coordinator.messages import ErrorCode
+from rota.coordinator.offsets import OffsetStore
+
+
+def describe_groups(groups: Mapping[str, Group], group_ids: Iterable[str]) -> DescribeGroupsReply:
+    """What there is to know of these groups.
+
+    Only a Stable group's protocol and metadata are told. Assignments are those that the members have now, or
+    had when the last rebalance began.
+    """
+    return DescribeGroupsReply(tuple(_described(group_id, groups.get(group_id)) for group_id in group_ids))
+
+
+def _described(group_id: str, group: Group | None) -> DescribedGroup:
+    if group is None or group.state is GroupState.DEAD:
+        return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+    name = group.protocol_name if group.state is GroupState.STABLE else None
+    members = (
+        DescribedGroupMember(
+            member_id=member.member_id,
+            group_instance_id=None,
+            client_id=member.client_id,
+            client_host=member.client_host,
+            member_metadata=b"" if name is None else member.metadata(name),
+            member_assignment=member.assignment,
+        )
+        for member in group.members_by_id()
+    )
+    return DescribedGroup(
+        group_id,
+        group_state=group.state,
+        protocol_type=group.protocol_type or "",
+        protocol_data=name or "",
+        members=tuple(members),
+    )
+
+
+def list_groups(groups: Mapping[str, Group], request: ListGroups) -> ListGroupsReply:
+    """All groups in one of the states, if any is given, and of one of the types.
+
+    Upper and lower case are the same; around a state, blanks do not count. A name that is none matches none.
+    """
+    states = {name.strip().lower() for name in request.states_filter}
+    types = {name.lower() for name in request.types_filter}
+    listed = (
+        ListedGroup(group.group_id, group.protocol_type or "", group.state)
+        for group in groups.values()
+        if not states or group.state.lower() in states
+    )
+    return ListGroupsReply(tuple(each for each in listed if not types or each.group_type in types))
+
+
+@dataclass(eq=False, slots=True)
+class Deletion:
+    """A DeleteGroups that waits for `under_way` answers of the log; `errors` by group."""
+
+    parked: Parked
+    errors: dict[str, int]
+    under_way: int = 0
+
+    def settle(self, step: Step) -> None:
+        """Reply if nothing is under way any more."""
+        if not self.under_way:
+            results = tuple(DeletableGroupResult(*item) for item in self.errors.items())
+            step.reply(self.parked, DeleteGroupsReply(results))
+
+
+def delete_groups(
+    step: Step, store: OffsetStore, groups: dict[str, Group], group_ids: Iterable[str], parked: Parked
+) -> None:
+    """Delete groups that are Empty, each one once, with their offsets and handed-out ids.
+
+    A group is gone at once; it comes back, but for its handed-out ids, if the log refuses. (There, a broker
+    answers all groups of the request with the error; here only those that the log refused.)
+    """
+    deletion = Deletion(parked, {each: _deletion_error(groups.get(each)) for each in group_ids})
+    for group_id, error_code in deletion.errors.items():
+        if error_code == ErrorCode.NONE:
+            deletion.under_way += 1
+            _delete(step, store, groups, group_id, deletion)
+    deletion.settle(step)
+
+
+def _deletion_error(group: Group | None) -> int:
+    if group is None or group.state is GroupState.DEAD:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    return ErrorCode.NONE if group.state is GroupState.EMPTY else ErrorCode.NON_EMPTY_GROUP
+
+
+def _delete(
+    step: Step, store: OffsetStore, groups: dict[str, Group], group_id: str, deletion: Deletion
+) -> None:
+    group = groups.pop(group_id)
+    for member_id in sorted(group.pending_members):
+        step.cancel("pending", group_id, member_id)
+    group.pending_members.clear()
+    step.forget(group_id)
+
+    def effect(later: Step, error_code: int) -> None:
+        if error_code == ErrorCode.NONE:
+            store.committed.pop(group_id, None)
+        else:
+            groups.setdefault(group_id, group)
+        deletion.errors[group_id] = error_code
+        deletion.under_way -= 1
+        deletion.settle(later)
+
+    entry = InLine(effect)
+    store.line.append(entry)
+    step.append_in_line(group_id, GroupTombstone(), entry)
