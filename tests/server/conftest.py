@@ -7,6 +7,7 @@ import pytest
 
 from rota.server import running
 from rota.wire import decode_response, encode_request, frame
+from rota.wire.records import Record, decode_batch, encode_batch, split
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
 
@@ -66,6 +67,58 @@ class Client:
     def close(self):
         self.stream.close()
         self.socket.close()
+
+
+class User(Client):
+    """A connection that produces and fetches, by default on partition 0 of topic t."""
+
+    def create(self, name="t", num_partitions=1, version=7):
+        asked = {"name": name, "num_partitions": num_partitions, "replication_factor": 1}
+        (topic,) = self.call("CreateTopics", version, topics=[asked])["topics"]
+        assert topic["error_code"] == 0
+        return topic.get("topic_id")
+
+    def produce(self, records, version=12, *, index=0, acks=-1, topic_id=None):
+        """The one answer; `records` are bytes or values, from which a batch is made."""
+        data = records if isinstance(records, bytes | None) else batch(*records)
+        topic = {"name": "t"} if topic_id is None else {"topic_id": topic_id}
+        topic["partition_data"] = [{"index": index, "records": data}]
+        answer = self.call("Produce", version, acks=acks, timeout_ms=1000, topic_data=[topic])
+        ((answered,),) = [each["partition_responses"] for each in answer["responses"]]
+        return answered
+
+    def send_fetch(self, offset=0, version=12, *, index=0, max_bytes=2**20, topic_id=None, **changes):
+        partition = {"partition": index, "fetch_offset": offset, "partition_max_bytes": max_bytes}
+        topic = {"topic": "t"} if topic_id is None else {"topic_id": topic_id}
+        body = {"max_wait_ms": 0, "min_bytes": 1, "topics": [{**topic, "partitions": [partition]}]}
+        self.send("Fetch", version, **body | changes)
+
+    def fetched(self):
+        """The one partition of the answer."""
+        ((partition,),) = [each["partitions"] for each in self.receive()["responses"]]
+        return partition
+
+    def fetch(self, *arguments, **changes):
+        self.send_fetch(*arguments, **changes)
+        return self.fetched()
+
+    def values(self, *arguments, **changes):
+        """The values that a fetch brings, with their offsets."""
+        batches = split(self.fetch(*arguments, **changes)["records"])
+        return [(record.offset, record.value) for _, data in batches for record in decode_batch(data)]
+
+    def list_offset(self, timestamp, version=11, **changes):
+        """(error, offset, timestamp, leader epoch) of partition 0 of topic t."""
+        asked = {"partition_index": 0, "timestamp": timestamp} | changes
+        answer = self.call("ListOffsets", version, topics=[{"name": "t", "partitions": [asked]}])
+        ((found,),) = [each["partitions"] for each in answer["topics"]]
+        return found["error_code"], found["offset"], found["timestamp"], found.get("leader_epoch")
+
+
+def batch(*values, timestamp=1000, **header):
+    """A batch of records with these values, a millisecond apart."""
+    records = [Record(index, timestamp + index, b"k%d" % index, value) for index, value in enumerate(values)]
+    return encode_batch(records, **header)
 
 
 class Member(Client):
@@ -133,6 +186,21 @@ def connect(request):
         return client
 
     return connect
+
+
+@pytest.fixture
+def user(request):
+    def user(address, client_id="c"):
+        client = User(address, client_id)
+        request.addfinalizer(client.close)
+        return client
+
+    return user
+
+
+@pytest.fixture(name="batch")
+def batch_fixture():
+    return batch
 
 
 @pytest.fixture
