@@ -1,10 +1,21 @@
-"""A group coordinator without sockets, clocks or randomness: membership and committed offsets.
+"""A group coordinator without sockets, clocks or randomness: membership, offsets, administration.
 
 Every request, every timer that is due and every answer of the log is one call; what comes back are effects:
 replies by token, timers to arm or cancel, records to append. Written from Kafka's public sources and
 documents, with no code in common with the executable spec that it is compared with.
 """
 
+from rota.coordinator.admin_messages import (
+    DeletableGroupResult,
+    DeleteGroupsReply,
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsReply,
+    GroupTombstone,
+    ListedGroup,
+    ListGroups,
+    ListGroupsReply,
+)
 from rota.coordinator.config import ConfigError, CoordinatorConfig
 from rota.coordinator.core import GroupCoordinator
 from rota.coordinator.effects import (
@@ -45,6 +56,11 @@ from rota.coordinator.offset_messages import (
     OffsetCommitReplyPartition,
     OffsetCommitReplyTopic,
     OffsetCommitTopic,
+    OffsetDelete,
+    OffsetDeleteReply,
+    OffsetDeleteReplyPartition,
+    OffsetDeleteReplyTopic,
+    OffsetDeleteTopic,
     OffsetFetch,
     OffsetFetchGroup,
     OffsetFetchReply,
@@ -53,6 +69,7 @@ from rota.coordinator.offset_messages import (
     OffsetFetchReplyTopic,
     OffsetFetchTopic,
     OffsetRecord,
+    OffsetTombstone,
 )
 from rota.coordinator.persistence import UnknownAppendError
 from rota.coordinator.purgatory import Purgatory
@@ -65,12 +82,18 @@ __all__ = [
     "Choices",
     "ConfigError",
     "CoordinatorConfig",
+    "DeletableGroupResult",
+    "DeleteGroupsReply",
+    "DescribeGroupsReply",
+    "DescribedGroup",
+    "DescribedGroupMember",
     "Effects",
     "ErrorCode",
     "Group",
     "GroupCoordinator",
     "GroupRecord",
     "GroupState",
+    "GroupTombstone",
     "Heartbeat",
     "HeartbeatReply",
     "JoinGroup",
@@ -80,6 +103,9 @@ __all__ = [
     "LeaveGroup",
     "LeaveGroupReply",
     "LeaveGroupReplyMember",
+    "ListGroups",
+    "ListGroupsReply",
+    "ListedGroup",
     "Member",
     "MemberIdentity",
     "MemberRecord",
@@ -90,6 +116,11 @@ __all__ = [
     "OffsetCommitReplyPartition",
     "OffsetCommitReplyTopic",
     "OffsetCommitTopic",
+    "OffsetDelete",
+    "OffsetDeleteReply",
+    "OffsetDeleteReplyPartition",
+    "OffsetDeleteReplyTopic",
+    "OffsetDeleteTopic",
     "OffsetFetch",
     "OffsetFetchGroup",
     "OffsetFetchReply",
@@ -98,6 +129,7 @@ __all__ = [
     "OffsetFetchReplyTopic",
     "OffsetFetchTopic",
     "OffsetRecord",
+    "OffsetTombstone",
     "Purgatory",
     "Reply",
     "SyncGroup",

@@ -24,13 +24,26 @@ from rota.coordinator import (
     JoinGroup,
     JoinGroupProtocol,
     LeaveGroup,
+    ListGroups,
     MemberIdentity,
     SyncGroup,
     SyncGroupAssignment,
     TimerId,
 )
-from rota.server.offset_bodies import Amended, Answerable, AnyTopics, Topics, commit_request, fetch_request
+from rota.server.offset_bodies import (
+    Amended,
+    Answerable,
+    AnyTopics,
+    Topics,
+    commit_request,
+    delete_request,
+    fetch_request,
+    subscribed_topics,
+)
 from rota.server.timers import LoopTimers
+
+ALL_OPERATIONS = sum(1 << operation for operation in (3, 6, 8, 10, 11))
+"""Read, delete, describe, describe and alter configs: what one may do with a group where all is allowed."""
 
 
 class Caller(Protocol):
@@ -84,6 +97,10 @@ class GroupService:
             "LeaveGroup": self._leave_group,
             "OffsetCommit": self._offset_commit,
             "OffsetFetch": self._offset_fetch,
+            "OffsetDelete": self._offset_delete,
+            "DescribeGroups": self._describe_groups,
+            "ListGroups": self._list_groups,
+            "DeleteGroups": self._delete_groups,
         }
 
     def stop(self) -> None:
@@ -112,8 +129,8 @@ class GroupService:
         self._do(self.core.leave_group(request, caller.version, caller))
 
     def _offset_commit(self, body: Mapping[str, Any], caller: Caller) -> None:
-        request, answer = commit_request(body, caller.version, self._topics)
-        token = Amended(caller, answer.response)
+        request, response = commit_request(body, caller.version, self._topics)
+        token = Amended(caller, response)
         if request.topics:
             now = time.time_ns() // 1_000_000
             self._do(self.core.offset_commit(request, caller.version, token, now))
@@ -123,6 +140,23 @@ class GroupService:
     def _offset_fetch(self, body: Mapping[str, Any], caller: Caller) -> None:
         request, response = fetch_request(body, caller.version, self._topics)
         self._do(self.core.offset_fetch(request, caller.version, Amended(caller, response)))
+
+    def _offset_delete(self, body: Mapping[str, Any], caller: Caller) -> None:
+        request, response = delete_request(body, self._topics)
+        token = Amended(caller, response)
+        self._do(self.core.offset_delete(request, caller.version, token, subscribed_topics))
+
+    def _describe_groups(self, body: Mapping[str, Any], caller: Caller) -> None:
+        allowed = body.get("include_authorized_operations", False)
+        token = Amended(caller, _with_operations) if allowed else caller
+        self._do(self.core.describe_groups(body["groups"], caller.version, token))
+
+    def _list_groups(self, body: Mapping[str, Any], caller: Caller) -> None:
+        request = ListGroups(tuple(body.get("states_filter", ())), tuple(body.get("types_filter", ())))
+        self._do(self.core.list_groups(request, caller.version, caller))
+
+    def _delete_groups(self, body: Mapping[str, Any], caller: Caller) -> None:
+        self._do(self.core.delete_groups(body["groups_names"], caller.version, caller))
 
     def _do(self, effects: Effects) -> None:
         if self._stopped:
@@ -142,6 +176,12 @@ class GroupService:
 
     def _appended(self, append_id: int) -> None:
         self._do(self.core.appended(append_id))
+
+
+def _with_operations(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A response to DescribeGroups that says what may be done with each group that was found."""
+    operations = {"authorized_operations": ALL_OPERATIONS}
+    return {"groups": [group if group["error_code"] else group | operations for group in body["groups"]]}
 
 
 def _known(kind: type, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""OffsetCommit and OffsetFetch between the wire and the coordinator.
+"""OffsetCommit, OffsetFetch and OffsetDelete between the wire and the coordinator.
 
 Here is what a broker settles before and after its coordinator: which topics there are, and that the newest
-versions name topics by id. Source: handleOffsetCommit and handleOffsetFetch of KafkaApis; the order of the
+versions name topics by id. Source: handleOffsetCommitRequest and its like in KafkaApis; the order of the
 answers is that of a broker of Kafka 4.4.0.
 """
 
@@ -17,14 +17,18 @@ from rota.coordinator import (
     OffsetCommit,
     OffsetCommitPartition,
     OffsetCommitTopic,
+    OffsetDelete,
+    OffsetDeleteTopic,
     OffsetFetch,
     OffsetFetchGroup,
     OffsetFetchTopic,
 )
 from rota.server.errors import ErrorCode, Refusal
+from rota.wire import WireError
+from rota.wire.consumer import decode_subscription
 
 BY_ID_SINCE = 10
-"""First version of both requests that has ids in place of names."""
+"""First version of OffsetCommit and OffsetFetch that has ids in place of names."""
 BATCHED_SINCE = 8
 """First OffsetFetch version that asks for several groups."""
 
@@ -93,16 +97,32 @@ class Amended:
 
 
 @dataclass(slots=True)
-class CommitAnswer:
-    """What the server has to say to an OffsetCommit; a topic is called by its name or id, as in the request.
+class Asked:
+    """What a request says of topics and partitions; a topic is called by its name or id, as in the request.
 
     refused: partitions that the coordinator is not told of, in the response's form. keys: what the topics
     are called that it is told of by name.
     """
 
     called: str
+    topics: Topics
     refused: dict[str | UUID, list[Body]] = field(default_factory=dict)
     keys: dict[str, str | UUID] = field(default_factory=dict)
+
+    def there(self, topic: Body) -> tuple[str, list[Body]]:
+        """A topic's name and those of the partitions asked for that there are; the others are refused."""
+        key = topic[self.called]
+        name, count, error = _look_up(self.topics, key)
+        there = [each for each in topic["partitions"] if 0 <= each["partition_index"] < count]
+        refused = [
+            {"partition_index": each["partition_index"], "error_code": error}
+            for each in topic["partitions"]
+            if not 0 <= each["partition_index"] < count
+        ]
+        if refused or not count:
+            self.refused.setdefault(key, []).extend(refused)
+        self.keys[name] = key
+        return name, there
 
     def response(self, body: Body) -> Body:
         """The response: what was refused comes first, the rest of a topic follows its refused partitions."""
@@ -115,27 +135,17 @@ class CommitAnswer:
         return {"topics": [{self.called: key, "partitions": partitions} for key, partitions in answered]}
 
 
-def commit_request(body: Body, version: int, topics: Topics) -> tuple[OffsetCommit, CommitAnswer]:
-    """The part of an OffsetCommit's body that concerns topics and partitions that there are.
+def commit_request(body: Body, version: int, topics: Topics) -> tuple[OffsetCommit, Callable[[Body], Body]]:
+    """An OffsetCommit for the coordinator, and how its reply becomes the response.
 
-    If nothing is left of it, a broker does not ask its coordinator.
+    Topics and partitions that there are not are left out. If nothing is left, a broker does not ask its
+    coordinator.
     """
-    answer = CommitAnswer("topic_id" if version >= BY_ID_SINCE else "name")
-    wanted = []
-    for topic in body["topics"]:
-        key = topic[answer.called]
-        name, count, error = _look_up(topics, key)
-        there = [each for each in topic["partitions"] if 0 <= each["partition_index"] < count]
-        refused = [
-            {"partition_index": each["partition_index"], "error_code": error}
-            for each in topic["partitions"]
-            if not 0 <= each["partition_index"] < count
-        ]
-        if refused or not count:
-            answer.refused.setdefault(key, []).extend(refused)
-        if there:
-            answer.keys[name] = key
-            wanted.append(OffsetCommitTopic(name, tuple(_partition(each) for each in there)))
+    asked = Asked("topic_id" if version >= BY_ID_SINCE else "name", topics)
+    known = [asked.there(topic) for topic in body["topics"]]
+    wanted = [
+        OffsetCommitTopic(name, tuple(_partition(each) for each in there)) for name, there in known if there
+    ]
     request = OffsetCommit(
         group_id=body["group_id"],
         topics=tuple(wanted),
@@ -144,7 +154,7 @@ def commit_request(body: Body, version: int, topics: Topics) -> tuple[OffsetComm
         group_instance_id=body.get("group_instance_id"),
         retention_time_ms=body.get("retention_time_ms", -1),
     )
-    return request, answer
+    return request, asked.response
 
 
 def _look_up(topics: Topics, key: str | UUID) -> tuple[str, int, ErrorCode]:
@@ -163,6 +173,37 @@ def _partition(body: Body) -> OffsetCommitPartition:
         body.get("committed_leader_epoch", -1),
         body["committed_metadata"],
     )
+
+
+def delete_request(body: Body, topics: Topics) -> tuple[OffsetDelete, Callable[[Body], Body]]:
+    """An OffsetDelete for the coordinator, and how its reply becomes the response.
+
+    The coordinator is asked in any case; after an error for the whole request nothing is said of topics.
+    """
+    asked = Asked("name", topics)
+    known = [asked.there(topic) for topic in body["topics"]]
+    wanted = (
+        OffsetDeleteTopic(name, tuple(each["partition_index"] for each in there))
+        for name, there in known
+        if there
+    )
+
+    def response(reply: Body) -> Body:
+        return reply if reply["error_code"] else {**reply, **asked.response(reply)}
+
+    return OffsetDelete(body["group_id"], tuple(wanted)), response
+
+
+def subscribed_topics(metadata: bytes) -> list[str] | None:
+    """The topics in a consumer's metadata, None if they cannot be read.
+
+    A broker reads all versions as version 0, with which they all begin.
+    """
+    try:
+        topics: list[str] = decode_subscription(b"\0\0" + metadata[2:], trailing=True).body["topics"]
+    except WireError:
+        return None
+    return topics
 
 
 def fetch_request(body: Body, version: int, topics: Topics) -> tuple[OffsetFetch, Callable[[Body], Body]]:
