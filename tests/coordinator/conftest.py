@@ -1,7 +1,7 @@
 """A world for the coordinator: a virtual clock, armed timers, appends under way, clients with a memory."""
 
 from collections import Counter
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -251,7 +251,7 @@ class World:
 
     def _next(self, until):
         due = [timer_id for timer_id, at in self.due.items() if at <= until]
-        return min(due, key=lambda each: (self.due[each], *astuple(each))) if due else None
+        return min(due, key=lambda each: (self.due[each], each)) if due else None
 
     def _fire(self, timer_id):
         self.now = max(self.now, self.due.pop(timer_id))
@@ -270,6 +270,7 @@ class World:
             listed = Counter(each for member in members for each in member.protocol_names)
             assert group.supporters == listed
             assert list(group.supporters) == [each for each in group.supporters if listed[each]]
+            assert dict(group.ballots) == Counter(member.protocol_names for member in members)
             armed |= {TimerId(member.timer, name, member.member_id) for member in members if member.timer}
             armed |= {TimerId("pending", name, member_id) for member_id in group.pending_members}
             armed |= {TimerId(group.join_timer, name)} if group.join_timer else set()

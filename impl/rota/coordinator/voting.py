@@ -36,10 +36,9 @@ def select_protocol(group: Group, choices: Choices) -> str:
     Needs a member. A tie is decided from outside, since no order that the protocol shows decides it.
     """
     candidates = candidate_protocols(group)
-    votes = Counter(
-        next(entry.name for entry in member.protocols if entry.name in candidates)
-        for member in group.members.values()
-    )
+    votes: Counter[str] = Counter()
+    for names, members in group.ballots.items():
+        votes[next(name for name in names if name in candidates)] += members
     most = max(votes.values())
     tied = tuple(sorted(name for name, count in votes.items() if count == most))
     return tied[0] if len(tied) == 1 else choices.protocol(tied)

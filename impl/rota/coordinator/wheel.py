@@ -51,9 +51,10 @@ class TimingWheel(Generic[T]):
 
         A deadline that the wheel's time has passed counts as the wheel's time.
         """
-        if timer_id in self._slots:
-            del self._slots[timer_id][timer_id]
-        self._put(timer_id, max(deadline_ms, self._now))
+        slot = self._slots.get(timer_id)
+        if slot is not None:
+            del slot[timer_id]
+        self._put(timer_id, deadline_ms if deadline_ms > self._now else self._now)
 
     def cancel(self, timer_id: T) -> None:
         """Forget a timer; nothing happens if it is not armed."""
@@ -104,7 +105,7 @@ class TimingWheel(Generic[T]):
     def _put(self, timer_id: T, deadline_ms: int) -> None:
         # To the end of its slot, so that equal deadlines stay in order of arming: timers that come down from
         # a higher level do so before anything can be armed in the range that they come down to.
-        level = max((deadline_ms ^ self._now).bit_length() - 1, 0) // DIGIT
+        level = ((deadline_ms ^ self._now | 1).bit_length() - 1) // DIGIT
         while level >= len(self._levels):
             self._levels.append(_Level())
         digit = deadline_ms >> DIGIT * level & LOW
