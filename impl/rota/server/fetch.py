@@ -67,33 +67,38 @@ class _Fetch:
 
     def read(self) -> _Read:
         """Partitions in the order asked for. Only the first that has anything may exceed the limits."""
-        size, failed = 0, False
+        size, available, failed = 0, 0, False
         responses = []
         for name, wanted in self.topics:
             answers = []
             for item in wanted:
-                answer = self._partition(item, self.max_bytes - size, at_least_one=not size)
-                size += sum(map(len, answer["records"]))
+                limit = min(item.max_bytes, self.max_bytes - size)
+                answer, more = self._partition(item, limit, at_least_one=not size)
+                length = sum(map(len, answer["records"]))
+                # Kafka fills the limit up with part of a batch, which a consumer ignores.
+                size += length
+                available += max(length, limit) if more else length
                 failed = failed or (item.log is not None and "error_code" in answer)
                 answers.append(answer)
             responses.append({**name, "partitions": answers})
-        return _Read(responses, failed or size >= self.min_bytes)
+        return _Read(responses, failed or available >= self.min_bytes)
 
-    def _partition(self, item: _Wanted, left: int, at_least_one: bool) -> dict[str, Any]:
+    def _partition(self, item: _Wanted, limit: int, at_least_one: bool) -> tuple[dict[str, Any], bool]:
+        """An answer, and whether there is more that does not fit."""
         answer: dict[str, Any] = {"partition_index": item.index, "high_watermark": -1, "records": ()}
         answer["aborted_transactions"] = [] if self.read_committed else None
         if item.log is None:
-            return answer | {"error_code": item.error_code}
+            return answer | {"error_code": item.error_code}, False
         try:
             if self.from_follower:
                 raise Refusal(ErrorCode.NOT_LEADER_OR_FOLLOWER, "there is no other replica")
             check_leader_epoch(item.leader_epoch)
-            batches = item.log.read(item.offset, min(item.max_bytes, left), at_least_one)
+            batches, more = item.log.read(item.offset, limit, at_least_one)
         except Refusal as refusal:
-            return answer | {"error_code": refusal.error_code}
+            return answer | {"error_code": refusal.error_code}, False
         end = item.log.log_end
         answer |= {"high_watermark": end, "last_stable_offset": end, "log_start_offset": item.log.log_start}
-        return answer | {"records": batches}
+        return answer | {"records": batches}, more
 
 
 class Fetches:

@@ -99,22 +99,24 @@ class PartitionLog:
         self._count(size)
         return Appended(base_offset)
 
-    def read(self, offset: int, max_bytes: int, at_least_one: bool) -> tuple[bytes, ...]:
+    def read(self, offset: int, max_bytes: int, at_least_one: bool) -> tuple[tuple[bytes, ...], bool]:
         """Whole batches from the one with that offset on, as many as fit, or the first one nevertheless.
 
-        Errors: Refusal with OFFSET_OUT_OF_RANGE.
+        Also says whether one more was there that did not fit. Errors: Refusal with OFFSET_OUT_OF_RANGE.
         """
         if not self.log_start <= offset <= self.log_end:
             text = f"offset {offset} is not within {self.log_start} to {self.log_end}"
             raise Refusal(ErrorCode.OFFSET_OUT_OF_RANGE, text)
         found: list[bytes] = []
+        more = False
         for index in range(bisect_left(self._last_offsets, offset), len(self._batches)):
             data = self._batches[index].data
             max_bytes -= len(data)
             if max_bytes < 0 and not (at_least_one and not found):
+                more = True
                 break
             found.append(data)
-        return tuple(found)
+        return tuple(found), more
 
     def offset_of_time(self, timestamp: int) -> TimedOffset:
         """The first record that is not older than `timestamp` (milliseconds)."""
