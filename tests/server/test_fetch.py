@@ -5,7 +5,6 @@ from uuid import UUID
 
 import pytest
 
-from rota.server.fetch import Fetches
 from rota.server.partition import PartitionLog
 
 LONG = 60_000
@@ -188,16 +187,6 @@ def test_what_is_deleted_while_a_fetch_waits(start, user):
     writer.produce([b"x" * 1000])
     assert client.fetched()["error_code"] == 1
     assert client.fetch(1)["log_start_offset"] == 1
-
-
-def test_planted_bug_nobody_is_told_of_what_is_appended(client, writer, monkeypatch):
-    monkeypatch.setattr(Fetches, "appended", lambda self, log: None)
-    client.send_fetch(max_wait_ms=1000)
-    assert client.silent(0.1)
-    writer.produce([b"a"])
-    begun = time.monotonic()
-    client.fetched()
-    assert time.monotonic() - begun > 0.5
 
 
 def test_planted_bug_the_first_batch_has_to_fit(client, monkeypatch):
