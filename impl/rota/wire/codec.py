@@ -59,12 +59,7 @@ def request_header(
 
     A client id in bytes need not be UTF-8.
     """
-    out = bytearray(_REQUEST_HEADER.pack(api_key, version, correlation_id))
-    name = client_id.encode() if isinstance(client_id, str) else client_id
-    out += _SHORT.pack(-1) if name is None else _SHORT.pack(len(name)) + name
-    if flexible:
-        write_tags(out, tags)
-    return bytes(out)
+    return bytes(_request_header(api_key, version, correlation_id, client_id, flexible, tags))
 
 
 def encode_request(
@@ -86,16 +81,16 @@ def encode_request(
 
     Errors: UnsupportedVersion; WireError naming the field whose value cannot be carried, or an unknown field.
     """
-    found = api(name) if odd else _known(name, version)
+    how = _writing(api(name), version, "request", odd)
     if isinstance(client_id, bytes) and not odd:
-        raise WireError(f"{name} v{version} request header: client_id: bytes take odd=True")
+        raise WireError(f"{how.label} header: client_id: bytes take odd=True")
     try:
-        header = request_header(
-            found.key, version, correlation_id, client_id, version in found.flexible, header_tags
+        out = _request_header(
+            how.api.key, version, correlation_id, client_id, how.flexible_header, header_tags
         )
     except FAILURES as error:
-        raise WireError(f"{name} v{version} request header: {error}") from None
-    return _write(found, version, "request", body, bytearray(header), odd)
+        raise WireError(f"{how.label} header: {error}") from None
+    return _write(how, body, out)
 
 
 def encode_response(
@@ -107,14 +102,14 @@ def encode_response(
     odd: bool = False,
 ) -> bytes:
     """Header and body of a response, without the length in front. `odd` and errors: as `encode_request`."""
-    found = api(name) if odd else _known(name, version)
+    how = _writing(api(name), version, "response", odd)
     try:
         out = bytearray(_LENGTH.pack(correlation_id))
-        if _flexible_response_header(found, version):
+        if how.flexible_header:
             write_tags(out, header_tags)
     except FAILURES as error:
-        raise WireError(f"{name} v{version} response header: {error}") from None
-    return _write(found, version, "response", body, out, odd)
+        raise WireError(f"{how.label} header: {error}") from None
+    return _write(how, body, out)
 
 
 def decode_request(payload: bytes, trailing: bool = False) -> Request:
@@ -128,50 +123,51 @@ def decode_request(payload: bytes, trailing: bool = False) -> Request:
         raise WireError(f"request header: {len(data)} bytes are too few")
     key, version, correlation_id = _REQUEST_HEADER.unpack_from(data)
     try:
-        found = _known(key, version)
-    except UnsupportedVersion as error:
+        how = _reading(api(key), version, "request")
+    except WireError as error:
         raise UnsupportedVersion(str(error), key, version, correlation_id) from None
-    where = f"{found.name} v{version} request"
+    tags = _NO_TAGS
     try:
         client_id, pos = _read_client_id(data, _REQUEST_HEADER.size)
-        tags, pos = _read_header_tags(data, pos) if version in found.flexible else (_NO_TAGS, pos)
+        if how.flexible_header:
+            tags, pos = _read_header_tags(data, pos)
     except FAILURES as error:
-        raise WireError(f"{where} header: {reading_failure(error)}") from None
-    body = _read(found, version, "request", data, pos, trailing)
-    return Request(found, version, correlation_id, client_id, body, tags)
+        raise WireError(f"{how.label} header: {reading_failure(error)}") from None
+    return Request(how.api, version, correlation_id, client_id, _read(how, data, pos, trailing), tags)
 
 
 def decode_response(name: str, version: int, payload: bytes) -> Response:
     """The response in a frame's payload, read as one to that request. Errors: as for `decode_request`."""
     data = bytes(payload)
-    found = _known(name, version)
+    how = _reading(api(name), version, "response")
     tags, pos = _NO_TAGS, _LENGTH.size
     try:
         (correlation_id,) = _LENGTH.unpack_from(data)
-        if _flexible_response_header(found, version):
+        if how.flexible_header:
             tags, pos = _read_header_tags(data, pos)
     except FAILURES as error:
-        raise WireError(f"{name} v{version} response header: {reading_failure(error)}") from None
-    return Response(correlation_id, _read(found, version, "response", data, pos), tags)
+        raise WireError(f"{how.label} header: {reading_failure(error)}") from None
+    return Response(correlation_id, _read(how, data, pos), tags)
 
 
-def _known(name_or_key: str | int, version: int) -> Api:
-    """The API, if the tables have it in that version."""
-    try:
-        found = api(name_or_key)
-    except WireError as error:
-        if isinstance(name_or_key, str):
-            raise
-        raise UnsupportedVersion(str(error), name_or_key, version) from None
-    if version not in found.versions:
-        known = f"{found.min_version} to {found.max_version}"
-        raise UnsupportedVersion(f"{found.name}: no version {version}; there are {known}", found.key, version)
-    return found
-
-
-def _flexible_response_header(found: Api, version: int) -> bool:
-    """Whether a response has header version 1. ApiVersions never has: its reader may be older (KIP-511)."""
-    return version in found.flexible and found.name != "ApiVersions"
+def _request_header(
+    api_key: int,
+    version: int,
+    correlation_id: int,
+    client_id: str | bytes | None,
+    flexible: bool,
+    tags: Mapping[int, bytes],
+) -> bytearray:
+    out = bytearray(_REQUEST_HEADER.pack(api_key, version, correlation_id))
+    name = client_id.encode() if isinstance(client_id, str) else client_id
+    if name is None:
+        out += _SHORT.pack(-1)
+    else:
+        out += _SHORT.pack(len(name))
+        out += name
+    if flexible:
+        write_tags(out, tags)
+    return out
 
 
 def _read_client_id(data: bytes, pos: int) -> tuple[str | None, int]:
@@ -192,39 +188,81 @@ def _read_header_tags(data: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
     return plain_tags(data, spans), pos
 
 
-def _write(found: Api, version: int, kind: str, body: Mapping[str, Any], out: bytearray, odd: bool) -> bytes:
-    known = min(max(version, found.min_version), found.max_version)
+def _write(how: _Writing, body: Mapping[str, Any], out: bytearray) -> bytes:
     try:
-        _encoder(found, known, kind, odd)(body, out)
+        how.encode(body, out)
     except FAILURES as error:
-        reason = next(objections(_fields(found, kind), known, body, odd=odd), str(error))
-        raise WireError(f"{found.name} v{version} {kind}: {reason}") from None
+        reason = next(objections(how.fields, how.version, body, odd=how.odd), str(error))
+        raise WireError(f"{how.label}: {reason}") from None
     return bytes(out)
 
 
-def _read(
-    found: Api, version: int, kind: str, data: bytes, pos: int, trailing: bool = False
-) -> dict[str, Any]:
+def _read(how: _Reading, data: bytes, pos: int, trailing: bool = False) -> dict[str, Any]:
     try:
-        body, end = _decoder(found, version, kind)(data, pos)
+        body, end = how.decode(data, pos)
     except FAILURES as error:
-        raise WireError(f"{found.name} v{version} {kind}: {reading_failure(error)}") from None
+        raise WireError(f"{how.label}: {reading_failure(error)}") from None
     if end != len(data) and not trailing:
-        raise WireError(f"{found.name} v{version} {kind}: {len(data) - end} bytes are left over")
+        raise WireError(f"{how.label}: {len(data) - end} bytes are left over")
     return body
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """How a message is written; `version` is that of its fields, and `label` what errors call it."""
+
+    api: Api
+    version: int
+    fields: tuple[Field, ...]
+    label: str
+    flexible_header: bool
+    odd: bool
+    encode: Encode
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a message is read."""
+
+    api: Api
+    label: str
+    flexible_header: bool
+    decode: Decode
+
+
+@cache
+def _writing(found: Api, version: int, kind: str, odd: bool) -> _Writing:
+    """Errors: UnsupportedVersion, unless odd."""
+    if not odd:
+        _require(found, version)
+    known = min(max(version, found.min_version), found.max_version)
+    fields, label = _fields(found, kind), f"{found.name} v{version} {kind}"
+    encode = encoder(fields, known, known in found.flexible, label, odd)
+    return _Writing(found, known, fields, label, _flexible_header(found, version, kind), odd, encode)
+
+
+@cache
+def _reading(found: Api, version: int, kind: str) -> _Reading:
+    """Errors: UnsupportedVersion."""
+    _require(found, version)
+    label = f"{found.name} v{version} {kind}"
+    decode = decoder(_fields(found, kind), version, version in found.flexible, label)
+    return _Reading(found, label, _flexible_header(found, version, kind), decode)
+
+
+def _require(found: Api, version: int) -> None:
+    if version not in found.versions:
+        known = f"{found.min_version} to {found.max_version}"
+        raise UnsupportedVersion(f"{found.name}: no version {version}; there are {known}", found.key, version)
+
+
+def _flexible_header(found: Api, version: int, kind: str) -> bool:
+    """Whether the header has tagged fields (request header 2, response header 1).
+
+    A response to ApiVersions never has: its reader may be older (KIP-511).
+    """
+    return version in found.flexible and (kind == "request" or found.name != "ApiVersions")
 
 
 def _fields(found: Api, kind: str) -> tuple[Field, ...]:
     return found.request if kind == "request" else found.response
-
-
-@cache
-def _encoder(found: Api, version: int, kind: str, odd: bool) -> Encode:
-    label = f"{found.name} v{version} {kind}"
-    return encoder(_fields(found, kind), version, version in found.flexible, label, odd)
-
-
-@cache
-def _decoder(found: Api, version: int, kind: str) -> Decode:
-    label = f"{found.name} v{version} {kind}"
-    return decoder(_fields(found, kind), version, version in found.flexible, label)

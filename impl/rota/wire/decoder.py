@@ -101,7 +101,10 @@ class _Reader:
         short = field.type == "string" and not field.array
         if self.flexible:
             add("n = data[pos] - 1", "pos += 1")
-            add("if n > 126: n, pos = read_varint(data, pos - 1); n -= 1")
+            with self.source.block("if n > 126:"):
+                add("n, pos = read_varint(data, pos - 1)", "n -= 1")
+                if short:
+                    add(f"if n > MAX_STRING: refuse({path!r}, f'a string of {{n}} bytes is too long')")
         else:
             self.fixed("h" if short else "i", ["n"])
         with self.source.block("if n < 0:"):
@@ -113,19 +116,21 @@ class _Reader:
             self.content(field, value, path)
 
     def content(self, field: Field, value: str, path: str) -> None:
+        """Reads `n` bytes, or elements, into the variable `value`."""
         add = self.source.add
-        least = _least_size(field, self.version, self.flexible) if field.array else 1
-        needed = "n" if least == 1 else f"n * {least}"
-        add(f"if {needed} > size - pos: refuse({path!r}, f'{{n}} announced, {{size - pos}} bytes left')")
+        too_few = f"refuse({path!r}, f'{{n}} announced, {{size - pos}} bytes left')"
         if field.array:
+            least = _least_size(field, self.version, self.flexible)
+            add(f"if n * {least} > size - pos: {too_few}")
             self.array(field, value, path)
-        elif field.type == "string":
-            add(f"if n > MAX_STRING: refuse({path!r}, f'a string of {{n}} bytes is too long')")
-            add(f"try: {value} = data[pos : pos + n].decode()")
+            return
+        add("end = pos + n", f"if end > size: {too_few}")
+        if field.type == "string":
+            add(f"try: {value} = data[pos:end].decode()")
             add(f"except UnicodeDecodeError: refuse({path!r}, 'a string is not UTF-8')")
-            add("pos += n")
         else:
-            add(f"{value} = data[pos : pos + n]", "pos += n")
+            add(f"{value} = data[pos:end]")
+        add("pos = end")
 
     def array(self, field: Field, value: str, path: str) -> None:
         add = self.source.add

@@ -47,7 +47,8 @@ class _Writer:
         get = self.source.fresh("get")
         known = frozenset([field.name for field in fields] + ["_tags"])
         names = self.source.constant(self.source.fresh("KNOWN"), known)
-        add(f"if not {value}.keys() <= {names}: refuse_unknown({value}.keys(), {names})")
+        cover = self.source.constant(self.source.fresh("cover"), known.issuperset)
+        add(f"if not {cover}({value}): refuse_unknown({value}.keys(), {names})")
         add(f"{get} = {value}.get")
         for code, group in self.runs(present(fields, self.version)):
             if code:

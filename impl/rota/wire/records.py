@@ -136,7 +136,7 @@ def encode_batch(
         body = _body(records, base_offset, times[0])
         if compression == "gzip":
             packer = zlib.compressobj(wbits=_GZIP)
-            body = packer.compress(body) + packer.flush()
+            body = bytearray(packer.compress(body) + packer.flush())
         length = _HEADER.size - _LENGTH_END + len(body)
         deltas = (last - base_offset, times[0], max(times))
         producer = (producer_id, producer_epoch, base_sequence)
@@ -210,7 +210,7 @@ def _info(data: bytes, pos: int) -> BatchInfo:
     )
 
 
-def _body(records: Sequence[Record], base_offset: int, base_timestamp: int) -> bytes:
+def _body(records: Sequence[Record], base_offset: int, base_timestamp: int) -> bytearray:
     out = bytearray()
     last = base_offset - 1
     for record in records:
@@ -218,25 +218,35 @@ def _body(records: Sequence[Record], base_offset: int, base_timestamp: int) -> b
             raise RecordsError(f"offset {record.offset} does not ascend")
         last = record.offset
         item = bytearray(1)
-        item += _zigzag(record.timestamp - base_timestamp, 64) + _zigzag(last - base_offset)
-        for value in (record.key, record.value):
-            item += _sized(value)
-        item += _zigzag(len(record.headers))
+        _push(item, record.timestamp - base_timestamp, 64)
+        _push(item, last - base_offset)
+        _push_bytes(item, record.key)
+        _push_bytes(item, record.value)
+        _push(item, len(record.headers))
         for name, value in record.headers:
-            item += _sized(name.encode()) + _sized(value)
-        out += _zigzag(len(item)) + item
-    return bytes(out)
+            _push_bytes(item, name.encode())
+            _push_bytes(item, value)
+        _push(out, len(item))
+        out += item
+    return out
 
 
-def _sized(value: bytes | None) -> bytes:
-    return b"\x01" if value is None else _zigzag(len(value)) + value
+def _push_bytes(out: bytearray, value: bytes | None) -> None:
+    if value is None:
+        out.append(1)
+    else:
+        _push(out, len(value))
+        out += value
 
 
-def _zigzag(number: int, bits: int = 32) -> bytes:
-    """A signed number with its sign in the lowest bit, as a varint."""
-    if not -1 << bits - 1 <= number < 1 << bits - 1:
+def _push(out: bytearray, number: int, bits: int = 32) -> None:
+    """Appends a signed number as a varint, its sign in the lowest bit."""
+    if 0 <= number < 64:
+        out.append(number << 1)
+    elif -1 << bits - 1 <= number < 1 << bits - 1:
+        out += varint(number << 1 ^ number >> bits - 1)
+    else:
         raise RecordsError(f"a delta or length of {number} does not fit in {bits} bits")
-    return varint(number << 1 ^ number >> bits - 1)
 
 
 def _inflated(data: bytes) -> bytes:
@@ -281,27 +291,38 @@ def _record(data: bytes, pos: int, end: int, info: BatchInfo) -> tuple[Record, i
     delta, pos = _number(data, pos)
     key, pos = _bytes(data, pos, end)
     value, pos = _bytes(data, pos, end)
+    headers, pos = _headers(data, pos, end) if data[pos] else ((), pos + 1)
+    at = info.max_timestamp if info.timestamp_type else info.base_timestamp + timestamp
+    return Record(info.base_offset + delta, at, key, value, headers), pos
+
+
+def _headers(data: bytes, pos: int, end: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
     count, pos = _number(data, pos)
     if count < 0 or 2 * count > end - pos:
         raise RecordsError(f"{count} headers announced, {end - pos} bytes left")
-    headers: list[tuple[str, bytes | None]] = []
+    headers = []
     for _ in range(count):
         name, pos = _bytes(data, pos, end)
         if name is None:
             raise RecordsError("the key of a header is null")
-        content, pos = _bytes(data, pos, end)
-        headers.append((name.decode(), content))
-    at = info.max_timestamp if info.timestamp_type else info.base_timestamp + timestamp
-    return Record(info.base_offset + delta, at, key, value, tuple(headers)), pos
+        value, pos = _bytes(data, pos, end)
+        headers.append((name.decode(), value))
+    return tuple(headers), pos
 
 
 def _bytes(data: bytes, pos: int, end: int) -> tuple[bytes | None, int]:
-    length, pos = _number(data, pos)
-    if length < 0:
-        return None, pos
-    if length > end - pos:
+    length = data[pos]
+    if length < 128 and not length & 1:
+        length >>= 1
+        pos += 1
+    else:
+        length, pos = _number(data, pos)
+        if length < 0:
+            return None, pos
+    last = pos + length
+    if last > end:
         raise RecordsError(f"{length} bytes announced in a record, {end - pos} left")
-    return data[pos : pos + length], pos + length
+    return data[pos:last], last
 
 
 def _number(data: bytes, pos: int, bits: int = 32) -> tuple[int, int]:
