@@ -1,4 +1,4 @@
-"""The core as a whole: groups apart, odd answers from outside, settings, no scans of the group."""
+"""The core as a whole: groups apart, odd answers from outside, settings."""
 
 import random
 
@@ -113,29 +113,3 @@ def test_random_walks_keep_the_books(world, seed):
     leaders = {(reply.generation_id, reply.leader) for reply in joined}
     assert len(leaders) == len({generation for generation, _ in leaders})
     assert all(bool(reply.members) == (reply.leader == reply.member_id) for reply in joined)
-
-
-class Unscannable(dict):
-    """Members that can be looked up and counted, but not gone through."""
-
-    def _refuse(self):
-        raise AssertionError("a request scans the group")
-
-    __iter__ = keys = values = items = _refuse
-
-
-def test_requests_that_start_or_end_no_phase_do_not_scan_the_group(world):
-    world.check_books = lambda: None  # it scans
-    a, b, c = (world.client(name) for name in "abc")
-    world.stable(a, b, c)
-    group = world.group()
-    plain = group.members
-    group.members = Unscannable(plain)
-    assert (a.heartbeat(), b.sync().error, b.join().error) == (0, 0, 0)
-    group.members = plain
-    a.join()
-    group.members = Unscannable(plain)
-    assert b.heartbeat() == E.REBALANCE_IN_PROGRESS
-    assert b.join().parked
-    assert world.client("d").enter().parked
-    assert world.leave(b.member_id).members[0].error_code == 0

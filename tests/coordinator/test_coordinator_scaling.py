@@ -1,0 +1,212 @@
+"""What a request costs does not depend on the size of its group: counted, not timed."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from rota import coordinator as c
+from rota.coordinator import ErrorCode as E
+from rota.coordinator import Group, GroupState, heartbeat
+
+PACKAGE = str(Path(c.__file__).parent)
+FEW, MANY = 10, 10_000
+
+
+class Visited(dict):
+    """Counts how many entries were gone through."""
+
+    visits = 0
+
+    def __iter__(self):
+        for key in super().__iter__():
+            Visited.visits += 1
+            yield key
+
+    def keys(self):
+        return list(self)
+
+    def values(self):
+        return [self[key] for key in self]
+
+    def items(self):
+        return [(key, self[key]) for key in self]
+
+
+class VisitedSet(set):
+    """The same for a set."""
+
+    def __iter__(self):
+        for key in super().__iter__():
+            Visited.visits += 1
+            yield key
+
+
+class Numbered:
+    """Choices: ids are numbered, the first always wins."""
+
+    ids = 0
+
+    def new_member_id(self, client_id):
+        self.ids += 1
+        return f"m{self.ids:06}"
+
+    def protocol(self, tied):
+        return tied[0]
+
+    def leader(self, candidates):
+        return candidates[0]
+
+
+class Crowd:
+    """A group with its timers in a wheel; `measure` counts lines of the coordinator that one request runs."""
+
+    def __init__(self, members):
+        self.core = c.GroupCoordinator(c.CoordinatorConfig(group_initial_rebalance_delay_ms=0), Numbered())
+        self.wheel = c.TimingWheel()
+        self.costs = {}
+        for _ in range(members):
+            self.join("", version=3)
+        while self.group.state is not GroupState.COMPLETING_REBALANCE:
+            for timer_id in self.wheel.advance(0):
+                self.do(self.core.fire(timer_id))
+        self.leader, *self.others = self.group.members
+        for member_id in self.group.members:
+            self.sync(member_id)
+        assert self.group.state is GroupState.STABLE
+
+    @property
+    def group(self):
+        return self.core.groups["g"]
+
+    def do(self, effects):
+        """Carries out the effects; the error code of the last reply, None if there is none."""
+        for wish in effects.timers:
+            if isinstance(wish, c.Arm):
+                self.wheel.arm(wish.timer_id, wish.delay_ms)
+            else:
+                self.wheel.cancel(wish.timer_id)
+        errors = [getattr(reply, "error_code", E.NONE) for _, reply in effects.replies]
+        for append in effects.appends:
+            errors.append(self.do(self.core.appended(append.append_id)))
+        return errors[-1] if errors else None
+
+    def join(self, member_id, version=9, protocols=("range", "roundrobin")):
+        listed = tuple(c.JoinGroupProtocol(name, b"m") for name in protocols)
+        request = c.JoinGroup("g", 30_000, 60_000, member_id, None, "consumer", listed)
+        return self.do(self.core.join_group(request, version, "c", "/127.0.0.1", "token"))
+
+    def sync(self, member_id):
+        request = c.SyncGroup("g", self.group.generation_id, member_id)
+        return self.do(self.core.sync_group(request, 4, "token"))
+
+    def heartbeat(self, member_id):
+        request = c.Heartbeat("g", self.group.generation_id, member_id)
+        return self.do(self.core.heartbeat(request, 4, "token"))
+
+    def leave(self, member_id):
+        request = c.LeaveGroup("g", (c.MemberIdentity(member_id),))
+        return self.do(self.core.leave_group(request, 5, "token"))
+
+    def commit(self, member_id):
+        partition = c.OffsetCommitPartition(0, 7)
+        topics = (c.OffsetCommitTopic("t", (partition,)),)
+        request = c.OffsetCommit("g", topics, self.group.generation_id, member_id)
+        return self.do(self.core.offset_commit(request, 8, "token", 0))
+
+    def measure(self, what, request, *arguments, error=E.NONE):
+        """Runs a request under a trace; what it costs is kept as (lines run, members visited)."""
+        self.made_of(Visited, VisitedSet)
+        lines, before = 0, Visited.visits
+
+        def trace(frame, event, _):
+            nonlocal lines
+            if not frame.f_code.co_filename.startswith(PACKAGE):
+                return None
+            lines += event == "line"
+            return trace
+
+        sys.settrace(trace)
+        try:
+            answer = request(*arguments)
+        finally:
+            sys.settrace(None)
+        assert answer == error, f"{what}: {answer}"
+        self.costs[what] = lines, Visited.visits - before
+        self.made_of(dict, set)
+
+    def made_of(self, mapping, collection):
+        """Exchanges what the group keeps its members in."""
+        group = self.group
+        group.members = mapping(group.members)
+        group.pending_members = collection(group.pending_members)
+        group.pending_sync_members = collection(group.pending_sync_members)
+        for purgatory in (group.parked_joins, group.parked_syncs):
+            purgatory._parked = mapping(purgatory._parked)
+
+
+def costs(members):
+    """What requests cost that start no phase and end none, in every state of a group of so many."""
+    crowd = Crowd(members)
+    first, second, third, fourth, *rest = crowd.others
+    crowd.measure("heartbeat, Stable", crowd.heartbeat, first)
+    crowd.measure("follower's sync, Stable", crowd.sync, first)
+    crowd.measure("unchanged follower's join, Stable", crowd.join, first)
+    crowd.measure("commit", crowd.commit, first)
+    crowd.measure("join without an id", crowd.join, "", error=E.MEMBER_ID_REQUIRED)
+    crowd.measure("refused join", crowd.join, first, 9, ("another",), error=E.INCONSISTENT_GROUP_PROTOCOL)
+    assert crowd.join(crowd.leader) is None
+    assert crowd.group.state is GroupState.PREPARING_REBALANCE
+    crowd.measure("heartbeat, Preparing", crowd.heartbeat, first, error=E.REBALANCE_IN_PROGRESS)
+    crowd.measure("sync, Preparing", crowd.sync, first, error=E.REBALANCE_IN_PROGRESS)
+    crowd.measure("follower's join", crowd.join, first, error=None)
+    crowd.measure("the same once more", crowd.join, first, error=None)
+    crowd.measure("changed follower's join", crowd.join, second, 9, ("range", "sticky"), error=None)
+    crowd.measure("join with a new id", crowd.join, f"m{members + 1:06}", error=None)
+    crowd.measure("leave, parked", crowd.leave, first)
+    crowd.measure("leave, absent", crowd.leave, third)
+    for member_id in (fourth, *rest):
+        crowd.join(member_id)
+    assert crowd.group.state is GroupState.COMPLETING_REBALANCE
+    crowd.measure("heartbeat, Completing", crowd.heartbeat, second)
+    crowd.measure("follower's sync", crowd.sync, second, error=None)
+    crowd.measure("unchanged follower's join, Completing", crowd.join, fourth)
+    return crowd.costs
+
+
+@pytest.fixture(scope="module")
+def of_few():
+    costs(FEW)  # the first time replies are made that are shared from then on
+    return costs(FEW)
+
+
+def test_no_request_costs_more_in_a_large_group(of_few):
+    of_many = costs(MANY)
+    assert of_many == of_few
+    assert {visits for _, visits in of_many.values()} == {0}
+    assert min(lines for lines, _ in of_many.values()) > 10, "nothing was counted"
+
+
+def barrier_by_scan(group):
+    return sum(member_id in group.parked_joins for member_id in group.members) == len(group.members)
+
+
+def session_in_order(original):
+    def restart(step, group, member):
+        sorted(group.members)
+        original(step, group, member)
+
+    return restart
+
+
+SCANS = {
+    "the barrier": (Group, "all_members_joined", property(barrier_by_scan)),
+    "a heartbeat": (heartbeat, "restart_session", session_in_order(heartbeat.restart_session)),
+}
+
+
+@pytest.mark.parametrize("scan", SCANS)
+def test_a_scan_is_found(of_few, monkeypatch, scan):
+    monkeypatch.setattr(*SCANS[scan])
+    assert costs(100) != costs(FEW)
+    assert costs(FEW) != of_few
