@@ -1,0 +1,134 @@
+"""Which scenarios are played by which libraries with which assignor, and many of them at the same time."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from client_meddler import BUGS, Meddler
+from client_members import MODULES
+from client_producers import Producers
+from client_scenarios import SCENARIOS
+from client_world import World
+
+AT_ONCE = 10
+"""Scenarios that play side by side; nearly all of their time they wait."""
+IMPATIENT = 8.0
+"""Seconds that a step may take where a bug is planted, so that a step which never comes costs little."""
+
+LIBRDKAFKA, KAFKA_PYTHON = "librdkafka", "kafka-python"
+GROUPS = {
+    "librdkafka": (LIBRDKAFKA,),
+    "kafka-python": (KAFKA_PYTHON,),
+    "mixed": (LIBRDKAFKA, KAFKA_PYTHON),
+    "mixed-other-first": (KAFKA_PYTHON, LIBRDKAFKA),
+}
+"""Libraries of a group's members in the order of their start, from the front again if there are more."""
+
+NOT_EVERYWHERE = {
+    # kafka-python 3.0.12 does not finish a rejoin for a changed subscription that outlasts one poll: as soon
+    # as the JoinGroup is under way need_rejoin() is false, and nobody looks for its answer.
+    "subscriptions_differ": ("librdkafka", "mixed-other-first"),
+    "pattern_matches_later": ("librdkafka",),
+    # kafka-python has a missing topic created, whatever allow_auto_create_topics says.
+    "topic_is_created_later": ("librdkafka",),
+}
+"""Scenario → the groups that can play it."""
+
+WITH_OTHER_ASSIGNORS = ("pair_joins_and_parts", "third_joins", "one_of_three_leaves", "rolling_restart")
+ONE_MEMBER_AT_A_TIME = ("without_a_group", "seeks", "latest", "nobody_commits")
+
+
+@dataclass(frozen=True)
+class Played:
+    """What is left of a performance. failure: what went wrong, with the history."""
+
+    world: World
+    failure: AssertionError | None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One performance. bug: a name of BUGS, planted by a proxy between clients and server, or None."""
+
+    scenario: str
+    group: str
+    assignor: str = "range"
+    bug: str | None = None
+
+    def __str__(self) -> str:
+        return "-".join(filter(None, (self.scenario, self.group, self.assignor, self.bug))).replace(" ", "_")
+
+    @property
+    def missing(self) -> list[str]:
+        """The modules that it needs and that are not installed."""
+        needed = [MODULES[library] for library in GROUPS[self.group]]
+        return [module for module in needed if importlib.util.find_spec(module) is None]
+
+    def play(self, address: str, producers: Producers) -> Played:
+        """To its end or to what goes wrong."""
+        if self.bug is None:
+            return self._play(address, producers)
+        with Meddler(address, BUGS[self.bug]) as meddler:
+            return self._play(meddler.address, producers, IMPATIENT)
+
+    def _play(self, address: str, producers: Producers, *patience: float) -> Played:
+        scenario = SCENARIOS[self.scenario]
+        rules = scenario.rules
+        if self.assignor == "cooperative-sticky" and KAFKA_PYTHON in GROUPS[self.group]:
+            # It still owns partitions while it rejoins and does not commit then, not even when it closes.
+            rules = replace(rules, errors=f"{rules.errors}|RebalanceInProgressError")
+        world = World(
+            address,
+            producers,
+            GROUPS[self.group],
+            *patience,
+            assignor=self.assignor,
+            commit_on_revoke=rules.commit_on_revoke,
+            auto_offset_reset="earliest" if rules.from_start else "latest",
+        )
+        try:
+            scenario.play(world, rules)
+        except AssertionError as failure:
+            return Played(world, failure)
+        return Played(world, None)
+
+
+def cases() -> list[Case]:
+    """All performances on a server as it is, the long ones first."""
+    slow = ("frozen_too_long", "first_is_killed", "second_is_killed", "newcomer_is_killed")
+    names = [*slow, *(name for name in SCENARIOS if name not in slow)]
+    found = [Case(name, group) for name in names for group in _groups(name)]
+    for name in WITH_OTHER_ASSIGNORS:
+        found += [Case(name, group, "roundrobin") for group in ("librdkafka", "kafka-python", "mixed")]
+        found += [Case(name, group, "cooperative-sticky") for group in ("librdkafka", "kafka-python")]
+    found += [Case(name, "librdkafka", "cooperative-sticky") for name in slow]
+    return found
+
+
+def _groups(scenario: str) -> Iterable[str]:
+    if scenario in ONE_MEMBER_AT_A_TIME:
+        return ("librdkafka", "kafka-python")
+    return NOT_EVERYWHERE.get(scenario, GROUPS)
+
+
+class Performances:
+    """Plays cases side by side, from when it is made; `of` waits for one of them."""
+
+    def __init__(self, address: str, chosen: Iterable[Case]) -> None:
+        self._producers = Producers(address)
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="scenario")
+        self._results: dict[Case, Future[Played]] = {
+            case: self._pool.submit(case.play, address, self._producers) for case in dict.fromkeys(chosen)
+        }
+
+    def of(self, case: Case) -> Played:
+        """A performance that is over. Errors: what the harness itself could not do."""
+        return self._results[case].result()
+
+    def close(self) -> None:
+        """What has not begun does not begin any more; what plays, ends."""
+        self._pool.shutdown(cancel_futures=True)
+        self._producers.close()

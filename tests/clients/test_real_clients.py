@@ -1,0 +1,16 @@
+"""Real consumers join, leave, crash and commit; their histories are what the protocol promises."""
+
+import pytest
+from client_cases import cases
+from client_scenarios import SCENARIOS
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_scenario(case, played):
+    if played.failure:
+        raise played.failure
+    assert {event.kind for event in played.world.history.events()} >= {"assigned", "record", "ended"}
+
+
+def test_every_scenario_is_played():
+    assert {case.scenario for case in cases()} == set(SCENARIOS)
