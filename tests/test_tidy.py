@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ("model", "impl", "proofs", "kit")
 
 MODEL_LAYERS = frozenset({"kernel", "spec", "environment", "invariants"})
-ENGINES = frozenset({"numpy", "numba", "pyspark", "py4j"})
+ENGINES = frozenset({"numpy", "numba", "llvmlite", "pyspark", "py4j"})
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from rota.explore import engines, reference, tables
+from rota.explore import engines, fast, reference, tables
 
 
 def test_names() -> None:
     assert engines.choose("reference") is reference.explore
-    assert engines.choose("fast") is tables.explore
-    assert engines.choose("auto") is tables.explore
+    assert engines.choose("fast") is fast.explore
+    assert engines.choose("numpy") is tables.explore
+    assert engines.choose("auto") is fast.explore
 
 
 def test_auto_without_numpy_is_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,5 +26,5 @@ def test_auto_without_numpy_is_the_reference(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_an_unknown_engine_names_those_there_are() -> None:
-    with pytest.raises(engines.UnknownEngine, match="auto, reference, fast, spark"):
+    with pytest.raises(engines.UnknownEngine, match="auto, reference, fast, numpy, spark"):
         engines.choose("warp")

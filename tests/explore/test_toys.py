@@ -6,7 +6,7 @@ import networkx
 import pytest
 
 import toys
-from rota.explore import reference, tables
+from rota.explore import compiled, reference, tables
 from rota.explore.result import Limits, Outcome, Result
 from rota.kernel import System
 
@@ -19,27 +19,34 @@ KNOWN = {
 }
 
 
-def both(system: System, limits: Limits | None = None) -> tuple[Result, Result]:
-    return reference.explore(system, limits), tables.explore(system, limits)
+def every(system: System, limits: Limits | None = None) -> tuple[Result, ...]:
+    """The results of all engines of one machine, the reference first."""
+    return (
+        reference.explore(system, limits),
+        tables.explore(system, limits),
+        compiled.explore(system, limits),
+        compiled.explore(system, limits, workers=3),
+    )
 
 
 @pytest.mark.parametrize("name", toys.ALL)
-def test_the_table_engine_agrees_with_the_reference(name: str) -> None:
-    slow, fast = both(toys.ALL[name]())
-    assert fast.answer == slow.answer
-    assert fast.violation == slow.violation
+def test_engines_agree_with_the_reference(name: str) -> None:
+    slow, *others = every(toys.ALL[name]())
+    for fast in others:
+        assert fast.answer == slow.answer
+        assert fast.violation == slow.violation
 
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_counts_that_are_known_without_an_engine(name: str) -> None:
-    for result in both(toys.ALL[name]()):
+    for result in every(toys.ALL[name]()):
         assert (result.distinct, result.generated) == KNOWN[name]
         assert result.outcome is Outcome.HOLDS
 
 
 @pytest.mark.parametrize(("total", "room"), [(4, 2), (6, 1), (5, 5)])
 def test_channel_has_the_counted_states(total: int, room: int) -> None:
-    for result in both(toys.channel(total, room)):
+    for result in every(toys.channel(total, room)):
         assert result.distinct == toys.channel_states(total, room)
         assert result.outcome is Outcome.HOLDS
         # refusals leave no trace: what is only taken in refused steps has not fired
@@ -47,7 +54,7 @@ def test_channel_has_the_counted_states(total: int, room: int) -> None:
 
 
 def test_four_gallons_take_six_steps() -> None:
-    for result in both(toys.die_hard()):
+    for result in every(toys.die_hard()):
         assert result.violation is not None
         assert (result.violation.name, result.violation.steps) == ("never-goal", 6)
         assert result.violation.path[-1].target[1] == 4
@@ -67,7 +74,7 @@ def test_four_gallons_take_six_steps() -> None:
 )
 def test_each_kind_of_violation_is_found_by_the_shortest_path(name: str, property_: str, steps: int) -> None:
     system = toys.ALL[name]()
-    for result in both(system):
+    for result in every(system):
         assert result.violation is not None
         assert (result.violation.name, result.violation.steps) == (property_, steps)
         states = [result.violation.start, *(t.target for t in result.violation.path)]
@@ -77,7 +84,7 @@ def test_each_kind_of_violation_is_found_by_the_shortest_path(name: str, propert
 
 
 def test_a_witness_that_is_never_reached_is_a_violation_without_a_trace() -> None:
-    for result in both(toys.broken("witness")):
+    for result in every(toys.broken("witness")):
         assert (result.outcome, result.violation) == (Outcome.VIOLATED, None)
         assert {p.name: p.depth for p in result.properties if p.kind is toys.Kind.WITNESS} == {
             "broken": None,
@@ -102,24 +109,24 @@ def test_depths_are_shortest_paths(name: str) -> None:
     for state, length in lengths.items():
         if state != "start":
             histogram[length - 1] += 1
-    for result in both(system):
+    for result in every(system):
         assert list(result.histogram) == histogram
         assert result.depth == len(histogram) - 1
 
 
 @pytest.mark.parametrize("most", [0, 1, 30, 287, 288, 10_000])
 def test_limits_stop_every_engine_after_the_same_level(most: int) -> None:
-    slow, fast = both(toys.two_phase(), Limits(max_states=most))
-    assert fast.answer == slow.answer
+    slow, *others = every(toys.two_phase(), Limits(max_states=most))
+    assert all(fast.answer == slow.answer for fast in others)
     assert (slow.outcome is Outcome.UNDECIDED) == (most < 288)
 
 
 def test_progress_is_reported_alike() -> None:
     seen: list[list[tuple[int, int, int, int]]] = []
-    for engine in (reference, tables):
+    for engine in (reference, tables, compiled):
         calls: list[tuple[int, int, int, int]] = []
         engine.explore(toys.ring(), progress=lambda *a, calls=calls: calls.append(a[:4]))
         seen.append(calls)
-    assert seen[0] == seen[1]
+    assert seen[0] == seen[1] == seen[2]
     assert [call[0] for call in seen[0]] == list(range(8))
     assert seen[0][-1][1] == 64

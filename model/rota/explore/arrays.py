@@ -60,6 +60,53 @@ class Column:
         self._store[self.size - 1] = value
 
 
+class Pool:
+    """One array that many columns live in, so that compiled code gets them all as one argument."""
+
+    def __init__(self, dtype: Any, fill: int = 0) -> None:
+        self.store = np.full(1024, fill, dtype)
+        self.fill = fill
+        self._used = 0
+
+    def claim(self, size: int) -> int:
+        """Room for so many entries, filled; returns where it begins."""
+        start, self._used = self._used, self._used + size
+        if self._used > len(self.store):
+            bigger = np.full(2 * self._used, self.fill, self.store.dtype)
+            bigger[:start] = self.store[:start]
+            self.store = bigger
+        return start
+
+
+class Region:
+    """A column within a pool. Take `data` anew after each append or reserve, in any column of the pool."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.start = 0
+        self._room = 0
+        self.size = 0
+
+    @property
+    def data(self) -> NDArray[Any]:
+        """The values so far, a view."""
+        return self._pool.store[self.start : self.start + self.size]
+
+    def reserve(self, size: int) -> None:
+        """Make `size` entries exist; new ones hold the pool's fill value."""
+        if size > self._room:
+            room = max(16, 2 * size)
+            start = self._pool.claim(room)
+            self._pool.store[start : start + self.size] = self.data
+            self.start, self._room = start, room
+        self.size = max(self.size, size)
+
+    def append(self, value: int) -> None:
+        """One more entry at the end."""
+        self.reserve(self.size + 1)
+        self._pool.store[self.start + self.size - 1] = value
+
+
 class IntMap:
     """int64 keys (not negative) to int32 values (not negative); whole arrays at a time."""
 
@@ -68,6 +115,11 @@ class IntMap:
         self._values = np.full(256, -1, np.int32)
         self._shift = np.uint64(64 - 8)
         self.size = 0
+
+    @property
+    def arrays(self) -> tuple[Longs, Ints, int]:
+        """Keys (-1: free), values, and how far a mixed key is shifted to give its slot."""
+        return self._keys, self._values, int(self._shift)
 
     def get(self, keys: Longs) -> Ints:
         """The value of each key, -1 where there is none."""

@@ -30,13 +30,15 @@ class MissingExtra(ValueError):
 
 ENGINES: dict[str, str] = {
     "reference": "rota.explore.reference",
-    "fast": "rota.explore.tables",
+    "fast": "rota.explore.fast",
+    "numpy": "rota.explore.tables",
     "spark": "rota.explore.spark",
 }
 """Name -> module whose `explore` is the engine."""
 
 NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
     "fast": (("numpy", "fast"),),
+    "numpy": (("numpy", "fast"),),
     "spark": (("pyspark", "spark"), ("numpy", "spark")),
 }
 """Name -> (module, extra of rota that brings it)."""

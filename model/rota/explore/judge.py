@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-from rota.explore.arrays import Column, Flags, IntMap, Ints, Longs
+from rota.explore.arrays import Flags, IntMap, Ints, Longs, Pool, Region
 from rota.explore.learn import Learned, same
 from rota.kernel import Kind, Property, View
 
 FINE, NOT = 1, 2
 """Status of a combination: every predicate answered True; some predicate answered False."""
 
-DENSE = 1 << 24
+DENSE = 1 << 22
 """Most combinations that a group tabulates in a plain array (one byte each); beyond, in a hash map."""
 
 
@@ -67,12 +68,22 @@ class Check:
         return known
 
 
+@dataclass(frozen=True)
+class Pools:
+    """Where all groups' tables live: joint views by value, statuses by pair of joint views."""
+
+    codes: Pool = field(default_factory=lambda: Pool(np.int32, fill=-1))
+    status: Pool = field(default_factory=lambda: Pool(np.int8))
+    sparse: IntMap = field(default_factory=IntMap)
+    """Statuses of groups with too many pairs for an array, by `sparse_key`."""
+
+
 class _Slot:
     """One machine's side of a group: the joint view, i.e. all that the group's checks see of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, pools: Pools) -> None:
         self.views: list[ViewTable] = []
-        self.code = Column(np.int32, fill=-1)
+        self.code = Region(pools.codes)
         self.joint: list[tuple[int, ...]] = []
         self._known: dict[tuple[int, ...], int] = {}
 
@@ -94,19 +105,26 @@ class _Slot:
         return codes
 
 
+CODE_BITS = 26
+"""Most bits of a joint view's number."""
+
+
 class Group:
     """Checks that look at the same machines, tabulated together.
 
     One slot per argument: a state's group has one slot per machine; a step's has the machine before and
-    after. The table's key is the pair of joint views (the second one 0 where there is one slot).
+    after. The table's key is the pair of joint views (the second one 0 where there is one slot). number: its
+    own among the groups of a judge.
     """
 
-    def __init__(self, slots: int) -> None:
-        self.slots = tuple(_Slot() for _ in range(slots))
+    def __init__(self, slots: int, pools: Pools, number: int) -> None:
+        self.slots = tuple(_Slot(pools) for _ in range(slots))
         self.checks: list[Check] = []
-        self._bits = (0, 0)
-        self._dense: np.ndarray[Any, np.dtype[np.int8]] | None = np.zeros(1, np.int8)
-        self._sparse = IntMap()
+        self._pools = pools
+        self.bits = (0, 0)
+        self.dense: Region | None = Region(pools.status)
+        self.dense.reserve(1)
+        self.number = number
 
     def add(self, prop: Property, arguments: Sequence[tuple[int, ViewTable]]) -> None:
         """Enter a check before the first use."""
@@ -149,32 +167,39 @@ class Group:
     def _get(self, first: Ints, second: Ints) -> Ints:
         needed = [max(0, len(slot.joint) - 1).bit_length() for slot in self.slots]
         first_bits, second_bits = needed[0], needed[1] if len(needed) == 2 else 0
-        if self._dense is not None and (first_bits > self._bits[0] or second_bits > self._bits[1]):
-            self._widen(max(first_bits, self._bits[0]), max(second_bits, self._bits[1]))
-        if self._dense is None:
-            return self._sparse.get(first.astype(np.int64) << 32 | second)
-        status: Ints = self._dense[first.astype(np.int64) << self._bits[1] | second].astype(np.int32)
+        if self.dense is not None and (first_bits > self.bits[0] or second_bits > self.bits[1]):
+            self._widen(self.dense, max(first_bits, self.bits[0]), max(second_bits, self.bits[1]))
+        if self.dense is None:
+            return self._pools.sparse.get(self._sparse_key(first, second))
+        status: Ints = self.dense.data[first.astype(np.int64) << self.bits[1] | second].astype(np.int32)
         return status
 
     def _set(self, pairs: Longs, status: Ints) -> None:
-        if self._dense is not None:
-            self._dense[pairs[:, 0] << self._bits[1] | pairs[:, 1]] = status
+        if self.dense is not None:
+            self.dense.data[pairs[:, 0] << self.bits[1] | pairs[:, 1]] = status
         else:
-            self._sparse.put(pairs[:, 0] << 32 | pairs[:, 1], status)
+            self._pools.sparse.put(self._sparse_key(pairs[:, 0], pairs[:, 1]), status)
 
-    def _widen(self, first_bits: int, second_bits: int) -> None:
-        """Room for more joint views: a larger array, or the hash map once that would be too large."""
-        old = self._dense
-        assert old is not None
-        used = np.flatnonzero(old)
-        first, second = used >> self._bits[1], used & ((1 << self._bits[1]) - 1)
+    def _widen(self, old: Region, first_bits: int, second_bits: int) -> None:
+        """Room for more joint views: a larger region, or the hash map once that would be too large."""
+        used = np.flatnonzero(old.data)
+        status = old.data[used]
+        first, second = used >> self.bits[1], used & ((1 << self.bits[1]) - 1)
         if 1 << (first_bits + second_bits) <= DENSE:
-            self._dense = np.zeros(1 << (first_bits + second_bits), np.int8)
-            self._dense[first << second_bits | second] = old[used]
-            self._bits = (first_bits, second_bits)
+            self.dense = Region(self._pools.status)
+            self.dense.reserve(1 << (first_bits + second_bits))
+            self.dense.data[first << second_bits | second] = status
+            self.bits = (first_bits, second_bits)
         else:
-            self._dense = None
-            self._sparse.put(first << 32 | second, old[used].astype(np.int32))
+            self.dense = None
+            self._pools.sparse.put(self._sparse_key(first, second), status.astype(np.int32))
+
+    def _sparse_key(self, first: Any, second: Any) -> Longs:
+        if any(len(slot.joint) > 1 << CODE_BITS for slot in self.slots):
+            raise OverflowError(f"a property sees more than {1 << CODE_BITS} different values of a machine")
+        keys: Longs = first.astype(np.int64) << CODE_BITS | second
+        keys |= self.number << 2 * CODE_BITS
+        return keys
 
 
 def _distinct(first: Ints, second: Ints) -> list[tuple[int, int]]:
@@ -187,23 +212,25 @@ class Judge:
 
     def __init__(self, learned: Learned) -> None:
         self._learned = learned
+        self.pools = Pools()
+        self._numbers = count()
         self._views: dict[tuple[int, View], ViewTable] = {}
         system = learned.system
         self.invariants = system.select(Kind.SHAPE, Kind.SAFETY)
         self.steps = system.select(Kind.STEP)
         self.has_ends = bool(system.select(Kind.TERMINAL))
-        self._state_groups = self._grouped(self.invariants)
-        self._end_groups = self._grouped(system.select(Kind.TERMINAL))
-        self._witness_groups = [
+        self.state_groups = self._grouped(self.invariants)
+        self.end_groups = self._grouped(system.select(Kind.TERMINAL))
+        self.witness_groups = [
             (prop, list(self._grouped((prop,), [choice]).items()))
             for prop in system.select(Kind.WITNESS)
             for choice in system.positions(prop)
         ]
-        self._step_groups: dict[int, Group] = {}
+        self.step_groups: dict[int, Group] = {}
         for prop in self.steps:
             for (position,) in system.positions(prop):
                 view = self._view(position, prop.views[0])
-                self._step_groups.setdefault(position, Group(2)).add(prop, [(0, view), (1, view)])
+                self.step_groups.setdefault(position, self._group(2)).add(prop, [(0, view), (1, view)])
 
     def _grouped(
         self, props: Iterable[Property], choices: Sequence[tuple[int, ...]] | None = None
@@ -217,8 +244,11 @@ class Judge:
                     (places.index(position), self._view(position, view))
                     for position, view in zip(choice, prop.views, strict=True)
                 ]
-                groups.setdefault(places, Group(len(places))).add(prop, arguments)
+                groups.setdefault(places, self._group(len(places))).add(prop, arguments)
         return groups
+
+    def _group(self, slots: int) -> Group:
+        return Group(slots, self.pools, next(self._numbers))
 
     def _view(self, position: int, view: View) -> ViewTable:
         return self._views.setdefault((position, view), ViewTable(self._learned, position, view))
@@ -226,7 +256,7 @@ class Judge:
     def bad_states(self, rows: Ints) -> list[tuple[int, Flags]]:
         """Rank of an invariant and the rows that break it, for each group that finds any."""
         out = []
-        for places, group in self._state_groups.items():
+        for places, group in self.state_groups.items():
             columns = [rows[:, place] for place in places]
             out += _ranked(self.invariants, group, columns)
         return out
@@ -234,14 +264,14 @@ class Judge:
     def bad_steps(self, before: Ints, after: Ints) -> list[tuple[int, Flags]]:
         """Rank of a step property and the pairs of rows that break it, for each group that finds any."""
         out = []
-        for place, group in self._step_groups.items():
+        for place, group in self.step_groups.items():
             out += _ranked(self.steps, group, [before[:, place], after[:, place]])
         return out
 
     def may_end(self, rows: Ints) -> Flags:
         """Which rows are declared ends."""
         fine = np.ones(len(rows), np.bool_)
-        for places, group in self._end_groups.items():
+        for places, group in self.end_groups.items():
             fine &= group.status([rows[:, place] for place in places]) == FINE
         return fine
 
@@ -249,7 +279,7 @@ class Judge:
         """Which of the wanted witnesses some row is."""
         found: set[str] = set()
         open_ = set(wanted)
-        for prop, groups in self._witness_groups:
+        for prop, groups in self.witness_groups:
             if prop.name in open_ - found:
                 ((places, group),) = groups
                 if (group.status([rows[:, place] for place in places]) == FINE).any():

@@ -7,14 +7,14 @@ turns, each (next value, what it sends, rules). `rota.explore.expand` walks thes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from operator import attrgetter
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from rota.explore.arrays import Column, IntMap, Ints, Words, mix, padded
+from rota.explore.arrays import Column, IntMap, Ints, Pool, Region, Words, mix, padded
 from rota.kernel import State, System, Turn, component_hash, encode
 from rota.kernel.encoding import MASK64, lane_factors
 
@@ -65,7 +65,7 @@ def _taking_apart(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
         return lambda value: (*value, *value.values())
     if not is_dataclass(kind):
         return None
-    names = [field.name for field in fields(kind)]
+    names = [one.name for one in fields(kind)]
     if len(names) > 1:
         return attrgetter(*names)
     return lambda value: tuple(getattr(value, name) for name in names)
@@ -105,18 +105,30 @@ class Interned:
         return len(self.values) - 1
 
 
-class MachineTable:
-    """What is known of one machine: its values, their hashes, the entries of its two learned."""
+@dataclass(frozen=True)
+class Pools:
+    """Where the columns of all machines live: what is offered, and the two lanes of values' hashes."""
 
-    def __init__(self, system: System, position: int) -> None:
+    offers: Pool = field(default_factory=lambda: Pool(np.int32, fill=-1))
+    high: Pool = field(default_factory=lambda: Pool(np.uint64))
+    low: Pool = field(default_factory=lambda: Pool(np.uint64))
+
+
+class MachineTable:
+    """What is known of one machine: its values, their hashes, the entries of what it offers.
+
+    received: how many entries there are of what it receives.
+    """
+
+    def __init__(self, system: System, position: int, pools: Pools) -> None:
         self.machine = system.machines[position]
         self.position = position
         self.interned = Interned(f"machine {self.machine.name}")
         self._factors = lane_factors(len(system.machines))[position]
-        self.high = Column(np.uint64)
-        self.low = Column(np.uint64)
-        self.offers = Column(np.int32, fill=-1)
-        self.receives = IntMap()
+        self.high = Region(pools.high)
+        self.low = Region(pools.low)
+        self.offers = Region(pools.offers)
+        self.received = 0
 
     def intern(self, value: Any) -> int:
         """The number of a value; its hash is taken when it is new. Errors: BadTurn, AmbiguousValue."""
@@ -148,7 +160,10 @@ class Learned:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self.machines = tuple(MachineTable(system, i) for i in range(len(system.machines)))
+        self.pools = Pools()
+        self.machines = tuple(MachineTable(system, i, self.pools) for i in range(len(system.machines)))
+        # by (value of the receiver, delivery); the delivery says who receives
+        self.receives = IntMap()
         self.width = padded(len(system.machines))
         self.effort = Effort()
         self.messages = Interned(f"messages of {system.name}")
@@ -162,7 +177,7 @@ class Learned:
         self.rest = Column(np.int32)
         self.head.append(-1)
         self.rest.append(EMPTY)
-        self._joined = IntMap()
+        self.joins = IntMap()
         # an entry is a run of turns
         self.entry_start = Column(np.int64)
         self.entry_count = Column(np.int64)
@@ -209,15 +224,16 @@ class Learned:
         """The entry of what becomes of each value on its delivery; unknown ones are learned first."""
         table = self.machines[position]
         keys = values.astype(np.int64) << 32 | deliveries
-        entries = table.receives.get(keys)
+        entries = self.receives.get(keys)
         missing = entries < 0
         if missing.any():
             started = perf_counter()
             unknown = np.unique(keys[missing])
             learned = [self._receive(table, key >> 32, key & 0xFFFFFFFF) for key in unknown.tolist()]
-            table.receives.put(unknown, np.array(learned, np.int32))
+            self.receives.put(unknown, np.array(learned, np.int32))
+            table.received += len(learned)
             self._spent(started)
-            entries = table.receives.get(keys)
+            entries = self.receives.get(keys)
         return entries
 
     def joined(self, rest: Ints, sends: Ints) -> Ints:
@@ -226,15 +242,15 @@ class Learned:
         both = np.flatnonzero((rest != EMPTY) & (sends != EMPTY))
         if both.size:
             keys = rest[both].astype(np.int64) << 32 | sends[both]
-            queues = self._joined.get(keys)
+            queues = self.joins.get(keys)
             missing = queues < 0
             if missing.any():
                 unknown = np.unique(keys[missing])
                 pairs = [
                     (self._queue_list[k >> 32], self._queue_list[k & 0xFFFFFFFF]) for k in unknown.tolist()
                 ]
-                self._joined.put(unknown, np.array([self._queue(a + b) for a, b in pairs], np.int32))
-                queues = self._joined.get(keys)
+                self.joins.put(unknown, np.array([self._queue(a + b) for a, b in pairs], np.int32))
+                queues = self.joins.get(keys)
             out[both] = queues
         return out
 
@@ -304,7 +320,7 @@ class Learned:
         return {
             "values": dict(zip(names, (len(t.interned) for t in self.machines), strict=True)),
             "offers": dict(zip(names, (int((t.offers.data >= 0).sum()) for t in self.machines), strict=True)),
-            "receives": dict(zip(names, (t.receives.size for t in self.machines), strict=True)),
+            "receives": dict(zip(names, (t.received for t in self.machines), strict=True)),
             "messages": len(self.messages),
             "deliveries": len(self._delivery_list),
             "queues": len(self._queue_list),

@@ -125,6 +125,13 @@ class Tables:
                 )
 
 
+def matching(system: System, tables: Tables | None) -> Tables:
+    """The tables that a run is given, or new ones. Errors: ValueError if they are of another system."""
+    if tables is not None and tables.system is not system:
+        raise ValueError(f"these tables were learned from {tables.system.name}, not from {system.name}")
+    return tables or Tables(system)
+
+
 def sample(size: int, count: int = SAMPLE) -> Longs:
     """Up to `count` distinct numbers below `size`, spread like random ones and always the same."""
     if size <= count:

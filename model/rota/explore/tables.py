@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rota.explore.arrays import Ints, RowSet, total128
-from rota.explore.level import Expanded, Find, Tables, blocks, first, sample, violation
+from rota.explore.level import Expanded, Find, Tables, blocks, first, matching, sample, violation
 from rota.explore.reference import overall, verdicts
 from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Limits, Progress, Result, Violation
 from rota.kernel import Digest, Kind, State, System
@@ -35,10 +35,7 @@ def explore(
     same system learned. Errors: BadTurn and AmbiguousValue for values that states may not contain,
     EngineError if a sample disagrees with `System.successors`.
     """
-    tables = tables or Tables(system)
-    if tables.system is not system:
-        raise ValueError(f"these tables were learned from {tables.system.name}, not from {system.name}")
-    return _Search(tables, limits or Limits(), progress).run()
+    return _Search(matching(system, tables), limits or Limits(), progress).run()
 
 
 class _Search:
@@ -131,7 +128,7 @@ class _Search:
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         return Result(
-            engine="fast",
+            engine="numpy",
             outcome=overall(found, undecided, self.witnesses),
             distinct=self.distinct,
             generated=self.expanded.generated,

@@ -1,0 +1,90 @@
+"""What compiled code is given and what it writes: arrays that belong together, by name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rota.explore.arrays import Ints, Longs, Words
+
+NO_OFFER, NO_RECEIVE, NO_QUEUE, NO_STEP = range(4)
+"""Kinds of misses: (kind, position or group, value or first queue, delivery or second queue)."""
+
+
+class Fields(NamedTuple):
+    """Where each machine's value number is in a state; see `rota.explore.packing.Layout`."""
+
+    word: Longs
+    shift: Words
+    mask: Words
+
+
+class Learnt(NamedTuple):
+    """The tables of `rota.explore.learn` end to end; `offers_at` says where each machine's begin."""
+
+    offers: Ints
+    offers_at: Longs
+    entry_start: Longs
+    entry_count: Longs
+    turn_value: Ints
+    turn_sends: Ints
+    head: Ints
+    rest: Ints
+    receiver: Ints
+    receive_keys: Longs
+    receive_values: Ints
+    receive_shift: int
+    join_keys: Longs
+    join_values: Ints
+    join_shift: int
+
+
+class Lanes(NamedTuple):
+    """The two lanes of each value's hash, end to end, and where each machine's begin."""
+
+    high: Words
+    low: Words
+    high_at: Longs
+    low_at: Longs
+
+
+class Groups(NamedTuple):
+    """Groups of checks as `rota.explore.judge` has tabulated them, end to end.
+
+    first, second: positions of the machines (second -1: there is one only); codes of joint views by value,
+    from `first_at` and `second_at` on, -1 unknown; status by pair of codes, from `status_at` on, the first
+    one shifted by `bits`. A group with `status_size` 0 has its statuses in the sparse map, under its number.
+    """
+
+    number: Longs
+    first: Longs
+    second: Longs
+    first_at: Longs
+    second_at: Longs
+    first_known: Longs
+    second_known: Longs
+    codes: Ints
+    status: Any
+    status_at: Longs
+    status_size: Longs
+    bits: Longs
+    sparse_keys: Longs
+    sparse_values: Ints
+    sparse_shift: int
+
+
+class Room(NamedTuple):
+    """What an expansion writes: successors by owner, marks of turns, rows without successor, misses.
+
+    asked: misses noted lately by a hash of theirs, so that one that many states share is noted about once.
+
+    counts: [0] transitions, [1] stuck rows, [2] rows to try again, [3] misses, [4] bad steps.
+    """
+
+    out: Words
+    out_count: Longs
+    marks: Any
+    stuck: Longs
+    again: Longs
+    misses: Longs
+    asked: Words
+    counts: Longs

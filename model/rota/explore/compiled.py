@@ -1,0 +1,343 @@
+"""The compiled engine: breadth-first search over packed integers, with one or several workers.
+
+Same answers as `rota.explore.reference`. What the Python of machines and properties says is learned in
+tables (`rota.explore.learn`, `rota.explore.judge`); compiled code expands, absorbs and judges by them. The
+states are split between owners by their code; in each round every owner expands a piece, and then takes in
+what all of them have found for it. Workers are threads: compiled code does not hold the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from rota.explore import kernels
+from rota.explore.arrays import Ints, Words
+from rota.explore.bundles import NO_OFFER, NO_QUEUE, NO_RECEIVE, Fields, Groups, Lanes, Learnt
+from rota.explore.judge import Group
+from rota.explore.level import Expanded, Find, Tables, blocks, first, matching, sample, violation
+from rota.explore.owner import Owner
+from rota.explore.packing import Layout
+from rota.explore.reference import overall, verdicts
+from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Limits, Progress, Result, Violation
+from rota.kernel import Kind, State, System
+from rota.kernel.encoding import MASK128
+
+_LOOK_UNLESS_FINE, _LOOK_UNLESS_NOT = 0b101, 0b011
+"""Bits of the statuses (unknown, fine, not) for which a state is judged in Python."""
+
+
+def explore(
+    system: System,
+    limits: Limits | None = None,
+    *,
+    progress: Progress | None = None,
+    tables: Tables | None = None,
+    workers: int = 1,
+) -> Result:
+    """As `rota.explore.fast.explore`."""
+    return _Search(matching(system, tables), limits or Limits(), progress, workers).run()
+
+
+class _Search:
+    """One exploration; `run` it once. tables: of the system, perhaps warm."""
+
+    def __init__(self, tables: Tables, limits: Limits, progress: Progress | None, workers: int) -> None:
+        self.system, self.tables, self.limits, self.progress = tables.system, tables, limits, progress
+        self.learned, self.judge = tables.learned, tables.judge
+        self.layout = Layout(self._counts())
+        self.owners = [Owner(workers, self.layout) for _ in range(workers)]
+        self.histogram: list[int] = []
+        self.witnesses: dict[str, int | None] = {p.name: None for p in self.system.select(Kind.WITNESS)}
+        self.digest = 0
+        self.repacked = 0
+        self.stuck: Find | None = None
+        self.effort = replace(tables.learned.effort)
+
+    @property
+    def distinct(self) -> int:
+        """States of the levels that are complete."""
+        return sum(self.histogram)
+
+    def run(self) -> Result:
+        """Visit every reachable state. Errors: as of `rota.explore.fast.explore`."""
+        started = perf_counter()
+        with ThreadPoolExecutor(len(self.owners)) as pool:
+            self._all: Callable[[Callable[[Owner], Any]], list[Any]] = (
+                (lambda work: list(pool.map(work, self.owners)))
+                if len(self.owners) > 1
+                else (lambda work: [work(self.owners[0])])
+            )
+            found, undecided = self._search(started)
+        self._check()
+        return self._result(found, undecided, perf_counter() - started)
+
+    def _search(self, started: float) -> tuple[Violation | None, bool]:
+        initial = [self.learned.intern_state(state) for state in self.system.initial_states()]
+        self._fit()
+        keys = self.layout.pack(np.array(initial, np.int32).reshape(-1, self.learned.width))
+        self._hand_out(keys)
+        more = self._close_level()
+        self.owners[0].generated += self.distinct
+        while more:
+            found = self._judge_level() or self._expand_level()
+            if found:
+                return found, False
+            if self.progress:
+                generated = sum(owner.generated for owner in self.owners)
+                seconds = perf_counter() - started
+                self.progress(len(self.histogram) - 1, self.distinct, self.histogram[-1], generated, seconds)
+            more = self._close_level()
+            if self.limits.max_states is not None and self.distinct > self.limits.max_states:
+                for _ in self._scan_level():
+                    pass  # only for the digest: the level is not judged
+                return None, True
+        return None, False
+
+    # ---- one level
+
+    def _close_level(self) -> bool:
+        count = sum(owner.close_level() for owner in self.owners)
+        if count:
+            self.histogram.append(count)
+        return bool(count)
+
+    def _judge_level(self) -> Violation | None:
+        """Digest, witnesses and invariants of the last level."""
+        depth = len(self.histogram) - 1
+        found: Find | None = None
+        for keys in self._scan_level():
+            rows = self.layout.unpack(keys, self.learned.width)
+            wanted = [name for name, seen in self.witnesses.items() if seen is None]
+            for name in self.judge.witnessed(rows, wanted):
+                self.witnesses[name] = depth
+            found = first(found, self.tables.bad_state(rows))
+        if found is None:
+            return None
+        prop = self.judge.invariants[found.rank]
+        return violation(self.system, prop.name, prop.meaning, self._path(found.state))
+
+    def _scan_level(self) -> Iterator[Words]:
+        """States of the last level that Python has to look at; all of them go into the digest."""
+        for owner in self.owners:
+            for array in owner.levels[-1]:
+                for begin, end in blocks(0, len(array)):
+                    keys = array[begin:end]
+                    groups, asks = self._judged_groups()
+                    total, found = np.zeros(4, np.uint64), np.empty(len(keys), np.int64)
+                    fields, lanes = Fields(*self.layout.fields()), self._lanes()
+                    noted = kernels.scan(keys, fields, lanes, groups, asks, total, found, self._unit)
+                    self.digest += sum(int(part) << 32 * i for i, part in enumerate(total))
+                    if noted:
+                        yield keys[found[:noted]]
+
+    def _expand_level(self) -> Violation | None:
+        """Successors of the last level; deadlocks (found here, one step shorter) come before bad steps."""
+        while any(owner.busy for owner in self.owners):
+            learnt, fields, steps = self._learnt(), Fields(*self.layout.fields()), self._step_groups()
+            turns = self.learned.turn_value.size
+            for owner in self.owners:
+                owner.allow(turns)
+            given = learnt, fields, steps
+            self._all(lambda owner, given=given: owner.expand(*given))  # type: ignore[misc]
+            self._all(self._absorb)
+            self._settle()
+        if self.stuck is not None:
+            return violation(self.system, DEADLOCK, DEADLOCK_MEANING, self._path(self.stuck.state))
+        if any(owner.bad_steps for owner in self.owners):
+            return self._bad_step()
+        return None
+
+    def _absorb(self, owner: Owner) -> None:
+        """Take in what every worker has found for one of them."""
+        mine = self.owners.index(owner)
+        for peer in self.owners:
+            owner.absorb(peer.room.out[mine, : peer.room.out_count[mine]])
+
+    def _settle(self) -> None:
+        """After a round: ends that may not be, then what was missing is learned."""
+        if self.judge.has_ends:
+            for owner in self.owners:
+                if len(keys := owner.stuck()):
+                    rows = self.layout.unpack(keys, self.learned.width)
+                    lost = rows[~self.judge.may_end(rows)]
+                    if len(lost):
+                        self.stuck = first(self.stuck, self.tables.find(0, lost))
+        misses = np.concatenate([owner.misses() for owner in self.owners])
+        for owner in self.owners:
+            owner.settle()
+        if len(misses):
+            self._learn(np.unique(misses, axis=0))
+            self._fit()
+
+    def _bad_step(self) -> Violation:
+        """The canonical bad step of the last level."""
+        expanded = Expanded()
+        for rows in self._rows(len(self.histogram) - 1):
+            self.tables.expand(rows, expanded)
+        bad = expanded.bad_step
+        assert bad is not None
+        prop = self.judge.steps[bad.rank]
+        return violation(self.system, prop.name, prop.meaning, self._path(bad.state), prop)
+
+    def _path(self, state: State) -> list[State]:
+        """The canonical path to a state of the last level: least hash first, level by level upwards."""
+        path = [state]
+        for depth in range(len(self.histogram) - 2, -1, -1):
+            found = self.tables.predecessor(self._rows(depth), path[0])
+            assert found is not None
+            path.insert(0, found.state)
+        return path
+
+    def _rows(self, depth: int) -> Iterator[Ints]:
+        """The states of a level as rows, in blocks."""
+        for owner in self.owners:
+            for array in owner.levels[depth]:
+                for begin, end in blocks(0, len(array)):
+                    yield self.layout.unpack(array[begin:end], self.learned.width)
+
+    # ---- what compiled code is given
+
+    @property
+    def _unit(self) -> tuple[int, ...]:
+        return (0,) * self.layout.words
+
+    def _counts(self) -> list[int]:
+        return [len(table.interned) for table in self.learned.machines]
+
+    def _fit(self) -> None:
+        """Pack all states anew if a machine has more values than its field can number."""
+        counts = self._counts()
+        if self.layout.fits(counts):
+            return
+        old, self.layout = self.layout, Layout(counts)
+        self.repacked += 1
+        for owner in self.owners:
+            owner.repack(old, self.layout)
+
+    def _hand_out(self, keys: Words) -> None:
+        """Give states to their owners."""
+        owners = kernels.owner(keys, len(self.owners), self._unit)
+        for number, owner in enumerate(self.owners):
+            owner.absorb(np.ascontiguousarray(keys[owners == number]))
+
+    def _learn(self, misses: Any) -> None:
+        for kind in np.unique(misses[:, 0]).tolist():
+            some = misses[misses[:, 0] == kind]
+            for place in np.unique(some[:, 1]).tolist():
+                one, other = some[some[:, 1] == place][:, 2:].astype(np.int32).T
+                if kind == NO_OFFER:
+                    self.learned.offer_entries(place, one)
+                elif kind == NO_RECEIVE:
+                    self.learned.receive_entries(place, one, other)
+                elif kind == NO_QUEUE:
+                    self.learned.joined(one, other)
+                else:
+                    list(self.judge.step_groups.values())[place].status([one, other])
+
+    def _learnt(self) -> Learnt:
+        learned = self.learned
+        return Learnt(
+            learned.pools.offers.store,
+            np.array([table.offers.start for table in learned.machines], np.int64),
+            learned.entry_start.data,
+            learned.entry_count.data,
+            learned.turn_value.data,
+            learned.turn_sends.data,
+            learned.head.data,
+            learned.rest.data,
+            learned.receiver.data,
+            *learned.receives.arrays,
+            *learned.joins.arrays,
+        )
+
+    def _lanes(self) -> Lanes:
+        machines, pools = self.learned.machines, self.learned.pools
+        high_at = np.array([table.high.start for table in machines], np.int64)
+        low_at = np.array([table.low.start for table in machines], np.int64)
+        return Lanes(pools.high.store, pools.low.store, high_at, low_at)
+
+    def _step_groups(self) -> Groups:
+        return self._groups([((place, place), group) for place, group in self.judge.step_groups.items()])
+
+    def _judged_groups(self) -> tuple[Groups, Any]:
+        """The groups of invariants and of witnesses not seen yet, and when each asks for a look."""
+        invariants = list(self.judge.state_groups.items())
+        witnesses = [pair for prop, (pair,) in self.judge.witness_groups if self.witnesses[prop.name] is None]
+        asks = [_LOOK_UNLESS_FINE] * len(invariants) + [_LOOK_UNLESS_NOT] * len(witnesses)
+        return self._groups([*invariants, *witnesses]), np.array(asks, np.int64)
+
+    def _groups(self, groups: list[tuple[tuple[int, ...], Group]]) -> Groups:
+        def column(values: Iterator[int] | list[int]) -> Any:
+            return np.array(list(values), np.int64)
+
+        pairs = [(places, group, group.slots[-1]) for places, group in groups]
+        return Groups(
+            column([group.number for _, group, _ in pairs]),
+            column([places[0] for places, _, _ in pairs]),
+            column([places[1] if len(places) > 1 else -1 for places, _, _ in pairs]),
+            column([group.slots[0].code.start for _, group, _ in pairs]),
+            column([slot.code.start for _, _, slot in pairs]),
+            column([group.slots[0].code.size for _, group, _ in pairs]),
+            column([slot.code.size for _, _, slot in pairs]),
+            self.judge.pools.codes.store,
+            self.judge.pools.status.store,
+            column([group.dense.start if group.dense else 0 for _, group, _ in pairs]),
+            column([group.dense.size if group.dense else 0 for _, group, _ in pairs]),
+            column([group.bits[1] for _, group, _ in pairs]),
+            *self.judge.pools.sparse.arrays,
+        )
+
+    # ---- the end
+
+    def _check(self) -> None:
+        """Try a sample of the states that were expanded against the system itself."""
+        wanted = sample(self.distinct).tolist()
+        at = 0
+        for depth in range(len(self.histogram)):
+            for rows in self._rows(depth):
+                for number in wanted:
+                    if at <= number < at + len(rows):
+                        self.tables.check(rows[number - at : number - at + 1])
+                at += len(rows)
+
+    def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
+        turns = np.zeros(self.learned.turn_value.size, np.bool_)
+        for owner in self.owners:
+            marks = owner.room.marks[: len(turns)]
+            turns[: len(marks)] |= marks.astype(np.bool_)
+        return Result(
+            engine="fast",
+            outcome=overall(found, undecided, self.witnesses),
+            distinct=self.distinct,
+            generated=sum(owner.generated for owner in self.owners),
+            depth=len(self.histogram) - 1,
+            histogram=tuple(self.histogram),
+            digest=f"{self.digest & MASK128:032x}",
+            properties=verdicts(self.system, found, undecided, self.witnesses),
+            violation=found,
+            rules_fired=self.tables.fired(turns),
+            seconds=seconds,
+            stats=self._stats(seconds),
+        )
+
+    def _stats(self, seconds: float) -> dict[str, Any]:
+        """Sizes of the tables, cost of learning in this run, speed, memory."""
+        effort = self.learned.effort
+        return {
+            **self.learned.sizes(),
+            "python_calls": effort.calls - self.effort.calls,
+            "python_seconds": effort.seconds - self.effort.seconds,
+            "retries": effort.fills - self.effort.fills,
+            "states_per_second": self.distinct / seconds if seconds else 0.0,
+            "peak_frontier": max(self.histogram, default=0),
+            "bytes_per_state": sum(owner.nbytes for owner in self.owners) / max(1, self.distinct),
+            "words_per_state": self.layout.words,
+            "repacked": self.repacked,
+            "workers": len(self.owners),
+        }

@@ -1,0 +1,35 @@
+"""The fast engine: compiled where numba is there, the same search in numpy where it is not."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import cast
+
+from rota.explore import tables as in_numpy
+from rota.explore.level import Tables
+from rota.explore.result import Limits, Progress, Result
+from rota.kernel import System
+
+__all__ = ["Tables", "explore"]
+
+
+def explore(
+    system: System,
+    limits: Limits | None = None,
+    *,
+    progress: Progress | None = None,
+    tables: Tables | None = None,
+    workers: int = 1,
+) -> Result:
+    """Visit every reachable state.
+
+    Parameters: system; limits; progress, called after each level; tables, what an earlier run on the same
+    system learned; workers, threads that share the work (without numba there is one). Errors: BadTurn and
+    AmbiguousValue for values that states may not contain, EngineError if a sample disagrees with
+    `System.successors`.
+    """
+    if find_spec("numba") is None:
+        return in_numpy.explore(system, limits, progress=progress, tables=tables)
+    compiled = import_module("rota.explore.compiled")
+    return cast(Result, compiled.explore(system, limits, progress=progress, tables=tables, workers=workers))

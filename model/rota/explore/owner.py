@@ -1,0 +1,232 @@
+"""One worker's share of the states, exact and packed: what it has visited, what it expands, what it absorbs.
+
+Compiled code does the work; a state that needs something not learned yet is noted and tried again later. An
+owner knows nothing of its peers but their number: successors leave it sorted by who owns them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from rota.explore import kernels
+from rota.explore.arrays import Longs, Words
+from rota.explore.bundles import Fields, Groups, Learnt, Room
+from rota.explore.kernels import FREE, TOO_DEEP
+from rota.explore.learn import BadTurn
+from rota.explore.packing import Layout
+
+PIECE = 1 << 15
+"""States expanded before successors are absorbed: enough to drown the cost of calls."""
+
+ROOM = 8 * PIECE
+"""Successors that an expansion has room for; it stops where they end."""
+
+MOST_MISSES = 1 << 16
+FIRST_SLOTS = 1 << 12
+LARGEST = 1 << 18
+"""Most states of one array of a level."""
+FULL = 0.7
+"""Share of slots in use beyond which their number is doubled."""
+
+
+@dataclass
+class Work:
+    """A piece of a level being expanded: states todo[start:] of the level's array `number`."""
+
+    number: int
+    todo: Longs
+    start: int = 0
+
+
+class Owner:
+    """The states whose code falls to one of `owners` workers.
+
+    levels: the states of each level as arrays of packed states; open: the level being filled.
+    """
+
+    def __init__(self, owners: int, layout: Layout) -> None:
+        self.owners = owners
+        self.levels: list[list[Words]] = []
+        self.size = 0
+        self.generated = 0
+        self.bad_steps = 0
+        self._open: list[Words] = []
+        self._filled = 0
+        self._work: list[Work] = []
+        self._slots = _free(FIRST_SLOTS, layout.words)
+        self._used = 0
+        self.room = self._new_room(layout.words)
+
+    @property
+    def _unit(self) -> tuple[int, ...]:
+        """What tells compiled code how many words a state has: a tuple as long."""
+        return (0,) * int(self._slots.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held for states: slots and levels, without the working room."""
+        kept = sum(array.nbytes for level in self.levels for array in level)
+        return self._slots.nbytes + kept + sum(array.nbytes for array in self._open)
+
+    # ---- levels
+
+    def close_level(self) -> int:
+        """What was absorbed since the last call becomes a level; returns its number of states."""
+        if self._open:
+            self._open[-1] = self._open[-1][: self._filled].copy()
+        level = [array for array in self._open if len(array)]
+        self._open, self._filled = [], 0
+        self.levels.append(level)
+        count = sum(map(len, level))
+        self.size += count
+        self._work = [
+            Work(number, np.arange(start, min(start + PIECE, len(array))))
+            for number, array in reversed(list(enumerate(level)))
+            for start in reversed(range(0, len(array), PIECE))
+        ]
+        return count
+
+    def drop_level(self) -> None:
+        """Forget what was absorbed since the last level was closed, for a search that ends here."""
+        self._open, self._filled = [], 0
+
+    def arrays(self) -> Iterator[Words]:
+        """All states that are kept."""
+        for level in self.levels:
+            yield from level
+        yield from self._open[:-1]
+        if self._open:
+            yield self._open[-1][: self._filled]
+
+    # ---- expanding
+
+    @property
+    def busy(self) -> bool:
+        """Whether the last level is not expanded yet."""
+        return bool(self._work)
+
+    def expand(self, learnt: Learnt, fields: Fields, steps: Groups) -> None:
+        """Expand the next piece into the room; misses and stuck rows are there when it returns.
+
+        Errors: BadTurn where messages go to and fro without end.
+        """
+        room = self.room
+        room.out_count[:] = 0
+        if room.counts[3]:
+            room.asked[:] = 0
+        room.counts[:] = 0
+        if not self._work:
+            return
+        work = self._work[-1]
+        keys = self.levels[-1][work.number]
+        stopped = kernels.expand(keys, work.todo, work.start, learnt, fields, steps, room, self._unit)
+        if stopped == TOO_DEEP:
+            raise BadTurn(f"more than {kernels.MAX_DEPTH} messages in one transition")
+        if stopped == work.start and not room.counts[2]:
+            raise BadTurn(f"a state has more than {ROOM // self.owners} successors")
+        work.start = int(stopped)
+        self.generated += int(room.counts[0])
+        self.bad_steps += int(room.counts[4])
+
+    def allow(self, turns: int) -> None:
+        """Make room for marks of so many turns."""
+        marks = self.room.marks
+        if turns > len(marks):
+            grown = np.zeros(2 * turns, np.int8)
+            grown[: len(marks)] = marks
+            self.room = self.room._replace(marks=grown)
+
+    def stuck(self) -> Words:
+        """The states of the last expansion that have no successor but themselves."""
+        if not self.room.counts[1]:
+            return self.room.out[0, :0]
+        return self.levels[-1][self._work[-1].number][self.room.stuck[: self.room.counts[1]]]
+
+    def misses(self) -> Longs:
+        """What the last expansion missed, shape [n, 4]."""
+        return self.room.misses[: self.room.counts[3]]
+
+    def settle(self) -> None:
+        """After the misses have been learned: states to try again are put before the rest."""
+        if not self._work:
+            return
+        again, work = self.room.again[: self.room.counts[2]].copy(), self._work[-1]
+        if work.start == len(work.todo):
+            self._work.pop()
+        if len(again):
+            self._work.append(Work(work.number, again))
+
+    # ---- absorbing
+
+    def absorb(self, incoming: Words) -> None:
+        """Take in states, shape [n, words]; known ones change nothing."""
+        at = 0
+        while True:
+            if not self._open or self._filled == len(self._open[-1]):
+                held = len(self._open[-1]) if self._open else 0
+                self._open.append(
+                    np.empty((min(max(1024, 2 * held), 1 << 18), self._slots.shape[1]), np.uint64)
+                )
+                self._filled = 0
+            most = int(FULL * len(self._slots))
+            at, self._used, self._filled = kernels.absorb(
+                incoming, at, len(incoming), self._slots, _shift(self._slots), self._used, most,
+                self._open[-1], self._filled, self._unit)  # fmt: skip
+            if at == len(incoming):
+                return
+            if self._used == most:
+                self._rebuild(2 * len(self._slots))
+
+    def repack(self, old: Layout, new: Layout) -> None:
+        """Give every state the bits that another layout says. Not while successors wait to be absorbed."""
+        width = len(old.word)
+
+        def packed(array: Words) -> Words:
+            out = np.empty((len(array), new.words), np.uint64)
+            for start in range(0, len(array), PIECE):
+                rows = old.unpack(array[start : start + PIECE], width)
+                out[start : start + PIECE] = new.pack(rows)
+            return out
+
+        self.levels = [[packed(array) for array in level] for level in self.levels]
+        if self._open:
+            last = np.empty((len(self._open[-1]), new.words), np.uint64)
+            last[: self._filled] = packed(self._open[-1][: self._filled])
+            self._open = [*(packed(array) for array in self._open[:-1]), last]
+        self._slots = _free(len(self._slots), new.words)
+        self._rebuild(len(self._slots))
+        if new.words != old.words:
+            self.room = self._new_room(new.words)._replace(marks=self.room.marks)
+
+    def _rebuild(self, size: int) -> None:
+        words = self._slots.shape[1]
+        del self._slots
+        self._slots = _free(size, words)
+        for array in self.arrays():
+            kernels.refill(array, self._slots, _shift(self._slots), self._unit)
+
+    def _new_room(self, words: int) -> Room:
+        return Room(
+            out=np.empty((self.owners, ROOM // self.owners, words), np.uint64),
+            out_count=np.zeros(self.owners, np.int64),
+            marks=np.zeros(0, np.int8),
+            stuck=np.empty(PIECE, np.int64),
+            again=np.empty(PIECE, np.int64),
+            misses=np.empty((MOST_MISSES, 4), np.int64),
+            asked=np.zeros(2 * MOST_MISSES, np.uint64),
+            counts=np.zeros(5, np.int64),
+        )
+
+
+def _free(size: int, words: int) -> Words:
+    slots = np.empty((size, words), np.uint64)
+    slots[:, 0] = FREE
+    return slots
+
+
+def _shift(slots: Words) -> int:
+    """How far a code is shifted to give its slot."""
+    return 64 - (len(slots).bit_length() - 1)
