@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import networkx
 import pytest
 
@@ -25,7 +27,7 @@ def every(system: System, limits: Limits | None = None) -> tuple[Result, ...]:
         reference.explore(system, limits),
         tables.explore(system, limits),
         compiled.explore(system, limits),
-        compiled.explore(system, limits, workers=3),
+        compiled.explore(system, replace(limits or Limits(), workers=3)),
     )
 
 

@@ -57,7 +57,8 @@ class Checking:
         exploring = None
         if self._workers > 1 and self._began is not None:
             exploring = time.perf_counter() - self._began
-        return Report(self.plan, tuple(self.runs), self.found, seconds_alive(), self._workers, exploring)
+        workers = max(self._workers, self.limits.workers)
+        return Report(self.plan, tuple(self.runs), self.found, seconds_alive(), workers, exploring)
 
     def work(self) -> None:
         """Explore the configurations until one is violated, in the plan's order or together."""
@@ -69,6 +70,8 @@ class Checking:
             job.build() for job in self.plan.jobs
         ]  # before the first line: bad settings are told alone
         self._workers = check_workers.processes(self.plan, systems, self._asked)
+        shared = check_workers.threads(self.plan, self._asked)
+        self.limits = replace(self.limits, workers=shared)
         self._began = time.perf_counter()
         self.say(check_text.head(self.report()))
         self.say(self._table.head())
@@ -199,7 +202,8 @@ def _list_mutants(as_json: bool) -> None:
     "--max-states", type=click.IntRange(min=1), metavar="N", help="Give up beyond N states (exit 3)."
 )
 @click.option("--workers", type=click.IntRange(min=1), metavar="N",
-              help="Processes that explore, 1: this one.  [default: 1 for small scopes, else the cores, "
+              help="Processes that explore, or threads for one configuration.  [default: 1 for "
+                   "small scopes, else the cores, "
                    f"{check_workers.MOST} at most]")  # fmt: skip
 @click.option("--stats", is_flag=True, help="Also what the engine tells of itself.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")

@@ -44,6 +44,13 @@ def processes(plan: Plan, systems: Sequence[System], asked: int | None) -> int:
     return min(asked or min(_cores(), MOST), len(plan.jobs))
 
 
+def threads(plan: Plan, asked: int | None) -> int:
+    """How many threads shall share a plan's only exploration, where the engine can share one."""
+    if len(plan.jobs) > 1 or plan.engine not in ("auto", "fast"):
+        return 1
+    return asked or min(_cores(), MOST)
+
+
 def _cores() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -116,9 +116,8 @@ def verdict_line(report: Report, quiet: bool) -> str:
 
 def _seconds(report: Report) -> str:
     """How long it took; several processes take less than the sum of the table's column."""
-    if report.seconds_exploring is None:
-        return f"in {report.seconds:.1f} s"
-    return f"in {report.seconds_exploring:.1f} s with {report.workers} workers"
+    seconds = report.seconds if report.seconds_exploring is None else report.seconds_exploring
+    return f"in {seconds:.1f} s" + (f" with {report.workers} workers" if report.workers > 1 else "")
 
 
 def _differences(report: Report) -> Iterator[str]:

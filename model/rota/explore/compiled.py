@@ -38,20 +38,19 @@ def explore(
     *,
     progress: Progress | None = None,
     tables: Tables | None = None,
-    workers: int = 1,
 ) -> Result:
     """As `rota.explore.fast.explore`."""
-    return _Search(matching(system, tables), limits or Limits(), progress, workers).run()
+    return _Search(matching(system, tables), limits or Limits(), progress).run()
 
 
 class _Search:
     """One exploration; `run` it once. tables: of the system, perhaps warm."""
 
-    def __init__(self, tables: Tables, limits: Limits, progress: Progress | None, workers: int) -> None:
+    def __init__(self, tables: Tables, limits: Limits, progress: Progress | None) -> None:
         self.system, self.tables, self.limits, self.progress = tables.system, tables, limits, progress
         self.learned, self.judge = tables.learned, tables.judge
         self.layout = Layout(self._counts())
-        self.owners = [Owner(workers, self.layout) for _ in range(workers)]
+        self.owners = [Owner(limits.workers, self.layout) for _ in range(limits.workers)]
         self.histogram: list[int] = []
         self.witnesses: dict[str, int | None] = {p.name: None for p in self.system.select(Kind.WITNESS)}
         self.digest = 0

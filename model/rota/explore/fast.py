@@ -20,16 +20,14 @@ def explore(
     *,
     progress: Progress | None = None,
     tables: Tables | None = None,
-    workers: int = 1,
 ) -> Result:
     """Visit every reachable state.
 
     Parameters: system; limits; progress, called after each level; tables, what an earlier run on the same
-    system learned; workers, threads that share the work (without numba there is one). Errors: BadTurn and
-    AmbiguousValue for values that states may not contain, EngineError if a sample disagrees with
-    `System.successors`.
+    system learned. Errors: BadTurn and AmbiguousValue for values that states may not contain, EngineError
+    if a sample disagrees with `System.successors`.
     """
     if find_spec("numba") is None:
         return in_numpy.explore(system, limits, progress=progress, tables=tables)
     compiled = import_module("rota.explore.compiled")
-    return cast(Result, compiled.explore(system, limits, progress=progress, tables=tables, workers=workers))
+    return cast(Result, compiled.explore(system, limits, progress=progress, tables=tables))

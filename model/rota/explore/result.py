@@ -28,9 +28,14 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop early. max_states: distinct states; a run that passes it is undecided."""
+    """When to stop early, and what a run may use.
+
+    max_states: distinct states; a run that passes it is undecided. workers: threads that share the work,
+    in engines that can (the compiled one); the answer does not depend on it.
+    """
 
     max_states: int | None = None
+    workers: int = 1
 
 
 @dataclass(frozen=True)
