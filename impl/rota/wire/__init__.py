@@ -1,10 +1,10 @@
 """Kafka's messages as bytes, both directions: schema tables as data, compiled once per message and version.
 
 Bodies are plain dicts with Kafka's field names in snake_case. The codec is meant for a conformance kit: it
-has all versions that ever were (`advertised`: those that a broker names), keeps tagged fields that it does not
-know (under "_tags", by tag), takes error codes as plain numbers, writes odd values on purpose (`odd=True` and
-`Raw`), and answers any bytes with a body or a WireError. `rota.wire.records` has record batches,
-`rota.wire.consumer` the embedded consumer protocol.
+has all versions that ever were (`advertised` has those that a broker names), keeps tagged fields that it does
+not know (under "_tags", by tag), takes error codes as plain numbers, writes odd values on purpose (`odd=True`
+and `Raw`), and answers any bytes with a body or a WireError. Record batches are in `rota.wire.records`, the
+embedded consumer protocol in `rota.wire.consumer`.
 """
 
 from rota.wire.codec import (
