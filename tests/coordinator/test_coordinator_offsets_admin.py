@@ -241,6 +241,9 @@ def test_groups_are_deleted_while_nobody_is_in_them(world):
     one.leave()
     assert results(remove(world, "live")) == {"live": 0}
     assert results(remove(world)) == {}
+    commit(world, 0)
+    world.group().state = GroupState.DEAD
+    assert results(remove(world, "g")) == {"g": GONE}
 
 
 def test_ids_that_were_handed_out_go_with_the_group(world):
