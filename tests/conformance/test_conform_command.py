@@ -15,7 +15,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rota.cli.conform import conform
-from rota.conformance.registry import PARTS, UnknownCase, all_cases, select
+from rota.conformance.model import Case
+from rota.conformance.registry import PARTS, UnknownCase, all_cases, all_scripts, select
 
 QUICK = ["heartbeat.unknown-member.no-group", "leave.unknown-group.refused"]
 
@@ -49,13 +50,18 @@ def test_selection_by_id_rule_and_part() -> None:
 def test_list_and_show() -> None:
     listed = run("--list", "voting")
     assert listed.exit_code == 0
-    voting = select(all_cases(), ["voting"])
-    assert [line.split() for line in listed.stdout.splitlines()[::2]] == [[c.id, c.level] for c in voting]
-    assert [line.strip() for line in listed.stdout.splitlines()[1::2]] == [c.requirement for c in voting]
+    voting = select(all_scripts(), ["voting"])
+    kinds = [script.level.value if isinstance(script, Case) else "probe" for script in voting]
+    assert [line.split()[0] for line in listed.stdout.splitlines()[::2]] == [script.id for script in voting]
+    assert [line.split()[1] for line in listed.stdout.splitlines()[::2]] == kinds
+    assert {"MUST", "probe"} <= set(kinds)
+    assert [line.strip() for line in listed.stdout.splitlines()[1::2]] == [s.sentence for s in voting]
     assert max(map(len, run("--list").stdout.splitlines())) <= 110
     shown = run("--show", "sync.inconsistent-protocol.type")
     assert "INCONSISTENT_GROUP_PROTOCOL" in shown.stdout
     assert "needs        SyncGroup v5\n" in shown.stdout
+    assert "(probe)" in run("--show", "size.full.dynamic").stdout
+    assert "settings     group.max.size=2\n" in run("--show", "size.full.dynamic").stdout
     assert "sync.inconsistent-protocol: A protocol type or name that is given must" in shown.stdout
 
 
@@ -137,6 +143,10 @@ def nobody() -> str:
         (("--target", "cmd:false {port}"), 3, "the process ended with exit code 1"),
         (("--target", "cmd:no-such-program {port}"), 3, "does not start"),
         (("--embedded", "nonsense"), 2, "no case, rule or part is called 'nonsense'"),
+        (("--embedded", "static.restart"), 2, "names probes, which have no verdict of their own"),
+        (("--diff", "rota", "rota", "--embedded"), 2, "leave --target and --embedded out"),
+        (("--diff", "rota", nobody()), 3, "nothing listens at 127.0.0.1:"),
+        (("--diff", "rota", "rota", "timers.new-member-expired.five-minutes"), 5, "add --slow"),
         (("--embedded", "timers.new-member-expired.five-minutes"), 5, "add --slow"),
         (("--embedded", "--report", "pdf=x"), 2, "KIND one of json, junit, md"),
         (("--embedded", "--set", "nonsense=1"), 2, "cannot read the setting"),
@@ -167,22 +177,15 @@ def test_a_command_is_started_for_each_case(tmp_path: Path) -> None:
 
 def test_interrupted_keeps_what_is_there(tmp_path: Path) -> None:
     waiting = ["timers.pending-expired.unblocks", *QUICK]
-    command = [
-        sys.executable,
-        "-m",
-        "rota.cli.main",
-        "conform",
-        "--embedded",
-        "--json",
-        "--out",
-        str(tmp_path),
-    ]
+    command = [sys.executable, "-m", "rota.cli.main", "conform", "--embedded", "--out", str(tmp_path)]
     with subprocess.Popen([*command, *waiting], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        time.sleep(2.5)
+        assert process.stdout is not None
+        while not process.stdout.readline().startswith(b"pass        leave"):
+            assert process.poll() is None
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
-    report = json.loads(out)
+        process.communicate(timeout=20)
+    report = json.loads((tmp_path / "conform-rota.json").read_text())
     assert (process.returncode, report["verdict"]) == (130, "interrupted")
     assert [case["verdict"] for case in report["cases"]] == ["pass", "pass"]
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 5

@@ -6,8 +6,10 @@ ERROR_CODES: dict[str, int] = {
     "UNKNOWN_SERVER_ERROR": -1,
     "NONE": 0,
     "CORRUPT_MESSAGE": 2,
+    "UNKNOWN_TOPIC_OR_PARTITION": 3,
     "NOT_LEADER_OR_FOLLOWER": 6,
     "REQUEST_TIMED_OUT": 7,
+    "OFFSET_METADATA_TOO_LARGE": 12,
     "COORDINATOR_LOAD_IN_PROGRESS": 14,
     "COORDINATOR_NOT_AVAILABLE": 15,
     "NOT_COORDINATOR": 16,
@@ -21,10 +23,13 @@ ERROR_CODES: dict[str, int] = {
     "UNSUPPORTED_VERSION": 35,
     "INVALID_PARTITIONS": 37,
     "INVALID_REQUEST": 42,
+    "NON_EMPTY_GROUP": 68,
     "GROUP_ID_NOT_FOUND": 69,
     "MEMBER_ID_REQUIRED": 79,
     "GROUP_MAX_SIZE_REACHED": 81,
     "FENCED_INSTANCE_ID": 82,
+    "GROUP_SUBSCRIBED_TO_TOPIC": 86,
+    "UNKNOWN_TOPIC_ID": 100,
 }
 """Error name -> code, source: the error table of the Kafka protocol guide (the part a group client meets)."""
 

@@ -19,6 +19,9 @@ PROMPTLY = 2.0
 
 _SLICE = 0.5
 
+EARLY = 0.15
+"""Seconds by which an answer may be early and still count as due at the next full second; else it is late."""
+
 A_WHILE = 0.8
 """Seconds for which a silence is observed before it counts."""
 
@@ -82,6 +85,7 @@ class Waiting:
     def __init__(self, member: Member, asked: Asked) -> None:
         self._member = member
         self._asked = asked
+        self._since = member.dialogue.transcript.elapsed()
 
     def answer(self, within: float | None = None) -> Reply:
         """The answer, waited for so many seconds (the case's patience); a reply without one if none comes."""
@@ -90,6 +94,15 @@ class Waiting:
         if reply is None:
             self._say("…", f"no answer to {self._asked.api} in {seconds:.2g} s")
             return Reply(self._member.name, self._asked, None, seconds)
+        return reply
+
+    def timed(self) -> Reply:
+        """The answer, with a remark on how long it took since the request, in whole seconds."""
+        reply = self.answer()
+        took = int(self._member.dialogue.transcript.elapsed() - self._since + EARLY)
+        self._member.dialogue.remark(
+            f"{self._asked.api} answered after {took} s" if took else "answered at once"
+        )
         return reply
 
     def silent(self, seconds: float = A_WHILE) -> None:
@@ -207,9 +220,13 @@ class Member:
         return self.send_join()
 
     def send(self, api: str, body: Mapping[str, Any]) -> Waiting:
-        """Send any request in the version of this case; the group of the case unless the body names one."""
+        """Send a request about one group, the group of the dialogue unless the body names one."""
+        return self.send_whole(api, {"group_id": self.dialogue.group_id, **body})
+
+    def send_whole(self, api: str, body: Mapping[str, Any]) -> Waiting:
+        """Send any request in the version of this dialogue, with nothing but the body given."""
         version = self.dialogue.versions[api]
-        full = {"group_id": self.dialogue.group_id, **body}
+        full = dict(body)
         self.dialogue.transcript.add(self.name, "→", self.dialogue.transcript.request(api, version, full))
         if api == "LeaveGroup":
             full.pop("member_id" if version >= 3 else "members", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from rota.conformance.dialogue import Dialogue, Member, Reply, Waiting
+from rota.conformance.dialogue import A_WHILE, Dialogue, Member, Reply, Waiting
 from rota.conformance.model import Deviation
 
 _LEFT_WAITING = 0.3
@@ -45,7 +45,11 @@ def together(dialogue: Dialogue, *members: Member) -> Formed:
     """Bring newcomers into a group, all in one generation, where that is what the rule is about."""
     heard = dialogue.transcript
     first = len(heard.lines)
-    formed = _Formation(dialogue, members).run()
+    try:
+        formed = _Formation(dialogue, members).run()
+    except Deviation:
+        heard.fold(first)
+        raise
     heard.formed(formed.roles, formed.leader.generation_id)
     answers = ((m.name, "←", heard.answer("JoinGroup", formed.replies[m.name].body)) for m in formed.everyone)
     heard.fold(first, *answers)
@@ -88,8 +92,7 @@ class _Formation:
         self._last = 0.0
 
     def run(self) -> Formed:
-        for member in self._members:
-            self._waiting[member.name] = member.send_join("")
+        self._enter()
         self._last = time.monotonic()
         deadline = self._last + self._dialogue.patience
         while time.monotonic() < deadline:
@@ -106,6 +109,19 @@ class _Formation:
             f"no answer to {', '.join(self._waiting)} in {self._dialogue.patience:g} s",
         )
 
+    def _enter(self) -> None:
+        """One after the other, so that the first one leads wherever the first to join does."""
+        handshake = self._dialogue.versions["JoinGroup"] >= 4
+        for member in self._members:
+            self._waiting[member.name] = member.send_join("")
+            reply = self._waiting[member.name].poll(A_WHILE / 2) if handshake else None
+            if reply is not None:
+                self._take(member, reply)
+            else:
+                handshake = False  # this target lets newcomers wait
+            if member is not self._members[-1]:
+                time.sleep(ON_ITS_WAY / 2)
+
     def _listen(self) -> None:
         for member in self._members:
             waiting = self._waiting.get(member.name)
@@ -113,13 +129,17 @@ class _Formation:
             if reply is None:
                 continue
             self._last = time.monotonic()
-            del self._waiting[member.name]
-            if reply.error == "MEMBER_ID_REQUIRED" and member.name not in self._handed_out:
-                self._handed_out.add(member.name)
-                self._waiting[member.name] = member.send_join()
-                continue
-            self._dialogue.expect(reply, error="NONE")
-            self._replies[member.name] = reply
+            self._take(member, reply)
+
+    def _take(self, member: Member, reply: Reply) -> None:
+        """An answer: go on with the id that was handed out, or keep the grant."""
+        del self._waiting[member.name]
+        if reply.error == "MEMBER_ID_REQUIRED" and member.name not in self._handed_out:
+            self._handed_out.add(member.name)
+            self._waiting[member.name] = member.send_join()
+            return
+        self._dialogue.expect(reply, error="NONE")
+        self._replies[member.name] = reply
 
     def _call_back(self) -> None:
         if self._replies and time.monotonic() - self._last > _LEFT_WAITING:

@@ -146,14 +146,15 @@ class Fold:
 class Outcome:
     """What a dialogue left behind; `expected` and `actual` are empty where nothing deviated.
 
-    `names` maps member ids to short names, `roles` names of members to what they are in the first group that
-    formed, whose generation is `generation`.
+    `group_id` is the group of the dialogue. `names` maps member ids to short names, `roles` names of members
+    to what they are in the first group that formed, whose generation is `generation`.
     """
 
     ending: Ending
     expected: str = ""
     actual: str = ""
     because: str = ""
+    group_id: str = ""
     lines: tuple[Line, ...] = ()
     folds: tuple[Fold, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)

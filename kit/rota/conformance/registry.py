@@ -1,12 +1,13 @@
-"""The list of cases: a decorator that adds one, the rule that each is about, and how some are selected."""
+"""The lists of cases and probes: decorators that add one, whose rule a case is, how some are selected."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from typing import TypeVar
 
 from rota.conformance.dialogue import Dialogue
-from rota.conformance.model import Case, Level
+from rota.conformance.model import Case, Level, Probe, Script
 from rota.spec import RULES
 
 Play = Callable[[Dialogue], None]
@@ -17,11 +18,17 @@ WIRE = "wire"
 PARTS = ("join", "sync", "heartbeat", "leave", "voting", "timers", "persistence", WIRE)
 """The parts of the protocol, in the order of the reports."""
 
+PROBE_PARTS = (*PARTS, "static", "size", "offsets", "admin")
+"""The parts that probes are about."""
+
 _CASES: dict[str, Case] = {}
+_PROBES: dict[str, Probe] = {}
+
+S = TypeVar("S", bound=Script)
 
 
 class UnknownCase(ValueError):
-    """A selector that names no case, no rule and no part."""
+    """A selector that names no dialogue, no rule and no part."""
 
 
 def case(
@@ -82,15 +89,73 @@ def all_cases() -> list[Case]:
     return sorted(_CASES.values(), key=lambda case: (PARTS.index(case.part), place.get(case.rule, 0)))
 
 
-def select(cases: Iterable[Case], selectors: Iterable[str]) -> list[Case]:
-    """The cases that any selector names by id, rule or part, in their own order; all for no selector.
+def probe(
+    id: str,
+    sentence: str,
+    source: str,
+    *,
+    needs: Mapping[str, tuple[int, int]] | None = None,
+    initial_delay_ms: int = 300,
+    settings: Mapping[str, int] | None = None,
+    seconds: float = 1.0,
+) -> Callable[[Play], Play]:
+    """Register a dialogue as the probe `id`: its part, its subject, and what it shows, with dots between.
+
+    The other parameters are those of `Script`. Raises ValueError for an id that is taken or of another form.
+    """
+
+    def add(play: Play) -> Play:
+        if id in _PROBES:
+            raise ValueError(f"two probes are called {id}")
+        if id.count(".") != 2 or id.split(".", 1)[0] not in PROBE_PARTS:
+            raise ValueError(
+                f"{id} is no probe: it has to be part.subject.detail, with a part of the protocol"
+            )
+        _PROBES[id] = Probe(
+            id=id,
+            sentence=sentence,
+            source=source,
+            play=play,
+            needs=dict(needs or {}),
+            initial_delay_ms=initial_delay_ms,
+            least_delay_ms=0 if initial_delay_ms == 300 else initial_delay_ms,
+            settings=dict(settings or {}),
+            seconds=seconds,
+        )
+        return play
+
+    return add
+
+
+def all_probes() -> list[Probe]:
+    """Every probe, part by part."""
+    import rota.conformance.probes  # noqa: F401 - defines them
+
+    return sorted(_PROBES.values(), key=lambda probe: PROBE_PARTS.index(probe.part))
+
+
+def all_scripts() -> list[Script]:
+    """Every case, then every probe."""
+    return [*all_cases(), *all_probes()]
+
+
+def select(scripts: Iterable[S], selectors: Iterable[str]) -> list[S]:
+    """The dialogues that any selector names by id, rule or part, in their own order; all for no selector.
 
     Raises `UnknownCase` for a selector that names nothing.
     """
-    cases, wanted = list(cases), set(selectors)
-    known = {name for case in cases for name in (case.id, case.rule, case.part)}
+    scripts, wanted = list(scripts), set(selectors)
+    known = _names(scripts)
     for name in sorted(wanted - known):
+        if name in _names(all_probes()):
+            raise UnknownCase(
+                f"{name} names probes, which have no verdict of their own; play them with --diff A B"
+            )
         close = get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]}?" if close else "`rota conform --list` shows them"
         raise UnknownCase(f"no case, rule or part is called {name!r}; {hint}")
-    return [case for case in cases if not wanted or wanted & {case.id, case.rule, case.part}]
+    return [script for script in scripts if not wanted or wanted & _names([script])]
+
+
+def _names(scripts: Iterable[Script]) -> set[str]:
+    return {name for script in scripts for name in (script.id, script.subject, script.part)}

@@ -155,7 +155,7 @@ def play(script: Script, target: Target, options: Options, unread: Unread, group
         outcome = _Play(script, running, settings[INITIAL_DELAY] / 1000, options).outcome(group_id, unread)
     finally:
         running.stop()
-    return replace(outcome, seconds=time.monotonic() - began)
+    return replace(outcome, group_id=group_id, seconds=time.monotonic() - began)
 
 
 class _Play:

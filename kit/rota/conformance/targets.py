@@ -158,7 +158,7 @@ class Embedded(Remote):
         try:
             address = self._stack.enter_context(running(settings))
         except SettingsError as error:
-            raise NotSettable(str(error)) from error
+            raise NotSettable(str(error).split(";")[0]) from error
         super().__init__(_address(address))
         self._dead = False
 

@@ -67,8 +67,9 @@ class Transcript:
         group_id = body.get("group_id", self._group_id)
         if group_id != self._group_id:
             words.append(f"group_id {json.dumps(group_id)}")
+        rest = {name: value for name, value in body.items() if name != "group_id"}
         known = api in _REQUESTS
-        words += _REQUESTS[api](self, version, body) if known else self._fields(body, sort=False)
+        words += _REQUESTS[api](self, version, body) if known else self._fields(rest, sort=False)
         return "  ".join(words)
 
     def answer(self, api: str, body: Mapping[str, Any]) -> str:
@@ -149,18 +150,24 @@ class Transcript:
         said = (f"{self.named(m['member_id'])}: {error_name(m['error_code'])}" for m in each)
         return [f"members [{', '.join(said)}]"] if each else []
 
+    def _list_answer(self, body: Mapping[str, Any]) -> list[str]:
+        """Of all groups of the target only those of this dialogue."""
+        own = [group for group in body["groups"] if group["group_id"].startswith(self._group_id)]
+        return self._fields({"groups": own}, sort=True)
+
     def _ids(self, member_ids: Iterable[object]) -> str:
         return ", ".join(sorted(self.named(member_id) for member_id in member_ids))
 
 
 _NO_TOPIC_ID = UUID(int=0)
+_NOT_ASKED = -(2**31)  # authorized_operations where nobody asked for them
 _UNTOLD = ("throttle_time_ms", "error_code", "error_message", "_tags")
 """Fields of which nothing is said: told elsewhere, worded freely, or no matter of the dialogue."""
 
 
 def _says(name: str, value: object) -> bool:
-    """Whether a field is worth a word: null says nothing, and neither does the id of no topic."""
-    return name not in _UNTOLD and value is not None and value != _NO_TOPIC_ID
+    """Whether a field is worth a word: null says nothing, and neither does what stands for nothing."""
+    return name not in _UNTOLD and value is not None and value not in (_NO_TOPIC_ID, _NOT_ASKED)
 
 
 def _instance(body: Mapping[str, Any]) -> list[str]:
@@ -178,6 +185,7 @@ _ANSWERS = {
     "JoinGroup": Transcript._join_answer,
     "SyncGroup": Transcript._sync_answer,
     "LeaveGroup": Transcript._leave_answer,
+    "ListGroups": Transcript._list_answer,
 }
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 from rota.conformance.model import Case, Script
 from rota.conformance.probes.triage import DIFFERENCES, Class, Triaged
 from rota.conformance.registry import all_cases, all_probes, all_scripts
+from rota.report.check_text import WIDTH
 
 _MEANS = {
     Class.NOT_MODELLED: "Kafka does it, and spec and coordinator do not have it yet.",
@@ -14,6 +16,12 @@ _MEANS = {
     Class.DELIBERATE: "Kafka does it, and rota does something else with a reason.",
     Class.KAFKA_BUG: "Kafka does not do what its own protocol says.",
 }
+
+
+_INTRODUCTION = """plays {cases} cases and {probes} probes on Kafka 4.4.0 and on rota's own server and shows
+where they differ. A case judges a rule of the spec. A probe has no verdict: what is heard in it is compared.
+A test plays them wherever Maven and Java are; it fails on a difference that is not listed here, and on a listed
+one that is seen no more. All else is the same on both; what takes minutes is not played."""
 
 
 def page() -> str:
@@ -29,10 +37,7 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "    rota conform --diff kafka-4.4.0 rota"
     yield ""
-    yield f"plays {cases} cases and {probes} probes on Kafka 4.4.0 and on rota's own server and shows where they"
-    yield "differ. A case judges a rule of the spec. A probe has no verdict: what is heard in it is compared. A"
-    yield "test plays them wherever Maven and Java are; it fails on a difference that is not listed here, and on a"
-    yield "listed one that is seen no more. All else is the same on both, but what takes minutes is not played."
+    yield textwrap.fill(_INTRODUCTION.format(cases=cases, probes=probes), WIDTH)
     for kind in Class:
         known = [one for one in DIFFERENCES if one.kind is kind]
         if known:

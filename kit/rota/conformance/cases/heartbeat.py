@@ -131,8 +131,8 @@ def during_rebalance_waiting(d: Dialogue) -> None:
     _STATES,
     level=Level.INFO,
     needs=HANDSHAKE,
-    initial_delay_ms=2000,
-    least_delay_ms=2000,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
 )
 def before_first_generation(d: Dialogue) -> None:
     a = d.member("a")

@@ -207,7 +207,6 @@ def protocols_before_member(d: Dialogue) -> None:
     "The first generation of a group is 1.",
     "ClassicGroup.initNextGeneration",
     level=Level.SHOULD,
-    initial_delay_ms=0,
 )
 def first_generation(d: Dialogue) -> None:
     a = d.member("a")

@@ -56,7 +56,6 @@ def initial_delay_together(d: Dialogue) -> None:
     "A member id that was handed out and not used yet does not hold up a group's very first generation.",
     f"KIP-394; {_INITIAL}",
     needs=HANDSHAKE,
-    initial_delay_ms=0,
 )
 def pending_does_not_block_first(d: Dialogue) -> None:
     a, b = d.member("a"), d.member("b")

@@ -1,0 +1,96 @@
+"""`rota conform --diff A B`: play the same dialogues on two targets and show where they differ."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import click
+
+from rota.cli.conform_target import see_whether_it_is_there
+from rota.cli.errors import NOTHING, UsageError
+from rota.conformance.compare import compare
+from rota.conformance.model import Script
+from rota.conformance.runner import Options, divide
+from rota.conformance.targets import Target
+from rota.report.check_text import counted
+from rota.report.difference import Comparison, as_json, as_text, side_by_side, verdict_line
+
+LIVE_EVERY, PIPE_EVERY = 0.2, 10.0
+"""Seconds between two words about the progress, on a terminal and into a pipe."""
+
+
+def show_differences(
+    scripts: Sequence[Script],
+    targets: tuple[Target, Target],
+    options: Options,
+    out: Path,
+    as_object: bool,
+    quiet: bool,
+) -> int:
+    """Compare, print, and write the dialogues side by side into the folder; the exit code."""
+    left, right = targets
+    scripts, skipped = divide(scripts, left, options)
+    scripts, more = divide(scripts, right, options)
+    not_checked = [*skipped, *more]
+    if not scripts:
+        raise UsageError(f"nothing to play: {not_checked[0].case.id} {not_checked[0].why}", NOTHING)
+    began = time.monotonic()
+    progress = _Progress(silent=quiet or as_object)
+    with ExitStack() as stack:
+        for target in targets:
+            stack.enter_context(closing(target))
+        for target in targets:
+            see_whether_it_is_there(target)
+        if not (quiet or as_object):
+            what = counted(len(scripts), "dialogue")
+            click.echo(f"rota conform --diff: {left.name} and {right.name}, {what}, seed {options.seed}")
+        compared = compare(scripts, left, right, options, progress.show)
+    progress.end()
+    seconds = time.monotonic() - began
+    result = Comparison(left.name, right.name, options.seed, compared, not_checked, seconds)
+    files = _write(result, out) if result.exit_code else []
+    if as_object:
+        click.echo(as_json(result, files), nl=False)
+    elif quiet:
+        click.echo(verdict_line(result))
+    else:
+        for line in as_text(result, files):
+            click.echo(line)
+    return result.exit_code
+
+
+def _write(result: Comparison, folder: Path) -> list[Path]:
+    stem = re.sub(r"[^A-Za-z0-9.]+", "-", f"{result.left}-{result.right}").strip("-")[:120]
+    path = folder / f"diff-{stem}.txt"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{line}\n" for line in side_by_side(result)), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; name another folder with --out") from error
+    return [path]
+
+
+class _Progress:
+    """How many plays are done: one live line on a terminal, into a pipe a line every ten seconds."""
+
+    def __init__(self, silent: bool) -> None:
+        self._silent = silent
+        self._live = sys.stderr.isatty()
+        self._shown = time.monotonic()
+
+    def show(self, done: int, of: int) -> None:
+        now = time.monotonic()
+        if self._silent or now - self._shown < (LIVE_EVERY if self._live else PIPE_EVERY):
+            return
+        self._shown = now
+        text = f"{done} of {of} plays"
+        click.echo(f"\r\x1b[K{text}" if self._live else text, err=True, nl=not self._live)
+
+    def end(self) -> None:
+        if self._live and not self._silent:
+            click.echo("\r\x1b[K", err=True, nl=False)

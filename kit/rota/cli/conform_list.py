@@ -1,0 +1,44 @@
+"""`rota conform --list` and `--show`: the catalogue of cases and probes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from rota.conformance.model import Case, Script, span
+from rota.conformance.registry import select
+from rota.report.check_text import wrapped
+from rota.spec import RULES
+
+
+def tell(scripts: Sequence[Script], show: str | None) -> None:
+    """Print the catalogue, or what the selector `show` names of it, in full. Errors: UnknownCase."""
+    if show is None:
+        for script in scripts:
+            click.echo(f"{script.id:<56} {_kind(script)}")
+            click.echo(f"    {script.sentence}")
+        return
+    for script in select(scripts, [show]):
+        click.echo(f"{script.id} ({_kind(script)})")
+        for name, words in _about(script):
+            click.echo(wrapped(f"  {name:<12} ", words))
+
+
+def _kind(script: Script) -> str:
+    return script.level.value if isinstance(script, Case) else "probe"
+
+
+def _about(script: Script) -> list[tuple[str, str]]:
+    needs = ", ".join(f"{api} v{span(*versions)}" for api, versions in script.needs.items())
+    rule = script.rule if isinstance(script, Case) else ""
+    settings = ", ".join(f"{name}={value}" for name, value in script.settings.items())
+    words = (
+        ("requirement" if rule else "shows", script.sentence),
+        ("rule", f"{rule}: {RULES[rule].title}" if rule in RULES else rule),
+        ("source", script.source),
+        ("needs", needs or "any version"),
+        ("settings", settings),
+        ("takes", f"about {script.seconds:g} s"),
+    )
+    return [(name, text) for name, text in words if text]

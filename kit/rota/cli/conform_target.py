@@ -1,0 +1,53 @@
+"""The targets of `rota conform`: what its options say, and a look whether they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rota.cli.errors import UNDECIDED, UsageError
+from rota.conformance.process import NotStarted
+from rota.conformance.targets import DEFAULTS, Target, parse_target
+
+SETTINGS_HELP = "What a broker at HOST:PORT runs with, if not Kafka's default: " + ", ".join(DEFAULTS)
+
+
+def one_target(target: str | None, embedded: bool, settings: Sequence[str]) -> Target:
+    """What `--target`, `--embedded` and `--set` say. Errors: UsageError, TargetError."""
+    if embedded and target not in (None, "rota"):
+        raise UsageError(f"--embedded and --target {target} name two targets; give one of them")
+    if target is None and not embedded:
+        raise UsageError("no target; give --target HOST:PORT, or --embedded for rota's own server")
+    return parse_target(target or "rota", dict(map(_setting, settings)))
+
+
+def two_targets(
+    diff: tuple[str, str], target: str | None, embedded: bool, settings: Sequence[str]
+) -> tuple[Target, Target]:
+    """What `--diff` and `--set` say. Errors: UsageError, TargetError."""
+    if target is not None or embedded:
+        raise UsageError("--diff names its two targets itself; leave --target and --embedded out")
+    known = dict(map(_setting, settings))
+    return parse_target(diff[0], known), parse_target(diff[1], known)
+
+
+def _setting(text: str) -> tuple[str, int]:
+    key, _, value = text.partition("=")
+    if key not in DEFAULTS or not value.isdigit():
+        raise UsageError(f"cannot read the setting {text!r}; write KEY=NUMBER with KEY {', '.join(DEFAULTS)}")
+    return key, int(value)
+
+
+def see_whether_it_is_there(target: Target) -> None:
+    """One line instead of a hundred undecided cases where nothing can be judged."""
+    try:
+        running = target.start({})
+    except NotStarted as error:
+        cause = f"target {target.name} does not start: {error}"
+        raise UsageError(f"{cause}; {error.remedy}", UNDECIDED) from error
+    try:
+        if running.post_mortem(0) is not None:
+            address = ":".join(map(str, running.address))
+            remedy = "start the target or give another address"
+            raise UsageError(f"nothing listens at {address}; {remedy}", UNDECIDED)
+    finally:
+        running.stop()

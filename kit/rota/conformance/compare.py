@@ -1,0 +1,184 @@
+"""Two targets side by side: the same dialogues on both, made comparable, and where they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from rota.conformance.connection import Closed, Connection, Garbage, NotListening
+from rota.conformance.model import Deviation, Ending, Interrupted, Outcome, Script, Undecidable
+from rota.conformance.normal import normalised
+from rota.conformance.opening import Unread, advertised
+from rota.conformance.process import NotStarted
+from rota.conformance.runner import Options, find_unread, perform
+from rota.conformance.targets import Target
+from rota.wire import all_apis
+
+PLAYS = 3
+"""How often a dialogue is played on both before it counts as different: some coordinators draw lots."""
+
+Said = tuple[str, ...]
+Ranges = Mapping[int, tuple[int, int]]
+
+
+class Likeness(StrEnum):
+    """What is said of one dialogue on two targets."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One dialogue on two targets: what was said on the left and on the right, made comparable.
+
+    `endings` says how the two dialogues ended.
+    """
+
+    script: Script
+    likeness: Likeness
+    left: Said
+    right: Said
+    endings: tuple[Ending, Ending]
+
+    @property
+    def at(self) -> int:
+        """The first line that differs; the end of the shorter one if it is the beginning of the other."""
+        both = zip(self.left, self.right, strict=False)
+        return next(
+            (n for n, (one, other) in enumerate(both) if one != other), min(len(self.left), len(self.right))
+        )
+
+
+@dataclass(frozen=True)
+class _Play:
+    """One play of a dialogue on one target; one that is undecided says only why."""
+
+    said: Said
+    ending: Ending
+
+
+@dataclass
+class _Heard:
+    """The plays of one dialogue on the two sides, those that are undecided apart."""
+
+    plays: tuple[list[_Play], list[_Play]] = field(default_factory=lambda: ([], []))
+    undecided: tuple[list[_Play], list[_Play]] = field(default_factory=lambda: ([], []))
+
+    def add(self, side: int, outcome: Outcome) -> None:
+        if outcome.ending is Ending.UNDECIDED:
+            self.undecided[side].append(_Play((f"· {outcome.because}",), outcome.ending))
+        else:
+            self.plays[side].append(_Play(normalised(outcome), outcome.ending))
+
+    @property
+    def common(self) -> _Play | None:
+        """A play that was the same on both."""
+        return next((play for play in self.plays[0] if play in self.plays[1]), None)
+
+    @property
+    def likeness(self) -> Likeness:
+        if self.common is not None:
+            return Likeness.SAME
+        return Likeness.DIFFERS if all(self.plays) else Likeness.UNDECIDED
+
+
+def compare(
+    scripts: Sequence[Script],
+    left: Target,
+    right: Target,
+    options: Options,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> list[Compared]:
+    """Play the dialogues on both targets at a time; those that differ are played again, `PLAYS` times in all.
+
+    A dialogue differs if no play on the one went as any play on the other. `progress` is told how many plays
+    of the present round are done, of how many. The dialogues have to be playable on both, see `divide`.
+    Raises KeyboardInterrupt after all plays have ended.
+    """
+    heard = {script.id: _Heard() for script in scripts}
+    unread = _unread_of_both(left, right, options)
+    again = scripts
+    for play in range(PLAYS):
+        _round(again, (left, right), replace(options, seed=options.seed + play), unread, heard, progress)
+        again = [script for script in again if heard[script.id].likeness is not Likeness.SAME]
+        if not again:
+            break
+    return [_compared(script, heard[script.id]) for script in scripts]
+
+
+def _round(
+    scripts: Sequence[Script],
+    targets: tuple[Target, Target],
+    options: Options,
+    unread: tuple[Unread, Unread],
+    heard: Mapping[str, _Heard],
+    progress: Callable[[int, int], None],
+) -> None:
+    done = [0, 0]
+
+    def play(side: int) -> None:
+        for script, outcome in perform(scripts, targets[side], options, unread[side]):
+            heard[script.id].add(side, outcome)
+            done[side] += 1
+            progress(sum(done), 2 * len(scripts))
+
+    with ThreadPoolExecutor(max_workers=2, thread_name_prefix="compare") as pool:
+        sides = [pool.submit(play, side) for side in (0, 1)]
+        try:
+            for future in sides:
+                future.result()
+        except (KeyboardInterrupt, Interrupted):
+            options.stop.set()
+            raise KeyboardInterrupt from None
+
+
+def _compared(script: Script, heard: _Heard) -> Compared:
+    common = heard.common
+    left, right = (
+        common or (*plays, *undecided)[0]
+        for plays, undecided in zip(heard.plays, heard.undecided, strict=True)
+    )
+    return Compared(script, heard.likeness, left.said, right.said, (left.ending, right.ending))
+
+
+def _unread_of_both(left: Target, right: Target, options: Options) -> tuple[Unread, Unread]:
+    """For each target the versions not to speak: those it cannot read, and those the other does not have.
+
+    An API that only one of them has is left alone, so that the other is seen not to have it.
+    """
+    ranges = _ranges(left, options.patience), _ranges(right, options.patience)
+    return (
+        _beyond(find_unread(left, options.patience), ranges[0], ranges[1], right.name),
+        _beyond(find_unread(right, options.patience), ranges[1], ranges[0], left.name),
+    )
+
+
+def _beyond(unread: Unread, own: Ranges, others: Ranges, other: str) -> Unread:
+    found = {name: dict(versions) for name, versions in unread.items()}
+    for api in all_apis():
+        if api.key not in own or api.key not in others:
+            continue
+        first, last = others[api.key]
+        for version in range(own[api.key][0], own[api.key][1] + 1):
+            if not first <= version <= last:
+                found.setdefault(api.name, {}).setdefault(version, f"{other} does not have it")
+    return found
+
+
+def _ranges(target: Target, patience: float) -> Ranges:
+    try:
+        running = target.start({})
+    except NotStarted:
+        return {}
+    try:
+        with closing(Connection(running.address, "rota-compare")) as connection:
+            return advertised(connection, patience)
+    except (Undecidable, Deviation, Closed, Garbage, NotListening):
+        return {}  # every dialogue meets what is wrong here
+    finally:
+        running.stop()

@@ -1,0 +1,94 @@
+"""Dialogues made comparable: what differs between two plays on the same coordinator is taken out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+
+from rota.conformance.model import Ending, Line, Outcome
+
+LONGEST_ROUND = 6
+"""A round of so many lines that is said again at once is kept once: how often depends on the machine."""
+
+_TIME_PASSES = re.compile(r"[\d.]+ s pass")
+_SHORT_NAME = re.compile(r"@([a-z][a-z-]*)")
+_SHARE = re.compile(r"'for ([a-z][a-z-]*)'")
+_GENERATION = re.compile(r"(generation(?:_id_or_member_epoch)?) (\d+)\b")
+_MEMBERS = re.compile(r"(members \[)([^\[\]():]+)(\])")
+_ASSIGNMENTS = re.compile(r"(assignments \{)([^{}]*)(\})")
+
+_LEFT_OUT = (
+    (re.compile(r" in [\d.e+]+ s\b(?:, as it should be)?"), ""),  # how long a silence was observed
+    (re.compile(r"\(\d+ B #\d+\)"), ""),  # metadata in requests, which are ours
+    (re.compile(r"closed(?: the connection)?(?:: .*| \(.*\))"), "closed"),
+    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "UUID"),
+    (re.compile(r"\b127\.0\.0\.1:\d+"), "its address"),
+)
+
+
+def normalised(outcome: Outcome) -> tuple[str, ...]:
+    """The lines of a dialogue without times, members by their roles, generations counted from the first.
+
+    What only led to the subject is one line; sets are in order; what was repeated at once stands once.
+    """
+    said: list[str] = []
+    for line in _unfolded(outcome):
+        if line.mark == "·" and _TIME_PASSES.fullmatch(line.text):
+            continue
+        who = outcome.roles.get(line.who, line.who)
+        said.append(f"{who} {line.mark} {_plain(line.text, outcome)}".strip())
+        _drop_round(said)
+    return (*said, *(_plain(text, outcome) for text in _end(outcome)))
+
+
+def _unfolded(outcome: Outcome) -> Iterator[Line]:
+    at = 0
+    for fold in outcome.folds:
+        yield from outcome.lines[at : fold.first]
+        yield from fold.lines
+        at = fold.last
+    yield from outcome.lines[at:]
+
+
+def _end(outcome: Outcome) -> Iterator[str]:
+    """What the transcript does not say of how it ended."""
+    if outcome.ending in (Ending.DEVIATED, Ending.MALFORMED):
+        yield f"· expected {outcome.expected}, got {outcome.actual}"
+    elif outcome.ending is Ending.DIED:
+        yield f"· the target died: {outcome.actual}"
+    elif outcome.ending is not Ending.FINISHED:
+        yield f"· {outcome.because}"
+
+
+def _plain(text: str, outcome: Outcome) -> str:
+    for member_id, name in outcome.names.items():  # an id may be said before its owner learns it
+        text = text.replace(json.dumps(member_id), name)
+    if outcome.group_id:
+        text = text.replace(outcome.group_id, "GROUP")
+    for pattern, instead in _LEFT_OUT:
+        text = pattern.sub(instead, text)
+    text = _SHORT_NAME.sub(lambda found: f"@{_role(found[1], outcome.roles)}", text)
+    text = _SHARE.sub(lambda found: f"'for {_role(found[1], outcome.roles)}'", text)
+    if (first := outcome.generation) is not None:
+        text = _GENERATION.sub(lambda found: f"{found[1]} {_counted(int(found[2]) - first)}", text)
+    return _ASSIGNMENTS.sub(_sorted, _MEMBERS.sub(_sorted, text))
+
+
+def _role(name: str, roles: Mapping[str, str]) -> str:
+    return roles.get(name, name)
+
+
+def _counted(since_first: int) -> str:
+    return f"G{since_first:+d}" if since_first else "G"
+
+
+def _sorted(found: re.Match[str]) -> str:
+    return found[1] + ", ".join(sorted(found[2].split(", "))) + found[3]
+
+
+def _drop_round(said: list[str]) -> None:
+    for size in range(1, LONGEST_ROUND + 1):
+        if len(said) >= 2 * size and said[-size:] == said[-2 * size : -size]:
+            del said[-size:]
+            return

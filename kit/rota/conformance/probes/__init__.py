@@ -1,0 +1,12 @@
+"""Dialogues without a verdict of their own, by part; importing this package registers them all."""
+
+from rota.conformance.probes import (  # noqa: F401 - each registers its probes
+    admin,
+    joining,
+    offsets,
+    size,
+    statics,
+    timing,
+    voting,
+    wire,
+)

@@ -1,0 +1,91 @@
+"""Every case and every probe on Apache Kafka 4.4.0 and on rota's server: the differences are the known ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from rota.conformance.compare import Compared, Likeness, compare
+from rota.conformance.kafka_jars import RELEASES, NoJars, fetched
+from rota.conformance.model import Case, Ending, Level, Script
+from rota.conformance.probes.triage import DIFFERENCES, gone, untriaged
+from rota.conformance.registry import all_scripts
+from rota.conformance.runner import Options, divide
+from rota.conformance.targets import parse_target
+from rota.report.beside import page
+
+KAFKA = "kafka-4.4.0"
+OPTIONS = Options(seed=1)
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def compared() -> Iterator[list[Compared]]:
+    """The whole comparison, played once."""
+    try:
+        fetched(RELEASES[KAFKA])
+        kafka = parse_target(KAFKA)
+    except NoJars as cause:
+        pytest.skip(f"{KAFKA}: {cause}")
+    with closing(kafka):
+        yield compare(playable(), kafka, parse_target("rota"), OPTIONS)
+
+
+def playable() -> list[Script]:
+    return divide(all_scripts(), parse_target("rota"), OPTIONS)[0]
+
+
+def those(compared: list[Compared], likeness: Likeness) -> list[Script]:
+    return [one.script for one in compared if one.likeness is likeness]
+
+
+def test_every_difference_is_known(compared: list[Compared]) -> None:
+    new = untriaged(those(compared, Likeness.DIFFERS))
+    assert {one.script.id: one for one in compared if one.script.id in new} == {}
+
+
+def test_every_known_difference_is_still_there(compared: list[Compared]) -> None:
+    assert gone([one.script for one in compared], those(compared, Likeness.DIFFERS)) == {}
+
+
+def test_nothing_is_undecided(compared: list[Compared]) -> None:
+    assert {one.script.id: one for one in compared if one.likeness is Likeness.UNDECIDED} == {}
+
+
+def test_kafka_passes_every_case_of_what_clients_depend_on(compared: list[Compared]) -> None:
+    must = [one for one in compared if isinstance(one.script, Case) and one.script.level is Level.MUST]
+    assert len(must) > 80
+    assert {one.script.id: one for one in must if one.endings[0] is not Ending.FINISHED} == {}
+
+
+def test_every_probe_can_be_played_on_kafka_to_its_end(compared: list[Compared]) -> None:
+    probes = [one for one in compared if not isinstance(one.script, Case)]
+    assert {one.script.id: one for one in probes if one.endings[0] is not Ending.FINISHED} == {}
+
+
+def test_the_page_is_made_from_the_tables() -> None:
+    assert (ROOT / "docs" / "beside-kafka.md").read_text(encoding="utf-8") == page()
+
+
+def test_every_known_difference_is_about_something() -> None:
+    scripts = all_scripts()
+    for known in DIFFERENCES:
+        assert any(known.covers(script) for script in scripts), known.id
+        assert known.why.endswith(".")
+    for script in scripts:
+        assert sum(known.covers(script) for known in DIFFERENCES) <= 1, script.id
+
+
+def test_what_is_new_and_what_is_gone_is_found() -> None:
+    scripts = {script.id: script for script in all_scripts()}
+    known, lots = scripts["voting.tie.range-or-sticky"], scripts["leave.remove-member.leader-replaced"]
+    new = scripts["heartbeat.alive.stable"]
+    assert untriaged([known, new, lots]) == [new.id]
+    assert gone([known, new, lots], []) == {known.id: [known.id]}
+    assert gone([known, new, lots], [known]) == {}
+    assert gone(
+        [scripts["size.full.dynamic"], scripts["size.full.static"]], [scripts["size.full.static"]]
+    ) == {"size.": ["size.full.dynamic"]}
