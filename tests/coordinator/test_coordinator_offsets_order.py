@@ -35,7 +35,7 @@ steps = st.lists(
 
 
 class Run:
-    """A core and the list. log: entries [what it does, its answer]; awaited: by token, how many to wait for."""
+    """A core and the list. log: entries [what it does, its answer]; awaited: how many, by token."""
 
     def __init__(self):
         self.core = GroupCoordinator(CoordinatorConfig(), None)

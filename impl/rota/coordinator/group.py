@@ -18,6 +18,10 @@ from rota.coordinator.purgatory import Purgatory
 T = TypeVar("T", bound=Hashable)
 
 
+CONSUMER = "consumer"
+"""The protocol type of consumers, whose metadata are subscriptions to topics."""
+
+
 class GroupState(StrEnum):
     """The states of a group, by their names on the wire.
 
@@ -160,7 +164,7 @@ class Group:
         """Remember the metadata with which a generation begins: members may change theirs later, or go."""
         name = self.protocol_name
         self.subscriptions = None
-        if self.protocol_type == "consumer":
+        if self.protocol_type == CONSUMER:
             self.subscriptions = tuple(member.metadata(name) for member in self.members.values() if name)
 
     def members_by_id(self) -> list[Member]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from rota.coordinator.effects import InLine, Parked, Step
-from rota.coordinator.group import Group, GroupState
+from rota.coordinator.group import CONSUMER, Group, GroupState
 from rota.coordinator.heartbeat import restart_session
 from rota.coordinator.messages import ErrorCode
 from rota.coordinator.offset_messages import (
@@ -31,9 +31,6 @@ from rota.coordinator.offset_messages import (
     OffsetRecord,
     OffsetTombstone,
 )
-
-CONSUMER = "consumer"
-"""The protocol type of consumers, whose metadata are subscriptions to topics."""
 
 TopicsOf = Callable[[bytes], Collection[str] | None]
 """The topics in a consumer's metadata, None if they cannot be read."""
