@@ -61,10 +61,7 @@ class Member:
 
     def metadata(self, protocol_name: str) -> bytes:
         """Its metadata for a protocol that it lists: of the first entry of that name."""
-        for entry in self.protocols:
-            if entry.name == protocol_name:
-                return entry.metadata
-        raise KeyError(protocol_name)
+        return next(entry.metadata for entry in self.protocols if entry.name == protocol_name)
 
 
 @dataclass(slots=True)
