@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from rota.server import KNOWN
+
 SERVE = (sys.executable, "-m", "rota.cli.main", "serve")
 
 
@@ -65,6 +67,27 @@ def test_bad_settings():
     assert "unknown setting 'group.max.size'; known are auto.create.topics.enable, connections" in unknown
     assert "num.partitions cannot be '0'; give a whole number from 1" in refused("--set", "num.partitions=0")
     assert "cannot read --set 'num.partitions'; write it as NAME=VALUE" in refused("--set", "num.partitions")
+
+
+def test_help_lists_the_settings_with_their_defaults():
+    done = subprocess.run((*SERVE, "--help"), capture_output=True, text=True, timeout=30)
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["auto.create.topics.enable", "true"] in lines
+    assert ["message.max.bytes", "1048588"] in lines
+    assert ["group.initial.rebalance.delay.ms", "3000"] in lines
+    assert {line[0] for line in lines if line} > set(KNOWN)
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_why_a_connection_is_closed(verbose, serve, connect):
+    process, address = serve(*["--verbose"] * verbose)
+    client = connect(address)
+    client.raw(b"GET / HTTP/1.1\r\n\r\n")
+    assert client.closed()
+    process.terminate()
+    _, err = process.communicate(timeout=30)
+    assert ("closing the connection of /127.0.0.1: a frame of 1195725856 bytes" in err) == verbose
+    assert bool(err) == verbose
 
 
 def test_port_file_that_cannot_be_written(tmp_path):

@@ -1,10 +1,10 @@
-"""rota's coordinator behind Kafka's wire protocol: one broker on 127.0.0.1, all state in memory.
+"""rota's coordinator and topics behind Kafka's wire protocol: one broker on 127.0.0.1, all in memory.
 
 The only place with sockets, clocks and random numbers. `running` is for tests and the kit, `serve` for the
 command line, `Server` for whoever has an event loop already.
 """
 
 from rota.server.broker import Server, running, serve
-from rota.server.settings import KNOWN, Settings, SettingsError
+from rota.server.settings import KNOWN, Settings, SettingsError, default
 
-__all__ = ["KNOWN", "Server", "Settings", "SettingsError", "running", "serve"]
+__all__ = ["KNOWN", "Server", "Settings", "SettingsError", "default", "running", "serve"]

@@ -95,6 +95,15 @@ KNOWN: Mapping[str, Kind] = {
 """Kafka's name of each setting, and how its value is read."""
 
 
+def default(name: str) -> int | bool:
+    """What a setting is if nothing is said."""
+    settings, field_name = Settings(), _field(name)
+    owner = settings if hasattr(settings, field_name) else settings.coordinator
+    value = getattr(owner, field_name)
+    assert isinstance(value, int)
+    return value
+
+
 def _field(name: str) -> str:
     if name not in KNOWN:
         raise SettingsError(f"unknown setting {name!r}; known are {', '.join(KNOWN)}")

@@ -1,9 +1,10 @@
-"""`rota serve`: rota's coordinator behind Kafka's wire protocol, until a signal ends it."""
+"""`rota serve`: rota's broker behind Kafka's wire protocol, until a signal ends it."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import signal
 from collections.abc import Sequence
@@ -12,16 +13,17 @@ from pathlib import Path
 import click
 
 from rota.cli.errors import UsageError
-from rota.server import KNOWN, Settings, SettingsError
+from rota.server import KNOWN, Settings, SettingsError, default
 from rota.server import serve as serve_until
 
 _SETTINGS = ", ".join(KNOWN)
+_WIDTH = max(map(len, KNOWN))
+_TABLE = "\n".join(f"  {name:{_WIDTH}}  {str(default(name)).lower()}" for name in KNOWN)
 
 
 @click.command(
-    epilog="Ends on SIGTERM with exit code 0, on SIGINT with 130. Settings, by Kafka's names: "
-    + _SETTINGS
-    + "."
+    epilog="Ends on SIGTERM with exit code 0, on SIGINT with 130.\n\n"
+    f"\b\nSettings, by Kafka's names, with their defaults:\n{_TABLE}"
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0, the default: any."
@@ -32,9 +34,17 @@ _SETTINGS = ", ".join(KNOWN)
     help="File to write the port to when the server listens; removed at its end.",
 )
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="A broker setting; repeatable.")
-def serve(port: int, port_file: Path | None, settings: tuple[str, ...]) -> None:
-    """Run rota's coordinator on 127.0.0.1 with Kafka's wire protocol."""
+@click.option("--verbose", is_flag=True, help="Say on standard error which connections are closed, and why.")
+def serve(port: int, port_file: Path | None, settings: tuple[str, ...], verbose: bool) -> None:
+    """Run rota's broker on 127.0.0.1 with Kafka's wire protocol.
+
+    One broker with consumer groups and topics, all in memory. Its clients take the address that it prints as
+    bootstrap.servers. Topics are made by CreateTopics, or when a client asks for one.
+    """
     config = _config(settings)
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(levelname)s %(message)s"
+    )
     try:
         interrupted = asyncio.run(_serve(config, port, port_file))
     except OSError as error:
