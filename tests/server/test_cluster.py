@@ -4,7 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from rota.server import KNOWN, Settings, SettingsError
+from rota.coordinator import GroupCoordinator
+from rota.server import KNOWN, Settings, SettingsError, running
 from rota.server.cluster import ApiRanges, Cluster
 from rota.server.settings import MAX_PARTITIONS
 from rota.server.topics import Topics
@@ -50,7 +51,7 @@ def test_odd_software_names_are_refused_from_version_3_on(text):
 
 @pytest.mark.parametrize(
     ("cluster_id", "node_id", "error"),
-    [(None, -1, 0), ("rota", 1, 0), ("other", 1, 129), ("rota", 2, 129), ("other", -1, 0), (None, 2, 0)],
+    [(None, -1, 0), ("rota", 1, 0), ("other", 1, 129), ("rota", 2, 129), ("rota", -1, 42), (None, 1, 42)],
 )
 def test_a_client_of_another_cluster_is_sent_back_to_its_bootstrap_servers(cluster_id, node_id, error):
     software = {"client_software_name": "a", "client_software_version": "1"}
@@ -181,3 +182,16 @@ def test_every_api_that_is_advertised_has_an_answer(address, connect):
             names = {"client_software_name": "a", "client_software_version": "1"}
             body = {"ApiVersions": names, "Produce": {"acks": 1}}.get(name, {})
             assert connect(address).call(name, version, **body)
+
+
+def test_a_server_takes_a_coordinator_of_somebody_else(connect):
+    made = []
+
+    class Strange(GroupCoordinator):
+        def __init__(self, config, choices):
+            super().__init__(config, choices)
+            made.append(config.group_min_session_timeout_ms)
+
+    with running({"group.min.session.timeout.ms": 77}, coordinator=Strange) as address:
+        assert connect(address).call("Heartbeat", 4, group_id="g")["error_code"] == 25
+    assert made == [77]

@@ -52,8 +52,8 @@ class ApiRanges:
         software = (body["client_software_name"], body["client_software_version"]) if version >= 3 else ()
         if not all(_SOFTWARE.fullmatch(text) for text in software):
             return {"error_code": ErrorCode.INVALID_REQUEST}
-        if _elsewhere(body):
-            return {"error_code": ErrorCode.REBOOTSTRAP_REQUIRED}
+        if error := _addressee_error(body):
+            return {"error_code": error}
         return {"api_keys": [self._range(key) for key in self._ranges]}
 
     def out_of_range(self) -> dict[str, Any]:
@@ -66,9 +66,14 @@ class ApiRanges:
         return {"api_key": key, "min_version": first, "max_version": last}
 
 
-def _elsewhere(body: Body) -> bool:
+def _addressee_error(body: Body) -> int:
+    """What is wrong with the broker that a client looks for: cluster and node are named both or neither."""
     cluster_id, node_id = body.get("cluster_id"), body.get("node_id", -1)
-    return cluster_id is not None and node_id != -1 and (cluster_id, node_id) != (CLUSTER_ID, NODE_ID)
+    if (cluster_id is None) != (node_id == -1):
+        return ErrorCode.INVALID_REQUEST
+    if cluster_id is not None and (cluster_id, node_id) != (CLUSTER_ID, NODE_ID):
+        return ErrorCode.REBOOTSTRAP_REQUIRED
+    return ErrorCode.NONE
 
 
 class Cluster:
