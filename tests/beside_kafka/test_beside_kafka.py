@@ -1,4 +1,4 @@
-"""Every case and every probe on Apache Kafka 4.4.0 and on rota's server: the differences are the known ones."""
+"""Every case and probe on Apache Kafka 4.4.0 and on rota's server: the differences are the known ones."""
 
 from __future__ import annotations
 

@@ -84,10 +84,11 @@ class Brokers:
 
 
 class Broker:
-    """One broker on 127.0.0.1, in a folder of its own; the guard of its process removes both."""
+    """One broker on 127.0.0.1, in a folder of its own; the guard of its process removes both if we cannot."""
 
-    def __init__(self, process: Process, address: tuple[str, int]) -> None:
+    def __init__(self, process: Process, folder: str, address: tuple[str, int]) -> None:
         self._process = process
+        self._folder = folder
         self.address = address
 
     def post_mortem(self, grace: float) -> str | None:
@@ -100,6 +101,7 @@ class Broker:
     def end(self) -> None:
         """End the process and remove its folder."""
         self._process.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def launch(release: Release, settings: Mapping[str, int]) -> Broker:
@@ -129,7 +131,7 @@ def launch(release: Release, settings: Mapping[str, int]) -> Broker:
         if isinstance(error, Undecidable | Deviation | Closed | Garbage | NotListening):
             raise NotStarted(f"it listens, but {error}") from error
         raise
-    return Broker(process, address)
+    return Broker(process, folder, address)
 
 
 def _write(folder: Path, release: Release, port: int, controller: int, settings: Mapping[str, int]) -> None:

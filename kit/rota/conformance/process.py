@@ -75,6 +75,7 @@ class Process:
         except subprocess.TimeoutExpired:
             self._signal(signal.SIGKILL)
             self._process.wait()
+        self._signal(signal.SIGKILL)  # what it left behind
         for stream in (self._process.stdin, self._process.stdout, self._errors):
             if stream is not None:
                 stream.close()

@@ -20,8 +20,8 @@ _MEANS = {
 
 _INTRODUCTION = """plays {cases} cases and {probes} probes on Kafka 4.4.0 and on rota's own server and shows
 where they differ. A case judges a rule of the spec. A probe has no verdict: what is heard in it is compared.
-A test plays them wherever Maven and Java are; it fails on a difference that is not listed here, and on a listed
-one that is seen no more. All else is the same on both; what takes minutes is not played."""
+A test plays them wherever Maven and Java are; it fails on a difference that is not listed here, and on a
+listed one that is seen no more. All else is the same on both; what takes minutes is not played."""
 
 
 def page() -> str:
