@@ -4,7 +4,7 @@
 
 The same messages through all three, headers included, from each library's own objects and back to them; their
 bytes must agree. The libraries take turns; the best of ROUNDS (default: 7) counts. A ratio above 1 means that
-rota is that many times faster.
+rota is that many times faster; kio reads messages in native code, all else is Python.
 """
 
 from __future__ import annotations
