@@ -24,17 +24,21 @@ class Scenario:
     steps: Steps
     rules: Rules
 
-    def play(self, world: World, rules: Rules) -> None:
+    def allowing(self, error: str) -> Scenario:
+        """The same, but clients may report this error. A refused commit then explains what is seen again."""
+        return replace(self, rules=replace(self.rules, errors=f"{self.rules.errors}|{error}"))
+
+    def play(self, world: World) -> None:
         """Errors: AssertionError with the history, if a step fails or the history is not as it should be."""
         try:
             self.steps(world)
         except AssertionError as failure:
             # What is wrong with the history so far is likely why the step failed.
-            wrong = violations(world.history.events(), replace(rules, complete=False))
+            wrong = violations(world.history.events(), replace(self.rules, complete=False))
             raise AssertionError("\n".join([*wrong, str(failure)])) from None
         finally:
             world.end()
-        wrong = violations(world.history.events(), rules)
+        wrong = violations(world.history.events(), self.rules)
         assert not wrong, "\n".join([*wrong, told(world.history.events())])
 
 
@@ -81,8 +85,7 @@ def third_joins(world: World) -> None:
     world.settled(first, second, third)
     world.produce(2)
     world.consumed()
-    for member in (third, second, first):
-        member.close()
+    world.leave(third, second, first)
 
 
 @scenario()
@@ -162,8 +165,7 @@ def newcomer_continues(world: World) -> None:
     world.settled(*members)
     world.produce(3)
     world.consumed()
-    for member in members:
-        member.close()
+    world.leave(*members)
     world.produce(3)
     newcomer = world.member(topic)
     world.settled(newcomer)
@@ -201,8 +203,7 @@ def rolling_restart(world: World) -> None:
         world.settled(*members)
     world.produce(1)
     world.consumed()
-    for member in members:
-        member.close()
+    world.leave(*members)
 
 
 @scenario(errors=EXPELLED)
@@ -223,8 +224,7 @@ def frozen_too_long(world: World) -> None:
     world.settled(frozen, other)
     world.produce(2)
     world.consumed()
-    frozen.close()
-    other.close()
+    world.leave(frozen, other)
 
 
 @scenario()
@@ -241,8 +241,7 @@ def subscriptions_differ(world: World) -> None:
     world.settled(first, second)
     world.produce(2)
     world.consumed()
-    first.close()
-    second.close()
+    world.leave(first, second)
 
 
 @scenario()
@@ -255,8 +254,7 @@ def pattern(world: World) -> None:
     world.settled(first, second, partitions=world.partitions(*matching))
     world.produce(2, *matching)
     world.consumed()
-    first.close()
-    second.close()
+    world.leave(first, second)
 
 
 @scenario()
@@ -271,8 +269,7 @@ def pattern_matches_later(world: World) -> None:
     world.produce(2)
     world.settled(first, second)
     world.consumed()
-    first.close()
-    second.close()
+    world.leave(first, second)
 
 
 @scenario(errors="UNKNOWN_TOPIC_OR_PART")
@@ -286,8 +283,7 @@ def topic_is_created_later(world: World) -> None:
     world.produce(2)
     world.settled(first, second)
     world.consumed()
-    first.close()
-    second.close()
+    world.leave(first, second)
 
 
 @scenario()

@@ -91,7 +91,7 @@ class World:
         return member
 
     def settled(self, *members: Member, partitions: Iterable[Partition] | None = None) -> None:
-        """Waits until these share all partitions in one generation, and notes it."""
+        """Waits until these share all partitions in one generation, each with a part, and notes it."""
         wanted = self.partitions() if partitions is None else frozenset(partitions)
         names = [member.name for member in members]
         self.history.wait(
@@ -111,8 +111,18 @@ class World:
             return False
         if any(view.more["owned"] != view.more["library_owns"] for view in views):
             return False
+        if len(wanted) >= len(views) and not all(view.more["owned"] for view in views):
+            return False  # a cooperative assignor has taken nothing from the others yet
         owned = [partition for view in views for partition in view.more["owned"]]
         return sorted(owned) == sorted(wanted)
+
+    def leave(self, *members: Member) -> None:
+        """They close one after the other, in the middle of each other's rebalances. Not so with a cooperative
+        assignor: there a member still owns partitions while it rejoins, and cannot commit them."""
+        for number, member in enumerate(members, 1):
+            member.close()
+            if self._settings["assignor"] == "cooperative-sticky" and members[number:]:
+                self.settled(*members[number:])
 
     def consumed(self) -> None:
         """Waits until somebody has seen every record that was produced so far."""

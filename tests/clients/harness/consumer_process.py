@@ -19,7 +19,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-POLL_SECONDS = 0.05
 COMMIT_SECONDS = 10.0
 
 Partition = tuple[str, int]
@@ -31,8 +30,10 @@ class ConsumerProcess(ABC):
 
     `settings`: address, group_id, client_id, assignor, session_timeout_ms, heartbeat_interval_ms,
     auto_offset_reset, and commit_on_revoke, which says whether what was handed out is committed before
-    partitions are given up.
+    partitions are given up. `poll_seconds`: how long a poll may take, and so a command may have to wait.
     """
+
+    poll_seconds = 0.05
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = settings
@@ -141,7 +142,7 @@ class ConsumerProcess(ABC):
         self.trying(command["do"], lambda: getattr(self, f"_do_{command['do']}")(command))
 
     def _poll_once(self) -> None:
-        for partition, offset, value in self.poll(POLL_SECONDS):
+        for partition, offset, value in self.poll(self.poll_seconds):
             self.positions[partition] = offset + 1
             self.emit("record", partition=partition, offset=offset, value=value)
         view = (self.membership(), sorted(self.held), sorted(self.owned()))

@@ -23,6 +23,8 @@ ASSIGNORS = {
 class KafkaPython(ConsumerProcess, AsyncConsumerRebalanceListener):
     """The listener is an asynchronous one: only that can commit while partitions are being given up."""
 
+    poll_seconds = 0.2
+
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__(settings)
         self._consumer = KafkaConsumer(
@@ -51,8 +53,20 @@ class KafkaPython(ConsumerProcess, AsyncConsumerRebalanceListener):
         for partition, records in self._consumer.poll(timeout_ms=int(seconds * 1000)).items():
             for record in records:
                 yield tuple(partition), record.offset, record.value.decode()
+        self._finish_rejoining()
+
+    def _finish_rejoining(self) -> None:
+        """A rejoin for a changed subscription or changed metadata that outlasts one poll is forgotten by
+        kafka-python 3.0.12: need_rejoin() is false as soon as the JoinGroup is under way, and nobody looks
+        for the answer. Said again, it is remembered."""
+        coordinator = self._consumer._coordinator
+        if coordinator.rejoining:
+            coordinator.request_rejoin()
 
     def subscribe(self, topics: list[str], pattern: str | None) -> None:
+        if pattern is not None:
+            # As long as it is not in its group, each poll begins with an answer to Metadata.
+            self.poll_seconds = 1.0
         self._consumer.subscribe(topics=topics, pattern=pattern, listener=self)
 
     async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
