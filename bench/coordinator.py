@@ -11,7 +11,7 @@ dict. Seconds are the processor's.
   alone       as many groups of one member each; the member joins again and syncs
 
 The spec copies a group for each change of it. Where all joins and syncs would take too long it gets the first
-hundred of each, and the end of the phases is left out in its favour; such figures are marked with "~".
+fifty of each, and the end of the phases is left out in its favour; such figures are marked with "~".
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ from rota import spec
 from rota.kernel import FrozenMap
 
 MEMBERS = (10, 100, 1_000, 10_000)
-SAMPLE = 100
+SAMPLE = 50
 """Joins and syncs that the spec gets of a rebalance that is too long for it."""
+
+PAIRS = 300
+"""Small groups are rebalanced again and again until about so many members have joined and synced."""
 
 ROUNDS = 3
 """Each figure is the best of so many, taken in turn."""
@@ -198,11 +201,11 @@ def heartbeats(side: Side, members: int, number: int) -> Callable[[], int]:
 
 
 def rebalance(side: Side, members: int) -> Callable[[], int]:
-    """One rebalance of a whole group."""
+    """Rebalances of a whole group."""
     ids = side.stable("g", members)
     generation = 1
 
-    def run() -> int:
+    def once() -> None:
         nonlocal generation
         generation += 1
         for member_id in ids:
@@ -210,9 +213,8 @@ def rebalance(side: Side, members: int) -> Callable[[], int]:
         for member_id in ids[1:]:
             side.sync("g", member_id, generation, ())
         side.sync("g", ids[0], generation, ids)
-        return members
 
-    return run
+    return repeated(once, members)
 
 
 def part_of_a_rebalance(side: Spec, members: int) -> Callable[[], int]:
@@ -234,18 +236,29 @@ def part_of_a_rebalance(side: Spec, members: int) -> Callable[[], int]:
 
 
 def alone(side: Side, groups: int) -> Callable[[], int]:
-    """A rebalance in each of so many groups of one member."""
+    """Rebalances in each of so many groups of one member."""
     names = [f"g{number}" for number in range(groups)]
     ids = {name: side.stable(name, 1) for name in names}
     generation = 1
 
-    def run() -> int:
+    def once() -> None:
         nonlocal generation
         generation += 1
         for name in names:
             side.join(name, ids[name][0])
             side.sync(name, ids[name][0], generation, ids[name])
-        return groups
+
+    return repeated(once, groups)
+
+
+def repeated(once: Callable[[], None], pairs: int) -> Callable[[], int]:
+    """What does a number of joins and syncs, so often that it can be timed; returns the number of pairs."""
+    times = max(1, PAIRS // pairs)
+
+    def run() -> int:
+        for _ in range(times):
+            once()
+        return times * pairs
 
     return run
 
@@ -267,10 +280,10 @@ def row(what: str, members: int) -> str:
     """One line of the table."""
     mine, theirs, sampled = Core(), Spec(), False
     if what == "heartbeats":
-        works = [(mine, heartbeats(mine, members, 20_000)), (theirs, heartbeats(theirs, members, 1_000))]
+        works = [(mine, heartbeats(mine, members, 10_000)), (theirs, heartbeats(theirs, members, 500))]
     elif what == "alone":
-        works = [(mine, alone(mine, members)), (theirs, alone(theirs, min(members, 200)))]
-    elif sampled := members > SAMPLE:
+        works = [(mine, alone(mine, members)), (theirs, alone(theirs, min(members, PAIRS)))]
+    elif sampled := members > 100:
         works = [(mine, rebalance(mine, members)), (theirs, part_of_a_rebalance(theirs, members))]
     else:
         works = [(mine, rebalance(mine, members)), (theirs, rebalance(theirs, members))]

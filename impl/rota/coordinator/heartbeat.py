@@ -55,7 +55,6 @@ def start_new_member_timer(step: Step, group: Group, member: Member) -> None:
 
 
 def stop_timer(step: Step, group: Group, member: Member) -> None:
-    """Cancel the member's timer, for a member that goes."""
+    """Cancel the timer of a member that goes, or that is about to have one of another kind."""
     if member.timer is not None:
         step.cancel(member.timer, group.group_id, member.member_id)
-        member.timer = None
