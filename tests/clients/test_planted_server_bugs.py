@@ -4,6 +4,9 @@ import pytest
 from client_cases import Case
 from client_meddler import BUGS
 
+# kafka-python reads its schemas in a way that the standard library gives up.
+pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")
+
 PLANTED = {
     Case("newcomer_continues", "librdkafka", bug="records come with another offset"):
         "sees .*@1 where offset 0 is next",

@@ -4,6 +4,9 @@ import pytest
 from client_cases import cases
 from client_scenarios import SCENARIOS
 
+# kafka-python reads its schemas in a way that the standard library gives up.
+pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")
+
 
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_scenario(case, played):
