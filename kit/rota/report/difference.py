@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rota.conformance.compare import Compared, Likeness
-from rota.conformance.model import Case, NotChecked
+from rota.conformance.model import Case, Ending, NotChecked
 from rota.report.check_text import counted, wrapped
 
 SCHEMA = 1
@@ -54,8 +54,10 @@ def as_text(result: Comparison, files: Sequence[Path]) -> Iterator[str]:
     for one in result.those(Likeness.DIFFERS):
         yield from _difference(one, result)
     for one in result.those(Likeness.UNDECIDED):
-        why = one.left[0] if one.left[0].startswith("·") else one.right[0]
-        yield wrapped("undecided: ", f"{one.script.id}: {why.removeprefix('· ')}")
+        target, why = (
+            (result.left, one.left) if one.endings[0] is Ending.UNDECIDED else (result.right, one.right)
+        )
+        yield wrapped("undecided: ", f"{one.script.id}: {target}: {why[0].removeprefix('· ')}")
     for skipped in result.not_checked:
         yield wrapped("not checked: ", f"{skipped.case.id}: {skipped.why}")
     parts = Counter(one.script.part for one in result.those(Likeness.DIFFERS))

@@ -1,0 +1,151 @@
+"""`rota conform --diff A B`: what counts as a difference, exit codes, what it prints and writes."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rota.cli.conform import conform
+from rota.conformance import compare as under_test
+from rota.conformance.compare import Likeness, compare
+from rota.conformance.dialogue import Dialogue
+from rota.conformance.model import INITIAL_DELAY, Ending, Probe
+from rota.conformance.registry import all_scripts, select
+from rota.conformance.runner import Options
+from rota.conformance.targets import Embedded, Target, parse_target
+from rota.server import running
+
+SAME = "heartbeat.alive.stable"
+OTHER = "heartbeat.unknown-member.no-group"
+"""A case that librdkafka's mock answers in its own way."""
+
+
+def run(tmp_path: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(conform, ["--out", str(tmp_path), "--diff", *arguments])
+
+
+def other() -> Target:
+    """rota's server again, but told from the first by its initial delay."""
+    delay = {INITIAL_DELAY: 0}
+    return Target("other", lambda _: Embedded(delay), fresh=True, parallel=8, known=delay)
+
+
+def probe(name: str, remark: Callable[[Dialogue], str]) -> Probe:
+    return Probe(
+        id=name, sentence="Says.", source="none", play=lambda d: d.remark(remark(d)), initial_delay_ms=300
+    )
+
+
+def test_the_same_twice(tmp_path: Path) -> None:
+    outcome = run(tmp_path, "rota", "rota", "heartbeat", "static.join.at-once")
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.stdout.splitlines()[0].startswith(
+        "rota conform --diff: rota and rota, 14 dialogues, seed "
+    )
+    assert "same: rota and rota: no difference in 14 dialogues (" in outcome.stdout.splitlines()[-1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_difference_is_printed_and_written_side_by_side(tmp_path: Path) -> None:
+    pytest.importorskip("confluent_kafka")
+    outcome = run(tmp_path, "rota", "librdkafka-mock", SAME, OTHER)
+    assert outcome.exit_code == 1
+    for text in (
+        f"DIFFERS {OTHER} (MUST)\n",
+        "  sentence         A heartbeat to a group that does not exist is answered UNKNOWN_MEMBER_ID.\n",
+        '  after            a → Heartbeat v4  generation 1  member_id "never-handed-out"\n',
+        "  rota             a ← Heartbeat  UNKNOWN_MEMBER_ID\n",
+        "  librdkafka-mock  a ← Heartbeat  GROUP_ID_NOT_FOUND\n",
+        "  rule             heartbeat.unknown-member\n",
+        f"  again            rota conform --diff rota librdkafka-mock {OTHER}\n",
+        "different: rota and librdkafka-mock: 1 of 2 dialogues differ (",
+    ):
+        assert text in outcome.stdout
+    assert f"DIFFERS {SAME}" not in outcome.stdout
+    written = (tmp_path / "diff-rota-librdkafka-mock.txt").read_text()
+    (row,) = [line for line in written.splitlines() if "GROUP_ID_NOT_FOUND" in line and "|" in line]
+    assert row.startswith("* a ← Heartbeat  UNKNOWN_MEMBER_ID ")
+
+
+def test_json_is_one_object_with_both_dialogues(tmp_path: Path) -> None:
+    pytest.importorskip("confluent_kafka")
+    outcome = run(tmp_path, "rota", "librdkafka-mock", "--json", "--seed", "3", SAME, OTHER)
+    report = json.loads(outcome.stdout)
+    assert (outcome.exit_code, report["schema"], report["verdict"]) == (1, 1, "different")
+    assert (report["targets"], report["seed"]) == (["rota", "librdkafka-mock"], 3)
+    assert report["counts"] == {"same": 1, "differs": 1, "undecided": 0}
+    differing, same = report["dialogues"]
+    assert (same["id"], same["verdict"], same["dialogues"]) == (SAME, "same", None)
+    left, right = differing["dialogues"]
+    assert left[: differing["first_difference"]] == right[: differing["first_difference"]]
+    assert left[differing["first_difference"]] == "a ← Heartbeat  UNKNOWN_MEMBER_ID"
+    assert (differing["kind"], differing["rule"]) == ("case", "heartbeat.unknown-member")
+
+
+def test_undecided_where_a_target_says_nothing(
+    hostile: Callable[[Callable[[socket.socket], None]], Any], tmp_path: Path
+) -> None:
+    silent = hostile(lambda connection: (connection.recv(1 << 20) and None) or connection.recv(1))
+    outcome = run(tmp_path, "rota", silent.name, "--timeout", "0.2", "--set", f"{INITIAL_DELAY}=0", SAME)
+    assert outcome.exit_code == 3
+    assert f"undecided: {SAME}: {silent.name}: no answer to ApiVersions in 0.2 s\n" in outcome.stdout
+    assert f"undecided: rota and {silent.name}: no difference in 1 dialogue, 1 undecided (" in outcome.stdout
+
+
+def test_quiet_is_one_line(tmp_path: Path) -> None:
+    assert run(tmp_path, "rota", "rota", "--quiet", SAME).output.count("\n") == 1
+
+
+def test_settings_that_cannot_be_chosen_are_not_checked(tmp_path: Path) -> None:
+    with running({INITIAL_DELAY: 300}) as address:
+        outcome = run(tmp_path, "rota", address, "--set", f"{INITIAL_DELAY}=300", SAME, "size.full.dynamic")
+        assert (
+            "not checked: size.full.dynamic: needs group.max.size=2, the target has 2147483647"
+            in outcome.stdout
+        )
+        assert "1 dialogue" in outcome.stdout
+
+
+def test_what_is_drawn_by_lot_is_no_difference_if_it_agrees_once() -> None:
+    def lots(d: Dialogue) -> str:
+        return "second" if d.initial_delay == 0 and d.group_id.startswith("rota-1-") else "first"
+
+    agreeing = probe("voting.lot.agrees", lots)
+    differing = probe("voting.lot.never", lambda d: "right" if d.initial_delay == 0 else "left")
+    found = {
+        one.script.id: one
+        for one in compare([agreeing, differing], parse_target("rota"), other(), Options(seed=1))
+    }
+    assert found[agreeing.id].likeness is Likeness.SAME
+    assert found[agreeing.id].left == found[agreeing.id].right == ("· first",)
+    assert found[differing.id].likeness is Likeness.DIFFERS
+    assert (found[differing.id].left, found[differing.id].right) == (("· left",), ("· right",))
+    assert found[differing.id].endings == (Ending.FINISHED, Ending.FINISHED)
+
+
+def test_both_speak_the_versions_that_both_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = under_test._ranges
+
+    def without_newest(target: Target, patience: float) -> Mapping[int, tuple[int, int]]:
+        return {**real(target, patience), **({12: (0, 2)} if target.name == "other" else {})}
+
+    monkeypatch.setattr(under_test, "_ranges", without_newest)
+    spoken: list[int] = []
+    script = probe("wire.spoken.versions", lambda d: str(spoken.append(d.versions["Heartbeat"]) or "said"))
+    (found,) = compare([script], parse_target("rota"), other(), Options(seed=1))
+    assert found.likeness is Likeness.SAME
+    assert spoken[0] == 2
+
+
+def test_cases_and_probes_are_selected_alike() -> None:
+    assert {script.part for script in select(all_scripts(), ["voting"])} == {"voting"}
+    assert [script.id for script in select(all_scripts(), ["voting.tie.range-or-sticky"])] == [
+        "voting.tie.range-or-sticky"
+    ]
+    assert len(select(all_scripts(), ["static.restart"])) == 8
