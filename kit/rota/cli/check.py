@@ -18,7 +18,7 @@ import click
 from rota.cli import check_workers
 from rota.cli.check_plan import DESIGNS, ENGINES, Options, plan
 from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED, UsageError
-from rota.explore import Limits, Result, Violation, engines
+from rota.explore import CheckpointError, Limits, Result, Violation, engines
 from rota.kernel import System
 from rota.mutants import MUTANTS
 from rota.report import check_text
@@ -86,7 +86,8 @@ class Checking:
         job = self.plan.jobs[number]
         self.meter.begin(job.name, job.pinned)
         try:
-            return explore(systems[number], self.limits, progress=partial(self.meter.level, job.name))
+            limits = check_workers.limits_of(self.limits, job)
+            return explore(systems[number], limits, progress=partial(self.meter.level, job.name))
         finally:
             self.meter.end(job.name)
 
@@ -205,6 +206,11 @@ def _list_mutants(as_json: bool) -> None:
               help="Processes that explore, or threads for one configuration.  [default: 1 for "
                    "small scopes, else the cores, "
                    f"{check_workers.MOST} at most]")  # fmt: skip
+@click.option("--memory", type=click.IntRange(min=1), metavar="MIB",
+              help="Memory for states, about; what is beyond goes to disk. Engine fast.")  # fmt: skip
+@click.option("--checkpoint", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help="Keep on disk what is known after each level. Engine fast.")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Go on with what --checkpoint has.")
 @click.option("--stats", is_flag=True, help="Also what the engine tells of itself.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="Only the verdict, and no progress.")
@@ -217,6 +223,9 @@ def check(
     list_mutants: bool,
     max_states: int | None,
     workers: int | None,
+    memory: int | None,
+    checkpoint: Path | None,
+    resume: bool,
     stats: bool,
     as_json: bool,
     quiet: bool,
@@ -233,13 +242,16 @@ def check(
         return
     options = Options(**given)  # type: ignore[arg-type]  # click's names are its fields'
     what = plan(options)
+    limits = _limits(what, max_states, memory, checkpoint, resume)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "check.json"
     silent = quiet or as_json
-    checking = Checking(what, Limits(max_states), out, _nothing if silent else click.echo,
+    checking = Checking(what, limits, out, _nothing if silent else click.echo,
                         Meter(sys.stderr, silent=quiet), workers)  # fmt: skip
     try:
         checking.work()
+    except CheckpointError as error:
+        raise UsageError(str(error)) from error
     finally:  # an interrupt keeps what was found until then
         report = checking.report()
         content = json.dumps(report_of(report), indent=2)
@@ -254,6 +266,18 @@ def check(
             click.echo(f"report: {path}")
         click.echo(check_text.verdict_line(report, quiet))
     ctx.exit(EXIT_CODES[report.verdict])
+
+
+def _limits(
+    what: Plan, max_states: int | None, memory: int | None, checkpoint: Path | None, resume: bool
+) -> Limits:
+    """The limits asked for. Errors: UsageError for what does not go together."""
+    if resume and checkpoint is None:
+        raise UsageError("--resume needs the folder to go on with; name it: --checkpoint DIR")
+    for option, given in (("--checkpoint", checkpoint), ("--memory", memory)):
+        if given and what.engine not in ("auto", "fast"):
+            raise UsageError(f"engine {what.engine} cannot {option}; use --engine fast")
+    return Limits(max_states, memory=memory and memory << 20, checkpoint=checkpoint, resume=resume)
 
 
 def _nothing(line: str) -> None:

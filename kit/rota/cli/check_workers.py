@@ -8,7 +8,7 @@ import signal
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from rota.explore import Limits, Result, engines
 from rota.kernel import System, SystemRef
-from rota.report.check_model import Plan
+from rota.report.check_model import Job, Plan
 from rota.report.check_progress import Meter
 
 MOST = 8
@@ -42,6 +42,12 @@ def processes(plan: Plan, systems: Sequence[System], asked: int | None) -> int:
     if not together or (asked is None and sum(job.size or 0 for job in plan.jobs) < WORTH):
         return 1
     return min(asked or min(_cores(), MOST), len(plan.jobs))
+
+
+def limits_of(limits: Limits, job: Job) -> Limits:
+    """The limits of one job: each has a folder of its own in that of the checkpoints."""
+    folder = limits.checkpoint and limits.checkpoint / job.name
+    return replace(limits, checkpoint=folder)
 
 
 def threads(plan: Plan, asked: int | None) -> int:
@@ -147,7 +153,7 @@ class Crew:
             ref = self._systems[worker.number].ref
             assert ref is not None
             with suppress(OSError):  # it died; listening to it will tell
-                worker.connection.send(Task(self._plan.engine, ref, self._limits))
+                worker.connection.send(Task(self._plan.engine, ref, limits_of(self._limits, job)))
 
     def _hire(self) -> _Worker:
         spawn = get_context("spawn")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rota.explore.arrays import Ints, Longs, Words
+from rota.explore.judge import Group, Judge
+from rota.explore.learn import Learned
 
 NO_OFFER, NO_RECEIVE, NO_QUEUE, NO_STEP = range(4)
 """Kinds of misses: (kind, position or group, value or first queue, delivery or second queue)."""
@@ -88,3 +93,55 @@ class Room(NamedTuple):
     misses: Longs
     asked: Words
     counts: Longs
+
+
+def learnt(learned: Learned) -> Learnt:
+    """The tables as they are now."""
+    return Learnt(
+        learned.pools.offers.store,
+        _column(table.offers.start for table in learned.machines),
+        learned.entry_start.data,
+        learned.entry_count.data,
+        learned.turn_value.data,
+        learned.turn_sends.data,
+        learned.head.data,
+        learned.rest.data,
+        learned.receiver.data,
+        *learned.receives.arrays,
+        *learned.joins.arrays,
+    )
+
+
+def lanes(learned: Learned) -> Lanes:
+    """The hashes of all values known now."""
+    machines, pools = learned.machines, learned.pools
+    return Lanes(
+        pools.high.store,
+        pools.low.store,
+        _column(table.high.start for table in machines),
+        _column(table.low.start for table in machines),
+    )
+
+
+def groups(judge: Judge, chosen: Sequence[tuple[Sequence[int], Group]]) -> Groups:
+    """Groups, each with the positions of its machines, as they are tabulated now."""
+    dense = [group.dense for _, group in chosen]
+    return Groups(
+        _column(group.number for _, group in chosen),
+        _column(places[0] for places, _ in chosen),
+        _column(places[1] if len(places) > 1 else -1 for places, _ in chosen),
+        _column(group.slots[0].code.start for _, group in chosen),
+        _column(group.slots[-1].code.start for _, group in chosen),
+        _column(group.slots[0].code.size for _, group in chosen),
+        _column(group.slots[-1].code.size for _, group in chosen),
+        judge.pools.codes.store,
+        judge.pools.status.store,
+        _column(region.start if region else 0 for region in dense),
+        _column(region.size if region else 0 for region in dense),
+        _column(group.bits[1] for _, group in chosen),
+        *judge.pools.sparse.arrays,
+    )
+
+
+def _column(values: Iterable[int]) -> Longs:
+    return np.array(list(values), np.int64)

@@ -11,15 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from rota.explore import kernels
+from rota.explore import bundles, kernels
 from rota.explore.arrays import Ints, Words
-from rota.explore.bundles import NO_OFFER, NO_QUEUE, NO_RECEIVE, Fields, Groups, Lanes, Learnt
-from rota.explore.judge import Group
+from rota.explore.bundles import NO_OFFER, NO_QUEUE, NO_RECEIVE, Fields, Groups
+from rota.explore.checkpoint import Checkpoint
 from rota.explore.level import Expanded, Find, Tables, blocks, first, matching, sample, violation
 from rota.explore.owner import Owner
 from rota.explore.packing import Layout
@@ -50,13 +52,16 @@ class _Search:
         self.system, self.tables, self.limits, self.progress = tables.system, tables, limits, progress
         self.learned, self.judge = tables.learned, tables.judge
         self.layout = Layout(self._counts())
-        self.owners = [Owner(limits.workers, self.layout) for _ in range(limits.workers)]
+        self.owners: list[Owner] = []
         self.histogram: list[int] = []
         self.witnesses: dict[str, int | None] = {p.name: None for p in self.system.select(Kind.WITNESS)}
         self.digest = 0
+        self.fired: frozenset[str] = frozenset()
         self.repacked = 0
         self.stuck: Find | None = None
         self.effort = replace(tables.learned.effort)
+        folder = limits.checkpoint
+        self.checkpoint = Checkpoint(folder, self.system, limits.resume) if folder else None
 
     @property
     def distinct(self) -> int:
@@ -66,24 +71,35 @@ class _Search:
     def run(self) -> Result:
         """Visit every reachable state. Errors: as of `rota.explore.fast.explore`."""
         started = perf_counter()
-        with ThreadPoolExecutor(len(self.owners)) as pool:
+        with (
+            ThreadPoolExecutor(self.limits.workers) as pool,
+            TemporaryDirectory(prefix="rota-states-") as folder,
+        ):
+            self.owners = [self._owner(Path(folder, str(number))) for number in range(self.limits.workers)]
             self._all: Callable[[Callable[[Owner], Any]], list[Any]] = (
                 (lambda work: list(pool.map(work, self.owners)))
                 if len(self.owners) > 1
                 else (lambda work: [work(self.owners[0])])
             )
             found, undecided = self._search(started)
-        self._check()
-        return self._result(found, undecided, perf_counter() - started)
+            self._check()
+            return self._result(found, undecided, perf_counter() - started)
+
+    def _owner(self, folder: Path) -> Owner:
+        folder.mkdir()
+        memory, workers = self.limits.memory, self.limits.workers
+        return Owner(workers, self.layout, None if memory is None else memory // workers, folder)
 
     def _search(self, started: float) -> tuple[Violation | None, bool]:
-        initial = [self.learned.intern_state(state) for state in self.system.initial_states()]
-        self._fit()
-        keys = self.layout.pack(np.array(initial, np.int32).reshape(-1, self.learned.width))
-        self._hand_out(keys)
-        more = self._close_level()
-        self.owners[0].generated += self.distinct
+        if not self._restore():
+            initial = [self.learned.intern_state(state) for state in self.system.initial_states()]
+            self._fit()
+            self._hand_out(self.layout.pack(np.array(initial, np.int32).reshape(-1, self.learned.width)))
+            self._close_level()
+            self.owners[0].generated += self.distinct
+        more = bool(self.histogram)
         while more:
+            self._save()
             found = self._judge_level() or self._expand_level()
             if found:
                 return found, False
@@ -97,6 +113,45 @@ class _Search:
                     pass  # only for the digest: the level is not judged
                 return None, True
         return None, False
+
+    # ---- going on with an ended search
+
+    def _restore(self) -> bool:
+        """Take up what the checkpoint has; False if that is nothing."""
+        if self.checkpoint is None or not self.checkpoint.saved.levels:
+            return False
+        for parts in self.checkpoint.values():
+            for table, values in zip(self.learned.machines, parts, strict=True):
+                for value in values:
+                    table.intern(value)
+        self._fit()
+        for level in self.checkpoint.levels():
+            for layout, keys in level:
+                self._hand_out(self.layout.pack(layout.unpack(keys, self.learned.width)))
+            self._close_level()
+        counts = self.checkpoint.saved.counts
+        self.digest = int(counts["digest"], 16)
+        self.owners[0].generated = counts["generated"]
+        self.witnesses.update(counts["witnesses"])
+        self.fired = frozenset(counts["fired"])
+        return True
+
+    def _save(self) -> None:
+        """Write a checkpoint, if one is kept: of all levels, the last one neither judged nor expanded yet."""
+        if self.checkpoint is None:
+            return
+        levels = [
+            [array for owner in self.owners for array in owner.levels[depth]]
+            for depth in range(len(self.checkpoint.saved.levels), len(self.histogram))
+        ]
+        counts = {
+            "digest": f"{self.digest:x}",
+            "generated": sum(owner.generated for owner in self.owners),
+            "witnesses": self.witnesses,
+            "fired": sorted(self._fired()),
+        }
+        values = [table.interned.values for table in self.learned.machines]
+        self.checkpoint.save(self.layout, levels, values, counts)
 
     # ---- one level
 
@@ -129,7 +184,7 @@ class _Search:
                     keys = array[begin:end]
                     groups, asks = self._judged_groups()
                     total, found = np.zeros(4, np.uint64), np.empty(len(keys), np.int64)
-                    fields, lanes = Fields(*self.layout.fields()), self._lanes()
+                    fields, lanes = Fields(*self.layout.fields()), bundles.lanes(self.learned)
                     noted = kernels.scan(keys, fields, lanes, groups, asks, total, found, self._unit)
                     self.digest += sum(int(part) << 32 * i for i, part in enumerate(total))
                     if noted:
@@ -138,7 +193,8 @@ class _Search:
     def _expand_level(self) -> Violation | None:
         """Successors of the last level; deadlocks (found here, one step shorter) come before bad steps."""
         while any(owner.busy for owner in self.owners):
-            learnt, fields, steps = self._learnt(), Fields(*self.layout.fields()), self._step_groups()
+            learnt = bundles.learnt(self.learned)
+            fields, steps = Fields(*self.layout.fields()), self._step_groups()
             turns = self.learned.turn_value.size
             for owner in self.owners:
                 owner.allow(turns)
@@ -239,58 +295,16 @@ class _Search:
                 else:
                     list(self.judge.step_groups.values())[place].status([one, other])
 
-    def _learnt(self) -> Learnt:
-        learned = self.learned
-        return Learnt(
-            learned.pools.offers.store,
-            np.array([table.offers.start for table in learned.machines], np.int64),
-            learned.entry_start.data,
-            learned.entry_count.data,
-            learned.turn_value.data,
-            learned.turn_sends.data,
-            learned.head.data,
-            learned.rest.data,
-            learned.receiver.data,
-            *learned.receives.arrays,
-            *learned.joins.arrays,
-        )
-
-    def _lanes(self) -> Lanes:
-        machines, pools = self.learned.machines, self.learned.pools
-        high_at = np.array([table.high.start for table in machines], np.int64)
-        low_at = np.array([table.low.start for table in machines], np.int64)
-        return Lanes(pools.high.store, pools.low.store, high_at, low_at)
-
     def _step_groups(self) -> Groups:
-        return self._groups([((place, place), group) for place, group in self.judge.step_groups.items()])
+        steps = self.judge.step_groups
+        return bundles.groups(self.judge, [((place, place), group) for place, group in steps.items()])
 
     def _judged_groups(self) -> tuple[Groups, Any]:
         """The groups of invariants and of witnesses not seen yet, and when each asks for a look."""
         invariants = list(self.judge.state_groups.items())
         witnesses = [pair for prop, (pair,) in self.judge.witness_groups if self.witnesses[prop.name] is None]
         asks = [_LOOK_UNLESS_FINE] * len(invariants) + [_LOOK_UNLESS_NOT] * len(witnesses)
-        return self._groups([*invariants, *witnesses]), np.array(asks, np.int64)
-
-    def _groups(self, groups: list[tuple[tuple[int, ...], Group]]) -> Groups:
-        def column(values: Iterator[int] | list[int]) -> Any:
-            return np.array(list(values), np.int64)
-
-        pairs = [(places, group, group.slots[-1]) for places, group in groups]
-        return Groups(
-            column([group.number for _, group, _ in pairs]),
-            column([places[0] for places, _, _ in pairs]),
-            column([places[1] if len(places) > 1 else -1 for places, _, _ in pairs]),
-            column([group.slots[0].code.start for _, group, _ in pairs]),
-            column([slot.code.start for _, _, slot in pairs]),
-            column([group.slots[0].code.size for _, group, _ in pairs]),
-            column([slot.code.size for _, _, slot in pairs]),
-            self.judge.pools.codes.store,
-            self.judge.pools.status.store,
-            column([group.dense.start if group.dense else 0 for _, group, _ in pairs]),
-            column([group.dense.size if group.dense else 0 for _, group, _ in pairs]),
-            column([group.bits[1] for _, group, _ in pairs]),
-            *self.judge.pools.sparse.arrays,
-        )
+        return bundles.groups(self.judge, [*invariants, *witnesses]), np.array(asks, np.int64)
 
     # ---- the end
 
@@ -306,10 +320,6 @@ class _Search:
                 at += len(rows)
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
-        turns = np.zeros(self.learned.turn_value.size, np.bool_)
-        for owner in self.owners:
-            marks = owner.room.marks[: len(turns)]
-            turns[: len(marks)] |= marks.astype(np.bool_)
         return Result(
             engine="fast",
             outcome=overall(found, undecided, self.witnesses),
@@ -320,10 +330,18 @@ class _Search:
             digest=f"{self.digest & MASK128:032x}",
             properties=verdicts(self.system, found, undecided, self.witnesses),
             violation=found,
-            rules_fired=self.tables.fired(turns),
+            rules_fired=self._fired(),
             seconds=seconds,
             stats=self._stats(seconds),
         )
+
+    def _fired(self) -> frozenset[str]:
+        """The slugs of all turns that took part, before a checkpoint too."""
+        turns = np.zeros(self.learned.turn_value.size, np.bool_)
+        for owner in self.owners:
+            marks = owner.room.marks[: len(turns)]
+            turns[: len(marks)] |= marks.astype(np.bool_)
+        return self.fired | self.tables.fired(turns)
 
     def _stats(self, seconds: float) -> dict[str, Any]:
         """Sizes of the tables, cost of learning in this run, speed, memory."""
@@ -336,6 +354,7 @@ class _Search:
             "states_per_second": self.distinct / seconds if seconds else 0.0,
             "peak_frontier": max(self.histogram, default=0),
             "bytes_per_state": sum(owner.nbytes for owner in self.owners) / max(1, self.distinct),
+            "bytes_on_disk": sum(owner.bytes_on_disk for owner in self.owners),
             "words_per_state": self.layout.words,
             "repacked": self.repacked,
             "workers": len(self.owners),

@@ -8,7 +8,7 @@ from typing import cast
 
 from rota.explore import tables as in_numpy
 from rota.explore.level import Tables
-from rota.explore.result import Limits, Progress, Result
+from rota.explore.result import CheckpointError, Limits, Progress, Result
 from rota.kernel import System
 
 __all__ = ["Tables", "explore"]
@@ -25,9 +25,11 @@ def explore(
 
     Parameters: system; limits; progress, called after each level; tables, what an earlier run on the same
     system learned. Errors: BadTurn and AmbiguousValue for values that states may not contain, EngineError
-    if a sample disagrees with `System.successors`.
+    if a sample disagrees with `System.successors`, CheckpointError.
     """
     if find_spec("numba") is None:
+        if limits and (limits.checkpoint or limits.memory):
+            raise CheckpointError("files need compiled code; pip install 'rota[fast]', which brings numba")
         return in_numpy.explore(system, limits, progress=progress, tables=tables)
     compiled = import_module("rota.explore.compiled")
     return cast(Result, compiled.explore(system, limits, progress=progress, tables=tables))

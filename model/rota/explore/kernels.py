@@ -309,6 +309,34 @@ def absorb(
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def codes(keys: Any, unit: Any) -> Any:
+    """The code of each state."""
+    out = np.empty(len(keys), np.uint64)
+    for index in range(len(keys)):
+        out[index] = _code(keys, index, unit)
+    return out
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def strike(keys: Any, known: Any, fresh: Any, unit: Any) -> None:
+    """Clear the flags of those states that are known too; both are in order of their codes."""
+    at = 0
+    for index in range(len(keys)):
+        code = _code(keys, index, unit)
+        while at < len(known) and _code(known, at, unit) < code:
+            at += 1
+        twin = at
+        while twin < len(known) and _code(known, twin, unit) == code:
+            same = True
+            for word in range(len(unit)):
+                if known[twin, word] != keys[index, word]:
+                    same = False
+            if same:
+                fresh[index] = False
+            twin += 1
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def refill(keys: Any, slots: Any, shift: Any, unit: Any) -> None:
     """Enter states that are distinct and not there into slots with room for them."""
     last_slot = len(slots) - 1

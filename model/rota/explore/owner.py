@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from rota.explore.bundles import Fields, Groups, Learnt, Room
 from rota.explore.kernels import FREE, TOO_DEEP
 from rota.explore.learn import BadTurn
 from rota.explore.packing import Layout
+from rota.explore.runs import Runs
 
 PIECE = 1 << 15
 """States expanded before successors are absorbed: enough to drown the cost of calls."""
@@ -44,11 +46,19 @@ class Work:
 class Owner:
     """The states whose code falls to one of `owners` workers.
 
+    Parameters: owners; layout, of states; budget, bytes of memory for states, and folder, where to write what
+    is beyond (None: there is no bound). A level that is being filled may pass the budget.
     levels: the states of each level as arrays of packed states; open: the level being filled.
     """
 
-    def __init__(self, owners: int, layout: Layout) -> None:
+    def __init__(
+        self, owners: int, layout: Layout, budget: int | None = None, folder: Path | None = None
+    ) -> None:
         self.owners = owners
+        self._budget = budget
+        self._runs = Runs(folder) if folder else None
+        self._in_memory = 0
+        """The first level of which some states are not in a run."""
         self.levels: list[list[Words]] = []
         self.size = 0
         self.generated = 0
@@ -67,9 +77,15 @@ class Owner:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held for states: slots and levels, without the working room."""
-        kept = sum(array.nbytes for level in self.levels for array in level)
-        return self._slots.nbytes + kept + sum(array.nbytes for array in self._open)
+        """Bytes of memory held for states: slots and levels, without the working room."""
+        kept = sum(array.nbytes for array in self._held())
+        return self._slots.nbytes + kept
+
+    @property
+    def bytes_on_disk(self) -> int:
+        """Bytes of states in files."""
+        files = (array for level in self.levels[: self._in_memory] for array in level)
+        return sum(array.nbytes for array in files) + (self._runs.nbytes if self._runs else 0)
 
     # ---- levels
 
@@ -79,9 +95,13 @@ class Owner:
             self._open[-1] = self._open[-1][: self._filled].copy()
         level = [array for array in self._open if len(array)]
         self._open, self._filled = [], 0
+        if self._runs and level:
+            level = [array for array in map(self._runs.unknown, level) if len(array)]
         self.levels.append(level)
         count = sum(map(len, level))
         self.size += count
+        if self._budget is not None and self.nbytes > self._budget:
+            self._spill()
         self._work = [
             Work(number, np.arange(start, min(start + PIECE, len(array))))
             for number, array in reversed(list(enumerate(level)))
@@ -89,17 +109,26 @@ class Owner:
         ]
         return count
 
-    def drop_level(self) -> None:
-        """Forget what was absorbed since the last level was closed, for a search that ends here."""
-        self._open, self._filled = [], 0
-
-    def arrays(self) -> Iterator[Words]:
-        """All states that are kept."""
-        for level in self.levels:
+    def _held(self) -> Iterator[Words]:
+        """All states in memory, the level being filled included."""
+        for level in self.levels[self._in_memory :]:
             yield from level
         yield from self._open[:-1]
         if self._open:
             yield self._open[-1][: self._filled]
+
+    def _spill(self) -> None:
+        """Write everything to disk but the last level, which is still to be expanded."""
+        assert self._runs is not None
+        leaving = self.levels[self._in_memory : -1]
+        arrays = [array for level in leaving for array in level]
+        if not arrays:
+            return  # the last level alone is too large; nothing can be done about that
+        self._runs.add(np.concatenate(arrays))
+        self.levels[self._in_memory : -1] = [[self._runs.keep(array) for array in level] for level in leaving]
+        self._in_memory = len(self.levels) - 1
+        held = sum(map(len, self._held()))
+        self._rebuild(max(FIRST_SLOTS, 1 << int(held / FULL).bit_length()))
 
     # ---- expanding
 
@@ -191,7 +220,14 @@ class Owner:
                 out[start : start + PIECE] = new.pack(rows)
             return out
 
-        self.levels = [[packed(array) for array in level] for level in self.levels]
+        held = self._in_memory
+        self.levels[held:] = [[packed(array) for array in level] for level in self.levels[held:]]
+        if self._runs:
+            for level in self.levels[:held]:
+                for number, array in enumerate(level):
+                    level[number] = self._runs.keep(packed(array))
+                    self._runs.drop(array)
+            self._runs.repack(packed)
         if self._open:
             last = np.empty((len(self._open[-1]), new.words), np.uint64)
             last[: self._filled] = packed(self._open[-1][: self._filled])
@@ -203,9 +239,10 @@ class Owner:
 
     def _rebuild(self, size: int) -> None:
         words = self._slots.shape[1]
-        del self._slots
+        del self._slots  # before there are new ones: both together may be too much
         self._slots = _free(size, words)
-        for array in self.arrays():
+        self._used = sum(map(len, self._held()))
+        for array in self._held():
             kernels.refill(array, self._slots, _shift(self._slots), self._unit)
 
     def _new_room(self, words: int) -> Room:

@@ -44,6 +44,16 @@ class Layout:
                 at += width
         self.limits = [int(mask) + 1 for mask in self.mask]
 
+    @staticmethod
+    def of_fields(word: Sequence[int], shift: Sequence[int], mask: Sequence[int]) -> Layout:
+        """The layout that has exactly these fields."""
+        layout = Layout([])
+        layout.words = max(word, default=0) + 1
+        layout.word = np.array(word, np.int64)
+        layout.shift, layout.mask = np.array(shift, np.uint64), np.array(mask, np.uint64)
+        layout.limits = [int(each) + 1 for each in mask]
+        return layout
+
     def fits(self, counts: Sequence[int]) -> bool:
         """Whether columns with so many values still have room."""
         return all(count <= limit for count, limit in zip(counts, self.limits, strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from rota.kernel import Kind, State, Transition
@@ -16,6 +17,10 @@ DEADLOCK_MEANING = "A state that nothing can leave and that is not a declared en
 
 Progress = Callable[[int, int, int, int, float], None]
 """Called after each level: depth, distinct states, states of the level, transitions so far, seconds."""
+
+
+class CheckpointError(ValueError):
+    """A checkpoint's folder cannot be used; the text says why, and what would do."""
 
 
 class Outcome(Enum):
@@ -31,11 +36,16 @@ class Limits:
     """When to stop early, and what a run may use.
 
     max_states: distinct states; a run that passes it is undecided. workers: threads that share the work,
-    in engines that can (the compiled one); the answer does not depend on it.
+    in engines that can (the compiled one); the answer does not depend on it. memory: bytes for states,
+    about; the compiled engine keeps what is beyond on disk, the others do not heed it. checkpoint: a folder
+    from which the compiled engine can go on with an ended search, if `resume`; others refuse.
     """
 
     max_states: int | None = None
     workers: int = 1
+    memory: int | None = None
+    checkpoint: Path | None = None
+    resume: bool = False
 
 
 @dataclass(frozen=True)
