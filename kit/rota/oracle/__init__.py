@@ -1,5 +1,25 @@
-"""What judges an implementation by the spec: here, a coordinator core and the spec in lockstep."""
+"""What judges an implementation by the spec: a coordinator core and the spec, step by step.
 
-from rota.oracle.lockstep import Divergence, Lockstep
+`Shadow` is the core with the spec behind it, wherever a core can stand; `watched` is rota's server with one;
+`Lockstep` drives one in virtual time; `minimised` makes what it found short. The Hypothesis machine that
+drives it at random is `rota.oracle.machine`, the hunt for planted bugs `rota.oracle.hunt`.
+"""
 
-__all__ = ["Divergence", "Lockstep"]
+from rota.oracle.lockstep import Ask, Due, Input, Lockstep, Logged, replay
+from rota.oracle.minimise import minimised
+from rota.oracle.report import Divergence
+from rota.oracle.shadow import Shadow, Watch, watched
+
+__all__ = [
+    "Ask",
+    "Divergence",
+    "Due",
+    "Input",
+    "Lockstep",
+    "Logged",
+    "Shadow",
+    "Watch",
+    "minimised",
+    "replay",
+    "watched",
+]

@@ -1,271 +1,193 @@
-"""A sans-IO coordinator and the spec, driven side by side in virtual time.
+"""A coordinator core and the spec, driven side by side in virtual time: inputs that can be kept and repeated.
 
-Every input goes to both. What the core does must be one of the outcomes that the spec allows; the spec then
-follows that one. Answers, timers, records and the visible state are compared after every step.
+Whoever drives says what happens; `rota.oracle.shadow` compares. What was done is kept as values (`Ask`,
+`Due`, `Logged`), which `replay` does again, all of them or some.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, is_dataclass
-from enum import Enum
-from itertools import count
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rota import coordinator as core
-from rota.spec import Arm, BrokerConfig, Call, Group, GroupRecord, Spec, Step, Timer, classic
-from rota.spec.messages import (
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    Request,
-    SyncGroupRequest,
-)
-from rota.spec.versions import as_sent
+from rota.oracle.follow import Followed
+from rota.oracle.report import Divergence
+from rota.oracle.shadow import Make, Shadow
+from rota.oracle.translate import CoreRequest
+from rota.spec import Group
 from rota.spec.vocabulary import AppendError
 
 GROUP_ID = "g"
-"""The group that the lockstep follows; a request names it, or none and is refused."""
-
-
-class Divergence(AssertionError):
-    """The core did what the spec does not allow. The message is the dialogue so far and the difference."""
+"""The group that is meant where none is named."""
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One step as it can be observed: answers by address, armed timers with deadlines, records, state."""
+class Ask:
+    """A request arrives.
 
-    answers: tuple[tuple[str, Any], ...]
-    deadlines: tuple[tuple[Timer, int], ...]
-    records: tuple[Any, ...]
-    state: Any
+    serial: makes the new member's id, if it needs one; ahead: how far the generation that the request gives
+    is ahead of the group's, so that it means the same after other inputs were left out; picks: see `Picks`.
+    """
 
-    def difference(self, other: Seen) -> str:
-        """What the other has instead, field by field."""
-        names = ("answers", "deadlines", "records", "state")
-        rows = [(name, getattr(self, name), getattr(other, name)) for name in names]
-        return "\n".join(
-            f"  {name}:\n    {mine!r}\n  not {theirs!r}" for name, mine, theirs in rows if mine != theirs
-        )
+    request: CoreRequest
+    version: int
+    serial: int
+    ahead: int = 0
+    picks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Due:
+    """An armed timer is due, the first or any; the clock moves to its deadline if that is ahead."""
+
+    timer_id: core.TimerId
+    picks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Logged:
+    """The log answers an append: the one at this place among those without an answer, the oldest is 0."""
+
+    place: int
+    error: AppendError | None = None
+    picks: tuple[int, ...] = ()
+
+
+Input = Ask | Due | Logged
 
 
 @dataclass
 class Picks:
-    """The core's choices: whoever drives decides, by index into the sorted candidates."""
+    """The core's choices: numbers given with each input, taken modulo the number of candidates; then 0."""
 
+    left: list[int] = field(default_factory=list)
     fresh: str = ""
-    choose: Callable[[int], int] = lambda count: 0
 
     def new_member_id(self, client_id: str) -> str:
-        """The id that was announced with the request."""
+        """The id that goes with the input."""
         return self.fresh
 
     def protocol(self, tied: tuple[str, ...]) -> str:
         """One of the tied protocols."""
-        return tied[self.choose(len(tied))]
+        return tied[self._next() % len(tied)]
 
     def leader(self, candidates: tuple[str, ...]) -> str:
         """One of the candidates."""
-        return candidates[self.choose(len(candidates))]
+        return candidates[self._next() % len(candidates)]
+
+    def _next(self) -> int:
+        return self.left.pop(0) if self.left else 0
 
 
-@dataclass
 class Lockstep:
-    """Core and spec, and a clock. choose: how the core's choices fall; make: builds the core."""
+    """Core and spec, and a clock. config: of the core; make: builds the core.
 
-    config: BrokerConfig = field(default_factory=BrokerConfig)
-    choose: Callable[[int], int] = lambda count: 0
-    make: Callable[[core.CoordinatorConfig, Any], core.GroupCoordinator] = core.GroupCoordinator
+    Attributes: inputs, all so far; shadow, which compares; now, the virtual time in milliseconds.
+    """
 
-    def __post_init__(self) -> None:
-        self.picks = Picks(choose=lambda count: self.choose(count))
-        self.core = self.make(core.CoordinatorConfig(**asdict(self.config)), self.picks)
-        self.spec: Spec = classic(self.config)
-        self.group: Group | None = None
+    def __init__(
+        self, config: core.CoordinatorConfig | None = None, make: Make = core.GroupCoordinator
+    ) -> None:
         self.now = 0
-        self.deadlines: dict[Timer, int] = {}
-        self.appends: dict[int, GroupRecord] = {}
-        self.versions: dict[str, int] = {}
-        self.dialogue: list[str] = []
-        self.rules: set[str] = set()
-        self.visited: set[tuple[str, str]] = set()
-        self._addresses = count(1)
+        self.inputs: list[Input] = []
+        self._picks = Picks()
+        self._appends: list[int] = []
+        self.shadow = Shadow(config or core.CoordinatorConfig(), self._picks, make, lambda: self.now)
 
-    def call(self, request: Request, version: int, client_id: str = "c") -> dict[str, Any]:
-        """A request arrives. Returns the answers given in this step by address (as the spec words them)."""
-        address = f"r{next(self._addresses)}"
-        self.versions[address] = version
-        self.picks.fresh = f"{client_id}-{address}"
-        self.dialogue.append(f"{self.now:>7} ms  {address}: {_brief(request)} v{version}")
-        effects = self._of_core(lambda: _send(self.core, request, version, client_id, address))
-        steps = self.spec.handle(self.group, Call(request, address, version, self.picks.fresh))
-        return self._compare(effects, steps)
+    @property
+    def followed(self) -> Followed:
+        """The usual group with its timers and waiting requests."""
+        return self.shadow.follow(GROUP_ID)
 
-    def fire(self, timer: Timer) -> dict[str, Any]:
-        """An armed timer is due: the clock moves to its deadline if that is ahead."""
-        if self.group is None:
-            raise ValueError("no timer can be armed before the group exists")
-        self.now = max(self.now, self.deadlines.pop(timer))
-        self.dialogue.append(f"{self.now:>7} ms  timer {timer.name} {timer.member_id}".rstrip())
-        timer_id = core.TimerId(timer.kind.value, GROUP_ID, timer.member_id)
-        effects = self._of_core(lambda: self.core.fire(timer_id))
-        return self._compare(effects, self.spec.fire(self.group, timer))
+    @property
+    def group(self) -> Group | None:
+        """The usual group as the spec sees it."""
+        return self.followed.group
 
-    def answer_append(self, append_id: int, error: AppendError | None) -> dict[str, Any]:
-        """The log answers an append."""
-        if self.group is None:
-            raise ValueError("nothing can be in flight before the group exists")
-        record = self.appends.pop(append_id)
-        self.dialogue.append(f"{self.now:>7} ms  log: {'stored' if error is None else error.name}")
-        code = 0 if error is None else error.value
-        effects = self._of_core(lambda: self.core.appended(append_id, code))
-        return self._compare(effects, self.spec.appended(self.group, record, error))
+    @property
+    def appends(self) -> int:
+        """How many appends the log has not answered."""
+        return len(self._appends)
 
-    def _of_core(self, step: Callable[[], core.Effects]) -> core.Effects:
-        try:
-            return step()
-        except Exception as failure:
-            raise Divergence("\n".join([f"the core raised {failure!r}", *self._told()])) from failure
+    def do(self, one: Input) -> bool:
+        """One input. Returns whether it was possible: timer armed, append there. Errors: Divergence."""
+        act = self._action(one)
+        if act is None:
+            return False
+        self.inputs.append(one)
+        self._picks.left = list(one.picks)
+        effects = act()
+        self._appends += [append.append_id for append in effects.appends]
+        self._audit()
+        return True
 
-    def _told(self) -> list[str]:
-        return ["dialogue:", *(f"  {line}" for line in self.dialogue)]
+    def ask(self, request: CoreRequest, version: int, picks: Iterable[int] = ()) -> None:
+        """A request arrives; a new member that it makes is called m and the number of the request."""
+        ahead = 0
+        if isinstance(request, core.SyncGroup | core.Heartbeat):
+            ahead = request.generation_id - self._generation(request)
+        self.do(Ask(request, version, self.shadow.requests + 1, ahead, tuple(picks)))
 
-    def _compare(self, effects: core.Effects, steps: tuple[Step, ...]) -> dict[str, Any]:
-        done = self._core_seen(effects)
-        allowed = [(step, self._spec_seen(step)) for step in steps]
-        for step, seen in allowed:
-            if seen == done:
-                self._follow(step, effects)
-                return dict(done.answers)
-        raise Divergence(self._report(done, allowed))
+    def _generation(self, request: CoreRequest) -> int:
+        group = self.shadow.follow(request.group_id).group
+        return 0 if group is None else group.generation_id
 
-    def _follow(self, step: Step, effects: core.Effects) -> None:
-        state = "absent" if self.group is None else self.group.state.value
-        self.rules.update(step.rules)
-        self.visited.update((slug, state) for slug in step.rules)
-        self.deadlines = self._rearmed(step)
-        self.group = step.group
-        self.appends |= dict(zip((a.append_id for a in effects.appends), step.records, strict=True))
+    def _action(self, one: Input) -> Callable[[], core.Effects] | None:
+        if isinstance(one, Ask):
+            return lambda: self._send(one)
+        if isinstance(one, Logged):
+            if one.place >= len(self._appends):
+                return None
+            code = 0 if one.error is None else one.error.value
+            return lambda: self.shadow.appended(self._appends.pop(one.place), code)
+        armed = self.shadow.follow(one.timer_id.group_id).armed
+        due = next((at for timer, at in armed.items() if _is(timer, one.timer_id)), None)
+        if due is None:
+            return None
+        self.now = max(self.now, due)
+        return lambda: self.shadow.fire(one.timer_id)
 
-    def _core_seen(self, effects: core.Effects) -> Seen:
-        deadlines = dict(self.deadlines)
-        for wish in effects.timers:
-            timer = Timer(wish.timer_id.kind, wish.timer_id.member_id)
-            if isinstance(wish, core.Arm):
-                deadlines[timer] = self.now + wish.delay_ms
-            else:
-                deadlines.pop(timer, None)
-        answers = {str(token): _plain(reply) for token, reply in effects.replies}
-        written = (append.record for append in effects.appends)
-        records = tuple(_core_record(record) for record in written if isinstance(record, core.GroupRecord))
-        return Seen(
-            _sorted(answers), _sorted(deadlines), records, _core_state(self.core.groups.get(GROUP_ID))
-        )
+    def _send(self, one: Ask) -> core.Effects:
+        self._picks.fresh = f"m{one.serial}"
+        token, request, version = object(), one.request, one.version
+        if isinstance(request, core.JoinGroup):
+            return self.shadow.join_group(request, version, "c", "/127.0.0.1", token)
+        if isinstance(request, core.LeaveGroup):
+            return self.shadow.leave_group(request, version, token)
+        request = replace(request, generation_id=self._generation(request) + one.ahead)
+        if isinstance(request, core.SyncGroup):
+            return self.shadow.sync_group(request, version, token)
+        return self.shadow.heartbeat(request, version, token)
 
-    def _spec_seen(self, step: Step) -> Seen:
-        answers = {
-            reply.to: _plain(as_sent(reply.message, self.versions[reply.to])) for reply in step.replies
-        }
-        records = tuple(map(_spec_record, step.records))
-        return Seen(_sorted(answers), _sorted(self._rearmed(step)), records, _spec_state(step.group))
+    def _audit(self) -> None:
+        """What the core counts, so that it need not scan, must be what a scan would count."""
+        for group in self.shadow.groups.values():
+            names = [name for member in group.members.values() for name in member.protocol_names]
+            if dict(group.supporters) != {name: names.count(name) for name in names}:
+                self._drifted(group, f"the counts of supporters are {dict(group.supporters)}")
+            if not {*group.parked_joins, *group.parked_syncs} <= group.members.keys():
+                self._drifted(group, "a request is parked of somebody who is not a member")
 
-    def _rearmed(self, step: Step) -> dict[Timer, int]:
-        deadlines = dict(self.deadlines)
-        for effect in step.timers:
-            if isinstance(effect, Arm):
-                deadlines[effect.timer] = self.now + effect.delay_ms
-            else:
-                deadlines.pop(effect.timer, None)
-        return deadlines
-
-    def _report(self, done: Seen, allowed: list[tuple[Step, Seen]]) -> str:
-        nearest, seen = min(allowed, key=lambda pair: len(done.difference(pair[1])))
-        lines = ["the core does what the spec does not allow", *self._told()]
-        lines += [f"the spec ({', '.join(nearest.rules)}) differs from the core in:", done.difference(seen)]
-        return "\n".join(lines)
+    def _drifted(self, group: core.Group, what: str) -> None:
+        raise self.shadow.diverged(group.group_id, what)
 
 
-def _sorted(items: dict[Any, Any]) -> tuple[Any, ...]:
-    return tuple(sorted(items.items(), key=lambda pair: pair[0]))
+def _is(timer: Any, timer_id: core.TimerId) -> bool:
+    return bool((timer.name, timer.member_id) == (timer_id.kind, timer_id.member_id))
 
 
-def _plain(value: Any) -> Any:
-    """Dataclasses as plain data, fields by name, enums as values: the form in which both sides compare."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return tuple(sorted((name, _plain(item)) for name, item in vars(value).items()))
-    if isinstance(value, Enum):
-        return value.value
-    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+def replay(
+    inputs: Iterable[Input], make: Make = core.GroupCoordinator
+) -> tuple[Divergence | None, list[Input]]:
+    """Do these inputs with a new core, leaving out those that are not possible.
 
-
-def _send(
-    target: core.GroupCoordinator, request: Request, version: int, client_id: str, token: str
-) -> core.Effects:
-    """The request in the core's own classes."""
-    fields = vars(request)
-    if isinstance(request, JoinGroupRequest):
-        protocols = tuple(core.JoinGroupProtocol(p.name, p.metadata) for p in request.protocols)
-        join = core.JoinGroup(**{**fields, "protocols": protocols})
-        return target.join_group(join, version, client_id, "/127.0.0.1", token)
-    if isinstance(request, SyncGroupRequest):
-        parts = tuple(core.SyncGroupAssignment(a.member_id, a.assignment) for a in request.assignments)
-        return target.sync_group(core.SyncGroup(**{**fields, "assignments": parts}), version, token)
-    if isinstance(request, HeartbeatRequest):
-        return target.heartbeat(core.Heartbeat(**fields), version, token)
-    identities = tuple(core.MemberIdentity(m.member_id, m.group_instance_id) for m in request.members)
-    single = identities[0].member_id if version < 3 else ""
-    batch = identities if version >= 3 else ()
-    return target.leave_group(core.LeaveGroup(request.group_id, batch, single), version, token)
-
-
-def _core_record(record: core.GroupRecord) -> Any:
-    parts = tuple((m.member_id, m.assignment) for m in record.members)
-    return (record.generation_id, record.protocol_type, record.protocol_name, record.leader, parts)
-
-
-def _spec_record(record: GroupRecord) -> Any:
-    return (
-        record.generation_id,
-        record.protocol_type,
-        record.protocol_name,
-        record.leader,
-        record.assignments,
-    )
-
-
-def _core_state(group: core.Group | None) -> Any:
-    if group is None:
-        return None
-    return (str(group.state), group.generation_id, group.protocol_type, group.protocol_name, group.leader,
-            tuple(sorted(group.members)), tuple(sorted(group.pending_members)))  # fmt: skip
-
-
-def _spec_state(group: Group | None) -> Any:
-    if group is None:
-        return None
-    return (group.state.value, group.generation_id, group.protocol_type, group.protocol_name, group.leader,
-            tuple(group.members), tuple(sorted(group.pending)))  # fmt: skip
-
-
-def _brief(request: Request) -> str:
-    """A request in one line: its kind and what is set."""
-    name = type(request).__name__.removesuffix("Request")
-    if isinstance(request, LeaveGroupRequest):
-        return f"{name} {', '.join(m.member_id for m in request.members)}"
-    shown = {
-        key: value
-        for key, value in vars(request).items()
-        if value and key not in ("group_id", "protocol_type")
-    }
-    return f"{name} " + ", ".join(f"{key}={_short(value)}" for key, value in shown.items())
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, tuple):
-        return (
-            "["
-            + " ".join(getattr(item, "name", "") or getattr(item, "member_id", "") for item in value)
-            + "]"
-        )
-    return str(value)
+    Returns the first divergence, None where there is none, and the inputs up to there.
+    """
+    lockstep = Lockstep(make=make)
+    try:
+        for one in inputs:
+            lockstep.do(one)
+    except Divergence as found:
+        return found, lockstep.inputs
+    return None, lockstep.inputs

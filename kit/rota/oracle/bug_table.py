@@ -1,0 +1,92 @@
+"""The page about planted bugs: what each is, how soon the machine finds it, the dialogue that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rota.mutants.core import CoreBug
+from rota.oracle.hunt import Finding
+
+ITSELF, AMONG, TRIED, OTHER = "itself", "used by it", "tried before", "nowhere"
+
+HEAD = """# Bugs planted in the coordinator
+
+Each rule of the spec has at least one bug in rota's coordinator (`kit/rota/mutants/core_bugs.toml`). The
+lockstep machine finds every one: requests of several members with right and wrong fields, timers and answers
+of the log go to coordinator and spec side by side, in virtual time, and after every step answers, timers,
+records and the visible state must be those of one of the steps that the spec allows. What it found is made
+shorter until nothing can be left out; the dialogue that remains is what a report prints.
+
+This page is written by `python tests/oracle/pin.py`. The machine makes the same examples every time (with
+the same version of Hypothesis), of up to {steps} actions each.
+
+- *Examples*: tried until the bug was found, the last one included.
+- *Steps*: of the shortened dialogue.
+- *Reported by*: the rule of the spec that the report names. Where it is not the bug's own, *own rule* says
+  where the report has that one: among the rules that the named one used, among those tried before it (they
+  do not apply, but the coordinator acts as if they did), or nowhere.
+"""
+
+
+def where_named(bug: CoreBug, finding: Finding) -> str:
+    """Where the report has the bug's own rule."""
+    found = finding.divergence
+    if found.rule == bug.rule:
+        return ITSELF
+    if bug.rule in found.rules:
+        return AMONG
+    return TRIED if bug.rule in found.passed else OTHER
+
+
+def page(findings: Sequence[Finding], shown: Iterable[str], steps: int) -> str:
+    """The page. shown: names of bugs whose reports are given in full; steps: of an example, at most."""
+    return "\n".join(
+        (HEAD.format(steps=steps), *_summary(findings), *_table(findings), *_reports(findings, shown))
+    )
+
+
+def _summary(findings: Sequence[Finding]) -> Iterator[str]:
+    rules = {finding.bug.rule for finding in findings}
+    examples = sorted(finding.examples for finding in findings)
+    steps = sorted(finding.steps for finding in findings)
+    own = sum(where_named(finding.bug, finding) == ITSELF for finding in findings)
+    yield (
+        f"{len(findings)} bugs for {len(rules)} rules; "
+        f"examples: {examples[len(examples) // 2]} in the median, {examples[-1]} at most; "
+        f"steps: {steps[len(steps) // 2]} in the median, {steps[-1]} at most. "
+        f"{own} are reported by their own rule."
+    )
+    yield ""
+
+
+def _table(findings: Sequence[Finding]) -> Iterator[str]:
+    yield "| rule | bug | what differed | examples | steps | reported by | own rule |"
+    yield "|---|---|---|---|---|---|---|"
+    for finding in findings:
+        bug, found = finding.bug, finding.divergence
+        named = where_named(bug, finding)
+        reported = ("", "") if named == ITSELF else (f"`{found.rule}`", named)
+        what = _cell(found.headline.rpartition(" [")[0])
+        cells = (f"`{bug.rule}`", f"{bug.name}: {_cell(bug.meaning)}", what, finding.examples, finding.steps)
+        yield f"| {' | '.join(map(str, (*cells, *reported)))} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _reports(findings: Sequence[Finding], shown: Iterable[str]) -> Iterator[str]:
+    by_name = {finding.bug.name: finding for finding in findings}
+    yield ""
+    yield "## Some reports in full"
+    for name in shown:
+        finding = by_name[name]
+        yield ""
+        yield f"### {name}"
+        yield ""
+        yield finding.bug.meaning
+        yield ""
+        yield "```text"
+        yield str(finding.divergence)
+        yield "```"
+    yield ""

@@ -1,0 +1,201 @@
+"""The coordinator core's messages in the spec's words, and both sides' doings in one comparable form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from enum import Enum
+from typing import Any
+
+from rota import coordinator as core
+from rota.spec import Arm, Group, GroupRecord, Step, Timer
+from rota.spec.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    LeavingMember,
+    MemberAssignment,
+    ProtocolMetadata,
+    Request,
+    SyncGroupRequest,
+)
+
+CoreRequest = core.JoinGroup | core.SyncGroup | core.Heartbeat | core.LeaveGroup
+Fields = Mapping[str, Any]
+Seen = Mapping[str, Fields]
+"""What one step did: topic ("answer to r3", "timer sync", "record", "group") → field → value."""
+
+CANCELLED = "cancelled"
+
+
+def to_spec(request: CoreRequest, version: int) -> Request:
+    """A request of the core as the spec words it; version: below 3 a LeaveGroup names one member."""
+    if isinstance(request, core.JoinGroup):
+        return JoinGroupRequest(
+            group_id=request.group_id,
+            session_timeout_ms=request.session_timeout_ms,
+            rebalance_timeout_ms=request.rebalance_timeout_ms,
+            member_id=request.member_id,
+            protocol_type=request.protocol_type,
+            protocols=tuple(ProtocolMetadata(p.name, p.metadata) for p in request.protocols),
+            group_instance_id=request.group_instance_id,
+        )
+    if isinstance(request, core.SyncGroup):
+        return SyncGroupRequest(
+            group_id=request.group_id,
+            generation_id=request.generation_id,
+            member_id=request.member_id,
+            assignments=tuple(MemberAssignment(a.member_id, a.assignment) for a in request.assignments),
+            protocol_type=request.protocol_type,
+            protocol_name=request.protocol_name,
+            group_instance_id=request.group_instance_id,
+        )
+    if isinstance(request, core.Heartbeat):
+        return HeartbeatRequest(
+            request.group_id, request.generation_id, request.member_id, request.group_instance_id
+        )
+    leavers = tuple(LeavingMember(m.member_id, m.group_instance_id) for m in request.members)
+    return LeaveGroupRequest(
+        request.group_id, leavers if version >= 3 else (LeavingMember(request.member_id),)
+    )
+
+
+def spec_timer(timer_id: core.TimerId) -> Timer:
+    """The spec's name of a timer; the group's id is not part of it."""
+    return Timer(timer_id.kind, timer_id.member_id)
+
+
+def _timer_of(timer_id: core.TimerId, group_id: str) -> Timer:
+    """The spec's name of a timer; that of another group gets a name that the spec does not have."""
+    if timer_id.group_id == group_id:
+        return spec_timer(timer_id)
+    return Timer(f"{timer_id.kind} of group {timer_id.group_id!r}", timer_id.member_id)
+
+
+def answer(reply: Any) -> Fields:
+    """A reply of either side: its kind, and its fields by name."""
+    return {"kind": type(reply).__name__.removesuffix("Reply"), **_plain_fields(reply)}
+
+
+def core_record(append: core.Append, group_id: str) -> Fields:
+    """What the spec says too of a record of the core; that of another group has a field more."""
+    record = append.record
+    if not isinstance(record, core.GroupRecord):
+        return {"kind": type(record).__name__}
+    parts = tuple((member.member_id, member.assignment) for member in record.members)
+    foreign = {} if append.group_id == group_id else {"group_id": append.group_id}
+    return {**_record(record, parts), **foreign}
+
+
+def spec_record(record: GroupRecord) -> Fields:
+    """A record of the spec."""
+    return _record(record, record.assignments)
+
+
+def _record(record: core.GroupRecord | GroupRecord, assignments: tuple[tuple[str, bytes], ...]) -> Fields:
+    return {
+        "generation_id": record.generation_id,
+        "protocol_type": record.protocol_type,
+        "protocol_name": record.protocol_name,
+        "leader": record.leader,
+        "assignments": assignments,
+    }
+
+
+def core_group(group: core.Group | None) -> Fields:
+    """The state of the core's group; nothing where there is none."""
+    if group is None:
+        return {}
+    return _group(group, str(group.state), group.members, group.pending_members, group.pending_sync_members)
+
+
+def spec_group(group: Group | None) -> Fields:
+    """The state of the spec's group; nothing where there is none."""
+    if group is None:
+        return {}
+    return _group(group, group.state.value, group.members, group.pending, group.pending_sync)
+
+
+def _group(
+    group: core.Group | Group,
+    state: str,
+    members: Iterable[str],
+    pending: Iterable[str],
+    pending_sync: Iterable[str],
+) -> Fields:
+    return {
+        "state": state,
+        "generation_id": group.generation_id,
+        "protocol_type": group.protocol_type,
+        "protocol_name": group.protocol_name,
+        "leader": group.leader,
+        "members": tuple(sorted(members)),
+        "handed-out ids": tuple(sorted(pending)),
+        "ids that owe a SyncGroup": tuple(sorted(pending_sync)),
+    }
+
+
+def core_wishes(effects: core.Effects, group_id: str) -> dict[Timer, int | str]:
+    """The last word on each timer: a delay in milliseconds, or cancelled. group_id: whose timers they are."""
+    return {
+        _timer_of(wish.timer_id, group_id): wish.delay_ms if isinstance(wish, core.Arm) else CANCELLED
+        for wish in effects.timers
+    }
+
+
+def spec_wishes(step: Step) -> dict[Timer, int | str]:
+    """The last word on each timer of a step: a delay in milliseconds, or cancelled."""
+    return {effect.timer: effect.delay_ms if isinstance(effect, Arm) else CANCELLED for effect in step.timers}
+
+
+def seen(
+    answers: Iterable[tuple[str, Any]],
+    wishes: Mapping[Timer, int | str],
+    armed: Iterable[Timer],
+    records: Iterable[Fields],
+    group: Fields,
+) -> Seen:
+    """One step in comparable form. The order of answers to different requests does not count.
+
+    A timer that is cancelled though it is not armed is no doing: `armed` are those before the step.
+    """
+    topics: dict[str, Fields] = {}
+    for address, reply in answers:
+        _put(topics, f"answer to {address}", answer(reply))
+    for record in records:
+        _put(topics, "record", record)
+    before = frozenset(armed)
+    for timer, wish in wishes.items():
+        if wish != CANCELLED or timer in before:
+            topics[f"timer {timer.name} {timer.member_id}".rstrip()] = {"delay_ms": wish}
+    if group:
+        topics["group"] = group
+    return topics
+
+
+def _put(topics: dict[str, Fields], topic: str, what: Fields) -> None:
+    while topic in topics:
+        topic += ", again"
+    topics[topic] = what
+
+
+def _plain_fields(value: Any) -> dict[str, Any]:
+    return {name: _plain(getattr(value, name)) for name in _names(type(value))}
+
+
+def _plain(value: Any) -> Any:
+    """Enums as numbers, members as tuples of (field, value): the form in which both sides are equal."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    if hasattr(value, "__dataclass_fields__"):
+        return tuple(sorted(_plain_fields(value).items()))
+    return value.value if isinstance(value, Enum) else value
+
+
+_NAMES: dict[type, tuple[str, ...]] = {}
+
+
+def _names(kind: Any) -> tuple[str, ...]:
+    if kind not in _NAMES:
+        _NAMES[kind] = tuple(item.name for item in fields(kind))
+    return _NAMES[kind]

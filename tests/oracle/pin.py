@@ -1,0 +1,51 @@
+"""What the lockstep machine reaches and which bugs it finds, as files that a test compares.
+
+`python tests/oracle/pin.py` writes them anew: coverage.txt beside this file, docs/planted-bugs.md. Review the
+difference like code: a pair that is gone is something that is not tested any more.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rota.mutants.core import core_bugs
+from rota.oracle.bug_table import page
+from rota.oracle.hunt import hunt
+from rota.oracle.machine import Run, run
+
+HERE = Path(__file__).resolve().parent
+COVERAGE = HERE / "coverage.txt"
+PAGE = HERE.parents[1] / "docs" / "planted-bugs.md"
+
+EXAMPLES = 600
+STEPS = 40
+SHOWN = ("joins-answered-again", "batch-all-or-nothing", "late-answer-believed", "session-takes-parked-sync")
+"""Bugs whose reports the page gives in full."""
+
+
+def walk() -> Run:
+    """The run that is pinned."""
+    return run(EXAMPLES, STEPS)
+
+
+def pinned() -> set[tuple[str, str]]:
+    """Pairs (slug of a rule, state of the group before the step) that a run has to reach."""
+    lines = COVERAGE.read_text(encoding="utf-8").splitlines()
+    return {(slug, state) for slug, state in (line.split() for line in lines)}
+
+
+def main() -> None:
+    """Write both files."""
+    result = walk()
+    if result.found is not None:
+        raise result.found
+    lines = [f"{slug} {state}\n" for slug, state in sorted(result.visited)]
+    COVERAGE.write_text("".join(lines), encoding="utf-8")
+    findings = [found for bug in core_bugs().values() if (found := hunt(bug, result.examples)) is not None]
+    missed = core_bugs().keys() - {finding.bug.name for finding in findings}
+    PAGE.write_text(page(findings, SHOWN, STEPS), encoding="utf-8")
+    print(f"{len(lines)} pairs, {len(findings)} bugs found, not found: {sorted(missed) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Every rule has a bug in the coordinator that the machine finds, and whose dialogue a person can read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pin
+import pytest
+
+from rota.coordinator import heartbeat
+from rota.mutants.core import StaleBugError, core_bugs, planted
+from rota.oracle.bug_table import AMONG, ITSELF, OTHER, TRIED, where_named
+from rota.oracle.hunt import hunt
+from rota.spec import RULES
+
+LONGEST = 12
+"""Steps of a dialogue that a person follows without paper."""
+
+BUGS = core_bugs()
+
+ELSEWHERE = {
+    "joins-answered-again": "an answered request that stays parked opens the next barrier",
+}
+"""Bugs whose own rule is nowhere in the report, and why."""
+
+
+def test_every_rule_has_a_bug_and_every_bug_a_rule():
+    assert RULES.keys() - {bug.rule for bug in BUGS.values()} == set()
+    assert {bug.rule for bug in BUGS.values()} - RULES.keys() == set()
+    order = list(RULES)
+    assert len(BUGS) >= len(order)
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_planted_bug_is_found_and_shortened(name, walk):
+    finding = hunt(BUGS[name], walk.examples)
+    assert finding is not None, f"{BUGS[name].meaning} is not noticed in {len(walk.examples)} examples"
+    found = finding.divergence
+    assert 1 <= len(found.dialogue) == finding.steps <= LONGEST, str(found)
+    assert str(found).startswith(found.headline[:100])
+    assert all(len(line) <= 140 for line in str(found).splitlines()), str(found)
+    assert where_named(BUGS[name], finding) in ((OTHER,) if name in ELSEWHERE else (ITSELF, AMONG, TRIED))
+
+
+def test_the_page_has_the_same_bugs_and_rules():
+    rows = re.findall(r"^\| `([\w.-]+)` \| ([\w-]+): (.*?) \|", pin.PAGE.read_text(encoding="utf-8"), re.M)
+    told = [(bug.rule, bug.name, bug.meaning) for bug in BUGS.values()]
+    assert rows == told, "docs/planted-bugs.md is stale: python tests/oracle/pin.py"
+
+
+def test_a_bug_is_there_for_everybody_while_it_is_planted_and_gone_afterwards():
+    imported = heartbeat.heartbeat
+    before = imported.__code__
+    with planted(BUGS["rejoin-told-while-completing"]):
+        assert imported.__code__ is not before
+    assert imported.__code__ is before
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({"old": "no such text"}, "has the old text 0 times"),
+        ({"old": "e"}, "times, not once"),
+        ({"function": "rota.coordinator.join:nothing"}, "there is no rota.coordinator.join:nothing"),
+        ({"function": "rota.coordinator.join:MEMBER_ID_REQUIRED_SINCE"}, "is not a function"),
+    ],
+)
+def test_a_bug_that_does_not_fit_any_more_says_so(changes, cause):
+    bug = replace(BUGS["handshake-one-version-late"], **changes)
+    with pytest.raises(StaleBugError, match=cause), planted(bug):
+        pass
