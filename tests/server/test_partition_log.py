@@ -1,5 +1,7 @@
 """A partition's log against a list of records, producers against all that they sent; and bugs planted."""
 
+import tracemalloc
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -253,6 +255,19 @@ def test_producers_with_planted_bugs(target, name, bug, monkeypatch):
     monkeypatch.setattr(target, name, bug)
     with pytest.raises((AssertionError, Refusal, pytest.fail.Exception)):
         FOUND(given(sends())(against_all_that_was_sent))()
+
+
+@pytest.mark.parametrize("size", [0, 1000])
+def test_what_is_counted_is_no_less_than_what_it_takes(size):
+    """The dearest batches: small ones, each of a producer of its own."""
+    tracemalloc.start()
+    log = PartitionLog(-1, Memory(10**9))
+    before = tracemalloc.get_traced_memory()[0]
+    for producer in range(2000):
+        log.append(*made([1], size, producer_id=producer + 1000, producer_epoch=0, base_sequence=0))
+    taken = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert 0.5 * log.held < taken < log.held
 
 
 def test_a_producer_is_forgotten_with_its_last_batch():

@@ -5,8 +5,7 @@ Source: KIP-98, KIP-360; upstream's ProducerAppendInfo and ProducerStateEntry.
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rota.server.errors import ErrorCode, Refusal
 from rota.wire.records import BatchInfo
@@ -32,7 +31,7 @@ class Sent:
 @dataclass(slots=True)
 class _Producer:
     epoch: int
-    sent: deque[Sent] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    sent: tuple[Sent, ...] = ()
 
 
 class Producers:
@@ -77,7 +76,8 @@ class Producers:
             known = self._known[info.producer_id] = _Producer(info.producer_epoch)
         last_offset = base_offset + info.last_offset - info.base_offset
         numbers = (info.base_sequence, _last_sequence(info))
-        known.sent.append(Sent(*numbers, base_offset, last_offset, info.max_timestamp))
+        sent = Sent(*numbers, base_offset, last_offset, info.max_timestamp)
+        known.sent = (*known.sent, sent)[-REMEMBERED:]
 
     def deleted(self, producer_id: int, last_offset: int) -> None:
         """The log no longer has that batch; a producer without a later one is forgotten."""
