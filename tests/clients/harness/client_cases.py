@@ -15,7 +15,7 @@ from client_world import World
 
 AT_ONCE = 10
 """Scenarios that play side by side; nearly all of their time they wait."""
-IMPATIENT = 8.0
+IMPATIENT = 12.0
 """Seconds that a step may take where a bug is planted, so that a step which never comes costs little."""
 
 LIBRDKAFKA, KAFKA_PYTHON = "librdkafka", "kafka-python"

@@ -26,6 +26,11 @@ class LibrdkafkaProducer:
     def create(self, topic: str, partitions: int) -> None:
         made = self._admin.create_topics([self._admin_module.NewTopic(topic, partitions, 1)])
         made[topic].result(PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while len(self._producer.list_topics(topic, PATIENCE).topics[topic].partitions) < partitions:
+            # Created is not yet known to the broker that answers, and nothing tells when it is.
+            assert time.monotonic() < deadline, f"the topic {topic} was created and is not there"
+            time.sleep(0.02)
 
     def produce(self, values: dict[Partition, list[str]], sent: Sent) -> None:
         """Sends and waits for every acknowledgement. Errors: whatever the library gives as the reason."""
