@@ -64,7 +64,7 @@ def test_a_difference_is_printed_and_written_side_by_side(tmp_path: Path) -> Non
         "  librdkafka-mock  a ← Heartbeat  GROUP_ID_NOT_FOUND\n",
         "  rule             heartbeat.unknown-member\n",
         f"  again            rota conform --diff rota librdkafka-mock {OTHER}\n",
-        "different: rota and librdkafka-mock: 1 of 2 dialogues differ (",
+        "different: rota and librdkafka-mock: 1 of 2 dialogues differs (",
     ):
         assert text in outcome.stdout
     assert f"DIFFERS {SAME}" not in outcome.stdout

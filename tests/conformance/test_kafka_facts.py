@@ -305,6 +305,7 @@ PARTS = {
 }
 
 BESIDES = {
+    "join.metadata.unreadable": "Kafka 3.x never answers such a consumer: it fails to end the join phase",
     "offsets.commit.member": "the plain commit of a member, beside the refusals",
     "offsets.commit.absent-simple": "how a group of a simple consumer comes to be",
     "static.leave.unknown-instance": "beside the wrong id",

@@ -7,11 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import count
 
 from rota.conformance.connection import Closed, Connection, Garbage, NotListening
 from rota.conformance.model import Deviation, Ending, Interrupted, Outcome, Script, Undecidable
 from rota.conformance.normal import normalised
-from rota.conformance.opening import Unread, advertised
+from rota.conformance.opening import Rather, Unread, advertised
 from rota.conformance.process import NotStarted
 from rota.conformance.runner import Options, find_unread, perform
 from rota.conformance.targets import Target
@@ -119,13 +120,14 @@ def _round(
     heard: Mapping[str, _Heard],
     progress: Callable[[int, int], None],
 ) -> None:
-    done = [0, 0]
+    plays = count(1)
+
+    def one_more() -> None:
+        progress(next(plays), 2 * len(scripts))
 
     def play(side: int) -> None:
-        for script, outcome in perform(scripts, targets[side], options, unread[side]):
+        for script, outcome in perform(scripts, targets[side], options, unread[side], one_more):
             heard[script.id].add(side, outcome)
-            done[side] += 1
-            progress(sum(done), 2 * len(scripts))
 
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="compare") as pool:
         sides = [pool.submit(play, side) for side in (0, 1)]
@@ -147,9 +149,9 @@ def _compared(script: Script, heard: _Heard) -> Compared:
 
 
 def _unread_of_both(left: Target, right: Target, options: Options) -> tuple[Unread, Unread]:
-    """For each target the versions not to speak: those it cannot read, and those the other does not have.
+    """For each target the versions not to speak: those it cannot read, and rather not those it has alone.
 
-    An API that only one of them has is left alone, so that the other is seen not to have it.
+    What only one of them has is spoken where a dialogue needs it, so that the other is seen not to have it.
     """
     ranges = _ranges(left, options.patience), _ranges(right, options.patience)
     return (
@@ -166,7 +168,7 @@ def _beyond(unread: Unread, own: Ranges, others: Ranges, other: str) -> Unread:
         first, last = others[api.key]
         for version in range(own[api.key][0], own[api.key][1] + 1):
             if not first <= version <= last:
-                found.setdefault(api.name, {}).setdefault(version, f"{other} does not have it")
+                found.setdefault(api.name, {}).setdefault(version, Rather(f"{other} does not have it"))
     return found
 
 

@@ -24,6 +24,10 @@ Unread = Mapping[str, Mapping[int, str]]
 """API -> the versions that a target advertises but cannot read, with what it does instead."""
 
 
+class Rather(str):
+    """A reason to leave a version alone that yields where the dialogue needs just this one."""
+
+
 class Unsupported(Exception):
     """The target does not advertise what the dialogue needs."""
 
@@ -74,15 +78,16 @@ def _choose(script: Script, ranges: Mapping[int, tuple[int, int]], unread: Unrea
         first, last = script.needs.get(found.name, (found.min_version, found.max_version))
         lowest, highest = ranges.get(found.key, (0, -1))
         common = range(max(first, lowest), min(last, found.max_version, highest) + 1)
-        spoken = [version for version in common if version not in unread.get(found.name, {})]
+        why = unread.get(found.name, {})
+        spoken = [v for v in common if v not in why] or [v for v in common if isinstance(why[v], Rather)]
         if spoken:
             versions[found.name] = spoken[-1]
         elif found.name in script.needs or found.name in GROUP_APIS:
             said = span(lowest, highest) if found.key in ranges else "nothing"
-            why = f"needs {found.name} v{span(first, last)}, advertised is {said}"
+            lack = f"needs {found.name} v{span(first, last)}, advertised is {said}"
             if common:
-                raise Undecidable(f"{why}, but the target cannot read v{', v'.join(map(str, common))}")
-            raise Unsupported(why)
+                raise Undecidable(f"{lack}, but the target cannot read v{', v'.join(map(str, common))}")
+            raise Unsupported(lack)
     return versions
 
 

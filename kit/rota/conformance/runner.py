@@ -109,12 +109,16 @@ def judged(case: Case, outcome: Outcome, options: Options) -> CaseResult:
 
 
 def perform(
-    scripts: Sequence[S], target: Target, options: Options, unread: Unread
+    scripts: Sequence[S],
+    target: Target,
+    options: Options,
+    unread: Unread,
+    done: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[S, Outcome]]:
     """The outcomes in the order of the dialogues, each as soon as it and those before it are there.
 
-    The longest begin first, equals in an order drawn from the seed. KeyboardInterrupt is passed on after the
-    outcomes that were there already.
+    The longest begin first, equals in an order drawn from the seed. `done` is called, from any thread, after
+    each. KeyboardInterrupt is passed on after the outcomes that were there already.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
     begun = list(scripts)
@@ -126,6 +130,7 @@ def perform(
         for script in begun:
             group_id = f"rota-{options.seed}{nonce}-{script.id}"
             futures[script.id] = pool.submit(play, script, target, options, unread, group_id)
+            futures[script.id].add_done_callback(lambda _: done())
         given = 0
         try:
             for script in scripts:

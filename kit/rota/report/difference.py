@@ -71,7 +71,8 @@ def as_text(result: Comparison, files: Sequence[Path]) -> Iterator[str]:
 def verdict_line(result: Comparison) -> str:
     """The verdict in one line."""
     differ, unknown = (len(result.those(kind)) for kind in (Likeness.DIFFERS, Likeness.UNDECIDED))
-    found = f"{differ} of {counted(len(result.compared), 'dialogue')} differ" if differ else "no difference"
+    verb = "differs" if differ == 1 else "differ"
+    found = f"{differ} of {counted(len(result.compared), 'dialogue')} {verb}" if differ else "no difference"
     more = f", {unknown} undecided" if unknown else ""
     of = "" if differ else f" in {counted(len(result.compared), 'dialogue')}"
     verdict = VERDICTS[result.exit_code]

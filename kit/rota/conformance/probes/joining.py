@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from rota.conformance.dialogue import Dialogue
+from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue
 from rota.conformance.groups import ON_ITS_WAY, forming, stable
 from rota.conformance.probes.talk import SHORT_SESSIONS, form_of
 from rota.conformance.registry import probe
@@ -145,3 +145,13 @@ def leave_error_on_top(d: Dialogue) -> None:
 )
 def leave_empty_group_id(d: Dialogue) -> None:
     d.member("a").send("LeaveGroup", {"group_id": "", "member_id": "nobody"}).answer()
+
+
+@probe(
+    "join.metadata.unreadable",
+    "A consumer whose metadata is no subscription is admitted as any other, and so is the next one.",
+    "ClassicGroup#computeSubscribedTopics",
+)
+def unreadable_metadata(d: Dialogue) -> None:
+    d.member("a", protocols=[("range", b"changed")]).enter().answer(PROMPTLY)
+    d.member("b", protocols=[("range", b"")]).enter().answer(A_WHILE)

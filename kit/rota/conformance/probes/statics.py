@@ -99,9 +99,9 @@ def _old(member: Member) -> None:
     needs=_BOTH,
 )
 def restart_changed_metadata(d: Dialogue) -> None:
-    a, b = static(d, "a", "one"), static(d, "b", "two", protocols=[("range", b"old")])
+    a, b = static(d, "a", "one"), static(d, "b", "two", protocols=[("range", subscription("old"))])
     lead_stable(d, a, b)
-    static(d, "again", "two", protocols=[("range", b"brand new")]).join("")
+    static(d, "again", "two", protocols=[("range", subscription("brand new"))]).join("")
     a.heartbeat()
     describe(d)
 
@@ -113,9 +113,11 @@ def restart_changed_metadata(d: Dialogue) -> None:
     needs=STATIC,
 )
 def restart_added_protocol(d: Dialogue) -> None:
-    a, b = static(d, "a", "one"), static(d, "b", "two", protocols=[("range", b"same")])
+    a, b = static(d, "a", "one"), static(d, "b", "two", protocols=[("range", subscription("same"))])
     lead_stable(d, a, b)
-    static(d, "again", "two", protocols=[("range", b"same"), ("roundrobin", b"same")]).join("")
+    static(
+        d, "again", "two", protocols=[("range", subscription("same")), ("roundrobin", subscription("same"))]
+    ).join("")
     a.heartbeat()
 
 
@@ -126,7 +128,7 @@ def restart_added_protocol(d: Dialogue) -> None:
     needs=STATIC,
 )
 def restart_other_protocol(d: Dialogue) -> None:
-    both = [("range", b"same"), ("roundrobin", b"same")]
+    both = [("range", subscription("same")), ("roundrobin", subscription("same"))]
     stable(d, static(d, "a", "one", protocols=both))
     static(d, "again", "one", protocols=both[::-1]).join("")
 
@@ -152,9 +154,9 @@ def restart_leader_before_nine(d: Dialogue) -> None:
 
 
 def _restart_leader(d: Dialogue) -> None:
-    a, b = static(d, "a", "one", protocols=[("range", b"same")]), static(d, "b", "two")
+    a, b = static(d, "a", "one", protocols=[("range", subscription("same"))]), static(d, "b", "two")
     lead_stable(d, a, b)
-    again = static(d, "again", "one", protocols=[("range", b"same")])
+    again = static(d, "again", "one", protocols=[("range", subscription("same"))])
     again.join("")
     b.heartbeat()
     again.sync()
@@ -226,7 +228,7 @@ def absent_is_kept(d: Dialogue) -> None:
 def absent_leader(d: Dialogue) -> None:
     a, b = static(d, "a", "one", rebalance_timeout_ms=2000), d.member("b", rebalance_timeout_ms=2000)
     lead_stable(d, a, b)
-    b.send_join(protocols=[("range", b"changed")]).timed()
+    b.send_join(protocols=[("range", subscription("changed"))]).timed()
 
 
 @probe(
@@ -278,7 +280,7 @@ def leave_unknown_instance(d: Dialogue) -> None:
     needs=_BOTH,
 )
 def first_client_id(d: Dialogue) -> None:
-    same = [("range", b"same")]
+    same = [("range", subscription("same"))]
     stable(d, static(d, "a", "one", protocols=same))
     static(d, "again", "one", protocols=same).join("")
     describe(d)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rota.conformance.dialogue import Dialogue
+from rota.conformance.dialogue import Dialogue, subscription
 from rota.conformance.groups import together
 from rota.conformance.registry import probe
 
@@ -19,8 +19,8 @@ TIES = (
 
 def _tie(one: str, other: str) -> Callable[[Dialogue], None]:
     def play(d: Dialogue) -> None:
-        first = d.member("a", protocols=[(one, b""), (other, b"")])
-        second = d.member("b", protocols=[(other, b""), (one, b"")])
+        first = d.member("a", protocols=[(one, subscription()), (other, subscription())])
+        second = d.member("b", protocols=[(other, subscription()), (one, subscription())])
         together(d, first, second)
 
     return play
