@@ -63,23 +63,23 @@ def answers(client):
 
 
 def test_idle_connections_are_closed(start, connect, user, member):
-    address = start(connections_max_idle_ms=400, group_initial_rebalance_delay_ms=0)
+    address = start(connections_max_idle_ms=1000, group_initial_rebalance_delay_ms=0)
     silent, half, once = connect(address), connect(address), connect(address)
     busy, waiting, joining = connect(address), user(address), member(address)
     waiting.create()
     member(address).join()
     joining.ask()
-    waiting.send_fetch(max_wait_ms=1200)
+    waiting.send_fetch(max_wait_ms=2500)
     half.raw(b"\0\0\0")
-    begun = time.monotonic()
     assert versions(once) == 0
-    for _ in range(10):
-        time.sleep(0.1)
+    begun = time.monotonic()
+    while time.monotonic() - begun < 1.5:
+        time.sleep(0.05)
         assert versions(busy) == 0
     assert all(each.closed() for each in (silent, half, once))
     assert joining.silent(0.05)
     assert waiting.fetched()["error_code"] == 0
-    assert time.monotonic() - begun > 1
+    assert time.monotonic() - begun > 2
     assert waiting.closed()
 
 
@@ -90,7 +90,7 @@ def test_negative_idleness_is_no_limit(start, connect):
 
 
 def test_a_client_that_does_not_read_its_replies_is_idle(start, user):
-    address = start(connections_max_idle_ms=500)
+    address = start(connections_max_idle_ms=1000)
     deaf, other = user(address), user(address)
     other.create()
     for _ in range(12):
@@ -98,7 +98,7 @@ def test_a_client_that_does_not_read_its_replies_is_idle(start, user):
     for _ in range(5):
         deaf.send_fetch(max_bytes=2**30, max_wait_ms=0)
     begun = time.monotonic()
-    while time.monotonic() - begun < 1.5:
+    while time.monotonic() - begun < 2:
         assert versions(other) == 0
         time.sleep(0.05)
     assert cut_off(deaf)
@@ -175,24 +175,24 @@ def test_a_pipelining_client_costs_its_read_ahead(inside, user):
 
 
 def test_requests_of_one_client_come_in_turns_with_those_of_others(inside, connect, monkeypatch):
-    order = []
+    order, sent = [], threading.Event()
     handle = broker.Server.handle
 
-    def slow(self, body, call):
-        if not order:
-            time.sleep(0.5)
+    def waiting(self, body, call):
+        assert sent.wait(10)
         order.append(call.client_id)
         handle(self, body, call)
 
-    monkeypatch.setattr(broker.Server, "handle", slow)
+    monkeypatch.setattr(broker.Server, "handle", waiting)
     _, address = inside()
     greedy, modest = connect(address, "greedy"), connect(address, "modest")
     greedy.raw(frame(encode_request("ApiVersions", 0, {}, 1, "greedy")) * 1500)
-    time.sleep(0.1)
-    assert versions(modest) == 0
+    modest.send("ApiVersions", 0)
+    sent.set()
+    assert modest.receive()["error_code"] == 0
     for _ in range(1500):
         greedy.payload()
-    # Its connection has to be accepted and watched first, which takes turns of the loop.
+    # Its connection may have to be accepted and watched first, which takes turns of the loop.
     assert order.index("modest") <= 8 * TURN
 
 
