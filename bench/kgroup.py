@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
+from typing import Any
 
-from rota.kernel import Kind, Property, Send, System, SystemRef, Turn, View
+from rota.kernel import Kind, Property, Send, Symmetry, System, SystemRef, Turn, View
 
 PARTITIONS = 2
 NOBODY = -1
@@ -451,6 +452,48 @@ PROPERTIES = (
 """All of them hold in every instance."""
 
 
+def _moved(bits: int, places: Sequence[int]) -> int:
+    """Members as bits, after their clients have changed places."""
+    return sum((bits >> 2 * i & 3) << 2 * place for i, place in enumerate(places))
+
+
+def _listing(client: Client) -> tuple[bool, bool]:
+    """Whether a client's data and its response's are member lists (else they are partitions)."""
+    return client.state in (JOINED, AWAIT_SYNC), client.response == JOIN_OK
+
+
+def _renamed(role: str, value: Any, places: Sequence[int]) -> Any:
+    """A value after the clients have changed places."""
+    if isinstance(value, Group):
+        members = [Member()] * len(value.members)
+        for i, place in enumerate(places):
+            members[2 * place : 2 * place + 2] = value.members[2 * i : 2 * i + 2]
+        leader = value.leader
+        if leader != NOBODY:
+            leader = 2 * places[leader // 2] + leader % 2
+        return replace(value, members=tuple(members), leader=leader)
+    if isinstance(value, Client):
+        own, response = _listing(value)
+        data = _moved(value.data, places) if own else value.data
+        response_data = _moved(value.response_data, places) if response else value.response_data
+        return replace(value, data=data, response_data=response_data)
+    return value
+
+
+def _seen(role: str, value: Any, i: int) -> Any:
+    """What client i is in a value."""
+    if isinstance(value, Group):
+        return (value.members[2 * i : 2 * i + 2], value.leader - 2 * i if value.leader // 2 == i else NOBODY)
+    if isinstance(value, Client):
+        own, response = _listing(value)
+        data = (value.data >> 2 * i & 3, value.data.bit_count()) if own else value.data
+        sent = value.response_data
+        return replace(
+            value, data=data, response_data=(sent >> 2 * i & 3, sent.bit_count()) if response else sent
+        )
+    return 0
+
+
 def kgroup(N: int = 2, G: int = 2, L: int = 2, C: int = 0, E: int = 0, ND: int = 0) -> System:
     """The system of N clients.
 
@@ -460,4 +503,5 @@ def kgroup(N: int = 2, G: int = 2, L: int = 2, C: int = 0, E: int = 0, ND: int =
     """
     machines = (Coordinator(N, G, bool(E), bool(ND)), *(Process(i, L) for i in range(N)), Budget(C))
     settings = tuple({"N": N, "G": G, "L": L, "C": C, "E": E, "ND": ND}.items())
-    return System("kgroup", machines, PROPERTIES, SystemRef("bench.kgroup:kgroup", settings))
+    symmetry = Symmetry(tuple(f"client/{i}" for i in range(N)), _renamed, _seen) if ND else None
+    return System("kgroup", machines, PROPERTIES, SystemRef("bench.kgroup:kgroup", settings), symmetry)

@@ -11,7 +11,7 @@ from rota.explore.arrays import Ints, Longs, Words
 from rota.explore.judge import Group, Judge
 from rota.explore.learn import Learned
 
-NO_OFFER, NO_RECEIVE, NO_QUEUE, NO_STEP = range(4)
+NO_OFFER, NO_RECEIVE, NO_QUEUE, NO_STEP, NO_SEEN, NO_RENAMED = range(6)
 """Kinds of misses: (kind, position or group, value or first queue, delivery or second queue)."""
 
 
@@ -75,6 +75,35 @@ class Groups(NamedTuple):
     sparse_keys: Longs
     sparse_values: Ints
     sparse_shift: int
+
+
+class Turning(NamedTuple):
+    """The tables of `rota.explore.orbits`.
+
+    homes: positions of the interchangeable machines (none: nothing is turned); orders: permutations as
+    places; number: of a permutation, by its places as digits; seen: hashes by value, for (machine,
+    interchangeable machine) from `seen_at` on; renamed values by (position, permutation, value).
+    """
+
+    homes: Longs
+    orders: Longs
+    number: Longs
+    seen: Words
+    seen_at: Longs
+    seen_known: Longs
+    renamed_keys: Longs
+    renamed_values: Ints
+    renamed_shift: int
+
+
+class Given(NamedTuple):
+    """All that an expansion reads."""
+
+    learnt: Learnt
+    fields: Fields
+    lanes: Lanes
+    steps: Groups
+    turning: Turning
 
 
 class Room(NamedTuple):

@@ -18,15 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from rota.explore import bundles, kernels
+from rota.explore import bundles, kernels, slots
 from rota.explore.arrays import Ints, Words
-from rota.explore.bundles import NO_OFFER, NO_QUEUE, NO_RECEIVE, Fields, Groups
+from rota.explore.bundles import NO_OFFER, NO_QUEUE, NO_RECEIVE, NO_RENAMED, NO_SEEN, Fields, Given, Groups
 from rota.explore.checkpoint import Checkpoint
 from rota.explore.level import Expanded, Find, Tables, blocks, first, matching, sample, violation
+from rota.explore.orbits import Orbits
 from rota.explore.owner import Owner
 from rota.explore.packing import Layout
 from rota.explore.reference import overall, verdicts
 from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Limits, Progress, Result, Violation
+from rota.explore.turning import canonical
 from rota.kernel import Kind, State, System
 from rota.kernel.encoding import MASK128
 
@@ -60,6 +62,7 @@ class _Search:
         self.repacked = 0
         self.stuck: Find | None = None
         self.effort = replace(tables.learned.effort)
+        self.orbits = Orbits(self.learned, self.system.symmetry if limits.symmetry else None)
         folder = limits.checkpoint
         self.checkpoint = Checkpoint(folder, self.system, limits.resume) if folder else None
 
@@ -93,8 +96,9 @@ class _Search:
     def _search(self, started: float) -> tuple[Violation | None, bool]:
         if not self._restore():
             initial = [self.learned.intern_state(state) for state in self.system.initial_states()]
+            rows = self._canonical(np.array(initial, np.int32).reshape(-1, self.learned.width))
             self._fit()
-            self._hand_out(self.layout.pack(np.array(initial, np.int32).reshape(-1, self.learned.width)))
+            self._hand_out(self.layout.pack(rows))
             self._close_level()
             self.owners[0].generated += self.distinct
         more = bool(self.histogram)
@@ -193,13 +197,11 @@ class _Search:
     def _expand_level(self) -> Violation | None:
         """Successors of the last level; deadlocks (found here, one step shorter) come before bad steps."""
         while any(owner.busy for owner in self.owners):
-            learnt = bundles.learnt(self.learned)
-            fields, steps = Fields(*self.layout.fields()), self._step_groups()
+            given = self._given()
             turns = self.learned.turn_value.size
             for owner in self.owners:
                 owner.allow(turns)
-            given = learnt, fields, steps
-            self._all(lambda owner, given=given: owner.expand(*given))  # type: ignore[misc]
+            self._all(lambda owner, given=given: owner.expand(given))  # type: ignore[misc]
             self._all(self._absorb)
             self._settle()
         if self.stuck is not None:
@@ -244,10 +246,38 @@ class _Search:
         """The canonical path to a state of the last level: least hash first, level by level upwards."""
         path = [state]
         for depth in range(len(self.histogram) - 2, -1, -1):
-            found = self.tables.predecessor(self._rows(depth), path[0])
+            found = self.tables.predecessor(self._rows(depth), path[0], self._canonical)
             assert found is not None
             path.insert(0, found.state)
-        return path
+        return path if not self.limits.symmetry else self._real(path)
+
+    def _real(self, path: list[State]) -> list[State]:
+        """A path through states of the same orbits that transitions lead along, from an initial state."""
+        start = [state for state in self.system.initial_states() if self._representative(state) == path[0]]
+        real = [min(start, key=self.system.hash_state)]
+        for wanted in path[1:]:
+            targets = (transition.target for transition in self.system.successors(real[-1]))
+            real.append(next(target for target in targets if self._representative(target) == wanted))
+        return real
+
+    def _representative(self, state: State) -> State:
+        """The canonical state of a state's orbit."""
+        rows = np.array([self.learned.intern_state(state)], np.int32)
+        return self.learned.state(self._canonical(rows)[0])
+
+    def _canonical(self, rows: Ints) -> Ints:
+        """Rows with the canonical state of its orbit in each place; the same rows without symmetry."""
+        if not self.limits.symmetry:
+            return rows
+        room = self.owners[0].room
+        while True:
+            self._fit()
+            keys = self.layout.pack(rows)
+            room.asked[:], room.counts[:] = 0, 0
+            fields, lanes = Fields(*self.layout.fields()), bundles.lanes(self.learned)
+            if not canonical(keys, fields, lanes, self.orbits.bundle(), room, self._unit):
+                return self.layout.unpack(keys, self.learned.width)
+            self._learn(np.unique(room.misses[: room.counts[3]], axis=0))
 
     def _rows(self, depth: int) -> Iterator[Ints]:
         """The states of a level as rows, in blocks."""
@@ -277,7 +307,7 @@ class _Search:
 
     def _hand_out(self, keys: Words) -> None:
         """Give states to their owners."""
-        owners = kernels.owner(keys, len(self.owners), self._unit)
+        owners = slots.owner(keys, len(self.owners), self._unit)
         for number, owner in enumerate(self.owners):
             owner.absorb(np.ascontiguousarray(keys[owners == number]))
 
@@ -290,10 +320,17 @@ class _Search:
                     self.learned.offer_entries(place, one)
                 elif kind == NO_RECEIVE:
                     self.learned.receive_entries(place, one, other)
+                elif kind in (NO_SEEN, NO_RENAMED):
+                    self.orbits.learn(kind, place, one, other)
                 elif kind == NO_QUEUE:
                     self.learned.joined(one, other)
                 else:
                     list(self.judge.step_groups.values())[place].status([one, other])
+
+    def _given(self) -> Given:
+        fields, lanes = Fields(*self.layout.fields()), bundles.lanes(self.learned)
+        learnt, turning = bundles.learnt(self.learned), self.orbits.bundle()
+        return Given(learnt, fields, lanes, self._step_groups(), turning)
 
     def _step_groups(self) -> Groups:
         steps = self.judge.step_groups

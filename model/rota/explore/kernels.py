@@ -1,135 +1,36 @@
-"""The compiled part of the fast engine: walking the tables, the exact set of states, the quick judgement.
-
-Nothing here knows a protocol, a property or Python's values; it sees numbers of values and what
-`rota.explore.learn` and `rota.explore.judge` have put into arrays. What is not in the arrays yet is noted as
-a miss and left to the caller. All functions run without the interpreter's lock and are cached on disk.
-"""
+"""Walking the tables in compiled code: successors of states, and a quick judgement of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import njit
 
 from rota.explore.bundles import NO_OFFER, NO_QUEUE, NO_RECEIVE, NO_STEP
-from rota.explore.judge import CODE_BITS
-from rota.kernel.encoding import GOLDEN
+from rota.explore.primitives import LOW, code_of, find, mixed, note_miss, owner_of, status_of, value_of
+from rota.explore.turning import canonical_at
 
 MAX_DEPTH = 1000
 """Longest chain of messages within a transition."""
 
-OUT_OF_ROOM, TOO_DEEP = -1, -2
+TOO_DEEP = -2
 
-FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
-"""The word in a slot that holds no state."""
-
-_GOLDEN = np.uint64(GOLDEN)
-_MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MULTIPLY_2 = np.uint64(0x94D049BB133111EB)
-_S27, _S29, _S30, _S31, _S32 = (np.uint64(n) for n in (27, 29, 30, 31, 32))
-_LOW = np.uint64(0xFFFFFFFF)
-_ONE = np.uint64(1)
-_AHEAD = 16
-"""Slots that are asked for before the first of them is looked at."""
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _prefetch(typing: Any, array: Any, index: Any) -> Any:
-    """Ask for a row of a two-dimensional array without waiting for it."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = signature.args[0]
-        view = context.make_array(kind)(context, builder, args[0])
-        zero = context.get_constant(types.intp, 0)
-        where = cgutils.get_item_pointer(context, builder, kind, view, [args[1], zero], wraparound=False)
-        pointer = builder.bitcast(where, ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        function = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number]),
-            "llvm.prefetch.p0",
-        )
-        builder.call(function, [pointer, number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), codegen
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _mixed(x: Any) -> Any:
-    """`rota.kernel.encoding.mix64`."""
-    x = (x ^ (x >> _S30)) * _MULTIPLY_1
-    x = (x ^ (x >> _S27)) * _MULTIPLY_2
-    return x ^ (x >> _S31)
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _find(keys: Any, values: Any, shift: Any, key: Any) -> Any:
-    """`IntMap.get` for one key."""
-    place = np.int64((np.uint64(key) * _GOLDEN) >> np.uint64(shift))
-    while True:
-        found = keys[place]
-        if found == key:
-            return np.int64(values[place])
-        if found < 0:
-            return np.int64(-1)
-        place = (place + 1) & (len(keys) - 1)
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _status(groups: Any, group: Any, first: Any, second: Any) -> Any:
-    """The status of a pair of value numbers; 0 where it is not tabulated."""
-    if first >= groups.first_known[group]:
-        return 0
-    code = np.int64(groups.codes[groups.first_at[group] + first])
-    other = np.int64(0)
-    if groups.second[group] >= 0:
-        if second >= groups.second_known[group]:
-            return 0
-        other = np.int64(groups.codes[groups.second_at[group] + second])
-    if code < 0 or other < 0:
-        return 0
-    if groups.status_size[group] == 0:
-        key = (groups.number[group] << (2 * CODE_BITS)) | (code << CODE_BITS) | other
-        return max(0, _find(groups.sparse_keys, groups.sparse_values, groups.sparse_shift, key))
-    at = (code << groups.bits[group]) | other
-    if at >= groups.status_size[group]:
-        return 0
-    return np.int64(groups.status[groups.status_at[group] + at])
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _code(keys: Any, index: Any, unit: Any) -> Any:
-    """64 well mixed bits of a state: the upper ones choose the slot, the lower ones the owner."""
-    mixed = keys[index, 0] * _GOLDEN
-    for word in range(1, len(unit)):
-        mixed = (mixed ^ (mixed >> _S32) ^ keys[index, word]) * _GOLDEN
-    mixed ^= mixed >> _S29
-    mixed *= _MULTIPLY_1
-    return mixed ^ (mixed >> _S32)
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _owner(code: Any, owners: Any) -> Any:
-    return np.int64(((code & _LOW) * np.uint64(owners)) >> _S32)
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def owner(keys: Any, owners: Any, unit: Any) -> Any:
-    """Who of so many owns each state."""
-    out = np.zeros(len(keys), np.int64)
-    for index in range(len(keys)):
-        out[index] = _owner(_code(keys, index, unit), owners)
-    return out
+_S32 = np.uint64(32)
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def expand(
-    keys: Any, todo: Any, start: Any, learnt: Any, fields: Any, steps: Any, room: Any, unit: Any
+    keys: Any,
+    todo: Any,
+    start: Any,
+    learnt: Any,
+    fields: Any,
+    lanes: Any,
+    steps: Any,
+    turning: Any,
+    room: Any,
+    unit: Any,
 ) -> Any:
     """Successors of the states keys[todo[start:]]; returns where it stopped, for want of room.
 
@@ -137,7 +38,7 @@ def expand(
     """
     owners, capacity = room.out.shape[0], room.out.shape[1]
     machines = len(fields.word)
-    key = np.empty((MAX_DEPTH + 2, len(unit)), np.uint64)
+    key = np.empty((MAX_DEPTH + 4, len(unit)), np.uint64)
     place = np.empty(MAX_DEPTH + 2, np.int64)
     turn = np.empty(MAX_DEPTH + 2, np.int64)
     last = np.empty(MAX_DEPTH + 2, np.int64)
@@ -153,11 +54,11 @@ def expand(
         for word in range(len(unit)):
             key[0, word] = keys[state, word]
         for position in range(machines):
-            value = (key[0, fields.word[position]] >> fields.shift[position]) & fields.mask[position]
-            entry = np.int64(learnt.offers[learnt.offers_at[position] + np.int64(value)])
+            value = value_of(key, 0, position, fields)
+            entry = np.int64(learnt.offers[learnt.offers_at[position] + value])
             if entry < 0:
                 missing = True
-                _miss(room, NO_OFFER, position, np.int64(value), 0)
+                note_miss(room, NO_OFFER, position, value, 0)
                 continue
             depth = 0
             place[0] = position
@@ -182,21 +83,21 @@ def expand(
                     pending = sends
                 elif sends != 0:
                     both = (pending << 32) | sends
-                    joined = _find(learnt.join_keys, learnt.join_values, learnt.join_shift, both)
+                    joined = find(learnt.join_keys, learnt.join_values, learnt.join_shift, both)
                     if joined < 0:
                         missing = True
-                        _miss(room, NO_QUEUE, 0, pending, sends)
+                        note_miss(room, NO_QUEUE, 0, pending, sends)
                         continue
                     pending = joined
                 if pending != 0:
                     delivery = np.int64(learnt.head[pending])
                     there = np.int64(learnt.receiver[delivery])
-                    held = (key[depth + 1, fields.word[there]] >> fields.shift[there]) & fields.mask[there]
-                    wanted = (np.int64(held) << 32) | delivery
-                    entry = _find(learnt.receive_keys, learnt.receive_values, learnt.receive_shift, wanted)
+                    held = value_of(key, depth + 1, there, fields)
+                    wanted = (held << 32) | delivery
+                    entry = find(learnt.receive_keys, learnt.receive_values, learnt.receive_shift, wanted)
                     if entry < 0:
                         missing = True
-                        _miss(room, NO_RECEIVE, there, np.int64(held), delivery)
+                        note_miss(room, NO_RECEIVE, there, held, delivery)
                         continue
                     if depth == MAX_DEPTH:
                         return TOO_DEEP
@@ -213,19 +114,21 @@ def expand(
                 moving = moving or not same
                 for group in range(len(steps.first)):
                     at = steps.first[group]
-                    field_word, field_shift, field_mask = (
-                        fields.word[at], fields.shift[at], fields.mask[at])  # fmt: skip
-                    first = np.int64((key[0, field_word] >> field_shift) & field_mask)
-                    second = np.int64((key[depth + 1, field_word] >> field_shift) & field_mask)
-                    judged = _status(steps, group, first, second)
+                    first = value_of(key, 0, at, fields)
+                    second = value_of(key, depth + 1, at, fields)
+                    judged = status_of(steps, group, first, second)
                     if judged == 0:
                         missing = True
-                        _miss(room, NO_STEP, group, first, second)
+                        note_miss(room, NO_STEP, group, first, second)
                     elif judged == 2:
                         room.counts[4] += 1
+                if len(turning.homes) > 0 and not canonical_at(
+                    key, depth + 1, fields, lanes, turning, room, unit
+                ):
+                    missing = True
                 if missing:
                     continue
-                to_whom = _owner(_code(key, depth + 1, unit), owners)
+                to_whom = owner_of(code_of(key, depth + 1, unit), owners)
                 to = room.out_count[to_whom]
                 if to == capacity:
                     for each in range(owners):
@@ -251,112 +154,6 @@ def expand(
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _miss(room: Any, kind: Any, position: Any, first: Any, second: Any) -> None:
-    code = _mixed(np.uint64((first << 32) | second) ^ (np.uint64(position * 4 + kind) << np.uint64(57)))
-    code |= _ONE  # 0 is nothing asked
-    place = np.int64((code >> _ONE) & np.uint64(len(room.asked) - 1))
-    if room.asked[place] == code:
-        return
-    number = room.counts[3]
-    if number < len(room.misses):
-        room.asked[place] = code
-        room.misses[number, 0] = kind
-        room.misses[number, 1] = position
-        room.misses[number, 2] = first
-        room.misses[number, 3] = second
-        room.counts[3] = number + 1
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def absorb(
-    incoming: Any, begin: Any, end: Any,
-    slots: Any, shift: Any, used: Any, most: Any, fresh: Any, filled: Any, unit: Any,
-) -> Any:  # fmt: skip
-    """Enter states incoming[begin:end] into the slots; new ones are also appended to `fresh`.
-
-    Returns (where it stopped, slots in use, states in fresh): it stops at `most` slots in use and when
-    `fresh` is full.
-    """
-    last_slot = len(slots) - 1
-    places = np.empty(_AHEAD, np.int64)
-    at = begin
-    while at < end:
-        batch = min(_AHEAD, end - at)
-        for ahead in range(batch):
-            places[ahead] = np.int64(_code(incoming, at + ahead, unit) >> np.uint64(shift))
-            _prefetch(slots, places[ahead])
-        for ahead in range(batch):
-            if used == most or filled == len(fresh):
-                return at, used, filled
-            place = places[ahead]
-            while True:
-                if slots[place, 0] == FREE:
-                    for word in range(len(unit)):
-                        slots[place, word] = incoming[at, word]
-                        fresh[filled, word] = incoming[at, word]
-                    used += 1
-                    filled += 1
-                    break
-                same = True
-                for word in range(len(unit)):
-                    if slots[place, word] != incoming[at, word]:
-                        same = False
-                if same:
-                    break
-                place = (place + 1) & last_slot
-            at += 1
-    return at, used, filled
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def codes(keys: Any, unit: Any) -> Any:
-    """The code of each state."""
-    out = np.empty(len(keys), np.uint64)
-    for index in range(len(keys)):
-        out[index] = _code(keys, index, unit)
-    return out
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def strike(keys: Any, known: Any, fresh: Any, unit: Any) -> None:
-    """Clear the flags of those states that are known too; both are in order of their codes."""
-    at = 0
-    for index in range(len(keys)):
-        code = _code(keys, index, unit)
-        while at < len(known) and _code(known, at, unit) < code:
-            at += 1
-        twin = at
-        while twin < len(known) and _code(known, twin, unit) == code:
-            same = True
-            for word in range(len(unit)):
-                if known[twin, word] != keys[index, word]:
-                    same = False
-            if same:
-                fresh[index] = False
-            twin += 1
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def refill(keys: Any, slots: Any, shift: Any, unit: Any) -> None:
-    """Enter states that are distinct and not there into slots with room for them."""
-    last_slot = len(slots) - 1
-    places = np.empty(_AHEAD, np.int64)
-    at = 0
-    while at < len(keys):
-        batch = min(_AHEAD, len(keys) - at)
-        for ahead in range(batch):
-            places[ahead] = np.int64(_code(keys, at + ahead, unit) >> np.uint64(shift))
-            _prefetch(slots, places[ahead])
-        for ahead in range(batch):
-            place = places[ahead]
-            while slots[place, 0] != FREE:
-                place = (place + 1) & last_slot
-            for word in range(len(unit)):
-                slots[place, word] = keys[at, word]
-            at += 1
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def scan(
     keys: Any, fields: Any, lanes: Any, groups: Any, asks: Any, total: Any, found: Any, unit: Any
 ) -> Any:
@@ -374,11 +171,11 @@ def scan(
             )
             lane_high += lanes.high[lanes.high_at[position] + value]
             lane_low += lanes.low[lanes.low_at[position] + value]
-        lane_low = _mixed(lane_low ^ _mixed(lane_high))
-        lane_high = _mixed(lane_high + lane_low)
-        total[0] += lane_low & _LOW
+        lane_low = mixed(lane_low ^ mixed(lane_high))
+        lane_high = mixed(lane_high + lane_low)
+        total[0] += lane_low & LOW
         total[1] += lane_low >> _S32
-        total[2] += lane_high & _LOW
+        total[2] += lane_high & LOW
         total[3] += lane_high >> _S32
         for group in range(len(groups.first)):
             place = groups.first[group]
@@ -389,7 +186,7 @@ def scan(
                 second = np.int64(
                     (keys[number, fields.word[place]] >> fields.shift[place]) & fields.mask[place]
                 )
-            status = _status(groups, group, first, second)
+            status = status_of(groups, group, first, second)
             if asks[group] >> status & 1:
                 found[noted] = number
                 noted += 1

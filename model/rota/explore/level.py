@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -100,13 +100,18 @@ class Tables:
         rules = self.learned.turn_rules
         return frozenset(slug for turn in np.flatnonzero(turns).tolist() for slug in rules[turn])
 
-    def predecessor(self, blocks: Iterable[Ints], state: State) -> Find | None:
-        """Of the rows in some blocks, the one with the least hash that `state` is a successor of."""
+    def predecessor(
+        self, blocks: Iterable[Ints], state: State, canonical: Callable[[Ints], Ints] = lambda rows: rows
+    ) -> Find | None:
+        """Of the rows in some blocks, the one with the least hash that `state` is a successor of.
+
+        canonical: what successors are replaced by before they are compared.
+        """
         wanted = np.array(self.learned.intern_state(state), np.int32)
         found: Find | None = None
         for block in blocks:
             expansion = expand(self.learned, block)
-            hit = (expansion.target == wanted).all(axis=1)
+            hit = (canonical(expansion.target) == wanted).all(axis=1)
             if hit.any():
                 found = first(found, self.find(0, block[expansion.source[hit]]))
         return found

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
-from rota.explore import kernels
+from rota.explore import kernels, slots
 from rota.explore.arrays import Longs, Words
-from rota.explore.bundles import Fields, Groups, Learnt, Room
-from rota.explore.kernels import FREE, TOO_DEEP
+from rota.explore.bundles import Given, Room
+from rota.explore.kernels import TOO_DEEP
 from rota.explore.learn import BadTurn
 from rota.explore.packing import Layout
 from rota.explore.runs import Runs
+from rota.explore.slots import FREE
 
 PIECE = 1 << 15
 """States expanded before successors are absorbed: enough to drown the cost of calls."""
@@ -137,7 +138,7 @@ class Owner:
         """Whether the last level is not expanded yet."""
         return bool(self._work)
 
-    def expand(self, learnt: Learnt, fields: Fields, steps: Groups) -> None:
+    def expand(self, given: Given) -> None:
         """Expand the next piece into the room; misses and stuck rows are there when it returns.
 
         Errors: BadTurn where messages go to and fro without end.
@@ -151,7 +152,7 @@ class Owner:
             return
         work = self._work[-1]
         keys = self.levels[-1][work.number]
-        stopped = kernels.expand(keys, work.todo, work.start, learnt, fields, steps, room, self._unit)
+        stopped = kernels.expand(keys, work.todo, work.start, *given, room, self._unit)
         if stopped == TOO_DEEP:
             raise BadTurn(f"more than {kernels.MAX_DEPTH} messages in one transition")
         if stopped == work.start and not room.counts[2]:
@@ -201,7 +202,7 @@ class Owner:
                 )
                 self._filled = 0
             most = int(FULL * len(self._slots))
-            at, self._used, self._filled = kernels.absorb(
+            at, self._used, self._filled = slots.absorb(
                 incoming, at, len(incoming), self._slots, _shift(self._slots), self._used, most,
                 self._open[-1], self._filled, self._unit)  # fmt: skip
             if at == len(incoming):
@@ -243,7 +244,7 @@ class Owner:
         self._slots = _free(size, words)
         self._used = sum(map(len, self._held()))
         for array in self._held():
-            kernels.refill(array, self._slots, _shift(self._slots), self._unit)
+            slots.refill(array, self._slots, _shift(self._slots), self._unit)
 
     def _new_room(self, words: int) -> Room:
         return Room(

@@ -38,7 +38,8 @@ class Limits:
     max_states: distinct states; a run that passes it is undecided. workers: threads that share the work,
     in engines that can (the compiled one); the answer does not depend on it. memory: bytes for states,
     about; the compiled engine keeps what is beyond on disk, the others do not heed it. checkpoint: a folder
-    from which the compiled engine can go on with an ended search, if `resume`; others refuse.
+    from which the compiled engine can go on with an ended search, if `resume`; others refuse. symmetry: visit
+    one state of each orbit, if the system says which machines are interchangeable (the compiled engine).
     """
 
     max_states: int | None = None
@@ -46,6 +47,7 @@ class Limits:
     memory: int | None = None
     checkpoint: Path | None = None
     resume: bool = False
+    symmetry: bool = False
 
 
 @dataclass(frozen=True)

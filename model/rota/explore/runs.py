@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rota.explore import kernels
+from rota.explore import slots
 from rota.explore.arrays import Flags, Words
 
 
@@ -39,7 +39,7 @@ class Runs:
         keys = in_order(keys)
         fresh: Flags = np.ones(len(keys), np.bool_)
         for piece in self._pieces:
-            kernels.strike(keys, piece, fresh, (0,) * keys.shape[1])
+            slots.strike(keys, piece, fresh, (0,) * keys.shape[1])
         return keys[fresh]
 
     def repack(self, packed: Callable[[Words], Words]) -> None:
@@ -66,4 +66,4 @@ class Runs:
 
 def in_order(keys: Words) -> Words:
     """States sorted by their codes."""
-    return keys[np.argsort(kernels.codes(keys, (0,) * keys.shape[1]), kind="stable")]
+    return keys[np.argsort(slots.codes(keys, (0,) * keys.shape[1]), kind="stable")]

@@ -10,6 +10,7 @@ from rota.kernel.encoding import Digest, component_hash, encode, state_hash
 from rota.kernel.machine import Machine, Message, Send, Turn, Value
 from rota.kernel.properties import Kind, Property, View
 from rota.kernel.rules import Rule, RuleTable, rule
+from rota.kernel.symmetry import Symmetry
 from rota.kernel.system import Hop, State, System, SystemRef, Transition
 from rota.kernel.values import FrozenMap
 
@@ -25,6 +26,7 @@ __all__ = [
     "RuleTable",
     "Send",
     "State",
+    "Symmetry",
     "System",
     "SystemRef",
     "Transition",

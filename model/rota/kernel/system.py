@@ -12,6 +12,7 @@ from typing import Any
 from rota.kernel.encoding import component_hash, state_hash
 from rota.kernel.machine import Machine, Message, Turn, Value
 from rota.kernel.properties import Kind, Property
+from rota.kernel.symmetry import Symmetry
 
 State = tuple[Value, ...]
 """One value per machine, in the system's order."""
@@ -70,13 +71,14 @@ class System:
     """Machines and what is claimed of them.
 
     Parameters: name; machines, names unique; properties; ref, how a worker process rebuilds it (None:
-    it cannot be shipped).
+    it cannot be shipped); symmetry, if some machines are interchangeable.
     """
 
     name: str
     machines: tuple[Machine, ...]
     properties: tuple[Property, ...] = ()
     ref: SystemRef | None = None
+    symmetry: Symmetry | None = None
 
     def __post_init__(self) -> None:
         if len(self.index) != len(self.machines):
