@@ -13,9 +13,9 @@ SERVE = (sys.executable, "-m", "rota.cli.main", "serve")
 
 @pytest.fixture
 def serve(request):
-    def start(*arguments):
+    def start(*arguments, before=()):
         process = subprocess.Popen(
-            (*SERVE, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            (*before, *SERVE, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         request.addfinalizer(process.kill)
         line = process.stdout.readline()
@@ -88,6 +88,18 @@ def test_why_a_connection_is_closed(verbose, serve, connect):
     _, err = process.communicate(timeout=30)
     assert ("closing the connection of /127.0.0.1: a frame of 1195725856 bytes" in err) == verbose
     assert bool(err) == verbose
+
+
+def test_more_connections_than_files(serve, connect):
+    """What cannot be kept is closed at once, and nothing is said about it."""
+    limits = 'ulimit -S -n 100; ulimit -H -n 500; exec "$@"'
+    process, address = serve(before=("bash", "-c", limits, "bash"))
+    clients = [connect(address) for _ in range(600)]
+    kept = [client for client in clients[:250] if client.call("ApiVersions", 0)["error_code"] == 0]
+    assert len(kept) == 250
+    assert all(client.closed() for client in clients[-200:])
+    process.terminate()
+    assert process.communicate(timeout=30) == ("", "")
 
 
 def test_port_file_that_cannot_be_written(tmp_path):

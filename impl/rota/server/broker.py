@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -25,8 +26,11 @@ HOST = "127.0.0.1"
 STOP_SECONDS = 1.0
 """How long a stop waits for replies that are still being sent."""
 
-BACKLOG = 1024
-"""Connections that the system may hold until they are accepted."""
+BACKLOG = 100
+"""Connections that the system may hold until they are accepted, which the event loop may do all at once."""
+
+SPARE_FILES = 2 * BACKLOG
+"""Files that a process needs beside its connections: those accepted only to be closed, and others."""
 
 CoordinatorFactory = Callable[[CoordinatorConfig, Choices], GroupCoordinator]
 Handler = Callable[[Mapping[str, Any], Call], None]
@@ -42,7 +46,7 @@ class Server:
     def __init__(self, settings: Settings, coordinator: CoordinatorFactory = GroupCoordinator) -> None:
         self.max_frame = settings.socket_request_max_bytes
         self.max_idle = settings.connections_max_idle_ms / 1000
-        self.max_connections = settings.max_connections
+        self.max_connections = _most_connections(settings.max_connections)
         self.connections: set[Connection] = set()
         self.topics = Topics(settings)
         self.groups: GroupService | None = None
@@ -122,6 +126,12 @@ class Server:
     def out_of_range(self) -> Mapping[str, Any]:
         """The body, in version 0, that answers an ApiVersions of an unknown version."""
         return self._ranges.out_of_range()
+
+
+def _most_connections(wanted: int) -> int:
+    """As many as are wanted, but no more than there can be open files."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return wanted if files == resource.RLIM_INFINITY else min(wanted, max(files - SPARE_FILES, files // 2))
 
 
 def _answered(function: Callable[[Mapping[str, Any], int], Mapping[str, Any]]) -> Handler:

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 import os
+import resource
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,6 +46,8 @@ def serve(port: int, port_file: Path | None, settings: tuple[str, ...], verbose:
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(levelname)s %(message)s"
     )
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
         interrupted = asyncio.run(_serve(config, port, port_file))
     except OSError as error:
