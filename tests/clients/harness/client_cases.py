@@ -13,6 +13,8 @@ from client_producers import Producers
 from client_scenarios import SCENARIOS
 from client_world import World
 
+from rota.oracle.shadow import Shadow
+
 AT_ONCE = 10
 """Scenarios that play side by side; nearly all of their time they wait."""
 IMPATIENT = 12.0
@@ -43,6 +45,16 @@ class Played:
 
     world: World
     failure: AssertionError | None
+
+    def judged(self, shadows: Iterable[Shadow]) -> Played:
+        """Itself, if what the coordinator did in its group is what the spec allows. Errors: Divergence."""
+        history = self.world.history.events()
+        for shadow in shadows:
+            found = shadow.followed.get(self.world.group_id)
+            if found is not None and found.lost is not None:
+                raise found.lost
+            assert found is not None or all(event.generation < 1 for event in history), "nobody has looked"
+        return self
 
 
 @dataclass(frozen=True)
