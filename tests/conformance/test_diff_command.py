@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,11 @@ def test_a_difference_is_printed_and_written_side_by_side(tmp_path: Path) -> Non
         assert text in outcome.stdout
     assert f"DIFFERS {SAME}" not in outcome.stdout
     written = (tmp_path / "diff-rota-librdkafka-mock.txt").read_text()
-    (row,) = [line for line in written.splitlines() if "GROUP_ID_NOT_FOUND" in line and "|" in line]
-    assert row.startswith("* a ← Heartbeat  UNKNOWN_MEMBER_ID ")
+    (row,) = [line for line in written.splitlines() if line.startswith("* a ←")]
+    assert [cell.strip() for cell in row.split("|")] == [
+        "* a ← Heartbeat  UNKNOWN_MEMBER_ID",
+        "a ← Heartbeat  GROUP_ID_NOT_FOUND",
+    ]
 
 
 def test_json_is_one_object_with_both_dialogues(tmp_path: Path) -> None:
@@ -96,6 +100,13 @@ def test_undecided_where_a_target_says_nothing(
     assert outcome.exit_code == 3
     assert f"undecided: {SAME}: {silent.name}: no answer to ApiVersions in 0.2 s\n" in outcome.stdout
     assert f"undecided: rota and {silent.name}: no difference in 1 dialogue, 1 undecided (" in outcome.stdout
+
+
+@pytest.mark.parametrize("option", [("--report", "md=x.md"), ("--known", SAME)])
+def test_what_only_judging_has_is_refused(tmp_path: Path, option: tuple[str, str]) -> None:
+    outcome = run(tmp_path, "rota", "rota", *option)
+    assert outcome.exit_code == 2
+    assert f"rota: {option[0]} is for judging one target" in outcome.stderr
 
 
 def test_quiet_is_one_line(tmp_path: Path) -> None:
@@ -136,11 +147,20 @@ def test_both_speak_the_versions_that_both_have(monkeypatch: pytest.MonkeyPatch)
         return {**real(target, patience), **({12: (0, 2)} if target.name == "other" else {})}
 
     monkeypatch.setattr(under_test, "_ranges", without_newest)
-    spoken: list[int] = []
-    script = probe("wire.spoken.versions", lambda d: str(spoken.append(d.versions["Heartbeat"]) or "said"))
-    (found,) = compare([script], parse_target("rota"), other(), Options(seed=1))
+    spoken: dict[float, int] = {}
+
+    def say(d: Dialogue) -> str:
+        spoken[d.initial_delay] = d.versions["Heartbeat"]
+        return "the same"
+
+    first = probe("wire.spoken.both", say)
+    (found,) = compare([first], parse_target("rota"), other(), Options(seed=1))
     assert found.likeness is Likeness.SAME
-    assert spoken[0] == 2
+    assert spoken[0.3] == 2
+
+    needed = replace(first, needs={"Heartbeat": (4, 4)})
+    compare([needed], parse_target("rota"), other(), Options(seed=1))
+    assert spoken[0.3] == 4
 
 
 def test_cases_and_probes_are_selected_alike() -> None:

@@ -75,6 +75,9 @@ def conform(
             return
         options = Options(_seed(seed), timeout, slow, _known(known))
         if diff is not None:
+            for option, given in (("--report", reports), ("--known", known)):
+                if given:
+                    raise UsageError(f"{option} is for judging one target; leave it out with --diff")
             targets = two_targets(diff, target, embedded, settings)
             scripts = select(all_scripts(), selectors)
             ctx.exit(show_differences(scripts, targets, options, out, as_json, quiet))
