@@ -1,0 +1,245 @@
+"""The compiled engine: packing, disk, going on after an end, symmetry; broken parts are noticed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+from math import comb, factorial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import toys
+from rota.explore import CheckpointError, Limits, compiled, judge, reference, tables
+from rota.explore.checkpoint import identity
+from rota.explore.owner import Owner
+from rota.explore.packing import Layout
+from rota.explore.runs import Runs
+from rota.kernel import Kind, Symmetry, System, Turn
+
+TINY = 1
+"""Bytes: everything that can go to disk does."""
+
+
+class Ended(Exception):
+    """A search that was ended from outside."""
+
+
+def end_at(depth: int) -> Any:
+    def progress(at: int, *_: Any) -> None:
+        if at == depth:
+            raise Ended
+
+    return progress
+
+
+# ---- packing
+
+
+@given(st.lists(st.integers(1, 5000), min_size=1, max_size=14), st.randoms(use_true_random=False))
+@settings(max_examples=60, deadline=None)
+def test_rows_survive_packing(counts: list[int], random: Any) -> None:
+    layout = Layout(counts)
+    rows = np.array([[random.randrange(count) for count in counts] for _ in range(20)], np.int32)
+    keys = layout.pack(rows)
+    assert (layout.unpack(keys, len(counts)) == rows).all()
+    assert (keys[:, 0] < 1 << 63).all()  # the word of a free slot is no state's
+    same = Layout.of_fields(*(array.tolist() for array in layout.fields()))
+    assert (same.pack(rows) == keys).all()
+    assert layout.fits(counts)
+    assert not layout.fits([*counts[:-1], layout.limits[-1] + 1])
+
+
+def one_that_moves(idle: int, bound: int) -> System:
+    """A counter beside machines that never move: its field is narrow at first."""
+
+    def moves(value: int) -> list[Turn]:
+        return [Turn(value + 1)] if value < bound else []
+
+    still = (toys.Toy(f"idle/{i}", "idle", (0,)) for i in range(idle))
+    return System("one-that-moves", (toys.Toy("counter", "counter", (0,), moves), *still))
+
+
+@pytest.mark.parametrize("idle", [11, 62])
+def test_states_are_packed_anew_as_values_come(idle: int) -> None:
+    system = one_that_moves(idle, 300)
+    result = compiled.explore(system)
+    assert result.answer == reference.explore(system).answer
+    assert result.distinct == 301
+    assert result.stats["repacked"] >= 1
+
+
+def test_states_of_two_words() -> None:
+    wide, limits = toys.counters(70, 1), Limits(max_states=2000)  # a bit for each machine
+    result = compiled.explore(wide, limits)
+    assert result.stats["words_per_state"] == 2
+    assert result.answer == tables.explore(wide, limits).answer
+    assert compiled.explore(wide, replace(limits, memory=TINY, workers=2)).answer == result.answer
+
+
+# ---- memory and disk
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", ["ring", "two-phase", "channel", "broken-safety", "broken-step", "deadlock"])
+def test_what_does_not_fit_goes_to_disk_and_changes_nothing(name: str, workers: int) -> None:
+    system = toys.ALL[name]()
+    result = compiled.explore(system, Limits(memory=TINY, workers=workers))
+    assert result.answer == reference.explore(system).answer
+    assert result.violation == reference.explore(system).violation
+    if result.depth > 3:
+        assert result.stats["bytes_on_disk"] > 0
+
+
+@given(st.sets(st.integers(0, 300)), st.sets(st.integers(0, 300)), st.sets(st.integers(0, 300)))
+@settings(max_examples=40, deadline=None)
+def test_runs_know_what_was_added(first: set[int], second: set[int], asked: set[int]) -> None:
+    def keys(numbers: set[int]) -> Any:
+        return np.array(sorted(numbers), np.uint64).reshape(-1, 1)
+
+    with TemporaryDirectory() as folder:
+        runs = Runs(Path(folder))
+        runs.add(keys(first))
+        runs.add(keys(second - first))
+        assert set(runs.unknown(keys(asked)).ravel().tolist()) == asked - first - second
+
+
+def test_runs_that_forget_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Runs, "unknown", lambda self, keys: keys)
+    assert compiled.explore(toys.ring(), Limits(memory=TINY, max_states=200)).distinct > 64
+
+
+def test_states_that_are_not_tried_again_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def settle(self: Owner) -> None:
+        if self._work and self._work[-1].start == len(self._work[-1].todo):
+            self._work.pop()
+
+    monkeypatch.setattr(Owner, "settle", settle)
+    assert compiled.explore(toys.two_phase()).distinct < 288
+
+
+@pytest.mark.parametrize("name", ["counters", "broken-step", "broken-stutter", "two-phase"])
+def test_properties_with_too_many_pairs_for_an_array(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge, "DENSE", 2)
+    system = toys.ALL[name]()
+    slow, fast = reference.explore(system), compiled.explore(system)
+    assert (fast.answer, fast.violation) == (slow.answer, slow.violation)
+
+
+# ---- going on
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 3), (2, 1)])
+@pytest.mark.parametrize("depth", [0, 4])
+def test_an_ended_search_goes_on(before: int, after: int, depth: int, tmp_path: Path) -> None:
+    system = toys.two_phase()
+    with pytest.raises(Ended):
+        compiled.explore(system, Limits(checkpoint=tmp_path, workers=before), progress=end_at(depth))
+    result = compiled.explore(system, Limits(checkpoint=tmp_path, resume=True, workers=after, memory=TINY))
+    whole = reference.explore(system)
+    assert result.answer == whole.answer
+    assert result.rules_fired == whole.rules_fired
+    again = compiled.explore(system, Limits(checkpoint=tmp_path, resume=True))
+    assert again.answer == whole.answer
+    assert again.stats["python_calls"] < result.stats["python_calls"]
+
+
+def test_a_violation_is_found_after_going_on(tmp_path: Path) -> None:
+    system = toys.broken("safety")
+    with pytest.raises(Ended):
+        compiled.explore(system, Limits(checkpoint=tmp_path), progress=end_at(2))
+    result = compiled.explore(system, Limits(checkpoint=tmp_path, resume=True))
+    assert result.violation == reference.explore(system).violation
+
+
+def test_a_checkpoint_is_for_one_system(tmp_path: Path) -> None:
+    compiled.explore(toys.ring(3), Limits(checkpoint=tmp_path))
+    with pytest.raises(CheckpointError, match=r"holds a search already; give --resume"):
+        compiled.explore(toys.ring(3), Limits(checkpoint=tmp_path))
+    with pytest.raises(CheckpointError, match=r"of another system \(its settings differs\)"):
+        compiled.explore(toys.ring(4), Limits(checkpoint=tmp_path, resume=True))
+    assert identity(toys.ring(3)) == identity(toys.ring(3))
+
+
+def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:
+    compiled.explore(toys.ring(3), Limits(checkpoint=tmp_path))
+    level = next(tmp_path.glob("level-*"))
+    level.write_bytes(level.read_bytes()[:-8])
+    with pytest.raises(CheckpointError, match="is damaged"):
+        compiled.explore(toys.ring(3), Limits(checkpoint=tmp_path, resume=True))
+    (tmp_path / "manifest.json").write_text(json.dumps({"levels": []}), encoding="utf-8")
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        compiled.explore(toys.ring(3), Limits(checkpoint=tmp_path, resume=True))
+
+
+# ---- symmetry
+
+
+def whole(role: str, value: Any, i: int) -> Any:
+    return value
+
+
+def as_it_is(role: str, value: Any, places: Sequence[int]) -> Any:
+    return value
+
+
+def symmetric_counters(count: int, bound: int, seen: Any = whole, **broken: Any) -> System:
+    base = toys.counters(count, bound, **broken)
+    names = tuple(machine.name for machine in base.machines)
+    return System(base.name, base.machines, base.properties, base.ref, Symmetry(names, as_it_is, seen))
+
+
+@pytest.mark.parametrize("seen", [whole, lambda role, value, i: 0], ids=["seen", "all look alike"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_one_state_of_each_orbit(seen: Any, workers: int) -> None:
+    count, bound = 4, 3
+    system = symmetric_counters(count, bound, seen)
+    result = compiled.explore(system, Limits(symmetry=True, workers=workers))
+    full = reference.explore(system)
+    assert result.distinct == comb(bound + count, count)
+    assert (result.outcome, result.depth) == (full.outcome, full.depth)
+    assert full.distinct == (bound + 1) ** count == compiled.explore(system).distinct
+
+
+def test_orbits_add_up_to_all_states() -> None:
+    """The states of a level are as many as the orbits of those that are visited have."""
+    count, bound = 3, 3
+    search = compiled._Search(tables.Tables(symmetric_counters(count, bound)), Limits(symmetry=True), None)
+    search.run()
+    states = [
+        search.learned.state(row)
+        for depth in range(len(search.histogram))
+        for rows in search._rows(depth)
+        for row in rows
+    ]
+    sizes = [
+        len({tuple(state[i] for i in order) for order in permutations(range(count))}) for state in states
+    ]
+    assert sum(sizes) == (bound + 1) ** count
+    assert max(sizes) == factorial(count)
+
+
+def test_a_violation_under_symmetry_is_a_real_path() -> None:
+    bad = toys.prop("bad", Kind.SAFETY, lambda a, b: {a, b} != {1, 3}, "counter", "counter")
+    system = symmetric_counters(3, 3, properties=(bad,))
+    found = compiled.explore(system, Limits(symmetry=True)).violation
+    full = reference.explore(system).violation
+    assert found is not None
+    assert full is not None
+    assert (found.name, found.steps) == (full.name, full.steps) == ("bad", 4)
+    states = [found.start, *(transition.target for transition in found.path)]
+    assert states[0] in system.initial_states()
+    for before, transition in zip(states, found.path, strict=False):
+        assert transition in list(system.successors(before))
+    assert not system.holds(bad, states[-1])
+
+
+def test_a_system_without_symmetry_is_explored_whole() -> None:
+    assert compiled.explore(toys.counters(), Limits(symmetry=True)).distinct == 4**3
