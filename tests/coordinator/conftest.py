@@ -8,6 +8,7 @@ import pytest
 from rota.coordinator import (
     Append,
     Arm,
+    Cancel,
     CoordinatorConfig,
     Effects,
     ErrorCode,
@@ -255,7 +256,9 @@ class World:
 
     def _fire(self, timer_id):
         self.now = max(self.now, self.due.pop(timer_id))
-        self.do(self.core.fire(timer_id))
+        effects = self.core.fire(timer_id)
+        assert Cancel(timer_id) not in effects.timers, "a timer that has fired is cancelled"
+        self.do(effects)
 
     def check_books(self):
         """Counters say what a scan says, and exactly those timers are armed that the state speaks of."""
