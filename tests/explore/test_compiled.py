@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toys
-from rota.explore import CheckpointError, Limits, compiled, judge, reference, tables
+from rota.explore import CheckpointError, Limits, compiled, judge, reference, slots, tables
 from rota.explore.checkpoint import identity
 from rota.explore.owner import Owner
 from rota.explore.packing import Layout
@@ -243,3 +243,26 @@ def test_a_violation_under_symmetry_is_a_real_path() -> None:
 
 def test_a_system_without_symmetry_is_explored_whole() -> None:
     assert compiled.explore(toys.counters(), Limits(symmetry=True)).distinct == 4**3
+
+
+# ---- fingerprints
+
+
+@pytest.mark.parametrize("name", ["ring", "two-phase", "broken-safety"])
+def test_fingerprints_give_the_same_answer_and_odds(name: str) -> None:
+    system = toys.ALL[name]()
+    exact, printed = (
+        compiled.explore(system),
+        compiled.explore(system, Limits(fingerprints=True, memory=TINY)),
+    )
+    assert printed.answer == exact.answer
+    assert exact.odds == 0
+    assert printed.odds == printed.distinct**2 / 2**65
+
+
+def test_equal_fingerprints_lose_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The odds are real: with fingerprints of four bits, states are missed."""
+    monkeypatch.setattr(
+        slots, "fingerprints", lambda keys, unit: slots.codes(keys, unit)[:, None] & np.uint64(15)
+    )
+    assert compiled.explore(toys.two_phase(), Limits(fingerprints=True)).distinct <= 16

@@ -33,6 +33,9 @@ _IMPORTED = time.perf_counter()
 
 Say = Callable[[str], None]
 
+_LIMITS = ("max_states", "memory", "checkpoint", "resume", "symmetry", "fingerprints")
+"""Options that are fields of `Limits`; memory is given in MiB."""
+
 
 class Checking:
     """A plan being worked off. say: takes lines for stdout; workers: processes at most, None: as it pays."""
@@ -66,9 +69,12 @@ class Checking:
             explore = engines.choose(self.plan.engine)
         except engines.MissingExtra as error:
             raise UsageError(str(error)) from None
-        systems = [
-            job.build() for job in self.plan.jobs
-        ]  # before the first line: bad settings are told alone
+        # before the first line: bad settings are told alone
+        systems = [job.build() for job in self.plan.jobs]
+        if self.limits.symmetry and not all(system.symmetry for system in systems):
+            raise UsageError(
+                "--symmetry needs interchangeable machines; this system declares none, leave it out"
+            )
         self._workers = check_workers.processes(self.plan, systems, self._asked)
         shared = check_workers.threads(self.plan, self._asked)
         self.limits = replace(self.limits, workers=shared)
@@ -206,6 +212,10 @@ def _list_mutants(as_json: bool) -> None:
               help="Processes that explore, or threads for one configuration.  [default: 1 for "
                    "small scopes, else the cores, "
                    f"{check_workers.MOST} at most]")  # fmt: skip
+@click.option("--symmetry", is_flag=True,
+              help="One state of each orbit, if machines are interchangeable. Engine fast.")  # fmt: skip
+@click.option("--fingerprints", is_flag=True,
+              help="Tell states apart by 64 bits and print the odds that one is missed. Engine fast.")  # fmt: skip
 @click.option("--memory", type=click.IntRange(min=1), metavar="MIB",
               help="Memory for states, about; what is beyond goes to disk. Engine fast.")  # fmt: skip
 @click.option("--checkpoint", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
@@ -221,11 +231,7 @@ def check(
     ctx: click.Context,
     /,
     list_mutants: bool,
-    max_states: int | None,
     workers: int | None,
-    memory: int | None,
-    checkpoint: Path | None,
-    resume: bool,
     stats: bool,
     as_json: bool,
     quiet: bool,
@@ -240,9 +246,11 @@ def check(
     if list_mutants:
         _list_mutants(as_json)
         return
+    limits = Limits(**{name: given.pop(name) for name in _LIMITS})  # type: ignore[arg-type]
     options = Options(**given)  # type: ignore[arg-type]  # click's names are its fields'
     what = plan(options)
-    limits = _limits(what, max_states, memory, checkpoint, resume)
+    _fits(what, limits)
+    limits = replace(limits, memory=limits.memory and limits.memory << 20)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "check.json"
     silent = quiet or as_json
@@ -268,16 +276,13 @@ def check(
     ctx.exit(EXIT_CODES[report.verdict])
 
 
-def _limits(
-    what: Plan, max_states: int | None, memory: int | None, checkpoint: Path | None, resume: bool
-) -> Limits:
-    """The limits asked for. Errors: UsageError for what does not go together."""
-    if resume and checkpoint is None:
+def _fits(what: Plan, limits: Limits) -> None:
+    """Errors: UsageError for limits that do not go together, or not with the engine."""
+    if limits.resume and limits.checkpoint is None:
         raise UsageError("--resume needs the folder to go on with; name it: --checkpoint DIR")
-    for option, given in (("--checkpoint", checkpoint), ("--memory", memory)):
-        if given and what.engine not in ("auto", "fast"):
-            raise UsageError(f"engine {what.engine} cannot {option}; use --engine fast")
-    return Limits(max_states, memory=memory and memory << 20, checkpoint=checkpoint, resume=resume)
+    for name in ("symmetry", "fingerprints", "memory", "checkpoint"):
+        if getattr(limits, name) and what.engine not in ("auto", "fast"):
+            raise UsageError(f"--{name} is not for engine {what.engine}; use --engine fast")
 
 
 def _nothing(line: str) -> None:

@@ -84,5 +84,6 @@ def _run(report: Report, run: Run) -> dict[str, Any]:
             if one.kind is not None and one.kind.value == "witness"
         ],
         "violation": _violation(found) if found and found.run is run else None,
+        "odds_missed": result.odds,
         "stats": dict(result.stats),
     }

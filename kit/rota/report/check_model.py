@@ -120,8 +120,8 @@ class Claim:
 class Report:
     """What came of a plan.
 
-    seconds_total: from the start of the process; workers: processes or threads that explored; seconds_exploring: the
-    time that passed meanwhile, where it is not the sum over the runs.
+    seconds_total: from the start of the process; workers: processes or threads that explored;
+    seconds_exploring: the time that passed meanwhile, where it is not the sum over the runs.
     """
 
     plan: Plan

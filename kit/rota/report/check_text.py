@@ -88,6 +88,8 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
     yield ""
     if report.unfired and report.plan.rules and not report.found:
         yield wrapped("rules never fired: ", ", ".join(report.unfired))
+    if odds := max((run.result.odds for run in report.runs), default=0.0):
+        yield f"states were told apart by 64 bits: the odds that one was missed are below {odds:.1e}"
     if report.plan.omitted:
         yield wrapped("not checked: ", "; ".join(report.plan.omitted))
 

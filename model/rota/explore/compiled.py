@@ -91,7 +91,8 @@ class _Search:
     def _owner(self, folder: Path) -> Owner:
         folder.mkdir()
         memory, workers = self.limits.memory, self.limits.workers
-        return Owner(workers, self.layout, None if memory is None else memory // workers, folder)
+        budget = None if memory is None else memory // workers
+        return Owner(workers, self.layout, budget, folder, exact=not self.limits.fingerprints)
 
     def _search(self, started: float) -> tuple[Violation | None, bool]:
         if not self._restore():
@@ -347,13 +348,11 @@ class _Search:
 
     def _check(self) -> None:
         """Try a sample of the states that were expanded against the system itself."""
-        wanted = sample(self.distinct).tolist()
-        at = 0
+        wanted, at = sample(self.distinct), 0
         for depth in range(len(self.histogram)):
             for rows in self._rows(depth):
-                for number in wanted:
-                    if at <= number < at + len(rows):
-                        self.tables.check(rows[number - at : number - at + 1])
+                here = wanted[(wanted >= at) & (wanted < at + len(rows))]
+                self.tables.check(rows[here - at])
                 at += len(rows)
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
@@ -370,6 +369,7 @@ class _Search:
             rules_fired=self._fired(),
             seconds=seconds,
             stats=self._stats(seconds),
+            odds=self.distinct**2 / 2**65 if self.limits.fingerprints else 0.0,
         )
 
     def _fired(self) -> frozenset[str]:
@@ -390,6 +390,7 @@ class _Search:
             "retries": effort.fills - self.effort.fills,
             "states_per_second": self.distinct / seconds if seconds else 0.0,
             "peak_frontier": max(self.histogram, default=0),
+            "duplicates": 1 - self.distinct / max(1, sum(owner.generated for owner in self.owners)),
             "bytes_per_state": sum(owner.nbytes for owner in self.owners) / max(1, self.distinct),
             "bytes_on_disk": sum(owner.bytes_on_disk for owner in self.owners),
             "words_per_state": self.layout.words,

@@ -28,8 +28,8 @@ def explore(
     if a sample disagrees with `System.successors`, CheckpointError.
     """
     if find_spec("numba") is None:
-        if limits and (limits.checkpoint or limits.memory):
-            raise CheckpointError("files need compiled code; pip install 'rota[fast]', which brings numba")
+        if limits and (limits.checkpoint or limits.memory or limits.symmetry or limits.fingerprints):
+            raise CheckpointError("this needs compiled code; pip install 'rota[fast]', which brings numba")
         return in_numpy.explore(system, limits, progress=progress, tables=tables)
     compiled = import_module("rota.explore.compiled")
     return cast(Result, compiled.explore(system, limits, progress=progress, tables=tables))

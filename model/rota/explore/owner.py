@@ -48,14 +48,23 @@ class Owner:
     """The states whose code falls to one of `owners` workers.
 
     Parameters: owners; layout, of states; budget, bytes of memory for states, and folder, where to write what
-    is beyond (None: there is no bound). A level that is being filled may pass the budget.
+    is beyond (None: there is no bound); exact, whether states are compared or only their fingerprints. A
+    level that is being filled may pass the budget.
     levels: the states of each level as arrays of packed states; open: the level being filled.
     """
 
     def __init__(
-        self, owners: int, layout: Layout, budget: int | None = None, folder: Path | None = None
+        self,
+        owners: int,
+        layout: Layout,
+        budget: int | None = None,
+        folder: Path | None = None,
+        exact: bool = True,
     ) -> None:
         self.owners = owners
+        self._exact = exact
+        self._unit = (0,) * layout.words
+        """What tells compiled code how many words a state has: a tuple as long."""
         self._budget = budget
         self._runs = Runs(folder) if folder else None
         self._in_memory = 0
@@ -67,14 +76,18 @@ class Owner:
         self._open: list[Words] = []
         self._filled = 0
         self._work: list[Work] = []
-        self._slots = _free(FIRST_SLOTS, layout.words)
+        self._slots = _free(FIRST_SLOTS, self._print_unit)
         self._used = 0
         self.room = self._new_room(layout.words)
 
     @property
-    def _unit(self) -> tuple[int, ...]:
-        """What tells compiled code how many words a state has: a tuple as long."""
-        return (0,) * int(self._slots.shape[1])
+    def _print_unit(self) -> tuple[int, ...]:
+        """The same for what stands for a state in a slot."""
+        return self._unit if self._exact else (0,)
+
+    def _prints(self, keys: Words) -> Words:
+        """What stands for states in slots: themselves, or their fingerprints."""
+        return keys if self._exact else slots.fingerprints(keys, self._unit)
 
     @property
     def nbytes(self) -> int:
@@ -193,18 +206,16 @@ class Owner:
 
     def absorb(self, incoming: Words) -> None:
         """Take in states, shape [n, words]; known ones change nothing."""
-        at = 0
+        at, prints = 0, self._prints(incoming)
         while True:
             if not self._open or self._filled == len(self._open[-1]):
                 held = len(self._open[-1]) if self._open else 0
-                self._open.append(
-                    np.empty((min(max(1024, 2 * held), 1 << 18), self._slots.shape[1]), np.uint64)
-                )
+                self._open.append(np.empty((min(max(1024, 2 * held), LARGEST), len(self._unit)), np.uint64))
                 self._filled = 0
             most = int(FULL * len(self._slots))
             at, self._used, self._filled = slots.absorb(
-                incoming, at, len(incoming), self._slots, _shift(self._slots), self._used, most,
-                self._open[-1], self._filled, self._unit)  # fmt: skip
+                prints, incoming, at, len(incoming), self._slots, _shift(self._slots), self._used, most,
+                self._open[-1], self._filled, self._print_unit, self._unit)  # fmt: skip
             if at == len(incoming):
                 return
             if self._used == most:
@@ -233,18 +244,17 @@ class Owner:
             last = np.empty((len(self._open[-1]), new.words), np.uint64)
             last[: self._filled] = packed(self._open[-1][: self._filled])
             self._open = [*(packed(array) for array in self._open[:-1]), last]
-        self._slots = _free(len(self._slots), new.words)
+        self._unit = (0,) * new.words
         self._rebuild(len(self._slots))
         if new.words != old.words:
             self.room = self._new_room(new.words)._replace(marks=self.room.marks)
 
     def _rebuild(self, size: int) -> None:
-        words = self._slots.shape[1]
         del self._slots  # before there are new ones: both together may be too much
-        self._slots = _free(size, words)
+        self._slots = _free(size, self._print_unit)
         self._used = sum(map(len, self._held()))
         for array in self._held():
-            slots.refill(array, self._slots, _shift(self._slots), self._unit)
+            slots.refill(self._prints(array), self._slots, _shift(self._slots), self._print_unit)
 
     def _new_room(self, words: int) -> Room:
         return Room(
@@ -259,10 +269,10 @@ class Owner:
         )
 
 
-def _free(size: int, words: int) -> Words:
-    slots = np.empty((size, words), np.uint64)
-    slots[:, 0] = FREE
-    return slots
+def _free(size: int, unit: tuple[int, ...]) -> Words:
+    empty = np.empty((size, len(unit)), np.uint64)
+    empty[:, 0] = FREE
+    return empty
 
 
 def _shift(slots: Words) -> int:

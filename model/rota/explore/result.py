@@ -40,6 +40,7 @@ class Limits:
     about; the compiled engine keeps what is beyond on disk, the others do not heed it. checkpoint: a folder
     from which the compiled engine can go on with an ended search, if `resume`; others refuse. symmetry: visit
     one state of each orbit, if the system says which machines are interchangeable (the compiled engine).
+    fingerprints: tell states apart by 64 bits only, which takes less memory and may miss one (likewise).
     """
 
     max_states: int | None = None
@@ -48,6 +49,7 @@ class Limits:
     checkpoint: Path | None = None
     resume: bool = False
     symmetry: bool = False
+    fingerprints: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ class Result:
     distinct: states; generated: 1 per initial state + transitions, duplicates included; depth: edges to
     the last level; histogram: distinct states per level; digest: 32 hexadecimal digits; rules_fired:
     slugs seen in any transition; seconds: first state to verdict; stats: engine-specific numbers.
-    After a violation the counts end with the level in which it was found.
+    After a violation the counts end with the level in which it was found. odds: an upper bound of the
+    probability that a state was missed; 0 where states were compared.
     """
 
     engine: str
@@ -104,6 +107,7 @@ class Result:
     rules_fired: frozenset[str]
     seconds: float
     stats: Mapping[str, Any] = field(default_factory=dict)
+    odds: float = 0.0
 
     @property
     def answer(self) -> tuple[Any, ...]:

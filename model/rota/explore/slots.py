@@ -51,6 +51,16 @@ def codes(keys: Any, unit: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def fingerprints(keys: Any, unit: Any) -> Any:
+    """64 bits for each state, shape [n, 1]; never those of a free slot."""
+    out = np.empty((len(keys), 1), np.uint64)
+    for index in range(len(keys)):
+        code = code_of(keys, index, unit)
+        out[index, 0] = code if code != FREE else np.uint64(0)
+    return out
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def owner(keys: Any, owners: Any, unit: Any) -> Any:
     """Who of so many owns each state."""
     out = np.zeros(len(keys), np.int64)
@@ -61,13 +71,13 @@ def owner(keys: Any, owners: Any, unit: Any) -> Any:
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def absorb(
-    incoming: Any, begin: Any, end: Any,
-    slots: Any, shift: Any, used: Any, most: Any, fresh: Any, filled: Any, unit: Any,
+    prints: Any, incoming: Any, begin: Any, end: Any,
+    slots: Any, shift: Any, used: Any, most: Any, fresh: Any, filled: Any, print_unit: Any, unit: Any,
 ) -> Any:  # fmt: skip
-    """Enter states incoming[begin:end] into the slots; new ones are also appended to `fresh`.
+    """Enter what stands for the states incoming[begin:end] into the slots; append new states to `fresh`.
 
-    Returns (where it stopped, slots in use, states in fresh): it stops at `most` slots in use and when
-    `fresh` is full.
+    prints: the states themselves, or a fingerprint for each. Returns (where it stopped, slots in use, states
+    in fresh): it stops at `most` slots in use and when `fresh` is full.
     """
     last_slot = len(slots) - 1
     places = np.empty(_AHEAD, np.int64)
@@ -75,7 +85,7 @@ def absorb(
     while at < end:
         batch = min(_AHEAD, end - at)
         for ahead in range(batch):
-            places[ahead] = np.int64(code_of(incoming, at + ahead, unit) >> np.uint64(shift))
+            places[ahead] = np.int64(code_of(prints, at + ahead, print_unit) >> np.uint64(shift))
             _prefetch(slots, places[ahead])
         for ahead in range(batch):
             if used == most or filled == len(fresh):
@@ -83,15 +93,16 @@ def absorb(
             place = places[ahead]
             while True:
                 if slots[place, 0] == FREE:
+                    for word in range(len(print_unit)):
+                        slots[place, word] = prints[at, word]
                     for word in range(len(unit)):
-                        slots[place, word] = incoming[at, word]
                         fresh[filled, word] = incoming[at, word]
                     used += 1
                     filled += 1
                     break
                 same = True
-                for word in range(len(unit)):
-                    if slots[place, word] != incoming[at, word]:
+                for word in range(len(print_unit)):
+                    if slots[place, word] != prints[at, word]:
                         same = False
                 if same:
                     break
