@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -85,6 +86,17 @@ def test_interrupted_leaves_nothing(cache: Path, bin: Path, monkeypatch: pytest.
         fetched(RELEASE)
     assert left_in(cache) == []
     assert not libraries(RELEASE).exists()
+
+
+def test_what_a_killed_download_left_is_swept(cache: Path, bin: Path) -> None:
+    program(bin / "mvn", GOOD)
+    old, young = (cache / "kafka-4.4.0" / f".fetching-{name}" for name in ("old", "young"))
+    for folder in (old, young):
+        (folder / "libs").mkdir(parents=True)
+    os.utime(old, (0, 0))
+    fetched(RELEASE)
+    assert not old.exists()
+    assert young.exists()
 
 
 def test_whoever_is_first_is_kept(cache: Path, bin: Path) -> None:

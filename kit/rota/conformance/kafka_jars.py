@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ CACHE = "ROTA_CACHE"
 
 FETCH_SECONDS = 900
 """How long Maven may take for some 45 MB."""
+
+_UNFINISHED = ".fetching-"
 
 MAVEN_REMEDY = "install Maven (Debian: apt-get install maven)"
 
@@ -135,7 +138,8 @@ def fetched(release: Release) -> Path:
     print(f"rota: fetching Kafka {release.version} from Maven Central ({size})", file=sys.stderr, flush=True)
     try:
         libs.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=libs.parent) as folder:
+        _sweep(libs.parent)
+        with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=libs.parent) as folder:
             _maven(release, Path(folder))
             with suppress(FileExistsError):
                 _keep(Path(folder, "libs"), libs)
@@ -143,6 +147,13 @@ def fetched(release: Release) -> Path:
         cause_text = f"cannot write {libs.parent}: {error.strerror or error}"
         raise NoJars(cause_text, f"name another folder in {CACHE}") from error
     return libs
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what downloads left behind that were killed; those under way are younger."""
+    for old in folder.glob(f"{_UNFINISHED}*"):
+        if old.stat().st_mtime < time.time() - 2 * FETCH_SECONDS:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _keep(made: Path, libs: Path) -> None:
