@@ -224,6 +224,22 @@ def test_an_id_not_used_in_time_is_forgotten(world):
     assert b.join().reply == JoinGroupReply(E.UNKNOWN_MEMBER_ID, member_id=b.member_id)
 
 
+def test_an_id_that_is_not_used_in_an_empty_group_changes_nothing(world):
+    world.client("a", session=6_000).join()
+    world.advance(6_000)
+    assert world.group().pending_members == set()
+    assert (world.state(), world.group().generation_id, world.records) == ("Empty", 0, [])
+
+
+def test_an_id_does_not_expire_in_a_dead_group(world):
+    a = world.client("a", session=6_000)
+    a.join()
+    world.group().state = GroupState.DEAD
+    world.check_books = lambda: None  # the timer is gone, the id is not
+    world.advance(6_000)
+    assert world.group().pending_members == {a.member_id}
+
+
 def rebalance_waits_for_pending(world):
     """A Stable group of two rebalances while an id is handed out; both have rejoined and wait."""
     a, b, c = world.client("a"), world.client("b"), world.client("c", session=6_000)

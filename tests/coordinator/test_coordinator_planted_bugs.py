@@ -194,6 +194,13 @@ BUGS = [
         {"lists": [("range", "sticky"), ("sticky", "range"), ("sticky", "range")], "winner": "sticky"},
     ),
     Bug(
+        "an id's end completes a join phase that is not running",
+        timers,
+        "_complete_if_all_joined",
+        lambda step, group: join.complete_join(step, group) if group.all_members_joined else None,
+        "joining::test_an_id_that_is_not_used_in_an_empty_group_changes_nothing",
+    ),
+    Bug(
         "a member that goes goes on counting as a supporter",
         Group,
         "_withdraw_support",
