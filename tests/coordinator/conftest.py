@@ -266,6 +266,7 @@ class World:
         for name, group in self.core.groups.items():
             members = group.members.values()
             assert {*group.parked_joins, *group.parked_syncs} <= group.members.keys()
+            assert group.pending_sync_members <= group.members.keys()
             if group.state not in (GroupState.PREPARING_REBALANCE, GroupState.DEAD):
                 assert not len(group.parked_joins), "a JoinGroup waits outside the join phase"
             if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.DEAD):

@@ -136,12 +136,12 @@ class Group:
     def remove(self, member: Member) -> None:
         """Take out a member that has no parked JoinGroup. Who leads then, voting.settle_leader says.
 
-        A parked SyncGroup of its is dropped and never answered, as in the broker.
+        A parked SyncGroup of its is dropped and never answered, as in the broker. What it owes in the sync
+        phase is forgotten with the phase: there a removal is always followed by a rebalance.
         """
         del self.members[member.member_id]
         self.parked_syncs.take(member.member_id)
         self._withdraw_support(member)
-        self.pending_sync_members.discard(member.member_id)
 
     def update(self, member: Member, request: JoinGroup, parked: Parked) -> None:
         """Take over a known member's list and timeouts from its JoinGroup, and park that."""
