@@ -215,7 +215,7 @@ def _list_mutants(as_json: bool) -> None:
 @click.option("--symmetry", is_flag=True,
               help="One state of each orbit, if machines are interchangeable. Engine fast.")  # fmt: skip
 @click.option("--fingerprints", is_flag=True,
-              help="Tell states apart by 64 bits and print the odds that one is missed. Engine fast.")  # fmt: skip
+              help="Tell states apart by 64 bits; prints the odds of missing one. Engine fast.")  # fmt: skip
 @click.option("--memory", type=click.IntRange(min=1), metavar="MIB",
               help="Memory for states, about; what is beyond goes to disk. Engine fast.")  # fmt: skip
 @click.option("--checkpoint", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
