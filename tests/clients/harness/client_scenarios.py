@@ -145,14 +145,18 @@ def newcomer_is_killed(world: World) -> None:
     """A newcomer dies while the group makes room for it."""
     topic = world.topic(3)
     first = world.member(topic)
-    world.settled(first)
+    generation = world.settled(first)
     world.produce(2)
     world.consumed()
+    told_before = len(world.history.of(first.name, "revoked", "assigned"))
     newcomer = world.member(topic)
-    newcomer.wait("joins", lambda: len(world.history.of(first.name, "revoked", "view")) > 2)
+    first.wait(
+        "hears of the newcomer",
+        lambda: len(world.history.of(first.name, "revoked", "assigned")) > told_before,
+    )
     newcomer.kill()
     world.produce(2)
-    world.settled(first)
+    world.settled(first, beyond=generation)
     world.consumed()
     first.close()
 

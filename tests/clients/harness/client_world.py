@@ -90,16 +90,24 @@ class World:
             member.subscribe(*topics, pattern=pattern)
         return member
 
-    def settled(self, *members: Member, partitions: Iterable[Partition] | None = None) -> None:
-        """Waits until these share all partitions in one generation, each with a part, and notes it."""
+    def settled(
+        self, *members: Member, partitions: Iterable[Partition] | None = None, beyond: int = -1
+    ) -> int:
+        """Waits until these share all partitions in one generation, each with a part, and notes it.
+
+        Returns that generation, which is later than `beyond`.
+        """
         wanted = self.partitions() if partitions is None else frozenset(partitions)
         names = [member.name for member in members]
-        self.history.wait(
-            f"{', '.join(names)} share {len(wanted)} partitions in one generation",
-            lambda: self._share([self._view(name) for name in names], wanted),
-        )
-        views = [self._view(name) for name in names]
+        views: list[Event | None] = []
+
+        def share() -> bool:
+            views[:] = (self._view(name) for name in names)
+            return self._share(views, wanted) and views[0].generation > beyond
+
+        self.history.wait(f"{', '.join(names)} share {len(wanted)} partitions in one generation", share)
         self.history.note("test", "stable", views={view.who: view.t for view in views}, partitions=wanted)
+        return views[0].generation
 
     def _view(self, name: str) -> Event | None:
         views = self.history.of(name, "view")
