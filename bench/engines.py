@@ -21,13 +21,13 @@ from pathlib import Path
 from bench.peers.instances import CURVE, INSTANCES, TABLES, Instance
 from bench.peers.plot import svg
 from bench.peers.rounds import Differ, Row, measure
-from bench.peers.tools import ROOT, TOOLS, Failed
+from bench.peers.tools import REFERENCE, ROOT, TOOLS, Failed
 
 
 def lines(instance: Instance, rows: Sequence[Row]) -> list[str]:
     """The table of an instance; the last columns: how many times as fast as the row rota's engines are."""
     counts, settings = instance.counts, " ".join(f"{name}={value}" for name, value in instance.named.items())
-    ours = [row for row in rows if row.tool.family == "rota"]
+    ours = [row for row in rows if row.tool.family == "rota" and row.tool is not REFERENCE]
     head = f"{'':<36}{'distinct':>11}{'generated':>12}{'depth':>6}{'seconds':>9}{'states/s':>11}{'MiB':>7}"
     heads = [f"{row.tool.name} is" for row in ours]
     out = [
@@ -38,7 +38,7 @@ def lines(instance: Instance, rows: Sequence[Row]) -> list[str]:
     for row in rows:
         seen = row.counts
         ratios = "".join(
-            f"  {mine.rate / row.rate:>{max(len(each), 14) - 2}.2f} x"
+            f"  {mine.rate / row.rate:>{max(len(each), 14) - 2}.3g} x"
             for mine, each in zip(ours, heads, strict=True)
         )
         out.append(

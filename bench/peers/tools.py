@@ -209,8 +209,11 @@ def _stateright_tool(name: str, search: str, threads: int) -> Tool:
     return Tool(name, "Stateright", threads, prepare, _stateright_reading, fits)
 
 
+REFERENCE = _rota_tool("rota reference", 1, lambda instance: instance is SMALL, "--engine", "reference")
+"""Measured on a small instance only."""
+
 TOOLS: tuple[Tool, ...] = (
-    _rota_tool("rota reference", 1, lambda instance: instance is SMALL, "--engine", "reference"),
+    REFERENCE,
     _rota_tool("rota fast", 1, lambda instance: True, "--engine", "fast", "--workers", "1"),
     _rota_tool("rota fast, 2 workers", 2, _everywhere, "--engine", "fast", "--workers", "2"),
     _rota_tool("rota symmetric", 1, lambda instance: instance.orbits is not None,
