@@ -142,6 +142,9 @@ def perform(
             options.stop.set()
             yield from ((script, futures[script.id].result()) for script in finished)
             raise
+    except GeneratorExit:
+        options.stop.set()  # whoever listens was interrupted between two outcomes
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
