@@ -5,6 +5,8 @@ import random
 import pytest
 
 from rota.coordinator import (
+    Arm,
+    Cancel,
     ConfigError,
     CoordinatorConfig,
     Effects,
@@ -13,6 +15,7 @@ from rota.coordinator import (
     UnknownAppendError,
 )
 from rota.coordinator import ErrorCode as E
+from rota.coordinator.effects import Ledger, Step
 
 
 def test_groups_do_not_see_each_other(world):
@@ -113,3 +116,13 @@ def test_random_walks_keep_the_books(world, seed):
     leaders = {(reply.generation_id, reply.leader) for reply in joined}
     assert len(leaders) == len({generation for generation, _ in leaders})
     assert all(bool(reply.members) == (reply.leader == reply.member_id) for reply in joined)
+
+
+def test_the_last_word_on_a_timer_counts_in_the_place_where_it_was_said():
+    """Timers that are armed in one step for the same moment fire in this order."""
+    step = Step(CoordinatorConfig(), None, Ledger())
+    step.arm("sync", "g", 1)
+    step.arm("join", "g", 2)
+    step.cancel("join", "g")
+    step.arm("sync", "g", 2)
+    assert step.effects().timers == (Cancel(TimerId("join", "g")), Arm(TimerId("sync", "g"), 2))
