@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -114,5 +115,10 @@ def _write(given: argparse.Namespace, rows: Sequence[Row], missing: dict[str, st
             path.write_text(content, encoding="utf-8")
 
 
+def _stop(number: int, frame: object) -> None:
+    sys.exit(128 + number)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _stop)  # so that what runs is ended, not left behind
     sys.exit(main(sys.argv[1:]))

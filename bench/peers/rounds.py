@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -82,15 +85,8 @@ class Row:
 def run(tool: Tool, instance: Instance, command: Sequence[str], limit: float) -> Run:
     """One run. Parameters: limit, seconds after which it is killed. Errors: Failed, Differ."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as out, tempfile.TemporaryFile("w+") as err:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=err)
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        end = time.monotonic() + limit
-        while not pid:
-            if time.monotonic() > end:
-                process.kill()
-            time.sleep(0.05)
-            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=err, start_new_session=True)
+        usage = _wait(process, limit)
         out.seek(0)
         err.seek(0)
         if process.returncode:
@@ -102,6 +98,33 @@ def run(tool: Tool, instance: Instance, command: Sequence[str], limit: float) ->
             raise Failed(f"{tool.name} on {instance.name}: {failed}") from None
     _compare(tool, instance, reading.counts)
     return Run(reading.counts, reading.seconds, reading.peak_kib or usage.ru_maxrss)
+
+
+def _wait(process: subprocess.Popen[bytes], limit: float) -> resource.struct_rusage:
+    """Wait for the end; after the limit, or if this program is to end, have the process end as well."""
+    end = time.monotonic() + limit
+    try:
+        while True:
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                return usage
+            if time.monotonic() > end:
+                raise Failed(f"`{process.args!r}` took more than {limit:g} s")
+            time.sleep(0.05)
+    finally:
+        if process.returncode is None:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt, as pan then gives its shared memory back; kill what does not end by that."""
+    for number, seconds in ((signal.SIGINT, 5.0), (signal.SIGKILL, None)):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+            return
 
 
 def _compare(tool: Tool, instance: Instance, counts: Counts) -> None:

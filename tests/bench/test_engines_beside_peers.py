@@ -95,6 +95,13 @@ def test_a_tool_that_fails_ends_it(bench: Bench, capsys: pytest.CaptureFixture[s
     assert "A on small: exit 1: ['no memory']" in capsys.readouterr().err
 
 
+def test_a_tool_that_takes_too_long_is_ended(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    forever = [sys.executable, "-c", "import time; time.sleep(60)"]
+    slow = Tool("A", "Spin", 1, lambda instance, folder: forever, tools._spin_reading, lambda instance: True)
+    assert bench(slow, more=("--limit", "0.2")) == 1
+    assert "took more than 0.2 s" in capsys.readouterr().err
+
+
 def test_what_spin_prints_is_read() -> None:
     depth = tools._spin_reading(PAN.format(search="Full statespace search", errors=0))
     assert (depth.counts, depth.seconds, depth.peak_kib) == (Counts(2_684_798, 11_246_698, None), 3.94, None)
