@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.explore import reference, tables
+from rota.explore import fast, reference
 from rota.explore.result import Outcome, Result
 from rota.mutants import system
 from rota.scopes import Configuration, ScopeError, load, names
@@ -42,12 +42,12 @@ def test_tiny_on_the_reference_engine(one: Configuration) -> None:
     result = reference.explore(system(one.settings))
     assert result.outcome is Outcome.HOLDS
     assert counts(result) == one.expected
-    assert tables.explore(system(one.settings)).answer == result.answer
+    assert fast.explore(system(one.settings)).answer == result.answer
 
 
 def test_a_fault_on_both_engines() -> None:
     settings = SMALL.configuration("fault-no-handshake").settings
-    assert tables.explore(system(settings)).answer == reference.explore(system(settings)).answer
+    assert fast.explore(system(settings)).answer == reference.explore(system(settings)).answer
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def fired() -> set[str]:
 
 @pytest.mark.parametrize("one", SMALL.configurations, ids=lambda one: one.name)
 def test_small_on_the_fast_engine(one: Configuration, fired: set[str]) -> None:
-    result = tables.explore(system(one.settings))
+    result = fast.explore(system(one.settings))
     fired |= result.rules_fired
     assert result.outcome is Outcome.HOLDS
     assert counts(result) == one.expected
