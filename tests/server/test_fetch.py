@@ -63,9 +63,15 @@ def test_no_such_place(client):
     assert client.fetch(index=-1, max_wait_ms=LONG)["error_code"] == 3
     assert client.fetch(version=13, topic_id=UUID(int=7), max_wait_ms=LONG)["error_code"] == 100
     assert client.call("Fetch", 12, max_wait_ms=LONG, min_bytes=1, topics=[])["responses"] == []
-    missing = [{"topic": "no", "partitions": [{"partition": 0}]}]
-    answer = client.call("Fetch", 12, max_wait_ms=100, min_bytes=1, topics=partitions(0) + missing)
-    assert [topic["partitions"][0]["error_code"] for topic in answer["responses"]] == [0, 3]
+
+
+def test_a_place_that_is_missing_ends_no_wait_for_another(client, writer):
+    missing = [{"topic": "no", "partitions": [{"partition": 0, "partition_max_bytes": 2**20}]}]
+    client.send("Fetch", 12, max_wait_ms=LONG, min_bytes=1, topics=missing + partitions(0))
+    assert client.silent(0.2)
+    writer.produce([b"a"])
+    answer = client.receive()
+    assert [topic["partitions"][0]["error_code"] for topic in answer["responses"]] == [3, 0]
 
 
 def test_leader_epochs_and_followers(client):
