@@ -21,7 +21,7 @@ class Extra:
 
 
 EXTRAS = (
-    Extra("fast", "the table-learning engine", (("numpy", "numpy"),)),
+    Extra("fast", "the compiled engine", (("numpy", "numpy"), ("numba", "numba"))),
     Extra("spark", "the Spark engine (needs Java 17 or later)", (("pyspark", "pyspark"), ("numpy", "numpy"))),
     Extra("proofs", "rota prove", (("z3-solver", "z3"),)),
     Extra(
