@@ -1,4 +1,4 @@
-"""One run of the machine, shared: its coverage is pinned, and its examples are played to planted bugs."""
+"""One walk of the machine, shared: its coverage is pinned, and its examples are played to planted bugs."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 @pytest.fixture(scope="session")
 def walk():
-    """The machine's run with the coordinator as it is."""
+    """The machine's walk with the coordinator as it is."""
     import pin
 
-    return pin.walk()
+    return pin.pinned_walk()

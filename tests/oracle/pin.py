@@ -11,7 +11,7 @@ from pathlib import Path
 from rota.mutants.core import core_bugs
 from rota.oracle.bug_table import page
 from rota.oracle.hunt import hunt
-from rota.oracle.machine import Run, run
+from rota.oracle.walk import Walk, walk
 
 HERE = Path(__file__).resolve().parent
 COVERAGE = HERE / "coverage.txt"
@@ -23,20 +23,20 @@ SHOWN = ("joins-answered-again", "batch-all-or-nothing", "late-answer-believed",
 """Bugs whose reports the page gives in full."""
 
 
-def walk() -> Run:
-    """The run that is pinned."""
-    return run(EXAMPLES, STEPS)
+def pinned_walk() -> Walk:
+    """The walk whose coverage is pinned."""
+    return walk(EXAMPLES, STEPS)
 
 
 def pinned() -> set[tuple[str, str]]:
-    """Pairs (slug of a rule, state of the group before the step) that a run has to reach."""
+    """Pairs (slug of a rule, state of the group before the step) that it has to reach."""
     lines = COVERAGE.read_text(encoding="utf-8").splitlines()
     return {(slug, state) for slug, state in (line.split() for line in lines)}
 
 
 def main() -> None:
     """Write both files."""
-    result = walk()
+    result = pinned_walk()
     if result.found is not None:
         raise result.found
     lines = [f"{slug} {state}\n" for slug, state in sorted(result.visited)]

@@ -8,8 +8,8 @@ import pytest
 from rota.coordinator import GroupCoordinator, Heartbeat, JoinGroup, JoinGroupProtocol, SyncGroup, TimerId
 from rota.mutants.core import core_bugs, planted
 from rota.oracle import Ask, Divergence, Due, Lockstep, Logged, minimised, replay
+from rota.oracle import walk as walks
 from rota.oracle.hunt import hunt
-from rota.oracle.machine import run
 from rota.spec import RULES
 from rota.spec.vocabulary import AppendError
 
@@ -36,7 +36,7 @@ def test_every_pinned_pair_of_rule_and_state_is_reached(walk):
 
 
 def test_the_run_is_the_same_every_time():
-    assert run(15).examples == run(15).examples
+    assert walks.walk(15).examples == walks.walk(15).examples
 
 
 @pytest.mark.parametrize("name", ["lost-answer-starts-rebalance", "instance-id-unseen-in-sync-v5"])
@@ -45,7 +45,7 @@ def test_playing_its_examples_is_as_good_as_running_the_machine(walk, name):
     bug = core_bugs()[name]
     played = hunt(bug, walk.examples)
     with planted(bug):
-        met = run(pin.EXAMPLES, pin.STEPS)
+        met = walks.walk(pin.EXAMPLES, pin.STEPS)
     assert played is not None
     assert played.examples == len(met.examples)
     assert list(played.inputs) == met.examples[-1]
@@ -60,7 +60,7 @@ class Silent(GroupCoordinator):
 
 
 def test_another_core_can_be_judged():
-    found = run(50, make=Silent).found
+    found = walks.walk(50, make=Silent).found
     assert found is not None
     assert "there is no answer to" in found.headline
     assert len(found.dialogue) == 1

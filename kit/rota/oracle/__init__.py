@@ -2,7 +2,8 @@
 
 `Shadow` is the core with the spec behind it, wherever a core can stand; `watched` is rota's server with one;
 `Lockstep` drives one in virtual time; `minimised` makes what it found short. The Hypothesis machine that
-drives it at random is `rota.oracle.machine`, the hunt for planted bugs `rota.oracle.hunt`.
+drives it at random is in `rota.oracle.machine` and run by `rota.oracle.walk`; `rota.oracle.hunt` plays its
+examples to planted bugs.
 """
 
 from rota.oracle.lockstep import Ask, Due, Input, Lockstep, Logged, replay

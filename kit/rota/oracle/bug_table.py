@@ -79,10 +79,9 @@ def _reports(findings: Sequence[Finding], shown: Iterable[str]) -> Iterator[str]
     by_name = {finding.bug.name: finding for finding in findings}
     yield ""
     yield "## Some reports in full"
-    for name in shown:
-        finding = by_name[name]
+    for finding in [by_name[name] for name in shown if name in by_name]:
         yield ""
-        yield f"### {name}"
+        yield f"### {finding.bug.name}"
         yield ""
         yield finding.bug.meaning
         yield ""

@@ -29,7 +29,7 @@ class Finding:
 def hunt(bug: CoreBug, examples: Iterable[list[Input]]) -> Finding | None:
     """Play examples of the machine to a core with this bug until it diverges; None if it never does.
 
-    Parameters: examples, of a run with the core as it is (`Run.examples`). Up to the first divergence the
+    Parameters: examples, of a walk with the core as it is (`Walk.examples`). Up to the first divergence the
     machine sees nothing of a bug, so it would have made the very same inputs.
     """
     with planted(bug):

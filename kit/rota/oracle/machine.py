@@ -5,12 +5,10 @@ Most runs get far because some rules act as clients do; all others send whatever
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, Verbosity, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from rota.coordinator import (
     GroupCoordinator,
@@ -23,9 +21,7 @@ from rota.coordinator import (
     SyncGroupAssignment,
     TimerId,
 )
-from rota.oracle.lockstep import GROUP_ID, Due, Input, Lockstep, Logged
-from rota.oracle.minimise import minimised
-from rota.oracle.report import Divergence
+from rota.oracle.lockstep import GROUP_ID, Due, Lockstep, Logged
 from rota.oracle.shadow import Make
 from rota.spec import Group, Timer
 from rota.spec.vocabulary import AppendError, GroupState
@@ -259,14 +255,31 @@ class CoordinatorFollowsSpec(RuleBasedStateMachine):
             self.rejoin(index, "metadata")
             self._all_rejoin()
 
-    @rule(index=st.integers(0, 3), shares=st.lists(st.integers(0, 3), max_size=3))
+    @rule(index=st.integers(0, 3), late=st.booleans(), error=st.sampled_from((None, None, *AppendError)))
     @precondition(lambda self: self.group.state is GroupState.COMPLETING_REBALANCE)
-    def odd_shares(self, index: int, shares: list[int]) -> None:
+    def log_takes_its_time(self, index: int, late: bool, error: AppendError | None) -> None:
+        """The leader syncs; the log answers, perhaps when there is another generation already."""
+        self._sync_as(str(self.group.leader))
+        append = self.lockstep.appends - 1
+        if late:
+            self.next_generation(index)
+        self.lockstep.do(Logged(append, error, self.picks))
+
+    @rule(
+        index=st.integers(0, 3),
+        shares=st.lists(st.integers(0, 3), max_size=3),
+        slip=st.sampled_from(("", "", "", "instance id", "generation")),
+    )
+    @precondition(lambda self: self.group.state is GroupState.COMPLETING_REBALANCE)
+    def odd_sync(self, index: int, shares: list[int], slip: str) -> None:
         """A member, leader or not, sends shares for some, strangers among them, or for some twice."""
         group = self.group
         parts = tuple(SyncGroupAssignment(self.id_at(i), bytes([place])) for place, i in enumerate(shares))
-        member_id, kind, name = self.member_at(index), group.protocol_type, group.protocol_name
-        self.ask(SyncGroup(GROUP_ID, group.generation_id, member_id, None, kind, name, parts), 5)
+        member_id = str(group.leader) if index == 0 else self.member_at(index)
+        kind, name = group.protocol_type, group.protocol_name
+        generation_id = group.generation_id + (slip == "generation")
+        instance_id = "i1" if slip == "instance id" else None
+        self.ask(SyncGroup(GROUP_ID, generation_id, member_id, instance_id, kind, name, parts), 5)
 
     def _sync_as(self, member_id: str) -> None:
         group = self.group
@@ -343,58 +356,3 @@ class CoordinatorFollowsSpec(RuleBasedStateMachine):
     def log_answers(self, place: int, error: AppendError | None) -> None:
         """The log answers any append, in any way."""
         self.lockstep.do(Logged(place % self.lockstep.appends, error, self.picks))
-
-
-@dataclass
-class Run:
-    """What a run did. examples: inputs of each; visited: pairs (slug, state); found: ends the last one."""
-
-    examples: list[list[Input]] = field(default_factory=list)
-    visited: set[tuple[str, str]] = field(default_factory=set)
-    found: Divergence | None = None
-
-    @property
-    def rules(self) -> set[str]:
-        """Slugs of all rules used."""
-        return {slug for slug, _ in self.visited}
-
-    @property
-    def inputs(self) -> int:
-        """How many there were."""
-        return sum(map(len, self.examples))
-
-
-def run(examples: int, steps: int = 40, make: Make = GroupCoordinator) -> Run:
-    """Run the machine, derandomized: the same examples every time. Stops at the first divergence, shortened.
-
-    Parameters: examples, how many; steps, of each, at most; make, builds the core.
-    """
-    result = Run()
-
-    class Recorded(CoordinatorFollowsSpec):
-        def teardown(self) -> None:
-            if result.found is None:
-                result.examples.append(self.lockstep.inputs)
-                result.visited |= self.lockstep.shadow.oracle.visited
-                result.found = next(iter(self.lockstep.shadow.divergences), None)
-
-    Recorded.make = staticmethod(make)
-    try:
-        run_state_machine_as_test(Recorded, settings=_settings(examples, steps))
-    except Divergence as found:
-        result.examples[-1], result.found = minimised(result.examples[-1], found, make)
-    return result
-
-
-def _settings(examples: int, steps: int) -> settings:
-    return settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        report_multiple_bugs=False,
-        derandomize=True,
-        database=None,
-        verbosity=Verbosity.quiet,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )

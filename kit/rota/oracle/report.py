@@ -21,7 +21,8 @@ WIDTH = 140
 SHOWN_LINES = 60
 """Steps of a dialogue that a report shows; the attribute has more."""
 
-ORDER = ("answer", "record", "timer", "group")
+ORDER = ("answer", "group", "record", "timer")
+"""Topics, the most telling first."""
 
 
 UNEXPECTED = {"answer": "there is an ", "record": "there is a ", "group": "there is a "}
@@ -231,13 +232,13 @@ def _brief_entry(entry: Any) -> str:
 
 def brief_answers(actual: Seen, address: str) -> str:
     """All answers of a step in one line; the request's own without its address."""
-    answers = []
-    for topic, what in actual.items():
-        if not topic.startswith("answer to "):
-            continue
-        to = topic.removeprefix("answer to ")
-        answers.append(("" if to == address else f"{to}: ") + " ".join(_brief_reply(what)))
-    return "; ".join(answers)
+    answers = {
+        topic.removeprefix("answer to "): " ".join(_brief_reply(what))
+        for topic, what in actual.items()
+        if topic.startswith("answer to ")
+    }
+    own = [answers.pop(address)] if address in answers else []
+    return "; ".join((*own, *(f"{to}: {reply}" for to, reply in answers.items())))
 
 
 def _brief_reply(reply: Fields) -> Iterable[str]:

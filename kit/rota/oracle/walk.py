@@ -1,0 +1,70 @@
+"""A walk: the machine run for a number of examples, always the same ones, with what it reached and found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from rota.coordinator import GroupCoordinator
+from rota.oracle.lockstep import Input
+from rota.oracle.machine import CoordinatorFollowsSpec
+from rota.oracle.minimise import minimised
+from rota.oracle.report import Divergence
+from rota.oracle.shadow import Make
+
+
+@dataclass
+class Walk:
+    """What a walk did. examples: inputs of each; visited: pairs (slug, state); found: ends the last one."""
+
+    examples: list[list[Input]] = field(default_factory=list)
+    visited: set[tuple[str, str]] = field(default_factory=set)
+    found: Divergence | None = None
+
+    @property
+    def rules(self) -> set[str]:
+        """Slugs of all rules used."""
+        return {slug for slug, _ in self.visited}
+
+    @property
+    def inputs(self) -> int:
+        """How many there were."""
+        return sum(map(len, self.examples))
+
+
+def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator) -> Walk:
+    """Run the machine, derandomized: the same examples every time. Stops at the first divergence, shortened.
+
+    Parameters: examples, how many; steps, of each, at most; make, builds the core.
+    """
+    result = Walk()
+
+    class Recorded(CoordinatorFollowsSpec):
+        def teardown(self) -> None:
+            if result.found is None:
+                result.examples.append(self.lockstep.inputs)
+                result.visited |= self.lockstep.shadow.oracle.visited
+                result.found = next(iter(self.lockstep.shadow.divergences), None)
+
+    Recorded.make = staticmethod(make)
+    try:
+        run_state_machine_as_test(Recorded, settings=_settings(examples, steps))
+    except Divergence as found:
+        result.examples[-1], result.found = minimised(result.examples[-1], found, make)
+    return result
+
+
+def _settings(examples: int, steps: int) -> settings:
+    return settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        report_multiple_bugs=False,
+        derandomize=True,
+        database=None,
+        verbosity=Verbosity.quiet,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
