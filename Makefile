@@ -56,9 +56,10 @@ $(VENV)/ready-test: $(VENV)/ready-run locks/test.txt
 	@touch $@
 
 # After a change of the spec that is meant to change the counts: review the diff.
-pin: $(VENV)/ready-run
+pin: $(VENV)/ready-test
 	-$(BIN)/rota check --scope small --out $(OUT) --quiet
 	$(BIN)/python tests/pin_counts.py $(OUT)/check.json
+	$(BIN)/python tests/oracle/pin.py
 
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
