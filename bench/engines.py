@@ -6,7 +6,8 @@ The model is KGROUP: `bench/kgroup.py` for rota, `bench/peers/stateright` for St
 for Spin. Every tool must have the same counts, or the benchmark ends with exit 1. Each search is a process of
 its own; the tools take turns, A B C A B C, and medians are printed. A tool that is not there is named with
 the remedy. Seconds are those of the search as each tool reports them; memory is the process's peak (which the
-system never tells smaller than this program's own, some 17 MiB). Run it on a quiet machine: it takes a while.
+system never tells smaller than this program's own, some 17 MiB). Under symmetry, states/s counts the states
+that the orbits stand for. Run it on a quiet machine: it takes a while.
 """
 
 from __future__ import annotations
