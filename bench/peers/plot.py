@@ -8,8 +8,8 @@ from math import ceil, floor, log10
 
 from bench.peers.rounds import Row
 
-WIDTH, HEIGHT = 860, 460
-LEFT, RIGHT, TOP, BOTTOM = 80, 270, 40, 60
+WIDTH, HEIGHT = 880, 460
+LEFT, RIGHT, TOP, BOTTOM = 100, 270, 40, 60
 COLOURS = {"rota": ("#c0392b", "#e59866", "#7b241c"), "Stateright": ("#1f618d", "#5dade2"),
            "Spin": ("#1e8449", "#58d68d")}  # fmt: skip
 """By family, one for each kind of search; two workers are dashed."""
