@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rota.explore.result import DEADLOCK, Limits, Outcome, Result
 from rota.explore.fast import explore
+from rota.explore.result import DEADLOCK, Limits, Outcome, Result
 from rota.kernel import Kind
 from rota.mutants import MUTANTS, UnknownMutantError, system
 from rota.scopes import load

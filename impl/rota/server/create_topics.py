@@ -39,8 +39,7 @@ class CreateTopics:
         counts = Counter(entry["name"] for entry in body["topics"])
         asked = {entry["name"]: entry for entry in body["topics"]}
         results = [
-            self._result(entry, counts[name] > 1, body["validate_only"])
-            for name, entry in asked.items()
+            self._result(entry, counts[name] > 1, body["validate_only"]) for name, entry in asked.items()
         ]
         return {"topics": results}
 

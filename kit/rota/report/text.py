@@ -128,4 +128,4 @@ def _not_checked(finished: RunFinished, results: Sequence[CaseResult]) -> Iterat
     for api, versions in finished.unread.items():
         numbers = ", ".join(f"v{version}" for version in versions)
         yield f"not spoken: {api} {numbers}: advertised, but the target cannot read it"
-    yield "not checked: static members, group.max.size, offsets, fail-over: no cases for them yet (see --diff)"
+    yield "not checked: static members, group.max.size, offsets, fail-over: no cases yet (see --diff)"

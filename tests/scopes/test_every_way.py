@@ -1,0 +1,89 @@
+"""The same answer in every way that the fast engine can go: threads, numpy, disk, killed and gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rota.explore import Limits, Result, fast, tables
+from rota.kernel import System
+from rota.mutants import system
+from rota.scopes import load
+
+ROOT = Path(__file__).parents[2]
+MEMORY = 1 << 19
+"""Bytes: some of the states go to disk."""
+
+Way = Callable[[System, Path], Result]
+
+WAYS: dict[str, Way] = {
+    "two workers": lambda world, folder: fast.explore(world, Limits(workers=2)),
+    "numpy": lambda world, folder: tables.explore(world),
+    "on disk": lambda world, folder: fast.explore(world, Limits(memory=MEMORY, workers=2)),
+    "fingerprints": lambda world, folder: fast.explore(world, Limits(fingerprints=True)),
+    "with checkpoints": lambda world, folder: fast.explore(world, Limits(checkpoint=folder)),
+}
+
+
+@pytest.fixture(scope="module")
+def plain() -> Result:
+    """What the engine says when it is asked for nothing in particular."""
+    return fast.explore(system(load("small").configuration("fault-leave").settings))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_fault_in_every_way(way: str, plain: Result, tmp_path: Path) -> None:
+    result = WAYS[way](system(load("small").configuration("fault-leave").settings), tmp_path)
+    assert result.answer == plain.answer
+    assert result.rules_fired == plain.rules_fired
+    if way == "on disk":
+        assert result.stats["bytes_on_disk"] > 0
+
+
+def command(*arguments: str) -> list[str]:
+    base = [sys.executable, "-m", "rota.cli.main", "check", "--json", "--quiet"]
+    return [*base, "--scope", "small", "--configuration", "fault-leave", *arguments]
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, plain: Result) -> None:
+    """The process gets SIGKILL between two levels somewhere in the middle; nothing else tidies up."""
+    kept = ("--checkpoint", str(tmp_path / "kept"), "--out", str(tmp_path / "out"))
+    manifest = tmp_path / "kept" / "fault-leave" / "manifest.json"
+    with subprocess.Popen(command(*kept), stdout=subprocess.DEVNULL, cwd=ROOT) as running:
+        deadline = time.monotonic() + 120
+        while not manifest.exists() or len(json.loads(manifest.read_bytes())["levels"]) < 12:
+            assert running.poll() is None, "the run was over before it could be killed"
+            assert time.monotonic() < deadline, "no checkpoint came"
+            time.sleep(0.01)
+        os.kill(running.pid, signal.SIGKILL)
+    levels = len(json.loads(manifest.read_bytes())["levels"])
+    assert levels < plain.depth
+    answer = subprocess.run(
+        command(*kept, "--resume"), capture_output=True, text=True, cwd=ROOT, check=True, timeout=200
+    )
+    (run,) = json.loads(answer.stdout)["runs"]
+    assert run["histogram"] == list(plain.histogram)
+    assert (run["digest"], run["generated"]) == (plain.digest, plain.generated)
+    again = subprocess.run(
+        command(*kept, "--resume"), capture_output=True, text=True, cwd=ROOT, check=True, timeout=200
+    )
+    (told,) = json.loads(again.stdout)["runs"]
+    assert told["digest"] == plain.digest  # a run that is over prints its result
+
+
+def test_a_folder_of_another_system_is_refused(tmp_path: Path) -> None:
+    kept = ("--checkpoint", str(tmp_path), "--out", str(tmp_path / "out"))
+    core = [part if part != "fault-leave" else "core" for part in command(*kept)]
+    assert subprocess.run(core, capture_output=True, cwd=ROOT, check=False).returncode == 0
+    other = [*core, "--resume", "--set", "partitions=3"]
+    done = subprocess.run(other, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 2
+    assert "is of another system (its settings differs); give another folder" in done.stderr
