@@ -9,14 +9,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rota.explore import Limits, Result, fast, tables
-from rota.kernel import System
+from rota.environment.assignment import assign
+from rota.environment.broker import Coordinator
+from rota.environment.client import Client
+from rota.explore import Limits, Outcome, Result, fast, tables
+from rota.invariants.views import CLIENT, COORDINATOR
+from rota.kernel import Kind, Property, System
 from rota.mutants import system
 from rota.scopes import load
+from rota.spec import GroupState
 
 ROOT = Path(__file__).parents[2]
 MEMORY = 1 << 19
@@ -87,3 +93,28 @@ def test_a_folder_of_another_system_is_refused(tmp_path: Path) -> None:
     done = subprocess.run(other, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 2
     assert "is of another system (its settings differs); give another folder" in done.stderr
+
+
+def test_a_property_that_sees_everything_does_not_blow_up() -> None:
+    """Whole values of coordinator and client, judged by the assignor itself: only pairs that occur cost."""
+    asked: list[int] = []
+
+    def as_assigned(coordinator: Coordinator, client: Client) -> bool:
+        asked.append(1)
+        group = coordinator.group
+        if client.assignment is None or group is None or client.generation_id != group.generation_id:
+            return True
+        if group.state is not GroupState.STABLE:
+            return True
+        return dict(assign(group.generation_id, list(group.members), 2))[client.member_id] == client.assignment
+
+    world = system(load("small").configuration("fault").settings)
+    wide = Property("as-assigned", Kind.SAFETY, "wide", (COORDINATOR, CLIENT), as_assigned)
+    result = fast.explore(replace(world, properties=(*world.properties, wide)))
+    values = result.stats["values"]
+    product = 2 * values["coordinator"] * values["client/c1"]
+    assert result.outcome is Outcome.HOLDS
+    assert result.digest == fast.explore(world).digest
+    assert len(asked) < product / 20
+    swapped = system(load("small").configuration("fault").settings, "shares-swapped")
+    assert fast.explore(replace(swapped, properties=(wide,))).outcome is Outcome.VIOLATED

@@ -120,7 +120,8 @@ def launch(release: Release, settings: Mapping[str, int]) -> Broker:
         _write(Path(folder), release, address[1], controller[1], settings)
         jvm = (java, *_JVM, release.log_flag, "-cp", f"{libs.resolve()}/*")
         cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
-        storage = ("kafka.tools.StorageTool", "format", "-t", cluster, "-c", "server.properties")
+        # An id may begin with a hyphen, which must not look like an option.
+        storage = ("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", "server.properties")
         process = Process(guarded(folder, [(*jvm, *storage), (*jvm, "kafka.Kafka", "server.properties")]))
         process.listens(address, within=START_SECONDS)
         wait_until_ready(address, PATIENCE)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hypothesis import HealthCheck, Phase, Verbosity, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from hypothesis.stateful import run_state_machine_as_test
 
 from rota.coordinator import GroupCoordinator
@@ -50,10 +54,27 @@ def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator) -> Walk:
 
     Recorded.make = staticmethod(make)
     try:
-        run_state_machine_as_test(Recorded, settings=_settings(examples, steps))
+        with _nothing_picked_up():
+            run_state_machine_as_test(Recorded, settings=_settings(examples, steps))
     except Divergence as found:
         result.examples[-1], result.found = minimised(result.examples[-1], found, make)
     return result
+
+
+@contextmanager
+def _nothing_picked_up() -> Iterator[None]:
+    """Keep Hypothesis from mixing in numbers and texts of the sources that happen to be imported.
+
+    It has no setting for that, and examples would depend on what ran before in the same process.
+    """
+    before = providers._get_local_constants
+    providers._get_local_constants = Constants
+    providers.CONSTANTS_CACHE.cache.clear()
+    try:
+        yield
+    finally:
+        providers._get_local_constants = before
+        providers.CONSTANTS_CACHE.cache.clear()
 
 
 def _settings(examples: int, steps: int) -> settings:
