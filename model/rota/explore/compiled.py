@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from rota.explore import bundles, kernels, slots
+from rota.explore import bundles, slots
 from rota.explore.arrays import Ints, Words
 from rota.explore.bundles import NO_OFFER, NO_QUEUE, NO_RECEIVE, NO_RENAMED, NO_SEEN, Fields, Given, Groups
 from rota.explore.checkpoint import Checkpoint
@@ -114,8 +114,7 @@ class _Search:
                 self.progress(len(self.histogram) - 1, self.distinct, self.histogram[-1], generated, seconds)
             more = self._close_level()
             if self.limits.max_states is not None and self.distinct > self.limits.max_states:
-                for _ in self._scan_level():
-                    pass  # only for the digest: the level is not judged
+                self._scan_level()  # only for the digest: the level is not judged
                 return None, True
         return None, False
 
@@ -170,30 +169,25 @@ class _Search:
         """Digest, witnesses and invariants of the last level."""
         depth = len(self.histogram) - 1
         found: Find | None = None
-        for keys in self._scan_level():
-            rows = self.layout.unpack(keys, self.learned.width)
-            wanted = [name for name, seen in self.witnesses.items() if seen is None]
-            for name in self.judge.witnessed(rows, wanted):
-                self.witnesses[name] = depth
-            found = first(found, self.tables.bad_state(rows))
+        for suspects in self._scan_level():
+            for begin, end in blocks(0, len(suspects)):
+                rows = self.layout.unpack(suspects[begin:end], self.learned.width)
+                wanted = [name for name, seen in self.witnesses.items() if seen is None]
+                for name in self.judge.witnessed(rows, wanted):
+                    self.witnesses[name] = depth
+                found = first(found, self.tables.bad_state(rows))
         if found is None:
             return None
         prop = self.judge.invariants[found.rank]
         return violation(self.system, prop.name, prop.meaning, self._path(found.state))
 
-    def _scan_level(self) -> Iterator[Words]:
-        """States of the last level that Python has to look at; all of them go into the digest."""
-        for owner in self.owners:
-            for array in owner.levels[-1]:
-                for begin, end in blocks(0, len(array)):
-                    keys = array[begin:end]
-                    groups, asks = self._judged_groups()
-                    total, found = np.zeros(4, np.uint64), np.empty(len(keys), np.int64)
-                    fields, lanes = Fields(*self.layout.fields()), bundles.lanes(self.learned)
-                    noted = kernels.scan(keys, fields, lanes, groups, asks, total, found, self._unit)
-                    self.digest += sum(int(part) << 32 * i for i, part in enumerate(total))
-                    if noted:
-                        yield keys[found[:noted]]
+    def _scan_level(self) -> list[Words]:
+        """Per owner, the states of the last level that Python has to look at; all go into the digest."""
+        groups, asks = self._judged_groups()
+        given = Fields(*self.layout.fields()), bundles.lanes(self.learned), groups, asks
+        scanned = self._all(lambda owner: owner.scan(*given))
+        self.digest += sum(total for total, _ in scanned)
+        return [suspects for _, suspects in scanned]
 
     def _expand_level(self) -> Violation | None:
         """Successors of the last level; deadlocks (found here, one step shorter) come before bad steps."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from rota.explore import kernels, slots
 from rota.explore.arrays import Longs, Words
-from rota.explore.bundles import Given, Room
+from rota.explore.bundles import Fields, Given, Groups, Lanes, Room
 from rota.explore.kernels import TOO_DEEP
 from rota.explore.learn import BadTurn
 from rota.explore.packing import Layout
@@ -143,6 +143,17 @@ class Owner:
         self._in_memory = len(self.levels) - 1
         held = sum(map(len, self._held()))
         self._rebuild(max(FIRST_SLOTS, 1 << int(held / FULL).bit_length()))
+
+    def scan(self, fields: Fields, lanes: Lanes, groups: Groups, asks: Longs) -> tuple[int, Words]:
+        """The sum of the hashes of the last level's states, and those states that need a look."""
+        total, suspects = 0, [np.empty((0, len(self._unit)), np.uint64)]
+        for array in self.levels[-1]:
+            halves, found = np.zeros(4, np.uint64), np.empty(len(array), np.int64)
+            noted = kernels.scan(array, fields, lanes, groups, asks, halves, found, self._unit)
+            total += sum(int(half) << 32 * place for place, half in enumerate(halves))
+            if noted:
+                suspects.append(array[found[:noted]])
+        return total, np.concatenate(suspects)
 
     # ---- expanding
 
