@@ -1,0 +1,21 @@
+"""The flag that writes the golden dialogues anew, and the way to the modules beside this file."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+pytest.register_assert_rewrite("stage", "golden_scenarios")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--regenerate", action="store_true", help="write the golden dialogues of tests/scenarios anew"
+    )
+
+
+@pytest.fixture
+def regenerate(request):
+    """Whether dialogues are written, not compared. False where the flag is not known: the whole suite."""
+    return request.config.getoption("--regenerate", default=False)

@@ -1,0 +1,330 @@
+"""A stage: one group of the spec in virtual time, clients with a memory, and the coordinator core beside it.
+
+A script says who asks what and how much time passes. The spec answers; what it did is kept, step by step, for
+`stage_text`. The core gets the same inputs through the oracle's lockstep: it must do the same, and stand
+where the spec stands after every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rota import coordinator as core
+from rota.oracle import Ask, Due, Lockstep, Logged
+from rota.oracle.follow import Oracle
+from rota.oracle.translate import CoreRequest, to_spec
+from rota.spec import Arm, Call, Group, GroupRecord, JoinGroupReply, Spec, Step, Timer
+from rota.spec.versions import as_sent
+from rota.spec.vocabulary import AppendError
+
+GROUP_ID = "g"
+
+
+@dataclass(eq=False)
+class Asked:
+    """A request; its answer when there is one."""
+
+    client: Client
+    address: str
+    request: CoreRequest
+    version: int
+    reply: Any = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is not answered: parked, or replaced and forgotten."""
+        return self.reply is None
+
+    @property
+    def error(self) -> str:
+        """The name of the answer's error code; of a LeaveGroup the first member's where the top says NONE."""
+        assert self.reply is not None, f"{self.address} of {self.client.name} is not answered"
+        outcomes = self.errors
+        top = self.reply.error_code.name
+        return outcomes[0] if outcomes and top == "NONE" else top
+
+    @property
+    def errors(self) -> list[str]:
+        """The names of the error codes of a LeaveGroup's members."""
+        if not isinstance(self.request, core.LeaveGroup):
+            return []
+        return [outcome.error_code.name for outcome in self.reply.members]
+
+
+@dataclass(frozen=True)
+class Happening:
+    """One step. timers: delay in milliseconds, None where stopped; armed: when what is armed is due."""
+
+    now: int
+    what: Asked | Timer | tuple[GroupRecord, AppendError | None]
+    step: Step
+    outcomes: int
+    rules: tuple[str, ...]
+    answers: tuple[tuple[Asked, Any], ...]
+    timers: Mapping[Timer, int | None]
+    armed: Mapping[Timer, int]
+
+
+@dataclass(eq=False)
+class Client:
+    """A consumer that knows its id, generation and protocol from its last JoinGroup answer.
+
+    protocols: its list, each as "name" or "name:metadata".
+    """
+
+    stage: Stage
+    name: str
+    protocols: tuple[str, ...] = ("range",)
+    session: int = 10_000
+    rebalance: int = 60_000
+    protocol_type: str = "consumer"
+    member_id: str = ""
+    generation: int = -1
+    protocol: str | None = "range"
+
+    def join(self, version: int = 9, picks: tuple[int, ...] = (), **changes: Any) -> Asked:
+        """JoinGroup as the client is; `changes` overwrite fields of the request."""
+        pairs = (entry.partition(":") for entry in self.protocols)
+        fields = {
+            "group_id": GROUP_ID,
+            "session_timeout_ms": self.session,
+            "rebalance_timeout_ms": self.rebalance,
+            "member_id": self.member_id,
+            "protocol_type": self.protocol_type,
+            "protocols": tuple(core.JoinGroupProtocol(name, data.encode()) for name, _, data in pairs),
+        }
+        return self.stage.ask(self, core.JoinGroup(**fields | changes), version, picks)
+
+    def enter(self) -> Asked:
+        """The handshake, then the JoinGroup with the new id, which is returned."""
+        self.member_id = ""
+        assert self.join().error == "MEMBER_ID_REQUIRED"
+        return self.join()
+
+    def sync(self, parts: Mapping[Client, str] | None = None, version: int = 5, **changes: Any) -> Asked:
+        """SyncGroup; `parts` are a leader's assignments."""
+        given = {client.member_id: part.encode() for client, part in (parts or {}).items()}
+        fields = {
+            "group_id": GROUP_ID,
+            "generation_id": self.generation,
+            "member_id": self.member_id,
+            "assignments": tuple(core.SyncGroupAssignment(*pair) for pair in given.items()),
+        }
+        if version >= 5:
+            fields |= {"protocol_type": self.protocol_type, "protocol_name": self.protocol}
+        return self.stage.ask(self, core.SyncGroup(**fields | changes), version)
+
+    def heartbeat(self, **changes: Any) -> Asked:
+        """Heartbeat."""
+        fields = {"group_id": GROUP_ID, "generation_id": self.generation, "member_id": self.member_id}
+        return self.stage.ask(self, core.Heartbeat(**fields | changes), 4)
+
+    def leave(self, *others: str | Client | tuple[str, str], group_id: str = GROUP_ID, picks=()) -> Asked:
+        """LeaveGroup of this one, or of the others: clients, member ids, (member id, instance id)."""
+        pairs = [_identity(other) for other in others or (self,)]
+        request = core.LeaveGroup(group_id, tuple(core.MemberIdentity(*pair) for pair in pairs))
+        return self.stage.ask(self, request, 5, picks)
+
+
+def _identity(who: str | Client | tuple[str, str]) -> tuple[str, str | None]:
+    if isinstance(who, tuple):
+        return who
+    return (who if isinstance(who, str) else who.member_id), None
+
+
+@dataclass(eq=False)
+class Stage:
+    """The spec, a clock and clients.
+
+    Parameters: config, of the broker; beside, whether the core is held to the same dialogue; log_answers,
+    whether appends are stored at once; else `log` says when.
+    """
+
+    config: core.CoordinatorConfig = field(default_factory=core.CoordinatorConfig)
+    beside: bool = True
+    log_answers: bool = True
+    now: int = 0
+    group: Group | None = None
+    clients: dict[str, Client] = field(default_factory=dict)
+    armed: dict[Timer, int] = field(default_factory=dict)
+    happenings: list[Happening] = field(default_factory=list)
+    owners: dict[str, Client] = field(default_factory=dict)
+    appends: list[GroupRecord] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.oracle = Oracle(self.config)
+        self.lockstep = Lockstep(self.config) if self.beside else None
+        self._asked: dict[str, Asked] = {}
+
+    # -- what a script says -------------------------------------------------------------------------------
+    def client(self, name: str, *protocols: str, **fields: Any) -> Client:
+        """A client outside of the group."""
+        self.clients[name] = Client(self, name, protocols or ("range",), **fields)
+        return self.clients[name]
+
+    def generation(self, *clients: Client) -> None:
+        """New clients, all admitted in one generation after the initial delay; the first one leads."""
+        joined = [client.enter() for client in clients]
+        while any(asked.waits for asked in joined):
+            self.until("initial_join")
+        assert {asked.error for asked in joined} == {"NONE"}
+
+    def stable(self, *clients: Client) -> None:
+        """New clients in a Stable group; everybody's part is called after them."""
+        self.generation(*clients)
+        self.settle(*clients)
+
+    def settle(self, *clients: Client) -> None:
+        """The followers sync, then the leader, with a part for everybody."""
+        followers = [client.sync() for client in clients if client.member_id != self.live.leader]
+        leader = next(client for client in clients if client.member_id == self.live.leader)
+        last = leader.sync({client: f"part of {client.name}" for client in clients})
+        assert {asked.error for asked in (*followers, last)} == {"NONE"}
+
+    def ask(self, client: Client, request: CoreRequest, version: int, picks: tuple[int, ...] = ()) -> Asked:
+        """A request arrives. picks: which of the outcomes, where Kafka leaves a choice."""
+        asked = Asked(client, f"r{len(self._asked) + 1}", request, version)
+        self._asked[asked.address] = asked
+        serial = len(self.owners) + 1
+        call = Call(to_spec(request, version), asked.address, version, f"m{serial}")
+        group = self.group if request.group_id == GROUP_ID else None
+        ahead = 0
+        if isinstance(request, core.SyncGroup | core.Heartbeat):
+            ahead = request.generation_id - (group.generation_id if group else 0)
+        twin = Ask(request, version, serial, ahead, picks)
+        self._play(asked, lambda spec: spec.handle(group, call), twin, picks)
+        return asked
+
+    def fire(self, timer: Timer) -> None:
+        """An armed timer is due; the clock moves to its deadline."""
+        self.now = max(self.now, self.armed.pop(timer))
+        twin = Due(core.TimerId(timer.name, GROUP_ID, timer.member_id))
+        self._play(timer, lambda spec: spec.fire(self.live, timer), twin)
+
+    def log(self, error: AppendError | None = None) -> None:
+        """The log answers the oldest append."""
+        record = self.appends.pop(0)
+        self._play((record, error), lambda spec: spec.appended(self.live, record, error), Logged(0, error))
+
+    def wait(self, milliseconds: int) -> None:
+        """Time passes; what is due on the way fires, those due together in order of name and member."""
+        end = self.now + milliseconds
+        while (timer := self._next()) is not None and self.armed[timer] <= end:
+            self.fire(timer)
+        self.now = end
+
+    def until(self, kind: str, client: Client | None = None) -> None:
+        """Time passes until this timer has fired."""
+        wanted = Timer(kind, "" if client is None else client.member_id)
+        assert wanted in self.armed, f"{wanted} is not armed"
+        fired = None
+        while fired != wanted:
+            assert wanted in self.armed, f"{wanted} was stopped"
+            fired = self._next()
+            self.fire(fired)
+
+    # -- what a script looks at ---------------------------------------------------------------------------
+    @property
+    def live(self) -> Group:
+        """The group, which must exist."""
+        assert self.group is not None, "there is no group"
+        return self.group
+
+    @property
+    def state(self) -> str:
+        """The group's state and generation, "absent" without a group."""
+        return "absent" if self.group is None else f"{self.group.state.value} {self.group.generation_id}"
+
+    @property
+    def states(self) -> list[str]:
+        """All states so far with their generations, without repeats in a row."""
+        found: list[str] = []
+        for one in self.happenings:
+            group = one.step.group
+            state = "absent" if group is None else f"{group.state.value} {group.generation_id}"
+            found += [state] if found[-1:] != [state] else []
+        return found
+
+    @property
+    def leader(self) -> str | None:
+        """The name of the client that leads."""
+        leader = self.live.leader
+        return None if leader is None else self.owners[leader].name
+
+    @property
+    def members(self) -> str:
+        """The names of the clients that are members."""
+        return " ".join(sorted(self.owners[member_id].name for member_id in self.live.members))
+
+    @property
+    def pending(self) -> str:
+        """The names of the clients whose handed-out ids are not used."""
+        return " ".join(sorted(self.owners[member_id].name for member_id in self.live.pending))
+
+    @property
+    def last(self) -> Happening:
+        """The last step."""
+        return self.happenings[-1]
+
+    def left(self, kind: str, client: Client | None = None) -> int | None:
+        """Milliseconds until a timer is due, None where it is not armed."""
+        due = self.armed.get(Timer(kind, "" if client is None else client.member_id))
+        return None if due is None else due - self.now
+
+    # -- one step -----------------------------------------------------------------------------------------
+    def _play(
+        self, what: Any, ask: Callable[[Spec], tuple[Step, ...]], twin: Any, picks: tuple[int, ...] = ()
+    ) -> None:
+        steps = self.oracle.outcomes(ask)
+        step = steps[picks[0] if picks else 0]
+        used = tuple(rule.slug for rule in self.oracle.used(step))
+        timers = self._timers(step)
+        answers = tuple(self._answered(reply.to, reply.message) for reply in step.replies)
+        if not isinstance(what, Asked) or what.request.group_id == GROUP_ID:
+            self.group = step.group
+        if isinstance(what, Asked) and step.group is not None:
+            for member_id in {*step.group.members, *step.group.pending} - self.owners.keys():
+                self.owners[member_id] = what.client
+        self.appends += step.records
+        done = Happening(self.now, what, step, len(steps), used, answers, timers, dict(self.armed))
+        self.happenings.append(done)
+        self._compare(twin)
+        while self.appends and self.log_answers:
+            self.log()
+
+    def _timers(self, step: Step) -> Mapping[Timer, int | None]:
+        """The last word on each timer; to stop what is not armed is no doing."""
+        wishes: dict[Timer, int | None] = {}
+        for effect in step.timers:
+            wishes.pop(effect.timer, None)
+            wishes[effect.timer] = effect.delay_ms if isinstance(effect, Arm) else None
+        done = {timer: delay for timer, delay in wishes.items() if delay is not None or timer in self.armed}
+        for timer, delay in done.items():
+            if delay is None:
+                del self.armed[timer]
+            else:
+                self.armed[timer] = self.now + delay
+        return done
+
+    def _answered(self, address: str, message: Any) -> tuple[Asked, Any]:
+        asked = self._asked[address]
+        assert asked.reply is None, f"{address} is answered twice"
+        asked.reply = message = as_sent(message, asked.version)
+        if isinstance(message, JoinGroupReply) and message.error_code.name in ("NONE", "MEMBER_ID_REQUIRED"):
+            asked.client.member_id = message.member_id
+            asked.client.generation = message.generation_id
+            asked.client.protocol = message.protocol_name or asked.client.protocol
+        return asked, message
+
+    def _compare(self, twin: Any) -> None:
+        if self.lockstep is None:
+            return
+        self.lockstep.now = self.now
+        assert self.lockstep.do(twin), f"not possible for the coordinator: {twin}"
+        assert self.lockstep.group == self.group, "coordinator and spec chose differently"
+        assert self.lockstep.followed.armed == self.armed, "coordinator and spec differ in timers"
+
+    def _next(self) -> Timer | None:
+        return min(self.armed, key=lambda timer: (self.armed[timer], timer), default=None)

@@ -1,0 +1,161 @@
+"""A dialogue as text: what came in, what was answered, timers, records, the group after it, the rules used.
+
+One block per step, one fact per line, so that a difference between two texts names the fact that differs.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stage import Asked, Client, Happening, Stage
+
+from rota import coordinator as core
+from rota.spec import Group, GroupRecord, Timer
+
+WIDTH = 110
+MARGIN = " " * 13
+
+
+def text(title: str, point: str, source: str, stage: Stage) -> str:
+    """The dialogue of a stage, with what it is about and where that is public."""
+    lines = [title, "", *textwrap.wrap(point, WIDTH), "", *_wrapped("source   ", source), *_setting(stage)]
+    speech = Speech(stage.owners)
+    for one in stage.happenings:
+        lines += ["", *speech.step(one)]
+    return "\n".join(lines) + "\n"
+
+
+def _wrapped(head: str, words: str) -> list[str]:
+    return textwrap.wrap(words, WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
+
+
+def _setting(stage: Stage) -> Iterator[str]:
+    yield f"broker   {stage.oracle.spec.profile.name}"
+    for name, value in vars(stage.oracle.spec.config).items():
+        yield f"         {name} = {value:,}"
+    yield f"clients  {', '.join(stage.clients)}; A(m1) is A under the member id m1; r1 is the first request"
+
+
+@dataclass(frozen=True)
+class Speech:
+    """Puts steps into words. owners: who was given which member id."""
+
+    owners: Mapping[str, Client]
+
+    def step(self, one: Happening) -> Iterator[str]:
+        """One step."""
+        yield f"{one.now:>8,} ms  {self._what(one.what)}"
+        for asked, reply in one.answers:
+            yield f"{MARGIN}{asked.client.name} ← {asked.address}  {self._reply(reply)}"
+        for record in one.step.records:
+            yield f"{MARGIN}log      + {self._record(record)}"
+        for timer, delay in one.timers.items():
+            told = "stopped" if delay is None else f"in {delay:,} ms"
+            yield f"{MARGIN}timer    {self._timer(timer)} {told}"
+        yield from (MARGIN + line for line in self._group(one.step.group))
+        if one.armed:
+            due = sorted(one.armed.items(), key=lambda pair: (pair[1], pair[0]))
+            yield f"{MARGIN}due      " + ", ".join(f"{self._timer(timer)} at {at:,}" for timer, at in due)
+        yield f"{MARGIN}rules    {', '.join(one.rules)}"
+        if one.outcomes > 1:
+            yield f"{MARGIN}choice   one of {one.outcomes} outcomes that are allowed"
+
+    def _name(self, member_id: str | None) -> str:
+        if not member_id:
+            return "nobody"
+        owner = self.owners.get(member_id)
+        return f"{owner.name if owner else '?'}({member_id})"
+
+    def _timer(self, timer: Timer) -> str:
+        return f"{timer.name} {self._name(timer.member_id)}" if timer.member_id else timer.name
+
+    def _what(self, what: Any) -> str:
+        if isinstance(what, Timer):
+            return f"timer {self._timer(what)} is due"
+        if isinstance(what, Asked):
+            return f"{what.client.name} → {what.address}  {self._request(what.request, what.version)}"
+        record, error = what
+        return f"the log answers generation {record.generation_id}: {error.name if error else 'stored'}"
+
+    def _request(self, request: Any, version: int) -> str:
+        parts = [f"{type(request).__name__} v{version}"]
+        if request.group_id != "g":
+            parts.append(f"group {request.group_id!r}")
+        if isinstance(request, core.LeaveGroup):
+            parts += [_instance(self._name(one.member_id), one) for one in request.members]
+            return ", ".join(parts)
+        sender = self._name(request.member_id) if request.member_id else "no member id"
+        parts.append(_instance(sender, request))
+        if isinstance(request, core.JoinGroup):
+            parts.append(
+                f"session {request.session_timeout_ms:,}, rebalance {request.rebalance_timeout_ms:,}"
+            )
+            entries = (f"{one.name}{_quoted(one.metadata)}" for one in request.protocols)
+            parts.append(f"{request.protocol_type!r}: {' '.join(entries) or 'nothing'}")
+            return ", ".join(parts)
+        parts.append(f"generation {request.generation_id}")
+        if isinstance(request, core.SyncGroup):
+            if request.protocol_type is not None or request.protocol_name is not None:
+                parts.append(f"{request.protocol_type!r}: {request.protocol_name}")
+            given = request.assignments
+            parts += [f"{self._name(one.member_id)} gets{_quoted(one.assignment)}" for one in given]
+        return ", ".join(parts)
+
+    def _reply(self, reply: Any) -> str:
+        kind, parts = type(reply).__name__, [f"{reply.error_code.name} ({reply.error_code.value})"]
+        if kind == "LeaveGroupReply":
+            told = ((_instance(self._name(one.member_id), one), one.error_code.name) for one in reply.members)
+            parts += [" ".join(pair) for pair in told]
+        elif kind == "SyncGroupReply":
+            parts += [_protocol(reply)] if reply.protocol_type or reply.protocol_name else []
+            parts += [f"assignment{_quoted(reply.assignment) or ' empty'}"]
+        elif kind == "JoinGroupReply":
+            parts += [f"member id {self._name(reply.member_id)}" if reply.member_id else "no member id"]
+            if reply.generation_id >= 0:
+                parts += [f"generation {reply.generation_id}", _protocol(reply)]
+                parts += [f"leader {self._name(reply.leader)}"]
+            listed = (f"{self._name(one.member_id)}{_quoted(one.metadata)}" for one in reply.members)
+            parts += [f"members {' '.join(listed)}"] if reply.members else []
+        return ", ".join(parts)
+
+    def _record(self, record: GroupRecord) -> str:
+        head = f"generation {record.generation_id}, {_protocol(record)}, leader {self._name(record.leader)}"
+        given = (f"{self._name(who)}{_quoted(part) or ' empty'}" for who, part in record.assignments)
+        return ", ".join([head, *given]) if record.assignments else f"{head}, no members"
+
+    def _group(self, group: Group | None) -> Iterator[str]:
+        if group is None:
+            yield "group    absent"
+            return
+        told = f"group    {group.state.value}, generation {group.generation_id}, {_protocol(group)}"
+        told += f", leader {self._name(group.leader)}"
+        if group.pending:
+            told += f", handed out {' '.join(map(self._name, sorted(group.pending)))}"
+        if group.initial_join is not None:
+            told += f", initial delay may go on for {group.initial_join.remaining_ms:,} ms"
+        if group.new_member_added:
+            told += ", somebody came in it"
+        yield told
+        for member_id, member in group.members.items():
+            facts = [self._name(member_id), " ".join(member.names)]
+            facts += ["new"] if member.is_new else []
+            facts += [f"JoinGroup {member.awaiting_join} waits"] if member.awaiting_join else []
+            facts += [f"SyncGroup {member.awaiting_sync} waits"] if member.awaiting_sync else []
+            facts += ["owes a SyncGroup"] if member_id in group.pending_sync else []
+            facts += [f"has{_quoted(member.assignment)}"] if member.assignment else []
+            yield f"member   {', '.join(facts)}"
+
+
+def _protocol(one: Any) -> str:
+    return f"{one.protocol_type or 'no type'}: {one.protocol_name or 'no protocol'}"
+
+
+def _instance(told: str, one: Any) -> str:
+    return told if one.group_instance_id is None else f"{told} instance {one.group_instance_id}"
+
+
+def _quoted(data: bytes) -> str:
+    return f' "{data.decode(errors="backslashreplace")}"' if data else ""
