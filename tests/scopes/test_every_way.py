@@ -106,7 +106,9 @@ def test_a_property_that_sees_everything_does_not_blow_up() -> None:
             return True
         if group.state is not GroupState.STABLE:
             return True
-        return dict(assign(group.generation_id, list(group.members), 2))[client.member_id] == client.assignment
+        return (
+            dict(assign(group.generation_id, list(group.members), 2))[client.member_id] == client.assignment
+        )
 
     world = system(load("small").configuration("fault").settings)
     wide = Property("as-assigned", Kind.SAFETY, "wide", (COORDINATOR, CLIENT), as_assigned)
