@@ -1,4 +1,4 @@
-"""`rota rules`: the index, a part, one rule in full, JSON, and a slug that is not there."""
+"""`rota rules`: the index, a part, one rule in full, JSON, the kill matrix, a slug that is not there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from rota.cli.main import main
 from rota.conformance.registry import all_cases
-from rota.mutants import MUTANTS
+from rota.mutants import MUTANTS, ODD_REQUESTS
 from rota.spec import RULES
 
 
@@ -67,3 +67,34 @@ def test_a_slug_that_is_not_there_gets_the_nearest() -> None:
         "rota: there is no rule 'join.member-id-require'; did you mean join.member-id-required? "
         "`rota rules` lists them all\n"
     )
+
+
+def test_the_matrix_says_who_finds_a_mistake_in_each_rule() -> None:
+    result = invoke("--matrix")
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 110
+    told = json.loads(invoke("--matrix", "--json").stdout)
+    assert (told["schema"], told["verdict"], told["without_killer"]) == (1, "ok", [])
+    rows = {row["slug"]: row for row in told["matrix"]}
+    assert set(rows) == set(RULES)
+    for mutant in MUTANTS.values():
+        (one,) = [one for one in rows[mutant.slug]["spec_mutants"] if one["name"] == mutant.name]
+        assert (one["killer"], one["configuration"]) == (mutant.killer, mutant.configuration)
+        assert mutant.killer in result.stdout
+    assert rows["leave.unknown-group"]["spec_mutants"] == []
+    assert rows["leave.unknown-group"]["odd_request"] == ODD_REQUESTS["leave.unknown-group"]
+    assert {bug["name"] for bug in rows["leave.unknown-group"]["coordinator_bugs"]}
+    assert {id for row in rows.values() for id in row["cases"]} <= {case.id for case in all_cases()}
+
+
+def test_the_matrix_of_a_part() -> None:
+    told = json.loads(invoke("voting", "--matrix", "--json").stdout)
+    assert {row["part"] for row in told["matrix"]} == {"voting"}
+
+
+def test_a_gap_in_the_matrix_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rota.report.matrix.MUTANTS", {})
+    result = invoke("voting", "--matrix")
+    assert result.exit_code == 1
+    assert result.stdout.endswith(":\n    voting.candidates, voting.tally, voting.supports\n")
+    assert invoke("static", "--matrix").exit_code == 0
