@@ -38,7 +38,7 @@ ARROWS = {
     "model/environment": Arrow(frozenset({"kernel", "spec"})),
     "model/invariants": Arrow(frozenset({"kernel", "spec", "environment"})),
     "model/designs": Arrow(frozenset({"kernel"})),
-    "model/explore": Arrow(frozenset({"kernel"}), ENGINES),
+    "model/explore": Arrow(frozenset({"kernel"}), ENGINES | {"networkx"}),
     "model/trace": Arrow(frozenset({"kernel"}), ENGINES),
     "model/scopes": Arrow(MODEL_LAYERS),
     "impl/wire": Arrow(outside=frozenset({"google_crc32c"})),

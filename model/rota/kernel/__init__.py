@@ -8,17 +8,33 @@ tested on toys with known counts and need no change for a new protocol.
 
 from rota.kernel.encoding import Digest, component_hash, encode, state_hash
 from rota.kernel.machine import Machine, Message, Send, Turn, Value
-from rota.kernel.properties import Kind, Property, View
+from rota.kernel.properties import (
+    PER_LABEL,
+    PER_MACHINE,
+    PER_RULE,
+    Fairness,
+    Kind,
+    Liveness,
+    LivenessKind,
+    Property,
+    View,
+)
 from rota.kernel.rules import Rule, RuleTable, rule
 from rota.kernel.symmetry import Symmetry
 from rota.kernel.system import Hop, State, System, SystemRef, Transition
 from rota.kernel.values import FrozenMap
 
 __all__ = [
+    "PER_LABEL",
+    "PER_MACHINE",
+    "PER_RULE",
     "Digest",
+    "Fairness",
     "FrozenMap",
     "Hop",
     "Kind",
+    "Liveness",
+    "LivenessKind",
     "Machine",
     "Message",
     "Property",

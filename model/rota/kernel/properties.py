@@ -1,4 +1,4 @@
-"""Properties: named sentences over views of one or two machines.
+"""Properties: named sentences over views of one or two machines, about states, steps and endless runs.
 
 A view is a function of one component's value; a property reads nothing but its views. So an engine
 evaluates a view once per distinct value and a predicate once per distinct combination of views.
@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rota.kernel.system import Transition
 
 
 class Kind(Enum):
@@ -64,3 +67,75 @@ class Property:
     def universal(self) -> bool:
         """True where every choice of machines must satisfy the predicate, False where one is enough."""
         return self.kind is not Kind.WITNESS
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """An assumption about endless runs, weak fairness: what remains possible is done in the end.
+
+    Parameters: name; meaning, one sentence for a person; of, the classes of a transition, none where nothing
+    is promised of it. A run is fair if it takes every class infinitely often, or finds it impossible (no
+    transition of the class leads out of the state) infinitely often. A run may stay in a state for ever in
+    which no class is possible.
+    """
+
+    name: str
+    meaning: str
+    of: Callable[[Transition], tuple[Hashable, ...]]
+
+
+class LivenessKind(Enum):
+    """What a liveness property says of every fair run."""
+
+    INFINITELY_OFTEN = "infinitely often"
+    """Its predicate holds again and again."""
+    EVENTUALLY_ALWAYS = "eventually always"
+    """From some state on its predicate holds in all."""
+    LEADS_TO = "leads to"
+    """Whenever `given` holds, its predicate holds then or later."""
+
+
+@dataclass(frozen=True)
+class Liveness:
+    """A named sentence about endless runs.
+
+    Parameters: name, a slug; kind; meaning, one sentence for a person; views, one or two; test, a predicate
+    that takes one argument per view; fairness, what is assumed of runs, the less the stronger the sentence;
+    given, LEADS_TO: a predicate over these views. It holds if it does for every choice of distinct machines
+    of the views' roles. source and rules as in `Property`.
+    """
+
+    name: str
+    kind: LivenessKind
+    meaning: str
+    views: tuple[View, ...]
+    test: Callable[..., bool]
+    fairness: tuple[Fairness, ...] = ()
+    given: Callable[..., bool] | None = None
+    source: str = ""
+    rules: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.views) <= 2:
+            raise ValueError(f"liveness property {self.name} has {len(self.views)} views; give one or two")
+        if (self.given is not None) != (self.kind is LivenessKind.LEADS_TO):
+            raise ValueError(f"liveness property {self.name}: `given` belongs to `leads to` and to no other")
+
+
+def _by_machine(transition: Transition) -> tuple[Hashable, ...]:
+    return (transition.hops[0].machine,)
+
+
+def _by_label(transition: Transition) -> tuple[Hashable, ...]:
+    return (transition.label,)
+
+
+def _by_rule(transition: Transition) -> tuple[Hashable, ...]:
+    return transition.rules
+
+
+PER_MACHINE = Fairness(
+    "per machine", "A machine that keeps offering moves which others do not refuse makes one.", _by_machine
+)
+PER_LABEL = Fairness("per label", "What remains possible under one label is done.", _by_label)
+PER_RULE = Fairness("per rule", "A rule that remains able to take part in a transition does.", _by_rule)

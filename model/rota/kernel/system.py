@@ -11,7 +11,7 @@ from typing import Any
 
 from rota.kernel.encoding import component_hash, state_hash
 from rota.kernel.machine import Machine, Message, Turn, Value
-from rota.kernel.properties import Kind, Property
+from rota.kernel.properties import Kind, Liveness, Property
 from rota.kernel.symmetry import Symmetry
 
 State = tuple[Value, ...]
@@ -94,7 +94,7 @@ class System:
         """Position of each machine by name."""
         return {machine.name: i for i, machine in enumerate(self.machines)}
 
-    def positions(self, prop: Property) -> tuple[tuple[int, ...], ...]:
+    def positions(self, prop: Property | Liveness) -> tuple[tuple[int, ...], ...]:
         """Every choice of distinct machines for the roles of a property's views."""
         by_role = [[i for i, m in enumerate(self.machines) if m.role == view.role] for view in prop.views]
         return tuple(choice for choice in product(*by_role) if len(set(choice)) == len(choice))

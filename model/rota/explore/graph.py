@@ -1,0 +1,150 @@
+"""The whole graph of a system in memory: every state, every transition, and what fairness says of each.
+
+For questions about endless runs, which a breadth-first search over levels cannot answer. Plain Python over
+`System.successors`; each machine's turns are computed once per distinct (value, message).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rota.kernel import Fairness, Liveness, Machine, Message, State, System, Transition, Turn
+
+Edge = tuple[int, int]
+"""(number of a state, position of one of its transitions in the order of `System.successors`)."""
+
+Classes = frozenset[int]
+"""Numbers of classes of fairness assumptions."""
+
+Origin = dict[int, Edge | None]
+"""State -> the transition by which a search first came to it, None where it began."""
+
+
+class TooManyStates(Exception):
+    """The graph has more states than allowed."""
+
+
+@dataclass
+class Graph:
+    """States are numbered in the order of a breadth-first search, so a lower number is never deeper.
+
+    states; depth and parent, per state: edges from the nearest initial state and the last one of them (None:
+    initial); targets and owed, per state and transition: where it goes and the classes it belongs to;
+    possible, per state: the classes of all its transitions; classes: (assumption, class) -> number.
+    """
+
+    system: System
+    states: list[State] = field(default_factory=list)
+    depth: list[int] = field(default_factory=list)
+    parent: Origin = field(default_factory=dict)
+    targets: list[tuple[int, ...]] = field(default_factory=list)
+    owed: list[tuple[Classes, ...]] = field(default_factory=list)
+    possible: list[Classes] = field(default_factory=list)
+    classes: dict[tuple[Fairness, Hashable], int] = field(default_factory=dict)
+
+    @property
+    def edges(self) -> int:
+        """Transitions, duplicates included."""
+        return sum(len(targets) for targets in self.targets)
+
+    def of(self, fairness: Iterable[Fairness]) -> Classes:
+        """The classes of some assumptions that occur."""
+        wanted = set(fairness)
+        return frozenset(number for (one, _), number in self.classes.items() if one in wanted)
+
+    def target(self, edge: Edge) -> int:
+        """Where a transition goes."""
+        return self.targets[edge[0]][edge[1]]
+
+    def classes_of(self, edge: Edge) -> Classes:
+        """The classes that a transition belongs to."""
+        return self.owed[edge[0]][edge[1]]
+
+    def within(self, state: int, inside: Callable[[int], bool]) -> list[tuple[Edge, int]]:
+        """The transitions out of a state whose targets are inside, with the targets, in order."""
+        return [((state, i), to) for i, to in enumerate(self.targets[state]) if inside(to)]
+
+    def flags(self, prop: Liveness, choice: Sequence[int], test: Callable[..., bool]) -> list[bool]:
+        """Per state: a predicate over the views of a property, on one choice of machines."""
+        seen: dict[tuple[Hashable, ...], bool] = {}
+        out = []
+        for state in self.states:
+            views = tuple(view.of(state[i]) for view, i in zip(prop.views, choice, strict=True))
+            if views not in seen:
+                seen[views] = bool(test(*views))
+            out.append(seen[views])
+        return out
+
+    def transitions(self, path: Iterable[Edge]) -> tuple[Transition, ...]:
+        """The transitions along a path of edges."""
+        return tuple(list(self.system.successors(self.states[state]))[i] for state, i in path)
+
+
+def path_to(origin: Origin, state: int) -> list[Edge]:
+    """The way that a search took to a state."""
+    path = []
+    while (edge := origin[state]) is not None:
+        path.append(edge)
+        state = edge[0]
+    return path[::-1]
+
+
+def build(system: System, fairness: Iterable[Fairness], max_states: int) -> Graph:
+    """The graph of all reachable states. Errors: TooManyStates."""
+    assumptions = tuple(dict.fromkeys(fairness))
+    graph = Graph(replace(system, machines=tuple(_Remembering(machine) for machine in system.machines)))
+    numbers: dict[State, int] = {}
+
+    def number(state: State, parent: Edge | None) -> int:
+        known = numbers.setdefault(state, len(numbers))
+        if known == len(graph.states):
+            graph.states.append(state)
+            graph.parent[known] = parent
+            graph.depth.append(0 if parent is None else graph.depth[parent[0]] + 1)
+        return known
+
+    for state in system.initial_states():
+        number(state, None)
+    at = 0
+    while at < len(graph.states):
+        if len(graph.states) > max_states:
+            raise TooManyStates
+        targets, owed = [], []
+        for i, transition in enumerate(graph.system.successors(graph.states[at])):
+            targets.append(number(transition.target, (at, i)))
+            owed.append(_classes(graph, assumptions, transition))
+        graph.targets.append(tuple(targets))
+        graph.owed.append(tuple(owed))
+        graph.possible.append(frozenset[int]().union(*owed))
+        at += 1
+    return graph
+
+
+def _classes(graph: Graph, assumptions: Iterable[Fairness], transition: Transition) -> Classes:
+    named = [(one, name) for one in assumptions for name in one.of(transition)]
+    return frozenset(graph.classes.setdefault(pair, len(graph.classes)) for pair in named)
+
+
+class _Remembering:
+    """A machine that computes its turns once per distinct value and message; machines are pure."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.name, self.role = machine, machine.name, machine.role
+        self._offers: dict[Any, tuple[Turn, ...]] = {}
+        self._taken: dict[tuple[Any, str, Message], tuple[Turn, ...]] = {}
+
+    def initial(self) -> Sequence[Any]:
+        return self.machine.initial()
+
+    def offers(self, value: Any) -> Sequence[Turn]:
+        if value not in self._offers:
+            self._offers[value] = tuple(self.machine.offers(value))
+        return self._offers[value]
+
+    def receive(self, value: Any, sender: str, message: Message) -> Sequence[Turn]:
+        key = (value, sender, message)
+        if key not in self._taken:
+            self._taken[key] = tuple(self.machine.receive(value, sender, message))
+        return self._taken[key]
