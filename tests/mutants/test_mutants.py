@@ -1,27 +1,27 @@
-"""Every mutant dies where and by what the registry says; every property kills something by itself."""
+"""Every mutant dies where and by what its mark says; every property kills something by itself."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from rota.explore.fast import explore
 from rota.explore.result import DEADLOCK, Limits, Outcome, Result
 from rota.kernel import Kind
-from rota.mutants import MUTANTS, UnknownMutantError, system
+from rota.mutants import MUTANTS, ODD_REQUESTS, UnknownMutantError, system
+from rota.mutants.mutant import bug, collect
 from rota.scopes import load
 from rota.spec import RULES
 
 SMALL = load("small")
 
 ALONE = {
-    "shape.fields-match-state": ("change-without-rebalance", "leave-and-rejoin"),
     "join.one-leader-per-generation": ("generation-stands-still", "fault"),
     "join.list-is-the-membership": ("generation-stands-still", "fault"),
     "sync.one-owner": ("generation-stands-still", "fault"),
-    "sync.assignment-fixed-in-a-generation": ("late-answer-believed", "core"),
-    DEADLOCK: ("pending-without-timer", "fault"),
 }
 """Properties that are never the first to report a mutant, and one that each kills when judged alone."""
 
@@ -30,10 +30,7 @@ def run(mutant: str, configuration: str, only: str | None = None) -> Result:
     """Explore a mutant, judged by one property alone if one is named."""
     world = system(SMALL.configuration(configuration).settings, mutant)
     if only is not None:
-        kept = tuple(
-            p for p in world.properties if p.name == only or (only == DEADLOCK and p.kind is Kind.TERMINAL)
-        )
-        world = replace(world, properties=kept)
+        world = replace(world, properties=tuple(prop for prop in world.properties if prop.name == only))
     return explore(world, Limits(30_000))
 
 
@@ -58,16 +55,29 @@ def test_every_property_kills_something() -> None:
     kinds = (Kind.SHAPE, Kind.SAFETY, Kind.STEP)
     world = system(SMALL.configuration("fault").settings)
     names = {prop.name for prop in world.properties if prop.kind in kinds} | {DEADLOCK}
-    assert names == {mutant.killer for mutant in MUTANTS.values()} | set(ALONE)
+    killers = {mutant.killer for mutant in MUTANTS.values()}
+    assert names == killers | set(ALONE)
+    assert not killers & set(ALONE)
 
 
-def test_each_handler_and_timer_has_a_mutant() -> None:
-    parts = {RULES[mutant.slug].part for mutant in MUTANTS.values()}
-    assert {"join", "sync", "heartbeat", "leave", "voting", "persistence", "timers"} <= parts
-    timers = {slug for slug in RULES if slug.startswith("timers.") and "extended" not in slug}
-    assert timers == {mutant.slug for mutant in MUTANTS.values() if mutant.slug.startswith("timers.")}
+def test_every_rule_that_can_fire_has_a_mutant() -> None:
+    replaced = {mutant.slug for mutant in MUTANTS.values()}
+    assert replaced == set(RULES) - set(ODD_REQUESTS)
 
 
 def test_unknown_mutant() -> None:
     with pytest.raises(UnknownMutantError, match="there is no mutant nonsense"):
         system({}, "nonsense")
+
+
+def test_a_name_is_one_mutants() -> None:
+    @bug("join.barrier", dies_in="core", by="deadlock")
+    def always_open(group: Any) -> bool:
+        """Everybody may pass."""
+        return True
+
+    one, other = (SimpleNamespace(__name__=__name__, **{word: always_open}) for word in ("one", "other"))
+    (found,) = collect(one).values()
+    assert (found.name, found.meaning) == ("always-open", "Everybody may pass.")
+    with pytest.raises(ValueError, match="two mutants are called always-open"):
+        collect(one, other)

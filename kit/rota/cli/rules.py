@@ -1,54 +1,27 @@
-"""`rota rules`: the index of the spec's rules, and each of them in words."""
+"""`rota rules`: the index of the spec's rules, each of them in words, and the kill matrix."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 import click
 
-from rota.cli.errors import UsageError
+from rota.cli.errors import HOLDS, VIOLATED, UsageError
 from rota.conformance.registry import WIRE, all_cases
-from rota.kernel import Rule
-from rota.mutants import MUTANTS
+from rota.report import matrix, matrix_text
 from rota.report.check_text import counted, wrapped
-from rota.spec import RULES
+from rota.report.matrix import Row
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A rule with what checks it. mutants: that replace it; cases: conformance cases about it."""
-
-    rule: Rule
-    mutants: tuple[str, ...]
-    cases: tuple[str, ...]
-
-
-def index() -> dict[str, Entry]:
-    """Every rule of the spec by slug, part by part, in the spec's order."""
-    cases = [(case.rule, case.id) for case in all_cases()]
-    parts = list(dict.fromkeys(rule.part for rule in RULES.values()))
-    return {
-        slug: Entry(
-            rule,
-            tuple(mutant.name for mutant in MUTANTS.values() if mutant.slug == slug),
-            tuple(id for about, id in cases if about == slug),
-        )
-        for slug, rule in sorted(RULES.items(), key=lambda item: parts.index(item[1].part))
-    }
-
-
-def select(entries: Mapping[str, Entry], selector: str | None) -> list[Entry]:
-    """All entries, the one of a slug, or those of a part. Errors: UsageError for a name of neither."""
-    chosen = [
-        entry for slug, entry in entries.items() if selector in (None, slug) or entry.rule.part == selector
-    ]
+def select(rows: Mapping[str, Row], selector: str | None) -> list[Row]:
+    """All rows, the one of a slug, or those of a part. Errors: UsageError for a name of neither."""
+    chosen = [row for slug, row in rows.items() if selector in (None, slug) or row.rule.part == selector]
     if not chosen:
         assert selector is not None
-        parts = list(dict.fromkeys(entry.rule.part for entry in entries.values()))
-        near = get_close_matches(selector, [*entries, *parts], n=1)
+        parts = list(dict.fromkeys(row.rule.part for row in rows.values()))
+        near = get_close_matches(selector, [*rows, *parts], n=1)
         hint = f"did you mean {near[0]}? " if near else ""
         raise UsageError(f"there is no rule {selector!r}; {hint}`rota rules` lists them all")
     return chosen
@@ -56,17 +29,23 @@ def select(entries: Mapping[str, Entry], selector: str | None) -> list[Entry]:
 
 @click.command()
 @click.argument("selector", required=False, metavar="[SLUG]")
+@click.option("--matrix", "as_matrix", is_flag=True,
+              help="Who finds a mistake in each rule; exit 1 if nobody does in one.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-def rules(selector: str | None, as_json: bool) -> None:
+@click.pass_context
+def rules(ctx: click.Context, selector: str | None, as_matrix: bool, as_json: bool) -> None:
     """The rules of the spec: source, versions, and what checks them.
 
     With the SLUG of a rule: the rule in words. With a part (join, sync, timers): its rules.
     """
-    entries = index()
-    chosen = select(entries, selector)
-    beyond = [case.id for case in all_cases() if case.rule not in entries]
+    rows = matrix.rows_of_the_spec()
+    chosen = select(rows, selector)
+    if as_matrix:
+        _print_matrix(chosen, as_json)
+        ctx.exit(VIOLATED if matrix.unguarded(chosen) else HOLDS)
+    beyond = [case.id for case in all_cases() if case.rule not in rows]
     if as_json:
-        told = {"schema": 1, "verdict": "ok", "rules": [_as_json(entry) for entry in chosen]}
+        told = {"schema": 1, "verdict": "ok", "rules": [_as_json(row) for row in chosen]}
         click.echo(json.dumps({**told, "cases_beyond_the_spec": beyond}, indent=2))
     elif selector is not None and len(chosen) == 1 and chosen[0].rule.slug == selector:
         _print_one(chosen[0])
@@ -78,8 +57,20 @@ def rules(selector: str | None, as_json: bool) -> None:
             click.echo(f"{counted(len(beyond), 'case')} about bytes, which the spec leaves out: {listed}")
 
 
-def _as_json(entry: Entry) -> dict[str, object]:
-    rule = entry.rule
+def _print_matrix(rows: Sequence[Row], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(matrix.as_json(rows), indent=2))
+        return
+    for line in matrix_text.lines(rows):
+        click.echo(line)
+
+
+def _names(row: Row) -> list[str]:
+    return [mutant.name for mutant in row.mutants]
+
+
+def _as_json(row: Row) -> dict[str, object]:
+    rule = row.rule
     return {
         "slug": rule.slug,
         "part": rule.part,
@@ -88,13 +79,13 @@ def _as_json(entry: Entry) -> dict[str, object]:
         "source": rule.source,
         "versions": rule.since,
         "decides": rule.decides,
-        "cases": list(entry.cases),
-        "mutants": list(entry.mutants),
+        "cases": list(row.cases),
+        "mutants": _names(row),
     }
 
 
-def _print_one(entry: Entry) -> None:
-    rule = entry.rule
+def _print_one(row: Row) -> None:
+    rule = row.rule
     click.echo(rule.slug)
     for line in rule.text.splitlines():
         click.echo(f"  {line}".rstrip())
@@ -103,21 +94,26 @@ def _print_one(entry: Entry) -> None:
         ("source", rule.source),
         ("versions", rule.since),
         ("kind", "decides: other rules ask it" if rule.decides else "acts: a step of the coordinator"),
-        ("mutants", ", ".join(entry.mutants) or "none replaces it"),
-        ("cases", ", ".join(entry.cases) or "none is about it"),
+        ("mutants", ", ".join(_names(row)) or _no_mutant(row)),
+        ("bugs", ", ".join(bug.name for bug in row.bugs) or "none breaks it in the coordinator"),
+        ("cases", ", ".join(row.cases) or "none is about it"),
     ):
         click.echo(wrapped(f"  {name:<9} ", words))
 
 
-def _print_index(entries: list[Entry]) -> None:
+def _no_mutant(row: Row) -> str:
+    return f"none: no polite client makes it fire, it takes {row.odd}" if row.odd else "none replaces it"
+
+
+def _print_index(rows: Sequence[Row]) -> None:
     part = ""
-    for entry in entries:
-        rule = entry.rule
+    for row in rows:
+        rule = row.rule
         if rule.part != part:
             click.echo(("\n" if part else "") + rule.part)
             part = rule.part
         click.echo(wrapped("  ", rule.slug))
         click.echo(wrapped("      ", rule.title))
-        checked = [counted(len(entry.cases), "case")] if entry.cases else []
-        checked += [f"mutants: {', '.join(entry.mutants)}"] if entry.mutants else []
+        checked = [counted(len(row.cases), "case")] if row.cases else []
+        checked += [f"mutants: {', '.join(_names(row))}"] if row.mutants else []
         click.echo(wrapped("      ", "; ".join([rule.since, rule.source, *checked])))

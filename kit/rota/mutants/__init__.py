@@ -4,6 +4,7 @@ A checker proves itself by finding them. Each mutant names the configuration in 
 properties that kill it; tests hold both true.
 """
 
-from rota.mutants.registry import MUTANTS, Mutant, UnknownMutantError, system
+from rota.mutants.mutant import Mutant
+from rota.mutants.registry import MUTANTS, ODD_REQUESTS, UnknownMutantError, system
 
-__all__ = ["MUTANTS", "Mutant", "UnknownMutantError", "system"]
+__all__ = ["MUTANTS", "ODD_REQUESTS", "Mutant", "UnknownMutantError", "system"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from rota.environment import world
 from rota.invariants import classic
 from rota.kernel import System, SystemRef
-from rota.mutants import bugs
+from rota.mutants.bugs import heartbeat, join, leave, persistence, rebalance, sync, timers, voting
+from rota.mutants.mutant import Mutant, collect
 from rota.spec import RULES
 
 
@@ -20,223 +20,24 @@ class UnknownMutantError(KeyError):
         return f"there is no mutant {self.args[0]}; `rota check --list-mutants` names them"
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """A planted bug.
+MUTANTS: Mapping[str, Mutant] = collect(join, rebalance, voting, sync, heartbeat, leave, timers, persistence)
 
-    slug: the rule that it replaces; meaning: the mistake in one sentence; configuration: where it dies
-    first; killer: the property that reports it there; seen_in: where such a bug was met, if it was.
-    """
-
-    name: str
-    slug: str
-    function: Callable[..., Any]
-    configuration: str
-    killer: str
-    seen_in: str = ""
-
-    @property
-    def meaning(self) -> str:
-        """The mistake in one sentence."""
-        return (self.function.__doc__ or "").strip().partition("\n")[0]
-
-
-def _mutants(*entries: Mutant) -> dict[str, Mutant]:
-    return {entry.name: entry for entry in entries}
-
-
-MUTANTS: Mapping[str, Mutant] = _mutants(
-    Mutant(
-        "barrier-ignores-pending",
-        "join.barrier",
-        bugs.barrier_ignores_pending,
-        "rejoin",
-        "join.barrier-waits-for-pending",
-        "a test broker",
-    ),
-    Mutant(
-        "barrier-counts-one", "join.barrier", bugs.barrier_counts_one, "core", "timers.parked-member-stays"
-    ),
-    Mutant(
-        "absent-members-stay", "join.complete-phase", bugs.absent_members_stay, "core", "join.no-bystander"
-    ),
-    Mutant(
-        "generation-stands-still",
-        "join.next-generation",
-        bugs.generation_stands_still,
-        "core",
-        "generation.grows-by-completed-joins",
-        "a mock server",
-    ),
-    Mutant(
-        "list-for-everybody",
-        "join.next-generation",
-        bugs.list_for_everybody,
-        "core",
-        "join.members-for-leader-only",
-    ),
-    Mutant(
-        "no-sync-timer",
-        "join.next-generation",
-        bugs.no_sync_timer,
-        "core",
-        "timers.match-state",
-        "KAFKA-12890",
-    ),
-    Mutant(
-        "leader-not-replaced",
-        "leave.remove-member",
-        bugs.leader_not_replaced,
-        "leave",
-        "join.leader-is-a-member",
-        "a test broker",
-    ),
-    Mutant(
-        "parked-join-forgotten",
-        "leave.remove-member",
-        bugs.parked_join_forgotten,
-        "fault",
-        "parked.iff-waiting",
-    ),
-    Mutant(
-        "vote-by-union", "voting.candidates", bugs.vote_by_union, "overlap", "voting.chosen-supported-by-all"
-    ),
-    Mutant(
-        "newcomers-unchecked",
-        "voting.supports",
-        bugs.newcomers_unchecked,
-        "no-common-protocol",
-        "voting.common-protocol",
-    ),
-    Mutant(
-        "unchanged-rejoin-counts",
-        "join.unchanged",
-        bugs.unchanged_rejoin_counts,
-        "rejoin",
-        "generation.grows-by-completed-joins",
-    ),
-    Mutant(
-        "id-stays-pending",
-        "join.pending-member",
-        bugs.id_stays_pending,
-        "core",
-        "join.pending-are-no-members",
-    ),
-    Mutant(
-        "pending-without-timer",
-        "join.member-id-required",
-        bugs.pending_without_timer,
-        "core",
-        "timers.match-state",
-        "redpanda-data/redpanda#3761",
-    ),
-    Mutant(
-        "follower-answered-at-once",
-        "sync.follower-waits",
-        bugs.follower_answered_at_once,
-        "core",
-        "sync.as-stored",
-    ),
-    Mutant(
-        "stable-before-stored", "sync.leader-assigns", bugs.stable_before_stored, "core", "parked.fits-state"
-    ),
-    Mutant(
-        "heartbeat-stops-session",
-        "heartbeat.alive",
-        bugs.heartbeat_stops_session,
-        "core",
-        "timers.match-state",
-    ),
-    Mutant(
-        "change-without-rebalance",
-        "join.rebalance-or-complete",
-        bugs.change_without_rebalance,
-        "core",
-        "join.membership-fixed-in-a-generation",
-    ),
-    Mutant(
-        "initial-timer-lost",
-        "timers.initial-delay-over",
-        bugs.initial_timer_lost,
-        "core",
-        "timers.match-state",
-    ),
-    Mutant(
-        "join-timer-lost",
-        "timers.join-timeout",
-        bugs.join_timer_lost,
-        "core",
-        "timers.match-state",
-        "redpanda-data/redpanda#25270",
-    ),
-    Mutant(
-        "sync-timeout-forgives",
-        "timers.sync-timeout",
-        bugs.sync_timeout_forgives,
-        "core",
-        "timers.match-state",
-    ),
-    Mutant(
-        "session-takes-parked",
-        "timers.session-ignored",
-        bugs.session_takes_parked,
-        "fault",
-        "timers.parked-member-stays",
-        "redpanda-data/redpanda#22749",
-    ),
-    Mutant(
-        "session-without-rebalance",
-        "timers.session-expired",
-        bugs.session_without_rebalance,
-        "leave",
-        "join.membership-fixed-in-a-generation",
-    ),
-    Mutant(
-        "new-member-expires-silently",
-        "timers.new-member-expired",
-        bugs.new_member_expires_silently,
-        "fault",
-        "parked.iff-waiting",
-    ),
-    Mutant(
-        "pending-expiry-unnoticed",
-        "timers.pending-expired",
-        bugs.pending_expiry_unnoticed,
-        "leave-and-rejoin",
-        "join.open-barrier-completes",
-    ),
-    Mutant(
-        "late-answer-believed",
-        "persistence.late-answer",
-        bugs.late_answer_believed,
-        "core",
-        "state.legal-transition",
-    ),
-    Mutant(
-        "failed-append-unanswered",
-        "persistence.assignment-failed",
-        bugs.failed_append_unanswered,
-        "fault",
-        "parked.iff-waiting",
-    ),
-    Mutant(
-        "shares-swapped", "persistence.assignment-stored", bugs.shares_swapped, "core", "sync.own-assignment"
-    ),
-    Mutant(
-        "generation-announced-early",
-        "join.next-generation",
-        bugs.generation_announced_early,
-        "core",
-        "generation.client-not-ahead",
-    ),
-    Mutant(
-        "syncs-answered-twice",
-        "persistence.assignment-stored",
-        bugs.syncs_answered_twice,
-        "core",
-        "parked.answered-once",
-    ),
-)
+ODD_REQUESTS: Mapping[str, str] = {
+    "static.not-supported.join": "a group instance id",
+    "static.not-supported.sync": "a group instance id",
+    "static.not-supported.heartbeat": "a group instance id",
+    "join.invalid-group-id": "an empty group id",
+    "join.invalid-session-timeout": "a session timeout out of bounds",
+    "join.unknown-group": "a member id for a group that is not there",
+    "sync.protocol-required": "no protocol type or name where both are required",
+    "sync.invalid-group-id": "an empty group id",
+    "sync.inconsistent-protocol": "another protocol type or name than the group's",
+    "heartbeat.invalid-group-id": "an empty group id",
+    "leave.invalid-group-id": "an empty group id",
+    "leave.unknown-group": "a leave from a group that is not there",
+}
+"""Rules that clients which obey the protocol never make fire, and what does. A mutant of one would live for
+ever in the world; bugs planted in the coordinator and conformance cases stand in."""
 
 
 def system(settings: Mapping[str, Any], mutant: str | None = None, *, strict: bool = False) -> System:

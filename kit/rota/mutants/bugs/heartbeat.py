@@ -1,0 +1,38 @@
+"""Mistakes in Heartbeat."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rota.mutants.mutant import bug
+from rota.spec import Call, ErrorCode, Group, HeartbeatReply, HeartbeatRequest, Reply, Spec
+from rota.spec import heartbeat as heartbeat_rules
+from rota.spec.context import request_of
+from rota.spec.step import Steps, TimerKind
+
+
+@bug("heartbeat.unknown-member", dies_in="fault", by="deadlock")
+def expired_member_is_well(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A member that has expired is told that all is well."""
+    steps = heartbeat_rules.unknown_member(spec, group, call)
+    return tuple(replace(step, replies=(Reply(call.to, HeartbeatReply(ErrorCode.NONE)),)) for step in steps)
+
+
+@bug("heartbeat.illegal-generation", dies_in="fault", by="deadlock")
+def any_generation_is_well(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The generation is not looked at: who has missed a rebalance never learns of it."""
+    return ()
+
+
+@bug("heartbeat.rebalance-in-progress", dies_in="core", by="deadlock")
+def rebalance_kept_secret(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A heartbeat is not told that a rebalance is prepared."""
+    return ()
+
+
+@bug("heartbeat.alive", dies_in="core", by="timers.match-state")
+def heartbeat_stops_session(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A heartbeat stops the session timer instead of restarting it."""
+    steps = heartbeat_rules.alive(spec, group, call)
+    member_id = request_of(call, HeartbeatRequest).member_id
+    return tuple(step.cancel(TimerKind.SESSION, member_id) for step in steps)

@@ -1,0 +1,100 @@
+"""Mistakes in the admission of members, and in what becomes of a member that joins again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rota.mutants.mutant import bug
+from rota.spec import Call, Group, GroupState, JoinGroupRequest, Spec, Step
+from rota.spec import join as join_rules
+from rota.spec.context import only, request_of
+from rota.spec.rebalance import joined_reply
+from rota.spec.step import Steps, TimerKind
+
+
+def _request(call: Call) -> JoinGroupRequest:
+    return request_of(call, JoinGroupRequest)
+
+
+def _parked(group: Group, call: Call) -> Step:
+    """The member's protocols hold and its request is parked; nothing else happens."""
+    request = _request(call)
+    member = replace(group.members[request.member_id], protocols=request.protocols, awaiting_join=call.to)
+    return Step(group.with_member(request.member_id, member))
+
+
+@bug("join.inconsistent-protocol", dies_in="no-common-protocol", by="voting.common-protocol")
+def protocols_checked_once(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """Protocols are checked when an id is handed out, and not again when it is used."""
+    if group is not None and _request(call).member_id in group.pending:
+        return ()
+    return join_rules.inconsistent_protocol(spec, group, call)
+
+
+@bug(
+    "join.member-id-required",
+    dies_in="core",
+    by="timers.match-state",
+    seen_in="redpanda-data/redpanda#3761",
+)
+def pending_without_timer(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A handed-out id never runs out."""
+    steps = join_rules.member_id_required(spec, group, call)
+    return tuple(step.cancel(TimerKind.PENDING, call.fresh_id) for step in steps)
+
+
+@bug("join.new-member", dies_in="no-handshake", by="timers.match-state", seen_in="KAFKA-7610")
+def newcomer_without_timer(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """An old client's newcomer has no time limit: each repeated JoinGroup leaves one more behind."""
+    steps = join_rules.new_member(spec, group, call)
+    return tuple(step.cancel(TimerKind.NEW_MEMBER, call.fresh_id) for step in steps)
+
+
+@bug("join.pending-member", dies_in="core", by="join.pending-are-no-members")
+def id_stays_pending(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The id stays pending after its owner was admitted."""
+    steps = join_rules.pending_member(spec, group, call)
+    member_id = _request(call).member_id
+    return tuple(step.to(replace(step.live, pending=step.live.pending | {member_id})) for step in steps)
+
+
+@bug("join.unknown-member", dies_in="fault", by="parked.iff-waiting")
+def unknown_join_dropped(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A JoinGroup with an id that is no member's any more is dropped without an answer."""
+    steps = join_rules.unknown_member(spec, group, call)
+    return tuple(replace(step, replies=()) for step in steps)
+
+
+@bug("join.while-preparing", dies_in="core", by="join.open-barrier-completes")
+def last_join_unnoticed(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The JoinGroup that opens the barrier is parked like the others: only the timer ends the phase."""
+    if group is None or group.state is not GroupState.PREPARING_REBALANCE:
+        return ()
+    return only(_parked(group, call))
+
+
+@bug("join.leader-rejoins", dies_in="rejoin", by="generation.grows-by-completed-joins")
+def leader_rejoins_its_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The leader that joins again is answered at once: it assigns anew in the same generation."""
+    member_id = _request(call).member_id
+    if group is None or group.state is not GroupState.STABLE or member_id != group.leader:
+        return ()
+    again = replace(group, state=GroupState.COMPLETING_REBALANCE, pending_sync=frozenset(group.members))
+    step = Step(again).arm(TimerKind.SYNC, group.rebalance_timeout_ms)
+    return only(step.answer(call.to, joined_reply(again, member_id)))
+
+
+@bug("join.changed-protocols", dies_in="change", by="parked.fits-state")
+def change_begins_nothing(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """New protocols are noted and the JoinGroup is parked, but no rebalance begins."""
+    request = _request(call)
+    if group is None or group.members[request.member_id].protocols == request.protocols:
+        return ()
+    return only(_parked(group, call))
+
+
+@bug("join.unchanged", dies_in="rejoin", by="generation.grows-by-completed-joins")
+def unchanged_rejoin_counts(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """An unchanged member's repeated JoinGroup moves it to a new generation of its own."""
+    (step,) = join_rules.unchanged(spec, group, call)
+    return only(step.to(replace(step.live, generation_id=step.live.generation_id + 1)))

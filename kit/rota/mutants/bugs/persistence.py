@@ -1,0 +1,45 @@
+"""Mistakes in what the log's answers do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rota.mutants.mutant import bug
+from rota.spec import Group, GroupRecord, Spec, Step
+from rota.spec import persistence as log_rules
+from rota.spec.context import only
+from rota.spec.step import Steps
+from rota.spec.vocabulary import AppendError
+
+
+@bug("persistence.late-answer", dies_in="core", by="state.legal-transition")
+def late_answer_believed(spec: Spec, group: Group, record: GroupRecord, error: AppendError | None) -> Steps:
+    """The log's answer is taken for news, whatever happened since the append."""
+    return ()
+
+
+@bug("persistence.assignment-failed", dies_in="fault", by="parked.iff-waiting")
+def failed_append_unanswered(
+    spec: Spec, group: Group, record: GroupRecord, error: AppendError | None
+) -> Steps:
+    """When the assignment cannot be stored the waiting members are not told."""
+    if error is None:
+        return ()
+    members = ((i, replace(m, awaiting_sync=None)) for i, m in group.members.items())
+    return spec.apply("join.prepare-rebalance", Step(group.with_each(members)))
+
+
+@bug("persistence.assignment-stored", dies_in="core", by="sync.own-assignment")
+def shares_swapped(spec: Spec, group: Group, record: GroupRecord, error: AppendError | None) -> Steps:
+    """The members' assignments are mixed up."""
+    ids = [member_id for member_id, _ in record.assignments]
+    parts = [part for _, part in record.assignments]
+    mixed = replace(record, assignments=tuple(zip(ids, parts[1:] + parts[:1], strict=True)))
+    return log_rules.assignment_stored(spec, group, mixed, error)
+
+
+@bug("persistence.assignment-stored", dies_in="core", by="parked.answered-once")
+def syncs_answered_twice(spec: Spec, group: Group, record: GroupRecord, error: AppendError | None) -> Steps:
+    """Every waiting member gets its assignment twice."""
+    (done,) = log_rules.assignment_stored(spec, group, record, error)
+    return only(replace(done, replies=(*done.replies, *done.replies)))

@@ -1,0 +1,87 @@
+"""The kill matrix: every rule of the spec, and what finds a mistake in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rota.conformance.registry import all_cases
+from rota.kernel import Rule
+from rota.mutants import MUTANTS, ODD_REQUESTS, Mutant
+from rota.mutants.core import CoreBug, core_bugs
+from rota.spec import RULES
+
+
+@dataclass(frozen=True)
+class Row:
+    """A rule with what checks it.
+
+    mutants: of the spec, that replace it; bugs: of the coordinator, that break it; cases: ids of the
+    conformance cases about it; odd: the request that it takes, if polite clients never make it fire.
+    """
+
+    rule: Rule
+    mutants: tuple[Mutant, ...]
+    bugs: tuple[CoreBug, ...]
+    cases: tuple[str, ...]
+    odd: str
+
+    @property
+    def guarded(self) -> bool:
+        """Whether a mistake in this rule is known to be found.
+
+        By a property that kills a mutant; where no mutant could fire, by the comparison of coordinator and
+        spec that finds a planted bug.
+        """
+        return bool(self.bugs if self.odd else self.mutants)
+
+
+def rows_of_the_spec() -> dict[str, Row]:
+    """Every rule of the spec by slug, part by part, in the spec's order."""
+    cases = [(case.rule, case.id) for case in all_cases()]
+    parts = list(dict.fromkeys(rule.part for rule in RULES.values()))
+    return {
+        slug: Row(
+            rule,
+            tuple(mutant for mutant in MUTANTS.values() if mutant.slug == slug),
+            tuple(bug for bug in core_bugs().values() if bug.rule == slug),
+            tuple(id for about, id in cases if about == slug),
+            ODD_REQUESTS.get(slug, ""),
+        )
+        for slug, rule in sorted(RULES.items(), key=lambda item: parts.index(item[1].part))
+    }
+
+
+def unguarded(rows: Sequence[Row]) -> list[str]:
+    """Slugs of the rows without a killer."""
+    return [row.rule.slug for row in rows if not row.guarded]
+
+
+def kills(rows: Sequence[Row]) -> dict[str, int]:
+    """Property → how many mutants it is the first to report, most first."""
+    return dict(Counter(mutant.killer for row in rows for mutant in row.mutants).most_common())
+
+
+def as_json(rows: Sequence[Row]) -> dict[str, object]:
+    """The matrix for machines."""
+    return {
+        "schema": 1,
+        "verdict": "gaps" if unguarded(rows) else "ok",
+        "matrix": [_row(row) for row in rows],
+        "without_killer": unguarded(rows),
+        "kills": kills(rows),
+    }
+
+
+def _row(row: Row) -> dict[str, object]:
+    fields = ("name", "meaning", "killer", "configuration", "seen_in")
+    return {
+        "slug": row.rule.slug,
+        "part": row.rule.part,
+        "guarded": row.guarded,
+        "odd_request": row.odd or None,
+        "spec_mutants": [{field: getattr(one, field) for field in fields} for one in row.mutants],
+        "coordinator_bugs": [{"name": bug.name, "meaning": bug.meaning} for bug in row.bugs],
+        "cases": list(row.cases),
+    }

@@ -1,0 +1,68 @@
+"""The kill matrix as text: a block per rule, then the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rota.report.check_text import counted, wrapped
+from rota.report.matrix import Row, kills, unguarded
+
+UNBROKEN = "\u00a0"
+"""A blank at which no line is broken."""
+
+
+def lines(rows: Sequence[Row]) -> Iterator[str]:
+    """All of it, within the width of reports."""
+    mutants = [mutant for row in rows for mutant in row.mutants]
+    widths = (
+        max((len(mutant.name) for mutant in mutants), default=0),
+        max((len(mutant.killer) for mutant in mutants), default=0),
+    )
+    yield wrapped("", "each rule; the mutants of the spec that replace it, the property that kills each and")
+    yield wrapped("", "the configuration where it dies first; coordinator bugs; conformance cases")
+    part = ""
+    for row in rows:
+        if row.rule.part != part:
+            part = row.rule.part
+            yield f"\n{part}"
+        yield from _block(row, *widths)
+    yield ""
+    yield from _numbers(rows)
+
+
+def _block(row: Row, name: int, killer: int) -> Iterator[str]:
+    yield f"  {row.rule.slug}{'' if row.guarded else '   NO KILLER'}"
+    if row.odd:
+        yield wrapped("      ", f"fires only on {row.odd}: no mutant of the spec")
+    for mutant in row.mutants:
+        yield f"      {mutant.name:<{name}}  {mutant.killer:<{killer}}  {mutant.configuration}"
+    if row.bugs:
+        yield wrapped("      bugs   ", ", ".join(bug.name for bug in row.bugs))
+    if row.cases:
+        words = [case.removeprefix(f"{row.rule.slug}.") for case in row.cases]
+        yield wrapped("      cases  ", ", ".join(words))
+
+
+def _numbers(rows: Sequence[Row]) -> Iterator[str]:
+    for what, counts in (
+        ("mutants of the spec", [len(row.mutants) for row in rows]),
+        ("coordinator bugs", [len(row.bugs) for row in rows]),
+        ("conformance cases", [len(row.cases) for row in rows]),
+    ):
+        yield f"{what:<19}  {sum(counts):>3} for {sum(map(bool, counts)):>2} of {counted(len(rows), 'rule')}"
+    yield ""
+    for title, words in (
+        ("killed by, at first", [f"{name} {number}" for name, number in kills(rows).items()]),
+        ("no polite client makes them fire; bugs of the coordinator and cases stand in", _odd(rows)),
+        ("rules without a killer", unguarded(rows)),
+    ):
+        if not words:
+            yield f"{title}: none"
+            continue
+        yield f"{title}:"
+        joined = ", ".join(word.replace(" ", UNBROKEN) for word in words)
+        yield wrapped("    ", joined).replace(UNBROKEN, " ")
+
+
+def _odd(rows: Sequence[Row]) -> list[str]:
+    return [row.rule.slug for row in rows if row.odd]
