@@ -96,6 +96,7 @@ def first_consumer_alone(stage: Stage) -> None:
     a = stage.client("A", "range:topics of A")
     first = a.join()
     assert (first.error, stage.state, first.reply.members) == ("MEMBER_ID_REQUIRED", "Empty 0", ())
+    assert stage.left("pending", a) == 10_000
     joined = a.join()
     assert joined.waits
     stage.until("initial_join")
@@ -238,6 +239,7 @@ def member_crashes(stage: Stage) -> None:
     for _ in range(3):
         stage.wait(3_000)
         assert a.heartbeat().error == "NONE"
+        assert stage.left("session", a) == 10_000
     assert stage.left("session", b) == 1_000
     stage.wait(999)
     assert stage.members == "A B"
@@ -340,7 +342,7 @@ def storing_fails(stage: Stage) -> None:
     assert "Stable 1" not in stage.states
 
 
-@scenario("14", f"{DESIGN}; upstream GroupMetadataManager#classicGroupSyncToClassicGroup")
+@scenario("14a", f"{DESIGN}; upstream GroupMetadataManager#classicGroupSyncToClassicGroup")
 def newcomer_while_the_store_is_under_way(stage: Stage) -> None:
     """A newcomer comes while the assignment is on its way into the log. Whoever waits for it is told to join
     again, and the log's answer, when it comes, changes nothing: that generation is over."""
@@ -359,6 +361,26 @@ def newcomer_while_the_store_is_under_way(stage: Stage) -> None:
     assert [one.reply.generation_id for one in (*again, joined)] == [2, 2, 2]
     stage.settle(a, b, c)
     assert "Stable 1" not in stage.states
+
+
+@scenario("14b", f"{DESIGN}; upstream GroupMetadataManager#classicGroupSyncToClassicGroup")
+def store_answers_in_the_next_generation(stage: Stage) -> None:
+    """An assignment is on its way into the log when a newcomer comes, and the log answers only after the next
+    generation has begun. The answer is about the old one: nobody gets a part by it."""
+    a, b = stage.client("A"), stage.client("B")
+    stage.generation(a)
+    stage.log_answers = False
+    a.sync({a: "everything"})
+    b.enter()
+    assert a.join().reply.generation_id == 2
+    waiting = b.sync()
+    stage.log()
+    assert waiting.waits
+    assert stage.state == "CompletingRebalance 2"
+    stage.log_answers = True
+    a.sync({a: "left half", b: "right half"})
+    assert waiting.reply.assignment == b"right half"
+    assert stage.state == "Stable 2"
 
 
 @scenario("15a", f"{GUIDE}: JoinGroup; upstream GroupMetadataManager#classicGroupJoinExistingMember")

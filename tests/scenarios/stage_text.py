@@ -24,12 +24,19 @@ def text(title: str, point: str, source: str, stage: Stage) -> str:
     lines = [title, "", *textwrap.wrap(point, WIDTH), "", *_wrapped("source   ", source), *_setting(stage)]
     speech = Speech(stage.owners)
     for one in stage.happenings:
-        lines += ["", *speech.step(one)]
+        lines += ["", *(part for line in speech.step(one) for part in _folded(line))]
     return "\n".join(lines) + "\n"
 
 
 def _wrapped(head: str, words: str) -> list[str]:
     return textwrap.wrap(words, WIDTH, initial_indent=head, subsequent_indent=" " * len(head))
+
+
+def _folded(line: str) -> list[str]:
+    indent = MARGIN + " " * len("member   ")
+    return textwrap.wrap(
+        line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _setting(stage: Stage) -> Iterator[str]:

@@ -1,0 +1,459 @@
+"""What upstream's coordinator tests establish, as far as the spec goes: one row for each situation.
+
+A row says in the words of `checklist_words` from where, what is done, and what is expected. Timeouts are
+those of `DEFAULTS`, not always upstream's, so that the rows read alike.
+"""
+
+from __future__ import annotations
+
+from checklist_words import (
+    J,
+    Row,
+    S,
+    Then,
+    both,
+    client,
+    enter,
+    heartbeat,
+    held,
+    join,
+    joined,
+    leave,
+    log,
+    nothing,
+    relist,
+    row,
+    stable,
+    sync,
+    wait,
+)
+
+from rota.spec import ErrorCode
+from rota.spec.vocabulary import AppendError
+
+STATIC = "static members (group.instance.id)"
+CREATED = "the record of a group that a JoinGroup creates"
+
+UNKNOWN = "A UNKNOWN_MEMBER_ID"
+REFUSED = {"A": {"protocol_type": None, "protocol_name": None, "assignment": b""}}
+
+waiting_for_c = both(client("A", session=60_000), stable("A"), join("C"), enter("B"), join("A"))
+"""A and B have joined, C was given an id and has not used it: the barrier is closed."""
+
+REQUESTS: tuple[Row, ...] = (
+    row(
+        S("testInvalidGroupId"),
+        given=nothing,
+        steps=[(join("A", group_id=""), Then("A INVALID_GROUP_ID", "absent"))],
+    ),
+    row(
+        S("testJoinGroupSessionTimeoutTooLarge"),
+        given=client("A", session=600_001),
+        steps=[(join("A"), Then("A INVALID_SESSION_TIMEOUT", "absent"))],
+    ),
+    row(
+        S("testJoinGroupUnknownConsumerNewGroup"),
+        J("testJoinGroupUnknownMemberNewGroup"),
+        given=nothing,
+        steps=[(join("A", member_id="made up"), Then(UNKNOWN, "absent", records=0))],
+        lacks=STATIC,
+    ),
+    row(
+        J("testJoinGroupProtocolTypeIsNotProvidedWhenAnErrorOccurs"),
+        given=nothing,
+        steps=[
+            (
+                join("A", member_id="made up"),
+                Then(UNKNOWN, "absent", records=0, said={"A": {"protocol_type": None, "generation_id": -1}}),
+            )
+        ],
+    ),
+    row(
+        S("testJoinGroupInconsistentProtocolType"),
+        J("testClassicGroupJoinInconsistentProtocolType"),
+        given=enter("A"),
+        steps=[
+            (
+                join("B", protocol_type="connect"),
+                Then("B INCONSISTENT_GROUP_PROTOCOL", "PreparingRebalance 0", members="A", pending=""),
+            )
+        ],
+    ),
+    row(
+        S("testJoinGroupWithEmptyGroupProtocol"),
+        J("testJoinGroupWithEmptyGroupProtocol"),
+        given=nothing,
+        steps=[(join("A", protocols=()), Then("A INCONSISTENT_GROUP_PROTOCOL", members="", pending=""))],
+    ),
+    row(
+        S("testJoinGroupUnknownConsumerExistingGroup"),
+        J("testJoinGroupUnknownConsumerExistingGroup"),
+        given=stable("A"),
+        steps=[
+            (join("B", member_id="made up"), Then("B UNKNOWN_MEMBER_ID", "Stable 1", members="A", records=0))
+        ],
+    ),
+)
+
+JOINING: tuple[Row, ...] = (
+    row(
+        S("testNewMemberJoinExpiration"),
+        J("testNewMemberJoinExpiration"),
+        given=both(client("A", session=600_000, rebalance=600_000), stable("A"), enter("B")),
+        steps=[
+            (wait(299_999), Then("", "PreparingRebalance 1", members="A B", timers={"new_member B": 1})),
+            (wait(1), Then("B UNKNOWN_MEMBER_ID", "PreparingRebalance 1", members="A")),
+        ],
+    ),
+    row(
+        S("testNewMemberFailureAfterSyncGroupCompletion"),
+        given=joined("A", "B"),
+        steps=[
+            (sync("B"), Then("", "CompletingRebalance 1")),
+            (sync("A"), Then("A NONE, B NONE", "Stable 1")),
+            (wait(4_999), Then("", "Stable 1")),
+            (wait(1), Then("", "Empty 2", members="", timers={"session A": None, "session B": None})),
+        ],
+    ),
+    row(
+        J("testHeartbeatExpirationShouldRemoveMember"),
+        given=enter("A"),
+        steps=[
+            (wait(299_999), Then("", "PreparingRebalance 0", members="A")),
+            (wait(1), Then(UNKNOWN, "Empty 1", members="", timers={"initial_join": None}, records=1)),
+        ],
+        delay=600_000,
+    ),
+    row(
+        S("shouldDelayInitialRebalanceByGroupInitialRebalanceDelayOnEmptyGroup"),
+        J("testDelayInitialRebalanceByGroupInitialRebalanceDelayOnEmptyGroup"),
+        given=both(client("A", rebalance=2_000), enter("A")),
+        steps=[
+            (wait(1_500), Then("", timers={"initial_join": 1_500})),
+            (wait(1_500), Then("A NONE", "CompletingRebalance 1")),
+        ],
+    ),
+    row(
+        S("shouldDelayRebalanceUptoRebalanceTimeout"),
+        J("testDelayRebalanceUptoRebalanceTimeout"),
+        given=both(*(client(name, rebalance=6_000) for name in "ABC"), enter("A", "B"), wait(3_001)),
+        steps=[
+            (enter("C"), Then("C MEMBER_ID_REQUIRED", timers={"initial_join": 2_999})),
+            (wait(2_998), Then("", "PreparingRebalance 0")),
+            (wait(1), Then("A NONE, B NONE, C NONE", "CompletingRebalance 1")),
+        ],
+    ),
+    row(
+        S("testSecondMemberPartiallyJoinAndTimeout"),
+        J("testSecondMemberPartiallyJoinAndTimeout"),
+        given=both(client("A", session=60_000), stable("A")),
+        steps=[
+            (join("B"), Then("B MEMBER_ID_REQUIRED", "Stable 1", "A", "B", timers={"pending B": 5_000})),
+            (wait(5_000), Then("", "Stable 1", members="A", pending="", timers={"session A": 55_000})),
+        ],
+    ),
+    row(
+        S("testJoinGroupCompletionWhenPendingMemberTimesOut"),
+        J("testJoinGroupCompletionWhenPendingMemberTimesOut"),
+        given=waiting_for_c,
+        steps=[
+            (wait(4_999), Then("", "PreparingRebalance 1", members="A B", pending="C")),
+            (wait(1), Then("A NONE, B NONE", "CompletingRebalance 2", members="A B", pending="")),
+        ],
+    ),
+    row(
+        S("testPendingMemberBatchLeaveGroup"),
+        J("testPendingMemberBatchLeaveGroup"),
+        given=waiting_for_c,
+        steps=[
+            (
+                leave("X", ("", "unknown instance"), "C"),
+                Then("A NONE, B NONE, X UNKNOWN_MEMBER_ID/NONE", pending="", timers={"pending C": None}),
+            )
+        ],
+    ),
+    row(
+        J("testJoinedMemberPendingMemberBatchLeaveGroupWithUnknownMember"),
+        given=waiting_for_c,
+        steps=[
+            (
+                leave("X", "A", "B", "C", "made up"),
+                Then(
+                    "A UNKNOWN_MEMBER_ID, B UNKNOWN_MEMBER_ID, X NONE/NONE/NONE/UNKNOWN_MEMBER_ID",
+                    members="",
+                    pending="",
+                ),
+            )
+        ],
+    ),
+    row(
+        J("testGenerateRecordsOnNewClassicGroup"),
+        given=nothing,
+        steps=[(join("A"), Then("A MEMBER_ID_REQUIRED", "Empty 0", pending="A"))],
+        lacks=CREATED,
+    ),
+)
+
+REJOINING: tuple[Row, ...] = (
+    row(
+        S("testJoinGroupFromUnchangedLeaderShouldRebalance"),
+        J("testJoinGroupFromUnchangedLeaderShouldRebalance"),
+        J("testJoinGroupAsExistingLeaderTriggersRebalanceInStableState"),
+        given=stable("A"),
+        steps=[
+            (
+                join("A"),
+                Then("A NONE", "CompletingRebalance 2", records=0, said={"A": {"generation_id": 2}}),
+            )
+        ],
+    ),
+    row(
+        S("testSessionTimeoutDuringRebalance"),
+        J("testClassicGroupMemberSessionTimeoutDuringRebalance"),
+        given=both(stable("A"), enter("B")),
+        steps=[
+            (heartbeat("A"), Then("A REBALANCE_IN_PROGRESS", timers={"session A": 5_000})),
+            (wait(5_000), Then("B NONE", "CompletingRebalance 2", members="B", leader="B")),
+            (heartbeat("A"), Then(UNKNOWN)),
+        ],
+    ),
+    row(
+        J("testJoinGroupExistingMemberUpdatedMetadataTriggersRebalance"),
+        given=joined("A"),
+        steps=[
+            (
+                relist("A", "range", "roundrobin"),
+                Then("A NONE", "CompletingRebalance 2", lists={"A": ("range", "roundrobin")}),
+            )
+        ],
+    ),
+    row(
+        J("testJoinGroupAsExistingMemberWithUpdatedMetadataTriggersRebalanceInStableState"),
+        given=stable("A", "B"),
+        steps=[
+            (relist("B", "range", "roundrobin"), Then("", "PreparingRebalance 1", timers={"join": 10_000})),
+            (join("A"), Then("A NONE, B NONE", "CompletingRebalance 2", timers={"join": None})),
+        ],
+    ),
+    row(
+        J("testCompleteJoinRemoveNotYetRejoinedDynamicMembers"),
+        given=both(client("A", session=60_000), stable("A"), enter("B")),
+        steps=[
+            (wait(9_999), Then("", "PreparingRebalance 1", members="A B", leader="A")),
+            (wait(1), Then("B NONE", "CompletingRebalance 2", "B", leader="B", timers={"session A": None})),
+        ],
+    ),
+)
+
+SYNCING: tuple[Row, ...] = (
+    row(
+        S("testSyncGroupReturnsAnErrorWhenProtocolTypeIsInconsistent"),
+        J("testSyncGroupReturnsAnErrorWhenProtocolTypeIsInconsistent"),
+        given=joined("A", "B"),
+        steps=[
+            (sync("A", protocol_type="whatever"), Then("A INCONSISTENT_GROUP_PROTOCOL", said=REFUSED)),
+            (
+                sync("B", protocol_type="whatever"),
+                Then("B INCONSISTENT_GROUP_PROTOCOL", "CompletingRebalance 1", said={"B": REFUSED["A"]}),
+            ),
+        ],
+    ),
+    row(
+        S("testSyncGroupSucceedWhenProtocolTypeAndNameAreNotProvided"),
+        J("testSyncGroupSucceedWhenProtocolTypeAndNameAreNotProvided"),
+        given=joined("A"),
+        steps=[
+            (
+                sync("A", version=4),
+                Then(
+                    "A NONE", "Stable 1", said={"A": {"protocol_type": "consumer", "protocol_name": "range"}}
+                ),
+            )
+        ],
+    ),
+    row(
+        S("testSyncGroupEmptyAssignment"),
+        J("testSyncGroupEmptyAssignment"),
+        given=joined("A"),
+        steps=[
+            (sync("A"), Then("A NONE", "Stable 1", said={"A": {"assignment": b""}})),
+            (heartbeat("A"), Then("A NONE")),
+        ],
+    ),
+    row(
+        S("testSyncGroupFromUnknownMember"),
+        J("testSyncGroupFromUnknownMember"),
+        given=stable("A"),
+        steps=[
+            (
+                sync("B", member_id="made up", generation_id=1),
+                Then("B UNKNOWN_MEMBER_ID", "Stable 1", said={"B": {"assignment": b""}}),
+            )
+        ],
+    ),
+    row(
+        S("testLeaderFailureInSyncGroup"),
+        J("testLeaderFailureInSyncGroup"),
+        given=both(joined("A", "B"), sync("B"), wait(1_000), heartbeat("A")),
+        steps=[
+            # B's own session is over, but its SyncGroup waits.
+            (wait(4_000), Then("", "CompletingRebalance 1", members="A B", timers={"session B": None})),
+            (wait(1_000), Then("B REBALANCE_IN_PROGRESS", "PreparingRebalance 1", members="B")),
+        ],
+    ),
+    row(
+        S("testSyncGroupLeaderAfterFollower"),
+        J("testSyncGroupLeaderAfterFollower"),
+        given=joined("A", "B"),
+        steps=[
+            (sync("B"), Then("", "CompletingRebalance 1", records=0)),
+            (
+                sync("A", {"A": "left", "B": "right"}),
+                Then(
+                    "A NONE, B NONE",
+                    "Stable 1",
+                    records=1,
+                    said={"A": {"assignment": b"left"}, "B": {"assignment": b"right"}},
+                ),
+            ),
+        ],
+    ),
+    row(
+        J("testSyncGroupAsLeaderAppendFailureTransformsError"),
+        given=both(joined("A"), held),
+        steps=[
+            (sync("A"), Then("", "CompletingRebalance 1", records=1)),
+            (log(AppendError.NOT_LEADER_OR_FOLLOWER), Then("A NOT_COORDINATOR", "PreparingRebalance 1")),
+        ],
+    ),
+    row(
+        S("testRebalanceTimesOutWhenSyncRequestIsNotReceived"),
+        J("testRebalanceTimesOutWhenSyncRequestIsNotReceived"),
+        given=joined("A", "B", "C"),
+        steps=[
+            (both(wait(4_000), heartbeat("A", "B", "C")), Then("A NONE, B NONE, C NONE")),
+            (both(wait(4_000), heartbeat("A", "B", "C")), Then("A NONE, B NONE, C NONE")),
+            (wait(1_999), Then("", "CompletingRebalance 1", members="A B C")),
+            (wait(1), Then("", "Empty 2", members="", records=1)),
+            (
+                heartbeat("A", "B", "C"),
+                Then("A UNKNOWN_MEMBER_ID, B UNKNOWN_MEMBER_ID, C UNKNOWN_MEMBER_ID"),
+            ),
+        ],
+    ),
+    row(
+        S("testRebalanceTimesOutWhenSyncRequestIsNotReceivedFromLeaders"),
+        J("testRebalanceTimesOutWhenSyncRequestIsNotReceivedFromLeaders"),
+        given=both(joined("A", "B", "C"), sync("B"), sync("C")),
+        steps=[
+            (both(wait(4_000), heartbeat("A")), Then("A NONE")),
+            (
+                both(wait(4_000), heartbeat("A")),
+                Then("A NONE", "CompletingRebalance 1", timers={"sync": 2_000}),
+            ),
+            (
+                wait(2_000),
+                Then("B REBALANCE_IN_PROGRESS, C REBALANCE_IN_PROGRESS", "PreparingRebalance 1", "B C"),
+            ),
+            (heartbeat("B", "C"), Then("B REBALANCE_IN_PROGRESS, C REBALANCE_IN_PROGRESS")),
+        ],
+    ),
+)
+
+STAYING: tuple[Row, ...] = (
+    row(
+        S("testHeartbeatUnknownGroup"),
+        J("testHeartbeatUnknownGroup"),
+        given=nothing,
+        steps=[(heartbeat("A", member_id="made up", generation_id=1), Then(UNKNOWN, "absent"))],
+    ),
+    row(
+        S("testHeartbeatRebalanceInProgress"),
+        J("testHeartbeatDuringCompletingRebalance"),
+        given=both(joined("A"), wait(1_000)),
+        steps=[(heartbeat("A"), Then("A NONE", "CompletingRebalance 1", timers={"session A": 5_000}))],
+    ),
+    row(
+        S("testHeartbeatIllegalGeneration"),
+        J("testHeartbeatIllegalGeneration"),
+        given=both(stable("A"), wait(1_000)),
+        steps=[
+            (heartbeat("A", ahead=1), Then("A ILLEGAL_GENERATION", "Stable 1", timers={"session A": 4_000}))
+        ],
+    ),
+    row(
+        S("testSessionTimeout"),
+        J("testClassicGroupMemberSessionTimeout"),
+        given=stable("A"),
+        steps=[
+            (wait(4_999), Then("", "Stable 1", members="A")),
+            (wait(1), Then("", "Empty 2", members="")),
+            (heartbeat("A"), Then(UNKNOWN)),
+        ],
+    ),
+    row(
+        S("testHeartbeatDuringRebalanceCausesRebalanceInProgress"),
+        J("testHeartbeatDuringRebalanceCausesRebalanceInProgress"),
+        given=both(stable("A"), enter("B"), wait(1_000)),
+        steps=[
+            (
+                heartbeat("A"),
+                Then("A REBALANCE_IN_PROGRESS", "PreparingRebalance 1", timers={"session A": 5_000}),
+            )
+        ],
+    ),
+    row(
+        S("testCompleteHeartbeatWithMemberAlreadyRemoved"),
+        given=stable("A"),
+        steps=[
+            (leave("A"), Then("A NONE", "Empty 2", timers={"session A": None})),
+            (wait(10_000), Then("", "Empty 2")),
+        ],
+    ),
+    row(
+        S("testLeaveGroupUnknownGroup"),
+        J("testLeaveGroupUnknownGroup"),
+        given=nothing,
+        steps=[(leave("A", "made up"), Then(UNKNOWN, "absent", said={"A": {"error_code": ErrorCode.NONE}}))],
+    ),
+    row(
+        S("testLeaveGroupUnknownConsumerExistingGroup"),
+        J("testLeaveGroupUnknownMemberIdExistingGroup"),
+        given=stable("A"),
+        steps=[
+            (
+                leave("X", "made up"),
+                Then(
+                    "X UNKNOWN_MEMBER_ID",
+                    "Stable 1",
+                    members="A",
+                    records=0,
+                    said={"X": {"error_code": ErrorCode.NONE}},
+                ),
+            )
+        ],
+    ),
+    row(
+        S("testValidLeaveGroup"),
+        J("testValidLeaveGroup"),
+        given=joined("A"),
+        steps=[(leave("A"), Then("A NONE", "Empty 2", members="", records=1))],
+    ),
+    row(
+        S("testStaticMembersUnknownGroupBatchLeaveGroup"),
+        J("testStaticMembersLeaveUnknownGroup"),
+        given=nothing,
+        steps=[
+            (
+                leave("X", ("", "leader instance"), ("", "follower instance")),
+                Then(
+                    "X UNKNOWN_MEMBER_ID/UNKNOWN_MEMBER_ID",
+                    "absent",
+                    said={"X": {"error_code": ErrorCode.NONE}},
+                ),
+            )
+        ],
+    ),
+)
+
+ROWS: tuple[Row, ...] = (*REQUESTS, *JOINING, *REJOINING, *SYNCING, *STAYING)

@@ -1,0 +1,101 @@
+"""Every test of upstream's classic coordinators is mirrored by a row, or named with what it waits for."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from checklist_rows import CREATED, ROWS
+from checklist_waiting import OUTSIDE, WAITING
+from checklist_words import Row
+
+from rota.mutants.core import core_bugs, planted
+from rota.mutants.registry import MUTANTS
+from rota.spec import KAFKA_4, RULES
+
+MIRRORED = [name for row in ROWS for name in row.mirrors]
+ELSEWHERE = [name for names in (*WAITING.values(), *OUTSIDE.values()) for name in names]
+
+COUNTS = {
+    "mirrored": 71,
+    "static members (group.instance.id)": 41,
+    "group.max.size": 7,
+    "OffsetCommit, OffsetFetch and the other offset requests": 26,
+    "DescribeGroups, ListGroups, DeleteGroups, expiry of empty groups": 13,
+    "load, unload and fail-over of a coordinator": 14,
+    "outside": 10,
+}
+"""How many tests upstream has, and where each is: a gap that closes moves its tests to the rows."""
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.mirrors[0].partition("#")[2])
+def test_the_spec_and_the_coordinator_do_what_upstream_establishes(row):
+    row.play()
+
+
+def test_every_test_of_upstream_is_counted_once():
+    assert [name for name, times in Counter(MIRRORED + ELSEWHERE).items() if times > 1] == []
+    counted = {"mirrored": len(MIRRORED), "outside": sum(map(len, OUTSIDE.values()))}
+    assert counted | {feature: len(names) for feature, names in WAITING.items()} == COUNTS
+    assert sum(COUNTS.values()) == 182
+
+
+def test_what_is_waited_for_is_what_the_profile_omits():
+    lacking = {row.lacks for row in ROWS if row.lacks} - {CREATED}
+    gone = (WAITING.keys() | lacking) - set(KAFKA_4.omitted)
+    assert not gone, f"modelled by now: {gone}; their tests belong into the rows"
+
+
+def noticed(row: Row, *, beside: bool) -> bool:
+    """Whether a row is not as it should be."""
+    try:
+        row.play(beside=beside)
+    except Exception:
+        return True
+    return False
+
+
+SHOWN = (
+    "absent-members-stay",
+    "barrier-counts-one",
+    "barrier-ignores-pending",
+    "change-without-rebalance",
+    "failed-append-unanswered",
+    "follower-answered-at-once",
+    "generation-announced-early",
+    "generation-stands-still",
+    "heartbeat-stops-session",
+    "id-stays-pending",
+    "initial-timer-lost",
+    "join-timer-lost",
+    "late-answer-believed",
+    "new-member-expires-silently",
+    "no-sync-timer",
+    "parked-join-forgotten",
+    "pending-expiry-unnoticed",
+    "pending-without-timer",
+    "session-takes-parked",
+    "session-without-rebalance",
+    "shares-swapped",
+    "stable-before-stored",
+    "sync-timeout-forgives",
+    "syncs-answered-twice",
+)
+"""Mutants of the spec that a row notices."""
+
+
+@pytest.mark.parametrize("mutant", SHOWN)
+def test_a_mutant_of_the_spec_is_noticed(mutant, monkeypatch):
+    """On the spec alone: the coordinator beside it would complain first."""
+    one = MUTANTS[mutant]
+    monkeypatch.setattr("rota.oracle.follow.RULES", RULES.replaced(one.slug, one.function))
+    assert any(noticed(row, beside=False) for row in ROWS)
+
+
+@pytest.mark.parametrize(
+    "name", ["batch-all-or-nothing", "new-member-waits-for-ever", "expired-leader-leads"]
+)
+def test_a_bug_of_the_coordinator_is_noticed(name):
+    """The coordinator beside the spec is held to the same rows."""
+    with planted(core_bugs()[name]):
+        assert any(noticed(row, beside=True) for row in ROWS)
