@@ -442,10 +442,11 @@ def members_vote_on_the_protocol(stage: Stage) -> None:
     a = stage.client("A", "range:ra", "roundrobin:oa")
     b = stage.client("B", "roundrobin:ob", "range:rb")
     c = stage.client("C", "sticky:sc", "roundrobin:oc", "range:rc")
-    stage.generation(a, b, c)
-    assert stage.live.protocol_name == "roundrobin"
-    told = next(reply for asked, reply in stage.last.answers if asked.client is a)
-    assert [one.metadata for one in told.members] == [b"oa", b"ob", b"oc"]
+    joined = [client.enter() for client in (a, b, c)]
+    stage.until("initial_join")
+    stage.until("initial_join")
+    assert {one.reply.protocol_name for one in joined} == {"roundrobin"}
+    assert [one.metadata for one in joined[0].reply.members] == [b"oa", b"ob", b"oc"]
     assert stage.last.outcomes == 1
     stage.settle(a, b, c)
 

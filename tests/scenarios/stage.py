@@ -7,7 +7,7 @@ where the spec stands after every step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,6 +128,10 @@ class Client:
         return self.stage.ask(self, request, 5, picks)
 
 
+def _names(clients: Iterable[Client]) -> str:
+    return " and ".join(client.name for client in clients)
+
+
 def _identity(who: str | Client | tuple[str, str]) -> tuple[str, str | None]:
     if isinstance(who, tuple):
         return who
@@ -139,7 +143,8 @@ class Stage:
     """The spec, a clock and clients.
 
     Parameters: config, of the broker; beside, whether the core is held to the same dialogue; log_answers,
-    whether appends are stored at once; else `log` says when.
+    whether appends are stored at once; else `log` says when; marks, headings of a dialogue: before which
+    happening.
     """
 
     config: core.CoordinatorConfig = field(default_factory=core.CoordinatorConfig)
@@ -152,6 +157,7 @@ class Stage:
     happenings: list[Happening] = field(default_factory=list)
     owners: dict[str, Client] = field(default_factory=dict)
     appends: list[GroupRecord] = field(default_factory=list)
+    marks: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.oracle = Oracle(self.config)
@@ -166,15 +172,19 @@ class Stage:
 
     def generation(self, *clients: Client) -> None:
         """New clients, all admitted in one generation after the initial delay; the first one leads."""
+        begin = len(self.happenings)
         joined = [client.enter() for client in clients]
         while any(asked.waits for asked in joined):
             self.until("initial_join")
         assert {asked.error for asked in joined} == {"NONE"}
+        self._given(begin, f"{_names(clients)} in generation {self.live.generation_id}")
 
     def stable(self, *clients: Client) -> None:
         """New clients in a Stable group; everybody's part is called after them."""
+        begin = len(self.happenings)
         self.generation(*clients)
         self.settle(*clients)
+        self._given(begin, f"{_names(clients)} in a Stable group")
 
     def settle(self, *clients: Client) -> None:
         """The followers sync, then the leader, with a part for everybody."""
@@ -272,6 +282,11 @@ class Stage:
         """Milliseconds until a timer is due, None where it is not armed."""
         due = self.armed.get(Timer(kind, "" if client is None else client.member_id))
         return None if due is None else due - self.now
+
+    def _given(self, begin: int, told: str) -> None:
+        """Marks the way to the situation that a script is about, and where that begins."""
+        if begin == 0:
+            self.marks = {0: f"given: {told}", len(self.happenings): "then"}
 
     # -- one step -----------------------------------------------------------------------------------------
     def _play(

@@ -23,7 +23,8 @@ def text(title: str, point: str, source: str, stage: Stage) -> str:
     """The dialogue of a stage, with what it is about and where that is public."""
     lines = [title, "", *textwrap.wrap(point, WIDTH), "", *_wrapped("source   ", source), *_setting(stage)]
     speech = Speech(stage.owners)
-    for one in stage.happenings:
+    for number, one in enumerate(stage.happenings):
+        lines += ["", f"-- {stage.marks[number]} --"] if number in stage.marks else []
         lines += ["", *(part for line in speech.step(one) for part in _folded(line))]
     return "\n".join(lines) + "\n"
 
