@@ -54,7 +54,7 @@ def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator) -> Walk:
 
     Recorded.make = staticmethod(make)
     try:
-        with _nothing_picked_up():
+        with nothing_picked_up():
             run_state_machine_as_test(Recorded, settings=_settings(examples, steps))
     except Divergence as found:
         result.examples[-1], result.found = minimised(result.examples[-1], found, make)
@@ -62,7 +62,7 @@ def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator) -> Walk:
 
 
 @contextmanager
-def _nothing_picked_up() -> Iterator[None]:
+def nothing_picked_up() -> Iterator[None]:
     """Keep Hypothesis from mixing in numbers and texts of the sources that happen to be imported.
 
     It has no setting for that, and examples would depend on what ran before in the same process.
