@@ -1,0 +1,254 @@
+"""Liveness: what happens in the end, and what must go on for that.
+
+Faults are never owed: a transition that is charged to the budget (a fault, or a client's wish) is in
+no class, so a property says what happens once faults have ceased. Nor is it owed that a crashed client comes
+back, or that a request that a broken connection left behind is taken or lost. Each property assumes as little
+as it can: that a join phase ends by its own timer, for instance, must not hang on sessions that run out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rota.environment.broker import Coordinator
+from rota.environment.client import ENDED, Client, Phase
+from rota.environment.minting import owner
+from rota.invariants.views import GROUP
+from rota.kernel import Fairness, Liveness, LivenessKind, Transition, View
+from rota.spec import Group, GroupState
+
+GOES_ON = ("sends ", "reads ", "heartbeats", "'s ")
+"""How the label of what a living client owes goes on after its name: it sends its next request, reads an
+answer, heartbeats; its connection delivers a request."""
+
+GIVES_UP = "gives up "
+"""A request times out on the client's side."""
+
+OWED_TO_NOBODY = ("restarts", "left ")
+"""What a client's machine may do and never has to."""
+
+
+def what(transition: Transition) -> str:
+    """What the machine that began a transition did, without its client's name."""
+    first = transition.hops[0]
+    return first.label.removeprefix(first.machine.removeprefix("client/")).lstrip()
+
+
+def charged(transition: Transition) -> bool:
+    """Whether the budget pays for a transition."""
+    return any(hop.machine == "budget" for hop in transition.hops)
+
+
+def _client(transition: Transition) -> tuple[str, ...]:
+    machine = transition.hops[0].machine
+    owed = machine.startswith("client/") and what(transition).startswith(GOES_ON) and not charged(transition)
+    return (machine,) if owed else ()
+
+
+def _overtaken(transition: Transition) -> tuple[str, ...]:
+    machine = transition.hops[0].machine
+    if not what(transition).startswith(GIVES_UP):
+        return ()
+    clients = (value for value in transition.target if isinstance(value, Client))
+    return tuple(machine for value in clients if f"client/{value.name}" == machine and value.overtaken)
+
+
+def _log(transition: Transition) -> tuple[str, ...]:
+    machine = transition.hops[0].machine
+    return (machine,) if machine == "log" and not charged(transition) else ()
+
+
+def timers(name: str, meaning: str, *slugs: str) -> Fairness:
+    """A timer that stays armed fires, if one of these rules handles it; each timer is a class.
+
+    Where it would take an id from a client that is alive and counts on it, that is a fault and not owed.
+    """
+    handled = frozenset(slugs)
+
+    def due(transition: Transition) -> tuple[str, ...]:
+        first = transition.hops[0]
+        fires = first.machine == "coordinator" and not handled.isdisjoint(first.rules)
+        return (first.label,) if fires and not charged(transition) else ()
+
+    return Fairness(name, meaning, due)
+
+
+CLIENTS = Fairness(
+    "clients go on", "A client that is alive goes on, and its connection delivers what it sends.", _client
+)
+TIMEOUTS = Fairness(
+    "replaced requests time out",
+    "A client gives up a request whose place a late one of its own has taken, and waits for ever for others.",
+    _overtaken,
+)
+LOG = Fairness("the log answers", "An append is answered in the end.", _log)
+JOIN_TIMERS = timers(
+    "join timers fire",
+    "The initial delay and the rebalance timeout of a join phase end.",
+    "timers.initial-delay-extended",
+    "timers.initial-delay-over",
+    "timers.join-timeout",
+)
+SYNC_TIMER = timers("the sync timer fires", "The time to send SyncGroup ends.", "timers.sync-timeout")
+SESSIONS = timers(
+    "sessions end",
+    "The session of a member that is silent runs out, and so does the time of a new member.",
+    "timers.session-ignored",
+    "timers.session-expired",
+    "timers.new-member-expired",
+)
+PENDING_TIMERS = timers("unused ids end", "The time to use a member id ends.", "timers.pending-expired")
+
+PHASES = (CLIENTS, TIMEOUTS, LOG, JOIN_TIMERS, SYNC_TIMER)
+EVERYTHING = (*PHASES, SESSIONS, PENDING_TIMERS)
+
+
+def _in(state: GroupState) -> Callable[[Group | None], bool]:
+    def there(group: Group | None) -> bool:
+        return group is not None and group.state is state
+
+    return there
+
+
+def _not_in(state: GroupState) -> Callable[[Group | None], bool]:
+    def elsewhere(group: Group | None) -> bool:
+        return group is None or group.state is not state
+
+    return elsewhere
+
+
+def _waits(client: Client) -> bool:
+    """Whom a late request of its own overtook is not meant: that is a known weakness."""
+    return client.waits and not client.overtaken
+
+
+def _waits_at_all(client: Client) -> bool:
+    return client.waits
+
+
+def _is(flag: bool) -> bool:
+    return flag
+
+
+def _is_not(flag: bool) -> bool:
+    return not flag
+
+
+def _pending(value: Coordinator) -> bool:
+    return value.group is not None and bool(value.group.pending)
+
+
+def _members(value: Coordinator) -> tuple[str, ...]:
+    return () if value.group is None else tuple(value.group.members)
+
+
+def _refers_to(client: Client) -> tuple[str, tuple[str, ...]]:
+    return client.name, client.held
+
+
+def _unused(members: Iterable[str], refers_to: tuple[str, tuple[str, ...]]) -> bool:
+    name, held = refers_to
+    return any(owner(member_id) == name and member_id not in held for member_id in members)
+
+
+def _none_unused(members: Iterable[str], refers_to: tuple[str, tuple[str, ...]]) -> bool:
+    return not _unused(members, refers_to)
+
+
+def _standing(client: Client) -> tuple[Phase, int, str]:
+    return client.phase, client.generation_id, client.member_id
+
+
+def _settled(group: Group | None, standing: tuple[Phase, int, str]) -> bool:
+    phase, generation_id, member_id = standing
+    if phase in ENDED:
+        return True
+    if group is None or group.state is not GroupState.STABLE or phase is not Phase.STABLE:
+        return False
+    return generation_id == group.generation_id and member_id in group.members
+
+
+LIVENESS = (
+    Liveness(
+        "join.phase-ends",
+        LivenessKind.LEADS_TO,
+        "A join phase ends, whether or not sessions run out.",
+        (GROUP,),
+        _not_in(GroupState.PREPARING_REBALANCE),
+        fairness=(CLIENTS, TIMEOUTS, JOIN_TIMERS),
+        given=_in(GroupState.PREPARING_REBALANCE),
+        source="upstream GroupMetadataManager#maybeCompleteJoinElseSchedule",
+        rules=("timers.initial-delay-over", "timers.join-timeout"),
+    ),
+    Liveness(
+        "sync.phase-ends",
+        LivenessKind.LEADS_TO,
+        "CompletingRebalance ends, whether or not sessions run out.",
+        (GROUP,),
+        _not_in(GroupState.COMPLETING_REBALANCE),
+        fairness=(CLIENTS, TIMEOUTS, LOG, SYNC_TIMER),
+        given=_in(GroupState.COMPLETING_REBALANCE),
+        source="KAFKA-12890; upstream GroupMetadataManager#expirePendingSync",
+        rules=("timers.sync-timeout", "join.next-generation", "persistence.assignment-failed"),
+    ),
+    Liveness(
+        "parked.answered-in-the-end",
+        LivenessKind.LEADS_TO,
+        "A client that waits is answered, unless an earlier request of its own has overtaken this one.",
+        (View("client", _waits),),
+        _is_not,
+        fairness=PHASES,
+        given=_is,
+        source="upstream GroupMetadataManager#completeClassicGroupJoin, #propagateAssignment",
+        rules=("join.next-generation", "persistence.assignment-stored", "persistence.assignment-failed"),
+    ),
+    Liveness(
+        "join.pending-ids-end",
+        LivenessKind.LEADS_TO,
+        "An id that was handed out is used or forgotten.",
+        (View("coordinator", _pending),),
+        _is_not,
+        fairness=(CLIENTS, PENDING_TIMERS),
+        given=_is,
+        source="KIP-394; upstream GroupMetadataManager#removePendingMemberAndUpdateClassicGroup",
+        rules=("join.member-id-required", "join.pending-member", "timers.pending-expired"),
+    ),
+    Liveness(
+        "timers.unused-members-go",
+        LivenessKind.LEADS_TO,
+        "A member whose client has died, or goes by another id, does not stay.",
+        (View("coordinator", _members), View("client", _refers_to)),
+        _none_unused,
+        fairness=(CLIENTS, TIMEOUTS, LOG, JOIN_TIMERS, SESSIONS),
+        given=_unused,
+        source="upstream GroupMetadataManager#expireClassicGroupMemberHeartbeat",
+        rules=("timers.session-expired", "heartbeat.alive", "join.complete-phase"),
+    ),
+    Liveness(
+        "group.settles",
+        LivenessKind.EVENTUALLY_ALWAYS,
+        "In the end every client that has not ended is a stable member of the current generation, for good.",
+        (GROUP, View("client", _standing)),
+        _settled,
+        fairness=PHASES,
+        source="upstream AbstractCoordinator#joinGroupIfNeeded",
+        rules=("join.rebalance-or-complete", "join.complete-phase", "persistence.assignment-stored"),
+    ),
+)
+"""The liveness properties of the classic protocol, for `rota.explore.liveness.check`."""
+
+KNOWN_WEAKNESSES = (
+    Liveness(
+        "weakness.replaced-request-waits",
+        LivenessKind.LEADS_TO,
+        "Every client that waits is answered.",
+        (View("client", _waits_at_all),),
+        _is_not,
+        fairness=tuple(one for one in EVERYTHING if one is not TIMEOUTS),
+        given=_is,
+        source="upstream ClassicGroup#updateMember: a second JoinGroup takes the first one's place",
+        rules=("join.while-preparing",),
+    ),
+)
+"""Sentences that today's brokers break, as in `rota.invariants.safety`: the client waits for ever, were it
+not for its own request timeout."""

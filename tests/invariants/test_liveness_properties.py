@@ -1,0 +1,244 @@
+"""Liveness of the classic protocol: it holds, it needs what it assumes, and each sentence kills a mutant."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rota.explore.graph import build
+from rota.explore.liveness import LivenessResult, check
+from rota.explore.result import Outcome
+from rota.invariants.liveness import (
+    GIVES_UP,
+    GOES_ON,
+    KNOWN_WEAKNESSES,
+    LIVENESS,
+    OWED_TO_NOBODY,
+    charged,
+    what,
+)
+from rota.kernel import Liveness
+from rota.mutants import system
+from rota.scopes import load
+from rota.spec import RULES
+
+TINY = load("tiny")
+BY_NAME = {prop.name: prop for prop in (*LIVENESS, *KNOWN_WEAKNESSES)}
+
+
+def budget(**pools: int) -> dict[str, Any]:
+    return {"budget": tuple(sorted(pools.items()))}
+
+
+ALONE = {"protocols": (("range",),)}
+
+CONFIGURATIONS: dict[str, Mapping[str, Any]] = {
+    **{
+        name: TINY.configuration(name).settings
+        for name in (
+            "core", "no-handshake", "tie", "no-common-protocol", "extended-delay", "leave", "rejoin",
+            "change", "all-leave", "leave-and-rejoin",
+        )
+    },
+    "two rejoins": budget(rejoin=2),
+    "two changes": budget(change=2),
+    "one client, a crash": {**ALONE, **budget(crash=1)},
+    "one client, two faults": {**ALONE, **budget(fault=2)},
+    "a crash": {"join_version": 3, **budget(crash=1)},
+    "a broken connection": budget(**{"break": 1}),
+    "a failed append": budget(append=1),
+    "two failed appends": budget(append=2),
+    "an untimely timeout": {"join_version": 3, **budget(late=1)},
+}  # fmt: skip
+
+
+def judged(settings: Mapping[str, Any], mutant: str | None = None, *names: str) -> LivenessResult:
+    chosen = [BY_NAME[name] for name in names] if names else LIVENESS
+    return check(system(settings, mutant), chosen, max_states=60_000)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_liveness_holds(name: str) -> None:
+    result = judged(CONFIGURATIONS[name])
+    assert {v.name: v.lasso and v.lasso.lines for v in result.verdicts if v.lasso} == {}
+    assert result.outcome is Outcome.HOLDS
+    expected = TINY.configuration(name).expected if name in {c.name for c in TINY.configurations} else None
+    if expected:
+        assert (result.distinct, result.generated) == (expected["distinct"], expected["generated"])
+
+
+def test_nothing_holds_in_vain() -> None:
+    assert all(verdict.occasions for verdict in judged(CONFIGURATIONS["one client, a crash"]).verdicts)
+
+
+# ---- what is assumed is needed
+
+
+NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
+    "core": (
+        ("join.phase-ends", "clients go on"),
+        ("join.phase-ends", "join timers fire"),
+        ("sync.phase-ends", "clients go on"),
+        ("sync.phase-ends", "the log answers"),
+        ("parked.answered-in-the-end", "clients go on"),
+        ("parked.answered-in-the-end", "the log answers"),
+        ("parked.answered-in-the-end", "join timers fire"),
+        ("join.pending-ids-end", "clients go on"),
+        ("group.settles", "clients go on"),
+        ("group.settles", "the log answers"),
+        ("group.settles", "join timers fire"),
+    ),
+    "no-common-protocol": (("join.pending-ids-end", "unused ids end"),),
+    "a broken connection": (
+        ("join.phase-ends", "replaced requests time out"),
+        ("sync.phase-ends", "replaced requests time out"),
+        ("parked.answered-in-the-end", "replaced requests time out"),
+        ("group.settles", "replaced requests time out"),
+    ),
+    "one client, a crash": (
+        ("sync.phase-ends", "the sync timer fires"),
+        ("timers.unused-members-go", "sessions end"),
+    ),
+    "a crash": (
+        ("parked.answered-in-the-end", "the sync timer fires"),
+        ("timers.unused-members-go", "clients go on"),
+        ("timers.unused-members-go", "the log answers"),
+        ("group.settles", "the sync timer fires"),
+    ),
+    "an untimely timeout": (("timers.unused-members-go", "join timers fire"),),
+}
+"""A configuration -> (property, assumption): the one does not hold there without the other."""
+
+NOT_SHOWN = [("timers.unused-members-go", "replaced requests time out")]
+"""It takes two clients and two faults, hundreds of thousands of states: the join phase that a dead member is
+parked in waits for a client that hangs."""
+
+
+def without(name: str, assumption: str) -> Liveness:
+    prop = BY_NAME[name]
+    left = tuple(one for one in prop.fairness if one.name != assumption)
+    return replace(prop, name=f"{name} without {assumption}", fairness=left)
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_assumptions_are_needed(name: str) -> None:
+    weakened = [without(*pair) for pair in NEEDED[name]]
+    verdicts = check(system(CONFIGURATIONS[name]), weakened).verdicts
+    assert [verdict.name for verdict in verdicts if verdict.outcome is not Outcome.VIOLATED] == []
+
+
+def test_every_assumption_is_needed() -> None:
+    needed = [pair for pairs in (*NEEDED.values(), NOT_SHOWN) for pair in pairs]
+    assert sorted(needed) == sorted((prop.name, one.name) for prop in LIVENESS for one in prop.fairness)
+
+
+def test_each_move_of_a_client_is_owed_or_not() -> None:
+    """A label that none of the lists knows would be owed to nobody, and weaken every sentence in silence."""
+    known = (*GOES_ON, GIVES_UP, *OWED_TO_NOBODY)
+    seen = set()
+    for pool in ("crash", "break"):
+        graph = build(system({**ALONE, **budget(leave=1, **{pool: 1})}), (), 60_000)
+        for state in graph.states:
+            for step in graph.system.successors(state):
+                if step.hops[0].machine.startswith("client/") and not charged(step):
+                    seen.add(next((start for start in known if what(step).startswith(start)), what(step)))
+    assert seen == set(known)
+
+
+# ---- known weaknesses
+
+
+def test_weakness_is_there_where_a_request_can_be_overtaken() -> None:
+    names = [prop.name for prop in KNOWN_WEAKNESSES]
+    result = judged(CONFIGURATIONS["a broken connection"], None, *names)
+    assert [verdict.outcome for verdict in result.verdicts] == [Outcome.VIOLATED]
+    assert judged(CONFIGURATIONS["an untimely timeout"], None, *names).outcome is Outcome.HOLDS
+
+
+# ---- each sentence kills
+
+
+KILLS = {
+    ("join.phase-ends", "initial-timer-lost"): "core",
+    ("join.phase-ends", "join-timer-lost"): "one client, a crash",
+    ("sync.phase-ends", "no-sync-timer"): "one client, a crash",
+    ("sync.phase-ends", "sync-timeout-forgives"): "one client, a crash",
+    ("parked.answered-in-the-end", "failed-append-unanswered"): "a failed append",
+    ("parked.answered-in-the-end", "stable-before-stored"): "core",
+    ("join.pending-ids-end", "pending-without-timer"): "no-common-protocol",
+    ("timers.unused-members-go", "heartbeat-stops-session"): "one client, a crash",
+    ("group.settles", "change-without-rebalance"): "core",
+}
+"""(property, mutant) -> a configuration in which the one shows the other."""
+
+
+@pytest.mark.parametrize(("name", "mutant"), KILLS)
+def test_property_kills(name: str, mutant: str) -> None:
+    (verdict,) = judged(CONFIGURATIONS[KILLS[name, mutant]], mutant, name).verdicts
+    assert verdict.outcome is Outcome.VIOLATED
+
+
+def test_every_property_kills_a_mutant() -> None:
+    assert {name for name, _ in KILLS} == {prop.name for prop in LIVENESS}
+
+
+@pytest.mark.parametrize("prop", BY_NAME.values(), ids=BY_NAME)
+def test_property_is_a_sentence_about_rules(prop: Liveness) -> None:
+    assert prop.meaning.endswith(".")
+    assert prop.source
+    assert set(prop.rules) <= set(RULES)
+    assert all(one.meaning.endswith(".") for one in prop.fairness)
+
+
+def test_names_are_unique() -> None:
+    assert len(BY_NAME) == len(LIVENESS) + len(KNOWN_WEAKNESSES)
+
+
+# ---- the same lasso everywhere
+
+
+SHOWN = """
+from rota.explore.liveness import check
+from rota.invariants.liveness import LIVENESS
+from rota.mutants import system
+
+for verdict in check(system({}, "initial-timer-lost"), LIVENESS).verdicts:
+    print(verdict.name, verdict.outcome.value, verdict.occasions)
+    print(*(verdict.lasso.lines if verdict.lasso else ()), sep="\\n")
+"""
+
+
+def test_a_lasso_is_the_same_in_every_process() -> None:
+    """And reads as a story: c1 waits, the delay ends and nothing comes of it, c2 comes and waits too."""
+    shown = [
+        subprocess.run(
+            [sys.executable, "-c", SHOWN],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert shown[0] == shown[1]
+    assert shown[0].splitlines()[:12] == [
+        "join.phase-ends violated 20",
+        "   1  c1 sends JoinGroup",
+        "   2  c1's JoinGroup reaches the coordinator",
+        "   3  c1 reads JoinGroup MEMBER_ID_REQUIRED",
+        "   4  c1's JoinGroup reaches the coordinator",
+        "   5  the initial rebalance delay is over",
+        "   6  c2 sends JoinGroup",
+        "   7  c2's JoinGroup reaches the coordinator",
+        "   8  c2 reads JoinGroup MEMBER_ID_REQUIRED",
+        "   9  c2's JoinGroup reaches the coordinator",
+        "for ever:",
+        "      nothing more need happen",
+    ]
