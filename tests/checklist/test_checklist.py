@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from checklist_rows import CREATED, ROWS
 from checklist_waiting import OUTSIDE, WAITING
 from checklist_words import Row
+from rows_joining import CREATED, JOINING, REQUESTS
+from rows_staying import REJOINING, STAYING, SYNCING
 
 from rota.mutants.core import core_bugs, planted
 from rota.mutants.registry import MUTANTS
 from rota.spec import KAFKA_4, RULES
+
+ROWS = (*REQUESTS, *JOINING, *REJOINING, *SYNCING, *STAYING)
 
 MIRRORED = [name for row in ROWS for name in row.mirrors]
 ELSEWHERE = [name for names in (*WAITING.values(), *OUTSIDE.values()) for name in names]

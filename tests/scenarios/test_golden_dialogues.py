@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from golden_scenarios import SCENARIOS, WAITING, Scenario
+import scenarios_answers
+import scenarios_membership
+from scenario_list import SCENARIOS, WAITING, Scenario
 from stage import Stage
 from stage_text import text
 
@@ -20,6 +22,8 @@ from rota.oracle import Divergence
 from rota.spec import KAFKA_4, RULES
 
 GOLDEN = Path(__file__).parent / "golden"
+SCRIPTS = (scenarios_membership, scenarios_answers)
+"""The modules whose scripts are in the list once they are imported."""
 
 
 def dialogue(scenario: Scenario, *, beside: bool = True) -> str:
@@ -52,6 +56,13 @@ def test_all_nineteen_are_played_or_wait_for_a_feature_that_is_omitted():
     for one in WAITING:
         assert one.feature in KAFKA_4.omitted, f"{one.what} need not wait any more"
         assert (one.number in played) == one.part, one
+
+
+def test_every_script_is_in_the_list():
+    scripts = {
+        play.__name__ for module in SCRIPTS for play in vars(module).values() if hasattr(play, "__code__")
+    }
+    assert scripts - {"pair", "scenario"} == {scenario.play.__name__ for scenario in SCENARIOS.values()}
 
 
 def test_every_scenario_says_its_point_and_a_source():
