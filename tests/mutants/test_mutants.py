@@ -81,3 +81,20 @@ def test_a_name_is_one_mutants() -> None:
     assert (found.name, found.meaning) == ("always-open", "Everybody may pass.")
     with pytest.raises(ValueError, match="two mutants are called always-open"):
         collect(one, other)
+
+
+ORDER = [one.name for one in SMALL.configurations]
+BUSIEST = ("no-handshake", "all-leave", "change", "leave-and-rejoin")
+"""Of the configurations before the first fault: all that clients do of their own accord happens in one."""
+
+
+def earlier(configuration: str) -> tuple[str, ...]:
+    """The configurations before this one; the busiest of them where there are many."""
+    before = ORDER[: ORDER.index(configuration)]
+    return BUSIEST if set(BUSIEST) <= set(before) else tuple(before)
+
+
+@pytest.mark.parametrize("name", [name for name, one in MUTANTS.items() if one.configuration != ORDER[0]])
+def test_mutant_lives_in_earlier_configurations(name: str) -> None:
+    alive = [where for where in earlier(MUTANTS[name].configuration) if run(name, where).violation is None]
+    assert alive == list(earlier(MUTANTS[name].configuration))
