@@ -542,6 +542,25 @@ def test_a_partition_goes_around_by_a_third_member_where_no_single_move_helps() 
     }
 
 
+def test_claims_on_partitions_that_do_not_exist_count_for_nothing() -> None:
+    members = [
+        Subscription("a", ("t", "u"), (("t", 5), ("u", 0)), 1),
+        Subscription("b", ("t", "u"), (("t", 0), ("u", 1)), 1),
+    ]
+    assert short(ASSIGNORS["sticky"]({"t": 2, "u": 2}, members)) == {"a": "t1 u0", "b": "t0 u1"}
+
+
+def test_an_older_claim_does_not_get_what_the_newer_claimant_still_has() -> None:
+    """Balance gives t0 to b, whose claim is older than a's; it has to wait for a to let go."""
+    assign = ASSIGNORS["cooperative-sticky"]
+    newer = Subscription("a", ("t", "u"), (("t", 0), ("u", 0), ("u", 1)), 2)
+    older = Subscription("b", ("t",), (("t", 0),), 1)
+    assert short(assign({"t": 1, "u": 2}, [newer, older])) == {"a": "u0 u1", "b": ""}
+    newer = replace(newer, owned_partitions=(("u", 0), ("u", 1)), generation_id=3)
+    older = replace(older, owned_partitions=(), generation_id=3)
+    assert short(assign({"t": 1, "u": 2}, [newer, older])) == {"a": "u0 u1", "b": "t0"}
+
+
 def test_cooperative_sticky_takes_two_runs_for_a_newcomer() -> None:
     assign = ASSIGNORS["cooperative-sticky"]
     old = Subscription("a", ("t",), (("t", 0), ("t", 1)), 1)

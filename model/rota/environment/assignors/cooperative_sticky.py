@@ -20,9 +20,10 @@ def assign_cooperative_sticky(partitions: Mapping[str, int], members: Iterable[S
     somebody. When all have taken up their parts and claim them in the next generation, the second run
     leaves everyone what it has, deals out the rest, holds nothing back and is what sticky promises.
 
-    Upstream does the same with equal subscriptions. With different ones it holds back what one member did
-    not have and another loses, so a member whose claim is out of date may get the partition at once while
-    the one with the newer claim still has it; that is left out.
+    Upstream does the same with equal subscriptions. With different ones it holds back only what its new
+    owner did not claim, so one of two equal claimants, or one whose claim is out of date, may get the
+    partition at once while the other still has it, and now and then it takes a third run. What is promised
+    here holds for all subscriptions alike.
     Left out: racks, as in `assign_sticky`.
     Errors: ValueError for a member with two subscriptions.
     Source: CooperativeStickyAssignor#assignPartitions.

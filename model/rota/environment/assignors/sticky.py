@@ -31,11 +31,14 @@ def assign_sticky(partitions: Mapping[str, int], members: Iterable[Subscription]
     and stops where no single move does, a result that need not be unique or the best; `fairest` gives one
     of the best, so upstream's promise holds for it too. An older claim that lost is not preferred among
     equals as it is upstream: that only breaks ties.
-    And where the first subscription that upstream looks at names no topics, it takes the next one's for
-    everybody's and may give partitions to a member that wants none; here such a member gets nothing.
+
+    Two faults of upstream's are not repeated. Where the first subscription that it looks at names no topics
+    it takes the others for equal and gives that member what it did not ask for; here it gets nothing. And
+    it counts claims on partitions that do not exist (a topic made anew with fewer), which can end in an
+    exception; here they count for nothing.
 
     Left out: racks. Upstream a member does not keep a partition of another rack, so with racks more may
-    move; who has one and how many each has is not touched by it, balance goes first.
+    move; that each partition has one owner and how even the sizes are is not touched, balance goes first.
     Errors: ValueError for a member with two subscriptions. Source: AbstractStickyAssignor#assignPartitions.
     """
     ordered = in_order(members)
