@@ -216,7 +216,7 @@ LIVENESS = (
     Liveness(
         "timers.unused-members-go",
         LivenessKind.LEADS_TO,
-        "A member whose client has died, or goes by another id, does not stay.",
+        "No member stays under an id that its client does not refer to, be it dead or known by another one.",
         (View("coordinator", _members), View("client", _refers_to)),
         _none_unused,
         fairness=(CLIENTS, TIMEOUTS, LOG, JOIN_TIMERS, SESSIONS),
