@@ -59,8 +59,6 @@ def fragile(how, people=2):
     raise Burnt("the office", "town")
 '''
 
-TIMES = {"seconds", "seconds_total", "python_seconds", "states_per_second"}
-
 
 @pytest.fixture(autouse=True)
 def nobody_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -96,15 +94,10 @@ def crew(what: Plan, count: int = 2) -> Crew:
     return Crew(what, [one.build() for one in what.jobs], count, Limits(), Meter(io.StringIO()))
 
 
-def timeless(told: Any) -> Any:
-    """What was reported, without what differs from run to run."""
-    if isinstance(told, dict):
-        return {key: timeless(value) for key, value in told.items() if key not in TIMES}
-    return [timeless(one) for one in told] if isinstance(told, list) else told
-
-
 @pytest.mark.parametrize("mutant", [(), ("--mutant", "leader-not-replaced")])
-def test_two_workers_report_what_one_reports(tmp_path: Path, mutant: tuple[str, ...]) -> None:
+def test_two_workers_report_what_one_reports(
+    tmp_path: Path, mutant: tuple[str, ...], timeless: Callable[[Any], Any]
+) -> None:
     chosen = [word for name in ("core", "leave", "three", "tie") for word in ("--configuration", name)]
     told = []
     for workers in ("1", "2"):
@@ -119,6 +112,16 @@ def test_two_workers_report_what_one_reports(tmp_path: Path, mutant: tuple[str, 
     runs = json.loads(told[0][1])["runs"]
     assert [run["configuration"] for run in runs] == ["core", "leave", "three", "tie"][: 2 if mutant else 4]
     assert len(told[0][2]) == len(mutant)
+
+
+def test_processes_share_the_memory() -> None:
+    work, _ = checking(plan(job("one", lambda: office(2)), job("two", lambda: office(2))), 2)
+    work.limits = Limits(memory=11)
+    work.plan = replace(
+        work.plan, jobs=tuple(replace(one, build=fragile("fine").build) for one in work.plan.jobs)
+    )
+    work.work()
+    assert work.limits.memory == 5
 
 
 def test_the_first_violation_in_the_plans_order_is_told_although_a_later_one_is_found_first() -> None:

@@ -22,6 +22,7 @@ from rota.explore.checkpoint import identity
 from rota.explore.owner import Owner
 from rota.explore.packing import Layout
 from rota.explore.runs import Runs
+from rota.explore.stale import forget_stale
 from rota.kernel import Kind, Symmetry, System, Turn
 
 TINY = 1
@@ -165,7 +166,10 @@ def test_a_checkpoint_is_for_one_system(tmp_path: Path) -> None:
         compiled.explore(toys.ring(3), Limits(checkpoint=tmp_path))
     with pytest.raises(CheckpointError, match=r"of another system \(its settings differs\)"):
         compiled.explore(toys.ring(4), Limits(checkpoint=tmp_path, resume=True))
-    assert identity(toys.ring(3)) == identity(toys.ring(3))
+    for other in (Limits(symmetry=True), Limits(fingerprints=True)):
+        with pytest.raises(CheckpointError, match=r"\(its (symmetry|fingerprints) differs\)"):
+            compiled.explore(toys.ring(3), replace(other, checkpoint=tmp_path, resume=True))
+    assert identity(toys.ring(3), Limits()) == identity(toys.ring(3), Limits())
 
 
 def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:
@@ -266,3 +270,18 @@ def test_equal_fingerprints_lose_states(monkeypatch: pytest.MonkeyPatch) -> None
         slots, "fingerprints", lambda keys, unit: slots.codes(keys, unit)[:, None] & np.uint64(15)
     )
     assert compiled.explore(toys.two_phase(), Limits(fingerprints=True)).distinct <= 16
+
+
+# ---- compiled code on disk
+
+
+def test_compiled_code_of_other_sources_is_forgotten(tmp_path: Path) -> None:
+    source, kept = tmp_path / "called.py", tmp_path / "__pycache__" / "caller.f-1.py311.nbi"
+    source.write_text("A = 1\n", encoding="ascii")
+    assert forget_stale(tmp_path)
+    kept.write_bytes(b"")
+    assert not forget_stale(tmp_path)
+    assert kept.exists()
+    source.write_text("A = 2\n", encoding="ascii")
+    assert forget_stale(tmp_path)
+    assert not kept.exists()

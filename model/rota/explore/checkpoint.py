@@ -21,7 +21,7 @@ import numpy as np
 
 from rota.explore.arrays import Words
 from rota.explore.packing import Layout
-from rota.explore.result import CheckpointError
+from rota.explore.result import CheckpointError, Limits
 from rota.kernel import System
 
 MANIFEST = "manifest.json"
@@ -40,20 +40,21 @@ class Saved:
 class Checkpoint:
     """The folder of one search.
 
-    Parameters: folder; system; resume, whether what is there shall be gone on with (else it must be empty).
+    Parameters: folder; system; limits: `resume` says whether what is there shall be gone on with (else it
+    must be empty), and those that decide which states are visited must be what they were.
     Errors: CheckpointError.
     """
 
-    def __init__(self, folder: Path, system: System, resume: bool) -> None:
+    def __init__(self, folder: Path, system: System, limits: Limits) -> None:
         self._folder = folder
-        self._identity = identity(system)
+        self._identity = identity(system, limits)
         self.saved = Saved()
         self._known_values = [0] * len(system.machines)
         folder.mkdir(parents=True, exist_ok=True)
         manifest = folder / MANIFEST
         if not manifest.exists():
             return
-        if not resume:
+        if not limits.resume:
             raise CheckpointError(f"{folder} holds a search already; give --resume, or an empty folder")
         try:
             content = json.loads(manifest.read_bytes())
@@ -114,13 +115,15 @@ class Checkpoint:
         temporary.replace(self._folder / name)
 
 
-def identity(system: System) -> dict[str, Any]:
+def identity(system: System, limits: Limits) -> dict[str, Any]:
     """What makes a system this one: name, how it is built, and the sources that it is made of."""
     ref = system.ref
     return {
         "schema": SCHEMA,
         "system": system.name,
         "settings": repr(ref and (ref.factory, ref.settings)),
+        "symmetry": limits.symmetry,
+        "fingerprints": limits.fingerprints,
         "sources": _sources(system),
     }
 

@@ -64,7 +64,7 @@ class _Search:
         self.effort = replace(tables.learned.effort)
         self.orbits = Orbits(self.learned, self.system.symmetry if limits.symmetry else None)
         folder = limits.checkpoint
-        self.checkpoint = Checkpoint(folder, self.system, limits.resume) if folder else None
+        self.checkpoint = Checkpoint(folder, self.system, limits) if folder else None
 
     @property
     def distinct(self) -> int:
@@ -145,7 +145,7 @@ class _Search:
         if self.checkpoint is None:
             return
         levels = [
-            [array for owner in self.owners for array in owner.levels[depth]]
+            list(self._arrays(depth))
             for depth in range(len(self.checkpoint.saved.levels), len(self.histogram))
         ]
         counts = {
@@ -216,10 +216,8 @@ class _Search:
         if self.judge.has_ends:
             for owner in self.owners:
                 if len(keys := owner.stuck()):
-                    rows = self.layout.unpack(keys, self.learned.width)
-                    lost = rows[~self.judge.may_end(rows)]
-                    if len(lost):
-                        self.stuck = first(self.stuck, self.tables.find(0, lost))
+                    lost = self.tables.lost(self.layout.unpack(keys, self.learned.width))
+                    self.stuck = first(self.stuck, lost)
         misses = np.concatenate([owner.misses() for owner in self.owners])
         for owner in self.owners:
             owner.settle()
@@ -276,10 +274,14 @@ class _Search:
 
     def _rows(self, depth: int) -> Iterator[Ints]:
         """The states of a level as rows, in blocks."""
+        for array in self._arrays(depth):
+            for begin, end in blocks(0, len(array)):
+                yield self.layout.unpack(array[begin:end], self.learned.width)
+
+    def _arrays(self, depth: int) -> Iterator[Words]:
+        """The states of a level as they are packed."""
         for owner in self.owners:
-            for array in owner.levels[depth]:
-                for begin, end in blocks(0, len(array)):
-                    yield self.layout.unpack(array[begin:end], self.learned.width)
+            yield from owner.levels[depth]
 
     # ---- what compiled code is given
 
@@ -344,10 +346,10 @@ class _Search:
         """Try a sample of the states that were expanded against the system itself."""
         wanted, at = sample(self.distinct), 0
         for depth in range(len(self.histogram)):
-            for rows in self._rows(depth):
-                here = wanted[(wanted >= at) & (wanted < at + len(rows))]
-                self.tables.check(rows[here - at])
-                at += len(rows)
+            for array in self._arrays(depth):
+                here = wanted[(wanted >= at) & (wanted < at + len(array))]
+                self.tables.check(self.layout.unpack(array[here - at], self.learned.width))
+                at += len(array)
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         return Result(

@@ -154,9 +154,7 @@ def expand(
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def scan(
-    keys: Any, fields: Any, lanes: Any, groups: Any, asks: Any, total: Any, found: Any, unit: Any
-) -> Any:
+def scan(keys: Any, fields: Any, lanes: Any, groups: Any, asks: Any, total: Any, found: Any) -> Any:
     """Add up the hashes of all states; note those that the caller has to look at.
 
     asks[group]: bits of the statuses (0 unknown, 1 fine, 2 not) that need a look. total: four sums of
@@ -166,9 +164,7 @@ def scan(
     for number in range(len(keys)):
         lane_high = lane_low = np.uint64(0)
         for position in range(len(fields.word)):
-            value = np.int64(
-                (keys[number, fields.word[position]] >> fields.shift[position]) & fields.mask[position]
-            )
+            value = value_of(keys, number, position, fields)
             lane_high += lanes.high[lanes.high_at[position] + value]
             lane_low += lanes.low[lanes.low_at[position] + value]
         lane_low = mixed(lane_low ^ mixed(lane_high))
@@ -178,14 +174,10 @@ def scan(
         total[2] += lane_high & LOW
         total[3] += lane_high >> _S32
         for group in range(len(groups.first)):
-            place = groups.first[group]
-            first = np.int64((keys[number, fields.word[place]] >> fields.shift[place]) & fields.mask[place])
+            first = value_of(keys, number, groups.first[group], fields)
             second = np.int64(0)
-            place = groups.second[group]
-            if place >= 0:
-                second = np.int64(
-                    (keys[number, fields.word[place]] >> fields.shift[place]) & fields.mask[place]
-                )
+            if groups.second[group] >= 0:
+                second = value_of(keys, number, groups.second[group], fields)
             status = status_of(groups, group, first, second)
             if asks[group] >> status & 1:
                 found[noted] = number

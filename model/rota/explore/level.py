@@ -89,11 +89,13 @@ class Tables:
             for rank, flags in self.judge.bad_steps(before, target):
                 into.bad_step = first(into.bad_step, self.find(rank, before[flags]))
         if self.judge.has_ends:
-            still = block[expansion.stuck(block)]
-            lost = still[~self.judge.may_end(still)]
-            if len(lost):
-                into.stuck = first(into.stuck, self.find(0, lost))
+            into.stuck = first(into.stuck, self.lost(block[expansion.stuck(block)]))
         return source, target
+
+    def lost(self, rows: Ints) -> Find | None:
+        """Of rows that nothing leaves, the canonical one that is no declared end."""
+        ended = rows[~self.judge.may_end(rows)]
+        return self.find(0, ended) if len(ended) else None
 
     def fired(self, turns: Flags) -> frozenset[str]:
         """The slugs of marked turns."""

@@ -70,7 +70,6 @@ class Owner:
         self._in_memory = 0
         """The first level of which some states are not in a run."""
         self.levels: list[list[Words]] = []
-        self.size = 0
         self.generated = 0
         self.bad_steps = 0
         self._open: list[Words] = []
@@ -113,7 +112,6 @@ class Owner:
             level = [array for array in map(self._runs.unknown, level) if len(array)]
         self.levels.append(level)
         count = sum(map(len, level))
-        self.size += count
         if self._budget is not None and self.nbytes > self._budget:
             self._spill()
         self._work = [
@@ -149,7 +147,7 @@ class Owner:
         total, suspects = 0, [np.empty((0, len(self._unit)), np.uint64)]
         for array in self.levels[-1]:
             halves, found = np.zeros(4, np.uint64), np.empty(len(array), np.int64)
-            noted = kernels.scan(array, fields, lanes, groups, asks, halves, found, self._unit)
+            noted = kernels.scan(array, fields, lanes, groups, asks, halves, found)
             total += sum(int(half) << 32 * place for place, half in enumerate(halves))
             if noted:
                 suspects.append(array[found[:noted]])

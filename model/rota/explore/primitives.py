@@ -13,7 +13,10 @@ import numpy as np
 from numba import njit
 
 from rota.explore.judge import CODE_BITS
+from rota.explore.stale import forget_stale
 from rota.kernel.encoding import GOLDEN
+
+forget_stale()  # before anything is compiled or taken from disk
 
 _GOLDEN = np.uint64(GOLDEN)
 _MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)

@@ -1,0 +1,33 @@
+"""Compiled code on disk is kept for each file by itself; what it calls elsewhere may have changed since."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+
+from rota.kernel import encoding
+
+HERE = Path(__file__).parent
+STAMP = "compiled-from"
+
+
+def forget_stale(folder: Path = HERE) -> bool:
+    """Delete compiled code in a package's __pycache__ that was made from other sources; whether any was.
+
+    Functions and constants of one module are compiled into those of another, whose file does not change with
+    them. Where nothing can be written the compiler keeps its code elsewhere and this does nothing.
+    """
+    sources = [*sorted(folder.glob("*.py")), Path(encoding.__file__)]
+    made_from = blake2b(b"\0".join(path.read_bytes() for path in sources), digest_size=16).hexdigest()
+    cache = folder / "__pycache__"
+    stamp = cache / STAMP
+    with suppress(OSError):
+        if stamp.exists() and stamp.read_text(encoding="ascii") == made_from:
+            return False
+        cache.mkdir(exist_ok=True)
+        for kept in (*cache.glob("*.nbi"), *cache.glob("*.nbc")):
+            kept.unlink(missing_ok=True)
+        stamp.write_text(made_from, encoding="ascii")
+        return True
+    return False
