@@ -1,12 +1,25 @@
-"""For all tests: what Hypothesis tries does not depend on which other tests were imported before."""
+"""For all tests: mutants of the spec; what Hypothesis tries does not depend on what else was imported."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from rota.mutants import MUTANTS
 from rota.oracle.walk import nothing_picked_up
+from rota.spec import RULES
+
+
+@pytest.fixture
+def plant_in_spec(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Exchange a rule of the spec that the oracle follows for the mutant of that name, for one test."""
+
+    def plant(name: str) -> None:
+        one = MUTANTS[name]
+        monkeypatch.setattr("rota.oracle.follow.RULES", RULES.replaced(one.slug, one.function))
+
+    return plant
 
 
 @pytest.fixture(scope="session", autouse=True)

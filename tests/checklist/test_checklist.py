@@ -11,8 +11,7 @@ from rows_joining import CREATED, JOINING, REQUESTS
 from rows_staying import REJOINING, STAYING, SYNCING
 
 from rota.mutants.core import core_bugs, planted
-from rota.mutants.registry import MUTANTS
-from rota.spec import KAFKA_4, RULES
+from rota.spec import KAFKA_4
 
 ROWS = (*REQUESTS, *JOINING, *REJOINING, *SYNCING, *STAYING)
 
@@ -107,10 +106,9 @@ SHOWN = (
 
 
 @pytest.mark.parametrize("mutant", SHOWN)
-def test_a_mutant_of_the_spec_is_noticed(mutant, monkeypatch):
+def test_a_mutant_of_the_spec_is_noticed(mutant, plant_in_spec):
     """On the spec alone: the coordinator beside it would complain first."""
-    one = MUTANTS[mutant]
-    monkeypatch.setattr("rota.oracle.follow.RULES", RULES.replaced(one.slug, one.function))
+    plant_in_spec(mutant)
     assert any(noticed(row, beside=False) for row in ROWS)
 
 

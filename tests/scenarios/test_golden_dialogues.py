@@ -17,9 +17,8 @@ from stage import Stage
 from stage_text import text
 
 from rota.mutants.core import core_bugs, planted
-from rota.mutants.registry import MUTANTS
 from rota.oracle import Divergence
-from rota.spec import KAFKA_4, RULES
+from rota.spec import KAFKA_4
 
 GOLDEN = Path(__file__).parent / "golden"
 SCRIPTS = (scenarios_membership, scenarios_answers)
@@ -131,17 +130,15 @@ SHOWN = (
 
 
 @pytest.mark.parametrize("mutant", SHOWN)
-def test_a_mutant_of_the_spec_misses_a_point(mutant, monkeypatch):
+def test_a_mutant_of_the_spec_misses_a_point(mutant, plant_in_spec):
     """On the spec alone: the coordinator beside it would complain first."""
-    one = MUTANTS[mutant]
-    monkeypatch.setattr("rota.oracle.follow.RULES", RULES.replaced(one.slug, one.function))
+    plant_in_spec(mutant)
     assert "point" in noticed(beside=False)
 
 
-def test_a_mutant_that_misses_no_point_changes_the_text(monkeypatch):
+def test_a_mutant_that_misses_no_point_changes_the_text(plant_in_spec):
     """Of the leader's list only the first scenarios speak; the others show it in what they print."""
-    one = MUTANTS["list-for-everybody"]
-    monkeypatch.setattr("rota.oracle.follow.RULES", RULES.replaced(one.slug, one.function))
+    plant_in_spec("list-for-everybody")
     assert dialogue(SCENARIOS["11-follower-syncs-after-stable"], beside=False) != golden(
         "11-follower-syncs-after-stable"
     )
