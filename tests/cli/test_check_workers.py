@@ -117,14 +117,13 @@ def test_two_workers_report_what_one_reports(
 def test_processes_share_the_memory() -> None:
     work, _ = checking(plan(job("one", lambda: office(2)), job("two", lambda: office(2))), 2)
     work.limits = Limits(memory=11)
-    work.plan = replace(
-        work.plan, jobs=tuple(replace(one, build=fragile("fine").build) for one in work.plan.jobs)
-    )
     work.work()
     assert work.limits.memory == 5
 
 
-def test_the_first_violation_in_the_plans_order_is_told_although_a_later_one_is_found_first() -> None:
+def test_the_first_violation_in_the_plans_order_is_told_although_a_later_one_is_found_first(
+    timeless: Callable[[Any], Any],
+) -> None:
     jobs = (
         job("large", lambda: office(4), size=10**6),
         job("fine", lambda: office(3)),
