@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
@@ -27,9 +28,12 @@ STOP_SECONDS = 1.0
 """How long a stop waits for replies that are still being sent."""
 
 BACKLOG = 100
-"""Connections that the system may hold until they are accepted, which the event loop may do all at once."""
+"""Connections that the system holds until they are accepted."""
 
-SPARE_FILES = 2 * BACKLOG
+ACCEPTED_AT_ONCE = 10
+"""Connections accepted in one turn of the event loop; those of four turns may wait to be closed again."""
+
+SPARE_FILES = 200
 """Files that a process needs beside its connections: those accepted only to be closed, and others."""
 
 CoordinatorFactory = Callable[[CoordinatorConfig, Choices], GroupCoordinator]
@@ -60,10 +64,12 @@ class Server:
     async def start(self, port: int = 0) -> str:
         """Listens; port 0 takes any free one. Returns "127.0.0.1:PORT". Errors: OSError as of `bind`."""
         loop = asyncio.get_running_loop()
+        # What arrives before the loop serves it waits in the backlog.
+        listening = socket.create_server((HOST, port), backlog=BACKLOG)
+        port = listening.getsockname()[1]
         self._listener = await loop.create_server(
-            lambda: Connection(self), HOST, port, backlog=BACKLOG, start_serving=False
+            lambda: Connection(self), sock=listening, backlog=ACCEPTED_AT_ONCE, start_serving=False
         )
-        port = self._listener.sockets[0].getsockname()[1]
         self.groups = GroupService(self._settings.coordinator, loop, self._coordinator, self.topics)
         self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop)
         self._handlers = self._wired(
@@ -71,6 +77,7 @@ class Server:
         )
         self._ranges = ApiRanges(frozenset(self._handlers))
         await self._listener.start_serving()
+        listening.listen(BACKLOG)  # asyncio has one number for both
         return f"{HOST}:{port}"
 
     def _wired(self, cluster: Cluster, groups: GroupService, fetches: Fetches) -> dict[str, Handler]:
