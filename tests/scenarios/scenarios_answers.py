@@ -145,7 +145,7 @@ def last_member_leaves(stage: Stage) -> None:
     assert stage.state == "Empty 2"
     assert (stage.members, stage.leader, stage.armed) == ("", None, {})
     record = next(one for one in stage.happenings[::-1] if one.step.records).step.records[0]
-    assert (record.generation_id, record.leader, record.assignments) == (2, None, ())
+    assert (record.generation_id, record.leader, record.members) == (2, None, ())
     joined = b.enter()
     assert stage.left("initial_join") == 3_000
     stage.until("initial_join")

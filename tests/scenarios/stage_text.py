@@ -131,7 +131,7 @@ class Speech:
 
     def _record(self, record: GroupRecord) -> str:
         head = f"generation {record.generation_id}, {_protocol(record)}, leader {self._name(record.leader)}"
-        given = (f"{self._name(who)}{_quoted(part) or ' empty'}" for who, part in record.assignments)
+        given = (f"{self._name(who)}{_quoted(part) or ' empty'}" for who, part in record.assignments.items())
         return ", ".join([head, *given]) if record.assignments else f"{head}, no members"
 
     def _group(self, group: Group | None) -> Iterator[str]:

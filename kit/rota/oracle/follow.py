@@ -39,7 +39,8 @@ class Oracle:
     """
 
     def __init__(self, config: core.CoordinatorConfig) -> None:
-        known = {name: getattr(config, name) for name in BrokerConfig.__dataclass_fields__}
+        names = BrokerConfig.__dataclass_fields__.keys() & config.__dataclass_fields__.keys()
+        known = {name: getattr(config, name) for name in names}
         self._asked: list[str] = []
         self.spec: Spec = classic(BrokerConfig(**known), rules=self._noting())
         self.visited: set[tuple[str, str]] = set()

@@ -89,7 +89,7 @@ def core_record(append: core.Append, group_id: str) -> Fields:
 
 def spec_record(record: GroupRecord) -> Fields:
     """A record of the spec."""
-    return _record(record, record.assignments)
+    return _record(record, tuple(record.assignments.items()))
 
 
 def _record(record: core.GroupRecord | GroupRecord, assignments: tuple[tuple[str, bytes], ...]) -> Fields:

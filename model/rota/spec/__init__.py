@@ -24,8 +24,8 @@ from rota.spec.messages import (
 )
 from rota.spec.profiles import KAFKA_4, PROFILES, BrokerConfig, Profile
 from rota.spec.state import Group, InitialJoin, Member
-from rota.spec.step import Arm, Cancel, GroupRecord, Reply, Step, Timer, TimerKind
-from rota.spec.vocabulary import ErrorCode, GroupState
+from rota.spec.step import Arm, Cancel, GroupRecord, MemberRecord, RecordKind, Reply, Step, Timer, TimerKind
+from rota.spec.vocabulary import ErrorCode, GroupState, Hosting
 
 __all__ = [
     "KAFKA_4",
@@ -41,6 +41,7 @@ __all__ = [
     "GroupState",
     "HeartbeatReply",
     "HeartbeatRequest",
+    "Hosting",
     "InitialJoin",
     "JoinGroupReply",
     "JoinGroupRequest",
@@ -51,8 +52,10 @@ __all__ = [
     "MemberAssignment",
     "MemberMetadata",
     "MemberOutcome",
+    "MemberRecord",
     "Profile",
     "ProtocolMetadata",
+    "RecordKind",
     "Reply",
     "Spec",
     "Step",

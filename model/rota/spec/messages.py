@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rota.spec.vocabulary import ErrorCode
+from rota.spec.vocabulary import ErrorCode, Hosting
 
 
 @dataclass(frozen=True)
@@ -145,10 +145,11 @@ class Call:
 
     Parameters: request; to, the opaque address of the answer; version, of the request;
     fresh_id, the member id that will be handed out if this request needs one (ids are inputs: the spec
-    draws none).
+    draws none); hosting, what the broker that takes it is to the group.
     """
 
     request: Request
     to: str
     version: int
     fresh_id: str = ""
+    hosting: Hosting = Hosting.ACTIVE

@@ -46,5 +46,5 @@ def assignment_failed(spec: Spec, group: Group, record: GroupRecord, error: Appe
 @rule("persistence.assignment-stored", source=SOURCE)
 def assignment_stored(spec: Spec, group: Group, record: GroupRecord, error: AppendError | None) -> Steps:
     """The assignment is stored: every parked sync gets its own part, and the group is Stable."""
-    step = answer_syncs(Step(group), ErrorCode.NONE, dict(record.assignments))
+    step = answer_syncs(Step(group), ErrorCode.NONE, record.assignments)
     return only(step.to(replace(step.live, state=GroupState.STABLE)))

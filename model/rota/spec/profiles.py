@@ -2,17 +2,88 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from rota.spec.vocabulary import ErrorCode
+
+Versions = tuple[tuple[str, tuple[int, int]], ...]
+"""Advertised (min, max) per request."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A line of brokers. versions: advertised (min, max) per request; omitted: what is not modelled yet."""
+    """A line of brokers: its versions and every switch in which it differs from the others.
+
+    Features that came with time (source: their KIPs and upstream's history):
+    - member_id_handshake: a newcomer must come back with the id it was given (KIP-394)
+    - static_members: group instance ids (KIP-345)
+    - size_limit: group.max.size (KIP-389)
+    - new_member_timer: a new member's first join phase is limited to five minutes (KAFKA-7610)
+    - sync_timer: members that do not sync within the rebalance timeout are removed (KAFKA-12890)
+    - dead_told: what a request for a group that is Dead is told
+
+    Where the Scala coordinator and the Java coordinator differ:
+    - inactive_before_group_id: whether one that does not run says so before it looks at the group id
+    - session_before_hosting: whether a session timeout out of bounds is told before loading or a wrong broker
+    - sync_while_loading: what a SyncGroup is told meanwhile
+    - unnamed_protocol_fits: whether a SyncGroup that names a protocol fits a group that has none yet
+    - sync_restarts_session: whether a SyncGroup in Stable counts as a sign of life
+    - pending_leave_rebalances: whether a leaving id that was not used yet starts a rebalance
+    - leaves_one_by_one: whether the group reacts to each identity of a LeaveGroup batch, or once at the end
+    - refusal_completes_phase: whether refusing the last missing member for size ends the join phase
+    - expiry_ends_initial_delay: whether the expiry of an id or a new member may end the initial delay
+    - extends_first_generation_only: whether newcomers extend the initial delay of the first generation only
+    - replaced_member_stays_new: whether a static member replaced in its first join phase may still run out
+    - failed_replacement_keeps_protocols: whether the list of a replacement that could not be stored holds
+    - append_timeout_told: what SyncGroup is told when the log timed out
+    - offset_append_timeout_told, offset_append_too_large_told: the same for commits
+    - absent_group_commit_told: OffsetCommit with a generation to a group that is not there, by version:
+      (first version, error) in descending order
+    - absent_group_transaction_creates: whether TxnOffsetCommit with a generation creates the group
+    - unstable_while_appending: whether a commit that the log has not answered makes an offset unstable
+    - describe_forgets_assignments: whether DescribeGroups shows assignments in Stable only
+    - creation_recorded: whether the creation of a group is written to the log
+    - leave_waits_for_record: whether the LeaveGroup that empties a group waits for its record
+    - deletion_waits_for_record: whether DeleteGroups and OffsetDelete wait for theirs
+
+    omitted: what is not modelled.
+    """
 
     name: str
     title: str
-    versions: tuple[tuple[str, tuple[int, int]], ...]
+    versions: Versions
     omitted: tuple[str, ...]
+    member_id_handshake: bool = True
+    static_members: bool = True
+    size_limit: bool = True
+    new_member_timer: bool = True
+    sync_timer: bool = True
+    dead_told: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    inactive_before_group_id: bool = True
+    session_before_hosting: bool = True
+    sync_while_loading: ErrorCode = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    unnamed_protocol_fits: bool = True
+    sync_restarts_session: bool = False
+    pending_leave_rebalances: bool = True
+    leaves_one_by_one: bool = False
+    refusal_completes_phase: bool = False
+    expiry_ends_initial_delay: bool = True
+    extends_first_generation_only: bool = False
+    replaced_member_stays_new: bool = False
+    failed_replacement_keeps_protocols: bool = False
+    append_timeout_told: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    offset_append_timeout_told: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    offset_append_too_large_told: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR
+    absent_group_commit_told: tuple[tuple[int, ErrorCode], ...] = (
+        (9, ErrorCode.GROUP_ID_NOT_FOUND),
+        (0, ErrorCode.ILLEGAL_GENERATION),
+    )
+    absent_group_transaction_creates: bool = False
+    unstable_while_appending: bool = False
+    describe_forgets_assignments: bool = False
+    creation_recorded: bool = True
+    leave_waits_for_record: bool = True
+    deletion_waits_for_record: bool = True
 
 
 KAFKA_4 = Profile(
@@ -23,6 +94,14 @@ KAFKA_4 = Profile(
         ("SyncGroup", (0, 5)),
         ("Heartbeat", (0, 4)),
         ("LeaveGroup", (0, 5)),
+        ("OffsetCommit", (2, 10)),
+        ("OffsetFetch", (1, 10)),
+        ("TxnOffsetCommit", (0, 5)),
+        ("OffsetDelete", (0, 0)),
+        ("DescribeGroups", (0, 6)),
+        ("ListGroups", (0, 5)),
+        ("DeleteGroups", (0, 3)),
+        ("FindCoordinator", (0, 6)),
     ),
     omitted=(
         "static members (group.instance.id)",
@@ -30,12 +109,80 @@ KAFKA_4 = Profile(
         "OffsetCommit, OffsetFetch and the other offset requests",
         "DescribeGroups, ListGroups, DeleteGroups, expiry of empty groups",
         "load, unload and fail-over of a coordinator",
-        "cooperative clients, several requests in flight on a connection",
-        "liveness (a group that never settles)",
+        "authorisation",
+        "several requests in flight on a connection",
+        "the consumer protocol of KIP-848, share and streams groups",
     ),
 )
 
-PROFILES = {KAFKA_4.name: KAFKA_4}
+KAFKA_3 = replace(
+    KAFKA_4,
+    name="kafka-3.x",
+    title="Apache Kafka 3.x, the Scala group coordinator",
+    versions=(
+        ("JoinGroup", (0, 9)),
+        ("SyncGroup", (0, 5)),
+        ("Heartbeat", (0, 4)),
+        ("LeaveGroup", (0, 5)),
+        ("OffsetCommit", (0, 9)),
+        ("OffsetFetch", (0, 9)),
+        ("TxnOffsetCommit", (0, 3)),
+        ("OffsetDelete", (0, 0)),
+        ("DescribeGroups", (0, 5)),
+        ("ListGroups", (0, 5)),
+        ("DeleteGroups", (0, 2)),
+        ("FindCoordinator", (0, 6)),
+    ),
+    inactive_before_group_id=False,
+    session_before_hosting=False,
+    sync_while_loading=ErrorCode.REBALANCE_IN_PROGRESS,
+    unnamed_protocol_fits=False,
+    sync_restarts_session=True,
+    pending_leave_rebalances=False,
+    leaves_one_by_one=True,
+    refusal_completes_phase=True,
+    expiry_ends_initial_delay=False,
+    extends_first_generation_only=True,
+    replaced_member_stays_new=True,
+    failed_replacement_keeps_protocols=True,
+    append_timeout_told=ErrorCode.REBALANCE_IN_PROGRESS,
+    offset_append_timeout_told=ErrorCode.REQUEST_TIMED_OUT,
+    offset_append_too_large_told=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+    absent_group_commit_told=((0, ErrorCode.ILLEGAL_GENERATION),),
+    absent_group_transaction_creates=True,
+    unstable_while_appending=True,
+    describe_forgets_assignments=True,
+    creation_recorded=False,
+    leave_waits_for_record=False,
+    deletion_waits_for_record=False,
+)
+
+KAFKA_2_1 = replace(
+    KAFKA_3,
+    name="kafka-2.1",
+    title="Apache Kafka 2.1, before the member-id handshake",
+    versions=(
+        ("JoinGroup", (0, 3)),
+        ("SyncGroup", (0, 2)),
+        ("Heartbeat", (0, 2)),
+        ("LeaveGroup", (0, 2)),
+        ("OffsetCommit", (0, 6)),
+        ("OffsetFetch", (0, 5)),
+        ("TxnOffsetCommit", (0, 2)),
+        ("DescribeGroups", (0, 2)),
+        ("ListGroups", (0, 2)),
+        ("DeleteGroups", (0, 1)),
+        ("FindCoordinator", (0, 2)),
+    ),
+    member_id_handshake=False,
+    static_members=False,
+    size_limit=False,
+    new_member_timer=False,
+    sync_timer=False,
+    dead_told=ErrorCode.UNKNOWN_MEMBER_ID,
+)
+
+PROFILES = {profile.name: profile for profile in (KAFKA_4, KAFKA_3, KAFKA_2_1)}
 
 
 @dataclass(frozen=True)
@@ -49,3 +196,6 @@ class BrokerConfig:
     group_max_session_timeout_ms: int = 1_800_000
     group_initial_rebalance_delay_ms: int = 3_000
     new_member_join_timeout_ms: int = 300_000
+    group_max_size: int = 2_147_483_647
+    offset_metadata_max_bytes: int = 4_096
+    offsets_retention_ms: int = 604_800_000

@@ -11,7 +11,7 @@ from rota.kernel.rules import rule
 from rota.spec.context import Spec, only
 from rota.spec.messages import JoinGroupReply, SyncGroupReply
 from rota.spec.state import Group, InitialJoin
-from rota.spec.step import GroupRecord, Step, Steps, TimerKind
+from rota.spec.step import RecordKind, Step, Steps, TimerKind, record_of
 from rota.spec.vocabulary import ErrorCode, GroupState
 
 GMM = "upstream GroupMetadataManager#"
@@ -131,7 +131,7 @@ def empty(spec: Spec, step: Step) -> Steps:
         protocol_name=None,
         leader=None,
     )
-    return only(step.to(group).append(GroupRecord(group.generation_id, group.protocol_type, None, None)))
+    return only(step.to(group).append(record_of(group, {}, RecordKind.EMPTIED)))
 
 
 @rule("join.leader", source="upstream ClassicGroup#maybeElectNewJoinedLeader, #remove")

@@ -19,7 +19,8 @@ class Member:
     """A member. Timeouts in milliseconds.
 
     awaiting_join, awaiting_sync: the address of the parked request, None where none is parked;
-    is_new: from admission to the end of its first join phase. Source: upstream `ClassicGroupMember`.
+    is_new: from admission to the end of its first join phase; group_instance_id: of a static member
+    (KIP-345). Source: upstream `ClassicGroupMember`.
     """
 
     rebalance_timeout_ms: int
@@ -29,6 +30,7 @@ class Member:
     awaiting_join: str | None = None
     awaiting_sync: str | None = None
     is_new: bool = False
+    group_instance_id: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,7 +60,9 @@ class Group:
     protocol_type outlives the members, protocol_name is the last completed phase's; pending: ids that
     were handed out and not used; pending_sync: members that have not sent SyncGroup since the last join
     phase; initial_join: set while preparing a rebalance that began in Empty; new_member_added: somebody
-    joined during the current initial window (upstream never clears it at completion, nor do we).
+    joined during the current initial window (upstream never clears it at completion, nor do we);
+    subscriptions: the members' metadata for the chosen protocol when the generation began, () for an Empty
+    group of consumers, None where it is not known.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -71,6 +75,7 @@ class Group:
     pending_sync: frozenset[str] = frozenset()
     initial_join: InitialJoin | None = None
     new_member_added: bool = False
+    subscriptions: tuple[bytes, ...] | None = None
 
     def with_member(self, member_id: str, member: Member) -> Group:
         """This group with a member put or exchanged."""
@@ -79,6 +84,12 @@ class Group:
     def with_each(self, members: Iterable[tuple[str, Member]]) -> Group:
         """This group with exactly the given members."""
         return replace(self, members=FrozenMap(members))
+
+    def holder(self, group_instance_id: str | None) -> str | None:
+        """The member id that a group instance id stands for; None where it is nobody's."""
+        if group_instance_id is None:
+            return None
+        return next((i for i, m in self.members.items() if m.group_instance_id == group_instance_id), None)
 
     @property
     def can_rebalance(self) -> bool:
@@ -97,4 +108,7 @@ class Group:
 
     def member_list(self) -> tuple[MemberMetadata, ...]:
         """What the leader gets: every member with its metadata for the chosen protocol."""
-        return tuple(MemberMetadata(i, m.metadata(self.protocol_name)) for i, m in self.members.items())
+        return tuple(
+            MemberMetadata(i, m.metadata(self.protocol_name), m.group_instance_id)
+            for i, m in self.members.items()
+        )

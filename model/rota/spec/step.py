@@ -6,6 +6,7 @@ armed or in flight. Within one step the last word on a timer wins.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -66,17 +67,71 @@ class Reply:
 
 
 @dataclass(frozen=True)
+class MemberRecord:
+    """A member as a record keeps it. subscription: its metadata for the group's protocol; milliseconds."""
+
+    member_id: str
+    assignment: bytes
+    subscription: bytes = b""
+    group_instance_id: str | None = None
+    rebalance_timeout_ms: int = 0
+    session_timeout_ms: int = 0
+
+
+class RecordKind(Enum):
+    """Why a group record is written, which decides what its answer does."""
+
+    CREATION = "creation"
+    ASSIGNMENT = "assignment"
+    EMPTIED = "emptied"
+    REPLACEMENT = "replacement"
+
+
+@dataclass(frozen=True)
 class GroupRecord:
     """A record for the log: the group as it will be after a fail-over. Source: upstream GroupMetadataValue.
 
-    assignments: (member id, assignment) in order of ids.
+    members: in order of ids; kind: not part of what is stored; answer: what is answered when the log has
+    stored it, None where nobody waits for it.
     """
 
     generation_id: int
     protocol_type: str | None
     protocol_name: str | None
     leader: str | None
-    assignments: tuple[tuple[str, bytes], ...] = ()
+    members: tuple[MemberRecord, ...] = ()
+    kind: RecordKind = RecordKind.ASSIGNMENT
+    answer: Reply | None = None
+
+    @property
+    def assignments(self) -> dict[str, bytes]:
+        """Each member's assignment by id."""
+        return {member.member_id: member.assignment for member in self.members}
+
+
+def record_of(
+    group: Group, assignments: Mapping[str, bytes], kind: RecordKind = RecordKind.ASSIGNMENT
+) -> GroupRecord:
+    """The group as it is written to the log, with an assignment for each of its members."""
+    members = tuple(
+        MemberRecord(
+            member_id=member_id,
+            assignment=assignments[member_id],
+            subscription=member.metadata(group.protocol_name),
+            group_instance_id=member.group_instance_id,
+            rebalance_timeout_ms=member.rebalance_timeout_ms,
+            session_timeout_ms=member.session_timeout_ms,
+        )
+        for member_id, member in group.members.items()
+    )
+    return GroupRecord(
+        generation_id=group.generation_id,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        leader=group.leader,
+        members=members,
+        kind=kind,
+    )
 
 
 @dataclass(frozen=True)

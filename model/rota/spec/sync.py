@@ -8,7 +8,7 @@ from rota.kernel.rules import rule
 from rota.spec.context import Spec, only, request_of
 from rota.spec.messages import Call, SyncGroupReply, SyncGroupRequest
 from rota.spec.state import Group
-from rota.spec.step import GroupRecord, Step, Steps, TimerKind
+from rota.spec.step import Step, Steps, TimerKind, record_of
 from rota.spec.vocabulary import ErrorCode, GroupState
 
 HANDLER = (
@@ -155,11 +155,5 @@ def leader_assigns(spec: Spec, group: Group | None, call: Call) -> Steps:
     """
     group = _live(group)
     given = {entry.member_id: entry.assignment for entry in _request(call).assignments}
-    record = GroupRecord(
-        generation_id=group.generation_id,
-        protocol_type=group.protocol_type,
-        protocol_name=group.protocol_name,
-        leader=group.leader,
-        assignments=tuple((member_id, given.get(member_id, b"")) for member_id in group.members),
-    )
-    return only(_parked(group, call).append(record))
+    assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
+    return only(_parked(group, call).append(record_of(group, assignments)))

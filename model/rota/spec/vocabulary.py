@@ -4,12 +4,16 @@ from enum import Enum
 
 
 class GroupState(Enum):
-    """The states of a classic group. Source: upstream `ClassicGroupState`."""
+    """The states of a classic group. Source: upstream `ClassicGroupState`.
+
+    A Dead group is not kept: where there is no group, DescribeGroups says Dead.
+    """
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
     COMPLETING_REBALANCE = "CompletingRebalance"
     STABLE = "Stable"
+    DEAD = "Dead"
 
 
 class ErrorCode(Enum):
@@ -20,6 +24,9 @@ class ErrorCode(Enum):
 
     NONE = 0
     UNKNOWN_SERVER_ERROR = -1
+    REQUEST_TIMED_OUT = 7
+    OFFSET_METADATA_TOO_LARGE = 12
+    COORDINATOR_LOAD_IN_PROGRESS = 14
     COORDINATOR_NOT_AVAILABLE = 15
     NOT_COORDINATOR = 16
     ILLEGAL_GENERATION = 22
@@ -28,8 +35,15 @@ class ErrorCode(Enum):
     UNKNOWN_MEMBER_ID = 25
     INVALID_SESSION_TIMEOUT = 26
     REBALANCE_IN_PROGRESS = 27
+    INVALID_COMMIT_OFFSET_SIZE = 28
     UNSUPPORTED_VERSION = 35
+    NON_EMPTY_GROUP = 68
+    GROUP_ID_NOT_FOUND = 69
     MEMBER_ID_REQUIRED = 79
+    GROUP_MAX_SIZE_REACHED = 81
+    FENCED_INSTANCE_ID = 82
+    GROUP_SUBSCRIBED_TO_TOPIC = 86
+    UNSTABLE_OFFSET_COMMIT = 88
 
 
 class AppendError(Enum):
@@ -41,3 +55,16 @@ class AppendError(Enum):
     RECORD_LIST_TOO_LARGE = 18
     NOT_ENOUGH_REPLICAS = 19
     KAFKA_STORAGE_ERROR = 56
+
+
+class Hosting(Enum):
+    """What a broker is to a group when it takes a request.
+
+    INACTIVE: its coordinator does not run; LOADING: it reads the group's log; ELSEWHERE: another broker is
+    the group's coordinator. Source: upstream CoordinatorRuntime.CoordinatorState.
+    """
+
+    ACTIVE = "active"
+    INACTIVE = "inactive"
+    LOADING = "loading"
+    ELSEWHERE = "elsewhere"

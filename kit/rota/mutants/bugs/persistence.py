@@ -32,9 +32,9 @@ def failed_append_unanswered(
 @bug("persistence.assignment-stored", dies_in="core", by="sync.own-assignment")
 def shares_swapped(spec: Spec, group: Group, record: GroupRecord, error: AppendError | None) -> Steps:
     """The members' assignments are mixed up."""
-    ids = [member_id for member_id, _ in record.assignments]
-    parts = [part for _, part in record.assignments]
-    mixed = replace(record, assignments=tuple(zip(ids, parts[1:] + parts[:1], strict=True)))
+    parts = [member.assignment for member in record.members]
+    turned = zip(record.members, parts[1:] + parts[:1], strict=True)
+    mixed = replace(record, members=tuple(replace(member, assignment=part) for member, part in turned))
     return log_rules.assignment_stored(spec, group, mixed, error)
 
 

@@ -64,6 +64,6 @@ def follower_answered_at_once(spec: Spec, group: Group | None, call: Call) -> St
 def stable_before_stored(spec: Spec, group: Group | None, call: Call) -> Steps:
     """The leader's assignment takes effect without being stored, and the followers are not told."""
     (step,) = sync_rules.leader_assigns(spec, group, call)
-    given = dict(step.records[0].assignments)
+    given = step.records[0].assignments
     members = ((i, replace(m, assignment=given[i])) for i, m in step.live.members.items())
     return only(step.to(replace(step.live.with_each(members), state=GroupState.STABLE)))
