@@ -15,7 +15,7 @@ from typing import Any
 from rota.cli.errors import UsageError
 from rota.environment.world import SettingsError
 from rota.explore import engines
-from rota.invariants.safety import KNOWN_WEAKNESSES
+from rota.invariants import known_weaknesses
 from rota.kernel import System, SystemRef
 from rota.mutants import MUTANTS, system
 from rota.report.check_model import Job, Plan
@@ -62,7 +62,9 @@ def plan(options: Options) -> Plan:
         profile=options.profile,
         mutant=options.mutant,
         replaced=MUTANTS[options.mutant].slug if options.mutant else None,
-        known=frozenset() if options.strict else frozenset(one.name for one in KNOWN_WEAKNESSES),
+        known=frozenset()
+        if options.strict
+        else frozenset(one.name for one in known_weaknesses(options.profile)),
         rules=RULES,
         omitted=PROFILES[options.profile].omitted,
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from rota.environment import world
-from rota.invariants import classic
+from rota.invariants import classic, endless
 from rota.kernel import System, SystemRef
 from rota.mutants.bugs import heartbeat, join, leave, persistence, rebalance, sync, timers, voting
 from rota.mutants.mutant import Mutant, collect
@@ -40,11 +41,14 @@ ODD_REQUESTS: Mapping[str, str] = {
 ever in the world; bugs planted in the coordinator and conformance cases stand in."""
 
 
-def system(settings: Mapping[str, Any], mutant: str | None = None, *, strict: bool = False) -> System:
+def system(
+    settings: Mapping[str, Any], mutant: str | None = None, *, strict: bool = False, only: str | None = None
+) -> System:
     """The world of a configuration, with its properties, and a mutant in it if one is named.
 
     A mutant lives in a world that keeps dead data: what is dead for the rules need not be for the mutant.
-    strict: known weaknesses count as violations. Errors: UnknownMutantError, SettingsError.
+    strict: known weaknesses count as violations; only: the property that is judged, a known weakness as a
+    violation. Errors: UnknownMutantError, SettingsError.
     """
     chosen = dict(settings)
     rules = RULES
@@ -53,13 +57,18 @@ def system(settings: Mapping[str, Any], mutant: str | None = None, *, strict: bo
             raise UnknownMutantError(mutant)
         chosen["settle"] = False
         rules = RULES.replaced(MUTANTS[mutant].slug, MUTANTS[mutant].function)
-    ref = SystemRef(
-        "rota.mutants.registry:rebuild",
-        (("settings", tuple(sorted(settings.items()))), ("mutant", mutant), ("strict", strict)),
-    )
-    return world(classic(chosen, strict=strict), rules=rules, ref=ref, **chosen)
+    shipped = (("settings", tuple(sorted(settings.items()))), ("mutant", mutant), ("strict", strict))
+    ref = SystemRef("rota.mutants.registry:rebuild", shipped if only is None else (*shipped, ("only", only)))
+    hard = strict or only is not None
+    properties, lively = classic(chosen, strict=hard), endless(chosen, strict=hard)
+    if only is not None:
+        properties = tuple(one for one in properties if one.name == only)
+        lively = tuple(one for one in lively if one.name == only)
+    return replace(world(properties, rules=rules, ref=ref, **chosen), liveness=lively)
 
 
-def rebuild(settings: tuple[tuple[str, Any], ...], mutant: str | None, strict: bool) -> System:
+def rebuild(
+    settings: tuple[tuple[str, Any], ...], mutant: str | None, strict: bool, only: str | None = None
+) -> System:
     """`system`, from settings that were shipped to another process."""
-    return system(dict(settings), mutant, strict=strict)
+    return system(dict(settings), mutant, strict=strict, only=only)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from rota.environment.world import observed
-from rota.invariants.safety import KNOWN_WEAKNESSES, SAFETY
+from rota.invariants.liveness import LIVENESS
+from rota.invariants.safety import SAFETY
 from rota.invariants.shape import SHAPE
 from rota.invariants.steps import STEPS
+from rota.invariants.weaknesses import caused
 from rota.invariants.witnesses import ENDS, witnesses
-from rota.kernel import Kind, Property
+from rota.kernel import Kind, Liveness, Property
 
 
 def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Property, ...]:
@@ -19,11 +21,24 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
 
     strict: known weaknesses are properties like all others, and violated; else they must be found anew.
     """
-    seen = observed(settings)
-    weak: tuple[Property, ...] = KNOWN_WEAKNESSES if seen.budget.get("fault") else ()
-    if not strict:
-        weak = tuple(found_anew(weakness) for weakness in weak)
-    return (*SHAPE, *SAFETY, *STEPS, *weak, *witnesses(seen), *ENDS)
+    return (*SHAPE, *SAFETY, *STEPS, *_weak(settings, strict), *witnesses(observed(settings)), *ENDS)
+
+
+def endless(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Liveness, ...]:
+    """The sentences about endless runs for these settings; strict as in `classic`."""
+    weak = (
+        replace(one.sentence, broken=known and not strict)
+        for one, known in caused(settings)
+        if isinstance(one.sentence, Liveness)
+    )
+    return (*LIVENESS, *weak)
+
+
+def _weak(settings: Mapping[str, Any], strict: bool) -> Iterator[Property]:
+    """The weak sentences about states and steps."""
+    for one, known in caused(settings):
+        if isinstance(one.sentence, Property):
+            yield found_anew(one.sentence) if known and not strict else one.sentence
 
 
 def found_anew(weakness: Property) -> Property:

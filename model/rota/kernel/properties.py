@@ -28,6 +28,8 @@ class Kind(Enum):
     """Something good must be reachable, else the check is vacuous."""
     TERMINAL = "terminal"
     """The states that may be last; any other state without a successor but itself is a deadlock."""
+    LIVENESS = "liveness"
+    """Something about endless runs: what a `Liveness` says, and never a `Property`."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ class Property:
     def __post_init__(self) -> None:
         if not 1 <= len(self.views) <= 2:
             raise ValueError(f"property {self.name} has {len(self.views)} views; one or two can be tabulated")
+        if self.kind is Kind.LIVENESS:
+            raise ValueError(f"property {self.name} is about endless runs; make it a Liveness")
         if self.kind is Kind.STEP and len(self.views) != 1:
             raise ValueError(f"step property {self.name} has two views; a step is judged on one machine")
 
@@ -101,8 +105,9 @@ class Liveness:
 
     Parameters: name, a slug; kind; meaning, one sentence for a person; views, one or two; test, a predicate
     that takes one argument per view; fairness, what is assumed of runs, the less the stronger the sentence;
-    given, LEADS_TO: a predicate over these views. It holds if it does for every choice of distinct machines
-    of the views' roles. source and rules as in `Property`.
+    given, LEADS_TO: a predicate over these views; broken, it is known not to hold, and a check must find a
+    run that breaks it. It holds if it does for every choice of distinct machines of the views' roles. source
+    and rules as in `Property`.
     """
 
     name: str
@@ -114,6 +119,7 @@ class Liveness:
     given: Callable[..., bool] | None = None
     source: str = ""
     rules: tuple[str, ...] = ()
+    broken: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.views) <= 2:

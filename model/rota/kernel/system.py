@@ -71,7 +71,8 @@ class System:
     """Machines and what is claimed of them.
 
     Parameters: name; machines, names unique; properties; ref, how a worker process rebuilds it (None:
-    it cannot be shipped); symmetry, if some machines are interchangeable.
+    it cannot be shipped); symmetry, if some machines are interchangeable; liveness, what is claimed of
+    endless runs, which only the search for lassos judges.
     """
 
     name: str
@@ -79,6 +80,7 @@ class System:
     properties: tuple[Property, ...] = ()
     ref: SystemRef | None = None
     symmetry: Symmetry | None = None
+    liveness: tuple[Liveness, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.index) != len(self.machines):
