@@ -15,9 +15,9 @@ JOINING = {
     "Without an id and before version 4: admitted at once.": ["join.new-member.admitted-at-once"],
     "Without an id from version 4: an id of client id and UUID, generation -1, no leader, no protocol.": [
         "join.member-id-required.id-handed-out",
-        "join.handshake.id-form",
-        "join.handshake.empty-protocol",
-        "join.handshake.no-protocol",
+        "join.member-id-required.id-form",
+        "join.member-id-required.empty-protocol",
+        "join.member-id-required.null-protocol",
     ],
     "After the handshake the group exists, Empty.": ["admin.describe.after-handshake"],
     "Asked again it hands out another id.": ["join.member-id-required.second-id"],
@@ -55,7 +55,7 @@ JOINING = {
         "join.invalid-group-id.before-session-timeout",
         "join.invalid-session-timeout.before-member-id",
     ],
-    "The bounds of sessions are inclusive.": ["join.session-bounds.inclusive"],
+    "The bounds of sessions are inclusive.": ["join.invalid-session-timeout.bounds-inclusive"],
     "Unsuitable protocols win over an unknown id.": ["join.inconsistent-protocol.before-member-id"],
     "A refusal echoes the id, but for the size limit's.": [
         "join.unknown-group.echoes-id",
@@ -99,8 +99,8 @@ HEARTBEAT_AND_SYNC = {
         "static.checks.fenced-before-generation",
         "static.checks.unknown-instance",
     ],
-    "Then the generation, before the protocol of a SyncGroup.": ["sync.checks.generation-before-protocol"],
-    "Then the protocol, before the state.": ["sync.checks.protocol-before-state"],
+    "Then the generation, before the protocol of a SyncGroup.": ["sync.illegal-generation.before-protocol"],
+    "Then the protocol, before the state.": ["sync.inconsistent-protocol.before-state"],
     "The state is looked at last.": [
         "heartbeat.illegal-generation.before-state",
         "sync.illegal-generation.before-state",
@@ -112,8 +112,8 @@ HEARTBEAT_AND_SYNC = {
     "Heartbeats while assignments are awaited are fine.": ["heartbeat.alive.while-completing"],
     "From version 5 of SyncGroup null and empty protocols are refused, before it nothing is checked.": [
         "sync.protocol-required.null",
-        "sync.protocol.empty",
-        "sync.protocol.older-versions",
+        "sync.inconsistent-protocol.empty",
+        "sync.inconsistent-protocol.not-before-5",
     ],
     "SyncGroup while the members join: a rebalance is going on.": [
         "sync.rebalance-in-progress.current-generation"
@@ -133,7 +133,7 @@ HEARTBEAT_AND_SYNC = {
 }
 
 LEAVING = {
-    "Before version 3 the error stands at the top.": ["leave.older.error-on-top"],
+    "Before version 3 the error stands at the top.": ["leave.batch.error-on-top"],
     "From version 3 each member has its own, in the order of the request.": ["leave.batch.several"],
     "From version 3 a group that does not exist is told member by member.": ["leave.unknown-group.batch"],
     "From version 3 nobody may be named.": ["leave.batch.nobody"],
@@ -180,33 +180,33 @@ TIMEOUTS = {
         "timers.join-timeout.ends-phase",
         "timers.join-timeout.largest",
     ],
-    "In version 0 the session timeout is the rebalance timeout.": ["timers.join-phase.session-stands-in"],
+    "In version 0 the session timeout is the rebalance timeout.": ["timers.join-timeout.session-stands-in"],
     "Not to sync in time is to be dropped, heartbeats or not; who waits in SyncGroup has to join again.": [
         "timers.sync-timeout.only-heartbeats"
     ],
     "Rebalance timeouts of 0 and -1: in, and out again at once.": [
-        "timers.rebalance-timeout.zero",
-        "timers.rebalance-timeout.negative",
+        "timers.sync-timeout.zero",
+        "timers.sync-timeout.negative",
     ],
     "A newcomer that waits does not expire with its session, even if its connection is gone.": [
         "timers.session-ignored.waiting-in-join",
-        "timers.new-member.connection-cut",
+        "timers.session-ignored.connection-cut",
     ],
     "The initial delay ends in time if nobody else comes.": ["timers.initial-delay-over.not-earlier"],
     "Who comes in a window adds a window.": [
-        "timers.initial-delay.three-joins",
+        "timers.initial-delay-extended.three-joins",
         "timers.initial-delay-extended.newcomer",
     ],
     "The rebalance timeout is the cap of the windows, but not of the first.": [
-        "timers.initial-delay.capped",
-        "timers.initial-delay.not-shortened",
+        "timers.initial-delay-extended.capped",
+        "timers.initial-delay-over.not-shortened",
     ],
     "There is an initial delay from Empty only, each time anew.": [
-        "timers.initial-delay.only-from-empty",
-        "timers.initial-delay.after-empty",
+        "join.prepare-rebalance.no-initial-delay",
+        "timers.initial-delay-over.after-empty",
     ],
     "Who leaves as the only one in the delay is told so with an empty id; the delay runs on.": [
-        "timers.initial-delay.only-member-leaves"
+        "timers.initial-delay-over.only-member-leaves"
     ],
 }
 
@@ -283,7 +283,9 @@ VERSIONS = {
         "wire.versions.membership",
     ],
     "The case of a state's name matters to ListGroups or not.": ["admin.list.state-filter-case"],
-    "An empty group id in an old LeaveGroup is refused in two ways.": ["leave.older.empty-group-id"],
+    "An empty group id in an old LeaveGroup is refused in two ways.": [
+        "leave.invalid-group-id.older-versions"
+    ],
     "Lists in answers have no order; repeats in DeleteGroups are answered once.": [
         "join.next-generation.members-for-leader-only",
         "admin.describe.stable",
@@ -305,7 +307,6 @@ PARTS = {
 }
 
 BESIDES = {
-    "join.metadata.unreadable": "Kafka 3.x never answers such a consumer: it fails to end the join phase",
     "offsets.commit.member": "the plain commit of a member, beside the refusals",
     "offsets.commit.absent-simple": "how a group of a simple consumer comes to be",
     "static.leave.unknown-instance": "beside the wrong id",

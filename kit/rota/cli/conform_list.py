@@ -40,5 +40,6 @@ def _about(script: Script) -> list[tuple[str, str]]:
         ("needs", needs or "any version"),
         ("settings", settings),
         ("takes", f"about {script.seconds:g} s"),
+        ("Kafka 3.x", script.older),
     )
     return [(name, text) for name, text in words if text]

@@ -48,7 +48,8 @@ class Script:
     `sentence` says what is to be seen in it. `source` names the KIP or the upstream class. `needs` maps an
     API to the versions in which it can be seen, both ends included. `initial_delay_ms` and `settings` are
     what a target gets whose settings can be chosen; `least_delay_ms` is the smallest initial delay with which
-    it can be seen at all. `seconds` is how long the dialogue takes, apart from initial delays.
+    it can be seen at all. `seconds` is how long the dialogue takes, apart from initial delays. `older` says
+    what the brokers of Kafka 3.x do instead, if they do something else.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Script:
     least_delay_ms: int = 0
     settings: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 1.0
+    older: str = ""
 
     @property
     def part(self) -> str:

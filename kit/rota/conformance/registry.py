@@ -40,7 +40,9 @@ def case(
     needs: Mapping[str, tuple[int, int]] | None = None,
     initial_delay_ms: int = 300,
     least_delay_ms: int = 0,
+    settings: Mapping[str, int] | None = None,
     seconds: float = 1.0,
+    older: str = "",
 ) -> Callable[[Play], Play]:
     """Register a dialogue as the case `id`, which begins with the slug of its rule; see `rule_of`.
 
@@ -60,7 +62,9 @@ def case(
             needs=dict(needs or {}),
             initial_delay_ms=initial_delay_ms,
             least_delay_ms=least_delay_ms,
+            settings=dict(settings or {}),
             seconds=seconds,
+            older=older,
         )
         return play
 

@@ -68,6 +68,7 @@ def in_full(result: CaseResult, target: str) -> Iterator[str]:
         ("actual", result.actual),
         ("rule", case.rule),
         ("source", case.source),
+        *([("Kafka 3.x", case.older)] if case.older else []),
     ):
         yield wrapped(f"  {name:<12} ", text)
     yield "  dialogue"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.codes import error_name
+from rota.conformance.codes import ERROR_CODES, error_name
 from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
 from rota.conformance.groups import stable
 from rota.conformance.model import Level
@@ -11,6 +11,7 @@ from rota.conformance.registry import case
 
 _LEAVE = "GroupMetadataManager.classicGroupLeaveToClassicGroup"
 _BATCH = {"LeaveGroup": (3, 5)}
+_SINGLE = {"LeaveGroup": (0, 2)}
 
 
 def _each(reply: Reply) -> list[str]:
@@ -104,6 +105,33 @@ def empty_group_id(d: Dialogue) -> None:
     a = d.member("a")
     body = {"group_id": "", "member_id": "nobody", "members": [{"member_id": "nobody"}]}
     d.expect(a.send("LeaveGroup", body).answer(PROMPTLY), error="INVALID_GROUP_ID")
+
+
+@case(
+    "leave.invalid-group-id.older-versions",
+    "Before version 3, too, LeaveGroup with an empty group id is answered INVALID_GROUP_ID.",
+    "GroupCoordinatorService.leaveGroup",
+    level=Level.SHOULD,
+    needs=_SINGLE,
+    older="3.4.1 answers UNSUPPORTED_VERSION.",
+)
+def older_empty_group_id(d: Dialogue) -> None:
+    reply = d.member("a").send("LeaveGroup", {"group_id": "", "member_id": "nobody"}).answer(PROMPTLY)
+    d.expect(reply, error="INVALID_GROUP_ID")
+
+
+@case(
+    "leave.batch.error-on-top",
+    "Before version 3 LeaveGroup names one member, and its error stands at the top.",
+    f"KIP-345; {_LEAVE}",
+    needs=_SINGLE,
+)
+def error_on_top(d: Dialogue) -> None:
+    a = d.member("a")
+    d.expect(a.leave("never-handed-out"), error_code=ERROR_CODES["UNKNOWN_MEMBER_ID"])
+    stable(d, a)
+    d.expect(a.leave("never-handed-out"), error_code=ERROR_CODES["UNKNOWN_MEMBER_ID"])
+    d.expect(a.leave(), error_code=0)
 
 
 @case(

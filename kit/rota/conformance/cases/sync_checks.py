@@ -7,6 +7,7 @@ from typing import Any
 from rota.conformance.cases.join_admission import HANDSHAKE
 from rota.conformance.dialogue import PROMPTLY, Dialogue
 from rota.conformance.groups import forming, stable
+from rota.conformance.model import Level
 from rota.conformance.registry import case
 
 _CHECKS = "GroupMetadataManager.validateSyncGroup"
@@ -166,3 +167,54 @@ def error_well_formed(d: Dialogue) -> None:
     stable(d, a)
     reply = a.sync(member_id="never-handed-out", generation_id=a.generation_id + 7)
     d.require(not reply.nulls, "no null in the answer", f"null in {', '.join(reply.nulls)}")
+
+
+@case(
+    "sync.inconsistent-protocol.empty",
+    "From version 5 an empty protocol type or name is none of the group's: INCONSISTENT_GROUP_PROTOCOL.",
+    f"{_CHECKS}; KafkaApis.handleSyncGroupRequest",
+    needs=_TYPED,
+)
+def empty_names(d: Dialogue) -> None:
+    _mismatch(d, protocol_type="")
+    _mismatch(d, protocol_name="")
+    _mismatch(d, protocol_type="", protocol_name="")
+
+
+@case(
+    "sync.inconsistent-protocol.not-before-5",
+    "Before version 5 SyncGroup names no protocol, and nothing of it is checked.",
+    f"KIP-559; {_CHECKS}",
+    needs={"SyncGroup": (0, 4)},
+)
+def before_five(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"))
+    leader = formed.leader
+    d.expect(leader.sync(formed.assignments), error="NONE", assignment=formed.assignments[leader.member_id])
+
+
+@case(
+    "sync.illegal-generation.before-protocol",
+    "SyncGroup checks the generation before the protocol.",
+    _CHECKS,
+    needs=_TYPED,
+)
+def generation_before_protocol(d: Dialogue) -> None:
+    leader = forming(d, d.member("a")).leader
+    reply = leader.sync(generation_id=leader.generation_id + 1, protocol_name="roundrobin")
+    d.expect(reply, error="ILLEGAL_GENERATION")
+
+
+@case(
+    "sync.inconsistent-protocol.before-state",
+    "SyncGroup checks the protocol before the state: a wrong one wins over a rebalance.",
+    _CHECKS,
+    level=Level.SHOULD,
+    needs=_TYPED,
+)
+def protocol_before_state(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    with d.reaching("a rebalance"):
+        d.member("b").enter().silent()
+    d.expect(a.sync(protocol_name="roundrobin"), error="INCONSISTENT_GROUP_PROTOCOL")

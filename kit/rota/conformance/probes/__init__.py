@@ -2,11 +2,9 @@
 
 from rota.conformance.probes import (  # noqa: F401 - each registers its probes
     admin,
-    joining,
     offsets,
     size,
     statics,
-    timing,
     voting,
     wire,
 )

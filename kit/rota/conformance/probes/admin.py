@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rota.conformance.dialogue import Dialogue
 from rota.conformance.groups import stable
-from rota.conformance.probes.talk import (
+from rota.conformance.registry import probe
+from rota.conformance.talk import (
     COMMIT,
     DELETE,
     DESCRIBE,
@@ -18,7 +19,6 @@ from rota.conformance.probes.talk import (
     subscriber,
     topic,
 )
-from rota.conformance.registry import probe
 
 _DESCRIBE = "GroupMetadataManager#describeGroups"
 _LIST = "KIP-518; GroupMetadataManager#listGroups"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rota.conformance.dialogue import Dialogue, Member
 from rota.conformance.groups import forming, stable
-from rota.conformance.probes.talk import (
+from rota.conformance.registry import probe
+from rota.conformance.talk import (
     COMMIT,
     DELETE,
     DESCRIBE,
@@ -15,7 +16,6 @@ from rota.conformance.probes.talk import (
     fetch,
     topic,
 )
-from rota.conformance.registry import probe
 
 _COMMIT = "OffsetMetadataManager#validateOffsetCommit; ClassicGroup#validateOffsetCommit"
 _FETCH = "OffsetMetadataManager#fetchOffsets"

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from rota.conformance.dialogue import Dialogue, Member, Waiting
 from rota.conformance.groups import stable
 from rota.conformance.model import MAX_SIZE
-from rota.conformance.probes.talk import STATIC, handed_out, lead_stable, static
 from rota.conformance.registry import probe
+from rota.conformance.talk import STATIC, handed_out, lead_stable, static
 
 _SOURCE = "KIP-389; GroupMetadataManager#acceptJoiningMember"
 _TWO: Mapping[str, int] = {MAX_SIZE: 2}

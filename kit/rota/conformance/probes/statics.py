@@ -6,8 +6,8 @@ from typing import Any
 
 from rota.conformance.dialogue import A_WHILE, Dialogue, Member, subscription
 from rota.conformance.groups import stable
-from rota.conformance.probes.talk import DESCRIBE, STATIC, describe, form_of, lead, lead_stable, static
 from rota.conformance.registry import probe
+from rota.conformance.talk import DESCRIBE, STATIC, describe, lead, lead_stable, static
 
 _NEW = "KIP-345; GroupMetadataManager#classicGroupJoinNewStaticMember"
 _REPLACE = "KIP-345; GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"
@@ -24,7 +24,7 @@ _BOTH = {**STATIC, **DESCRIBE}
     needs=STATIC,
 )
 def at_once(d: Dialogue) -> None:
-    form_of(d, static(d, "a", "one").join(""))
+    static(d, "a", "one").join("")
 
 
 @probe(

@@ -1,4 +1,4 @@
-"""Words that probes share: set-up with a leader that is known, offsets, admin requests, remarks on ids."""
+"""Words for more than the members' own requests: a leader that is known, static members, offsets, admin."""
 
 from __future__ import annotations
 
@@ -63,12 +63,9 @@ def handed_out(d: Dialogue, name: str) -> Member:
     return member
 
 
-def form_of(d: Dialogue, reply: Reply) -> None:
-    """A remark on how the member id in an answer is made."""
-    member_id = str(reply["member_id"])
-    found = _UUID.search(member_id)
-    said = f"{member_id[: found.start()]}UUID{member_id[found.end() :]}" if found else member_id
-    d.remark(f"the member id has the form {said!r}")
+def form_of(member_id: str) -> str:
+    """How a member id is made: the text with UUID in place of one."""
+    return _UUID.sub("UUID", member_id)
 
 
 def topic(d: Dialogue) -> None:

@@ -1,0 +1,107 @@
+"""JoinGroup: how ids are made, which protocol an answer names, who leads, which bounds are inclusive."""
+
+from __future__ import annotations
+
+import time
+
+from rota.conformance.cases.join_admission import HANDSHAKE
+from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.groups import ON_ITS_WAY
+from rota.conformance.model import MIN_SESSION, Level
+from rota.conformance.registry import case
+from rota.conformance.talk import form_of
+
+_NEW_DYNAMIC = "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember"
+
+
+@case(
+    "join.member-id-required.id-form",
+    "The id that is handed out is made of the client id and a UUID.",
+    "ClassicGroup.generateMemberId",
+    level=Level.INFO,
+    needs=HANDSHAKE,
+)
+def id_form(d: Dialogue) -> None:
+    reply = d.member("anna").join("", within=PROMPTLY)
+    d.expect(reply, error="MEMBER_ID_REQUIRED")
+    form = form_of(reply["member_id"])
+    d.require(form == "anna-UUID", "an id of the form anna-UUID", form)
+
+
+@case(
+    "join.member-id-required.null-protocol",
+    "From version 7 the answer that hands out an id names no protocol: type and name are null.",
+    f"KIP-559; {_NEW_DYNAMIC}",
+    level=Level.SHOULD,
+    needs={"JoinGroup": (7, 9)},
+)
+def handshake_null_protocol(d: Dialogue) -> None:
+    reply = d.member("a").join("", within=PROMPTLY)
+    d.expect(reply, error="MEMBER_ID_REQUIRED", protocol_type=None, protocol_name=None)
+
+
+@case(
+    "join.member-id-required.empty-protocol",
+    "Before version 7 the answer that hands out an id has an empty protocol name.",
+    f"KIP-559; {_NEW_DYNAMIC}",
+    level=Level.SHOULD,
+    needs={"JoinGroup": (4, 6)},
+)
+def handshake_empty_protocol(d: Dialogue) -> None:
+    reply = d.member("a").join("", within=PROMPTLY)
+    d.expect(reply, error="MEMBER_ID_REQUIRED", protocol_name="")
+
+
+@case(
+    "join.leader.first-of-empty",
+    "Of those who join an empty group the first one leads.",
+    "ClassicGroup.add",
+    level=Level.SHOULD,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+)
+def first_leads(d: Dialogue) -> None:
+    members = [d.member(name) for name in "abc"]
+    waiting = []
+    began = d.transcript.elapsed()
+    for member in members:
+        waiting.append(member.enter())
+        time.sleep(ON_ITS_WAY)
+    d.in_time(began, d.initial_delay * 0.9)
+    for join in waiting:
+        d.expect(join.answer(), error="NONE", leader=members[0].member_id)
+
+
+@case(
+    "join.invalid-session-timeout.bounds-inclusive",
+    "A session timeout that is just the least or the greatest allowed is accepted; beyond, it is not.",
+    "GroupMetadataManager.classicGroupJoin; group.min.session.timeout.ms, group.max.session.timeout.ms",
+    needs=HANDSHAKE,
+    settings={MIN_SESSION: 6000},
+)
+def session_bounds(d: Dialogue) -> None:
+    a = d.member("a")
+    for bound, error in (
+        (5999, "INVALID_SESSION_TIMEOUT"),
+        (6000, "MEMBER_ID_REQUIRED"),
+        (1_800_000, "MEMBER_ID_REQUIRED"),
+        (1_800_001, "INVALID_SESSION_TIMEOUT"),
+    ):
+        d.expect(a.join("", within=PROMPTLY, session_timeout_ms=bound), error=error)
+
+
+@case(
+    "join.next-generation.unreadable-metadata",
+    "A consumer whose metadata is no subscription is admitted as any other, and so is the next one.",
+    "ClassicGroup.computeSubscribedTopics",
+    level=Level.SHOULD,
+    seconds=2.0,
+    older="Never answers such a consumer, nor anyone who joins after it: ending the join phase fails.",
+)
+def unreadable_metadata(d: Dialogue) -> None:
+    a, b = d.member("a", protocols=[("range", b"changed")]), d.member("b", protocols=[("range", b"")])
+    d.expect(a.enter().answer(d.initial_delay + PROMPTLY), error="NONE", member_id=a.member_id)
+    joining = b.enter()
+    joining.silent(A_WHILE / 2)
+    d.expect(a.join(within=PROMPTLY), error="NONE", member_id=a.member_id)
+    d.expect(joining.answer(PROMPTLY), error="NONE", member_id=b.member_id)

@@ -1,0 +1,198 @@
+"""Timers: the initial rebalance delay in detail, and time-outs that leave no time."""
+
+from __future__ import annotations
+
+from rota.conformance.cases.join_admission import HANDSHAKE
+from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.groups import stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+from rota.conformance.talk import SHORT_SESSIONS
+
+_INITIAL = "KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule"
+_SYNC = "KAFKA-12890; GroupMetadataManager.expirePendingSync"
+_SESSION = "KAFKA-7610; GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin"
+
+_BEFORE = 0.2
+"""Part of the initial delay that is left when a silence has been observed for long enough."""
+
+
+@case(
+    "timers.initial-delay-extended.three-joins",
+    "A newcomer adds a window of the initial delay D to the one it is in: joins at 0, D/2, 8D/5 end at 3D.",
+    _INITIAL,
+    level=Level.SHOULD,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=4.0,
+)
+def three_joins(d: Dialogue) -> None:
+    _three_joins(d, rebalance_timeout_ms=60_000, windows=3)
+
+
+@case(
+    "timers.initial-delay-extended.capped",
+    "The rebalance timeout caps the extended initial delay D: with 2D the same joins end at 2D.",
+    _INITIAL,
+    level=Level.SHOULD,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=3.0,
+)
+def capped(d: Dialogue) -> None:
+    _three_joins(d, rebalance_timeout_ms=int(d.initial_delay * 2000), windows=2)
+
+
+def _three_joins(d: Dialogue, rebalance_timeout_ms: int, windows: int) -> None:
+    """Three newcomers, who all are answered after so many windows since the first of them came."""
+    members = [d.member(name, rebalance_timeout_ms=rebalance_timeout_ms) for name in "abc"]
+    began = d.transcript.elapsed()
+    waiting = []
+    for member, at in zip(members, (0.0, 0.5, 1.6), strict=True):
+        d.wait(began + at * d.initial_delay - d.transcript.elapsed())
+        waiting.append(member.enter())
+        d.in_time(began + at * d.initial_delay, 0.3)
+    end = began + windows * d.initial_delay
+    waiting[0].silent(end - _BEFORE * d.initial_delay - d.transcript.elapsed())
+    for join in waiting:
+        d.expect(join.answer(max(end - d.transcript.elapsed(), 0.0) + PROMPTLY / 2), error="NONE")
+
+
+@case(
+    "timers.initial-delay-over.not-shortened",
+    "A rebalance timeout below the initial delay does not shorten its first window.",
+    _INITIAL,
+    level=Level.SHOULD,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=2.0,
+)
+def not_shortened(d: Dialogue) -> None:
+    joining = d.member("a", rebalance_timeout_ms=300).enter()
+    joining.silent(d.initial_delay * (1 - 2 * _BEFORE))
+    d.expect(joining.answer(), error="NONE")
+
+
+@case(
+    "timers.initial-delay-over.after-empty",
+    "The initial delay is kept again when a group has become empty.",
+    _INITIAL,
+    level=Level.SHOULD,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=3.0,
+)
+def after_empty(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    with d.reaching("an empty group"):
+        d.expect(a.leave(), error="NONE")
+    joining = d.member("b").enter()
+    joining.silent(d.initial_delay * (1 - 2 * _BEFORE))
+    d.expect(joining.answer(), error="NONE")
+
+
+@case(
+    "join.prepare-rebalance.no-initial-delay",
+    "A rebalance of a group that has members keeps no initial delay.",
+    _INITIAL,
+    initial_delay_ms=3000,
+    least_delay_ms=3000,
+    seconds=2.0,
+)
+def only_from_empty(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    joining = d.member("b").enter()
+    joining.silent(0.2)
+    d.expect(a.join(within=d.initial_delay / 2), error="NONE")
+    d.expect(joining.answer(PROMPTLY), error="NONE")
+
+
+@case(
+    "timers.initial-delay-over.only-member-leaves",
+    "The only one leaves during the delay: its JoinGroup is refused with an empty id, and the delay runs on.",
+    "GroupMetadataManager.classicGroupLeaveToClassicGroup; ClassicGroup.remove",
+    level=Level.INFO,
+    needs=HANDSHAKE,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=2.0,
+)
+def only_member_leaves(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    began = d.transcript.elapsed()
+    joining = a.enter()
+    joining.silent(0.3 * d.initial_delay)
+    d.expect(a.elsewhere().leave(), error="NONE")
+    d.expect(joining.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID", member_id="")
+    newcomer = b.enter()
+    newcomer.silent(began + d.initial_delay * (1 - _BEFORE) - d.transcript.elapsed())
+    d.expect(newcomer.answer(), error="NONE")
+
+
+@case(
+    "timers.sync-timeout.zero",
+    "A rebalance timeout of 0: admitted, and removed at once for not having synced.",
+    _SYNC,
+    level=Level.INFO,
+)
+def rebalance_timeout_zero(d: Dialogue) -> None:
+    _no_time_to_sync(d, 0)
+
+
+@case(
+    "timers.sync-timeout.negative",
+    "A rebalance timeout of -1: admitted, and removed at once for not having synced.",
+    _SYNC,
+    level=Level.INFO,
+)
+def rebalance_timeout_negative(d: Dialogue) -> None:
+    _no_time_to_sync(d, -1)
+
+
+def _no_time_to_sync(d: Dialogue, rebalance_timeout_ms: int) -> None:
+    a = d.member("a", rebalance_timeout_ms=rebalance_timeout_ms)
+    d.expect(a.enter().answer(), error="NONE")
+    d.wait(A_WHILE)
+    d.expect(a.heartbeat(), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "timers.join-timeout.session-stands-in",
+    "In version 0 of JoinGroup the session timeout stands in for the rebalance timeout.",
+    "KIP-62; GroupMetadataManager.classicGroupJoinNewMember",
+    needs={"JoinGroup": (0, 0)},
+    settings=SHORT_SESSIONS,
+    seconds=4.0,
+)
+def session_stands_in(d: Dialogue) -> None:
+    a, b = (d.member(name, session_timeout_ms=2000) for name in "ab")
+    stable(d, a)
+    joining = b.enter()
+    since = d.transcript.elapsed()
+    for _ in range(3):
+        joining.silent(0.5)
+        d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
+        d.in_time(since, 1.8)
+    d.expect(joining.answer(0.5 + PROMPTLY), error="NONE", leader=b.member_id)
+
+
+@case(
+    "timers.session-ignored.connection-cut",
+    "A newcomer whose connection is cut stays for longer than its session and is in the next generation.",
+    _SESSION,
+    level=Level.INFO,
+    settings=SHORT_SESSIONS,
+    seconds=4.0,
+)
+def connection_cut(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b", session_timeout_ms=1000)
+    stable(d, a)
+    b.enter().silent(0.3)
+    b.connection.close()
+    d.wait(2.5)
+    d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    reply = a.join(within=PROMPTLY)
+    d.expect(reply, error="NONE")
+    d.require(len(reply["members"]) == 2, "both members in the list", f"{len(reply['members'])}")
