@@ -36,10 +36,14 @@ ENGINES: dict[str, str] = {
 }
 """Name -> module whose `explore` is the engine."""
 
+LASSO = "lasso"
+"""The search for lassos: it judges a system's sentences about endless runs, and nothing else."""
+
 NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
     "fast": (("numpy", "fast"),),
     "numpy": (("numpy", "fast"),),
     "spark": (("pyspark", "spark"), ("numpy", "spark")),
+    LASSO: (("networkx", "liveness"),),
 }
 """Name -> (module, extra of rota that brings it)."""
 
@@ -47,14 +51,15 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
 def choose(name: str) -> Engine:
     """The engine called `name`; `auto` is the fast one where numpy is there and the reference otherwise.
 
-    Errors: UnknownEngine, MissingExtra.
+    `LASSO` is one too, for endless runs. Errors: UnknownEngine, MissingExtra.
     """
     if name == "auto":
         name = "fast" if find_spec("numpy") else "reference"
-    if name not in ENGINES:
+    modules = {**ENGINES, LASSO: "rota.explore.lasso"}
+    if name not in modules:
         raise UnknownEngine(f"there is no engine {name}; there are auto, {', '.join(ENGINES)}")
     for module, extra in NEEDS.get(name, ()):
         if find_spec(module) is None:
             raise MissingExtra(f'engine {name} needs {module}; pip install "rota[{extra}]"')
-    engine: Engine = import_module(ENGINES[name]).explore
+    engine: Engine = import_module(modules[name]).explore
     return engine

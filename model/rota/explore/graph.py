@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Any
 
+from rota.explore.result import Progress
 from rota.kernel import Fairness, Liveness, Machine, Message, State, System, Transition, Turn
 
 Edge = tuple[int, int]
@@ -32,7 +34,8 @@ class Graph:
 
     states; depth and parent, per state: edges from the nearest initial state and the last one of them (None:
     initial); targets and owed, per state and transition: where it goes and the classes it belongs to;
-    possible, per state: the classes of all its transitions; classes: (assumption, class) -> number.
+    possible, per state: the classes of all its transitions; classes: (assumption, class) -> number; fired:
+    slugs of the rules seen in any transition.
     """
 
     system: System
@@ -43,11 +46,17 @@ class Graph:
     owed: list[tuple[Classes, ...]] = field(default_factory=list)
     possible: list[Classes] = field(default_factory=list)
     classes: dict[tuple[Fairness, Hashable], int] = field(default_factory=dict)
+    fired: set[str] = field(default_factory=set)
 
     @property
     def edges(self) -> int:
         """Transitions, duplicates included."""
         return sum(len(targets) for targets in self.targets)
+
+    @property
+    def generated(self) -> int:
+        """As in `Result`: 1 per initial state, and the transitions."""
+        return self.edges + sum(parent is None for parent in self.parent.values())
 
     def of(self, fairness: Iterable[Fairness]) -> Classes:
         """The classes of some assumptions that occur."""
@@ -91,11 +100,14 @@ def path_to(origin: Origin, state: int) -> list[Edge]:
     return path[::-1]
 
 
-def build(system: System, fairness: Iterable[Fairness], max_states: int) -> Graph:
-    """The graph of all reachable states. Errors: TooManyStates."""
+def build(
+    system: System, fairness: Iterable[Fairness], max_states: int, progress: Progress | None = None
+) -> Graph:
+    """The graph of all reachable states. progress is called after each level. Errors: TooManyStates."""
     assumptions = tuple(dict.fromkeys(fairness))
     graph = Graph(replace(system, machines=tuple(_Remembering(machine) for machine in system.machines)))
     numbers: dict[State, int] = {}
+    tell = _Levels(graph, progress)
 
     def number(state: State, parent: Edge | None) -> int:
         known = numbers.setdefault(state, len(numbers))
@@ -115,11 +127,33 @@ def build(system: System, fairness: Iterable[Fairness], max_states: int) -> Grap
         for i, transition in enumerate(graph.system.successors(graph.states[at])):
             targets.append(number(transition.target, (at, i)))
             owed.append(_classes(graph, assumptions, transition))
+            graph.fired.update(transition.rules)
         graph.targets.append(tuple(targets))
         graph.owed.append(tuple(owed))
         graph.possible.append(frozenset[int]().union(*owed))
         at += 1
+        tell(at, len(targets))
     return graph
+
+
+class _Levels:
+    """Tells of each level when the last of its states has been left."""
+
+    def __init__(self, graph: Graph, progress: Progress | None) -> None:
+        self._graph, self._progress = graph, progress
+        self._began = perf_counter()
+        self._level, self._first, self._edges = 0, 0, 0
+
+    def __call__(self, left: int, edges: int) -> None:
+        """left: how many states have been left so far; edges: transitions out of the last one."""
+        depth, states = self._graph.depth, len(self._graph.states)
+        self._edges += edges
+        if left < states and depth[left] == self._level:
+            return
+        if self._progress:
+            seconds = perf_counter() - self._began
+            self._progress(self._level, states, left - self._first, self._edges, seconds)
+        self._level, self._first = self._level + 1, left
 
 
 def _classes(graph: Graph, assumptions: Iterable[Fairness], transition: Transition) -> Classes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 from time import perf_counter
@@ -20,7 +20,7 @@ from typing import Any
 
 from rota.explore.engines import MissingExtra
 from rota.explore.graph import Classes, Edge, Graph, Origin, TooManyStates, build, path_to
-from rota.explore.result import Outcome
+from rota.explore.result import Outcome, Progress
 from rota.kernel import Fairness, Liveness, LivenessKind, State, System, Transition
 
 MAX_STATES = 200_000
@@ -94,28 +94,34 @@ def check(
     The answer is the same in every process. Errors: MissingExtra without networkx, ValueError for two
     properties of one name.
     """
-    if len({prop.name for prop in properties}) != len(properties):
-        raise ValueError("two liveness properties share a name")
-    components = _components_by_networkx()
     started = perf_counter()
-    assumed = [prop.fairness if fairness is None else tuple(fairness) for prop in properties]
+    assumed = properties
+    if fairness is not None:
+        assumed = [replace(prop, fairness=tuple(fairness)) for prop in properties]
     try:
-        graph = build(system, (one for some in assumed for one in some), max_states)
+        graph, verdicts = judge(system, assumed, max_states)
     except TooManyStates:
         unknown = tuple(LivenessVerdict(p.name, p.kind, p.meaning, Outcome.UNDECIDED) for p in properties)
         return LivenessResult(Outcome.UNDECIDED, unknown, 0, 0, perf_counter() - started)
-    verdicts = tuple(
-        _verdict(graph, prop, graph.of(some), components)
-        for prop, some in zip(properties, assumed, strict=True)
-    )
     broken = any(verdict.lasso is not None for verdict in verdicts)
     return LivenessResult(
         outcome=Outcome.VIOLATED if broken else Outcome.HOLDS,
         verdicts=verdicts,
         distinct=len(graph.states),
-        generated=graph.edges + sum(parent is None for parent in graph.parent.values()),
+        generated=graph.generated,
         seconds=perf_counter() - started,
     )
+
+
+def judge(
+    system: System, properties: Sequence[Liveness], max_states: int, progress: Progress | None = None
+) -> tuple[Graph, tuple[LivenessVerdict, ...]]:
+    """The graph of a system and the verdict on each property, as `check`. Errors: TooManyStates too."""
+    if len({prop.name for prop in properties}) != len(properties):
+        raise ValueError("two liveness properties share a name")
+    components = _components_by_networkx()
+    graph = build(system, (one for prop in properties for one in prop.fairness), max_states, progress)
+    return graph, tuple(_verdict(graph, prop, graph.of(prop.fairness), components) for prop in properties)
 
 
 Components = Callable[[Graph, Sequence[bool]], list[frozenset[int]]]
@@ -126,7 +132,7 @@ def _components_by_networkx() -> Components:
     try:
         import networkx
     except ImportError as error:
-        raise MissingExtra('liveness needs networkx; pip install "rota[test]"') from error
+        raise MissingExtra('liveness needs networkx; pip install "rota[liveness]"') from error
 
     def components(graph: Graph, inside: Sequence[bool]) -> list[frozenset[int]]:
         net: Any = networkx.DiGraph()

@@ -70,13 +70,15 @@ class Violation:
     name: of the property, or `deadlock`; meaning: its sentence; start: the initial state; path:
     the transitions from it, the last of which violates (or ends in the state that violates).
     Among shortest ones: the first property in the system's order, then the least state hash; every
-    state's predecessor is the one with the least hash among those one level up.
+    state's predecessor is the one with the least hash among those one level up. cycle: None where the run
+    ends; else it is endless, and that many of the last transitions are repeated (0: it stays where it is).
     """
 
     name: str
     meaning: str
     start: State
     path: tuple[Transition, ...]
+    cycle: int | None = None
 
     @property
     def steps(self) -> int:
