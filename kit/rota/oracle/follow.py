@@ -24,7 +24,19 @@ from rota.oracle.translate import (
     spec_timer,
     spec_wishes,
 )
-from rota.spec import RULES, BrokerConfig, Group, GroupRecord, GroupState, Spec, Step, Timer, classic
+from rota.spec import (
+    KAFKA_4,
+    RULES,
+    BrokerConfig,
+    Group,
+    GroupRecord,
+    GroupState,
+    Profile,
+    Spec,
+    Step,
+    Timer,
+    classic,
+)
 from rota.spec.versions import as_sent
 
 REMEMBERED = 1_000
@@ -34,15 +46,15 @@ REMEMBERED = 1_000
 class Oracle:
     """The spec, and which rules it used: also those that only decide, which a step does not name.
 
-    Parameters: config, as the coordinator has it.
+    Parameters: config, as the coordinator has it; profile, of the broker that it is like.
     Attributes: spec; rules, slugs used so far; visited, pairs (slug, state of the group before the step).
     """
 
-    def __init__(self, config: core.CoordinatorConfig) -> None:
+    def __init__(self, config: core.CoordinatorConfig | BrokerConfig, profile: Profile = KAFKA_4) -> None:
         names = BrokerConfig.__dataclass_fields__.keys() & config.__dataclass_fields__.keys()
         known = {name: getattr(config, name) for name in names}
         self._asked: list[str] = []
-        self.spec: Spec = classic(BrokerConfig(**known), rules=self._noting())
+        self.spec: Spec = classic(BrokerConfig(**known), profile=profile, rules=self._noting())
         self.visited: set[tuple[str, str]] = set()
 
     @property
