@@ -45,6 +45,8 @@ def dumps(trace: Trace) -> str:
         "start": [vars(component) for component in trace.start],
         "why": [vars(sight) for sight in trace.why],
     }
+    if trace.cycle is not None:
+        header |= {"cycle": trace.cycle, "assumed": trace.assumed}
     return "".join(_line(one) for one in (header, *(_step_out(step) for step in trace.steps)))
 
 
@@ -163,10 +165,15 @@ def _header(given: _Object) -> tuple[Trace, int]:
         start=given.each("start", _component),
         steps=(),
         why=given.each("why", _sight),
+        cycle=given.take("cycle", int) if "cycle" in given.content else None,
+        assumed=given.texts("assumed") if "cycle" in given.content else (),
     )
     if not trace.start:
         raise TraceFileError(1, "the start state has no machine")
-    return trace, given.take("steps", int)
+    announced = given.take("steps", int)
+    if trace.cycle is not None and not 0 <= trace.cycle <= announced:
+        raise TraceFileError(1, f"{trace.cycle} of {announced} steps cannot be repeated")
+    return trace, announced
 
 
 def _frozen(value: Any) -> Any:

@@ -72,7 +72,8 @@ class Sight:
     """What the property sees of one machine where it is contradicted.
 
     choice: counts the choices of machines that contradict it, from 1; before: of a property of steps, the
-    view before the last step, else None; after: the view of the last state.
+    view before the last step, else None; after: the view of the last state (of an endless run: of a state to
+    which it comes again and again).
     """
 
     choice: int
@@ -83,10 +84,12 @@ class Sight:
 
 @dataclass(frozen=True)
 class Trace:
-    """A run that ends in the contradiction of a property.
+    """A run that ends in the contradiction of a property, or goes on for ever in one.
 
     system: its name; property_name, kind, meaning, source, guards: of the property, guards being the
-    rules that it speaks for; start: a value per machine; why: what the property sees at the end.
+    rules that it speaks for; start: a value per machine; why: what the property sees at the end. cycle: None
+    where the run ends; else that many of the last steps are repeated for ever (0: it stays where it is);
+    assumed: what the property assumes of endless runs, and this one keeps, a sentence each.
     """
 
     system: str
@@ -99,6 +102,8 @@ class Trace:
     start: tuple[Component, ...]
     steps: tuple[Step, ...]
     why: tuple[Sight, ...]
+    cycle: int | None = None
+    assumed: tuple[str, ...] = ()
 
     @property
     def machines(self) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rota import kernel
-from rota.kernel import Kind, Property, State, System, Transition, component_hash
+from rota.kernel import Kind, Liveness, Property, State, System, Transition, component_hash
+from rota.trace import endless
 from rota.trace.model import DEADLOCK, Component, Hop, Origin, Sight, Step, Trace
 from rota.trace.render import Difference, differences, render
 
@@ -19,12 +20,14 @@ def record(
     start: State,
     path: Sequence[Transition],
     origin: Origin | None = None,
+    cycle: int | None = None,
 ) -> Trace:
     """The trace of a run that contradicts a property.
 
     Parameters: system; property_name, of one of its properties or `deadlock`; start, an initial state;
     path, the transitions from it, the last of which violates (or ends in the state that does); origin,
-    by default only the system's reference. Errors: KeyError for a property that the system does not have.
+    by default only the system's reference; cycle, of an endless run: how many of the last transitions are
+    repeated. Errors: KeyError for a property that the system does not have.
     """
     names = tuple(machine.name for machine in system.machines)
     states = [start, *(transition.target for transition in path)]
@@ -33,7 +36,7 @@ def record(
         system=system.name,
         origin=origin or origin_of(system),
         property_name=property_name,
-        kind=prop.kind.value if prop else DEADLOCK,
+        kind=_kind(prop),
         meaning=prop.meaning if prop else STUCK,
         source=prop.source if prop else "",
         guards=prop.rules if prop else (),
@@ -44,8 +47,20 @@ def record(
         steps=tuple(
             _step(names, index, states[index - 1], transition) for index, transition in enumerate(path, 1)
         ),
-        why=tuple(_why(system, prop, states)),
+        why=tuple(
+            _lasting(system, prop, states, cycle or 0)
+            if isinstance(prop, Liveness)
+            else _why(system, prop, states)
+        ),
+        cycle=cycle,
+        assumed=tuple(one.meaning for one in prop.fairness) if isinstance(prop, Liveness) else (),
     )
+
+
+def _kind(prop: Property | Liveness | None) -> str:
+    if prop is None:
+        return DEADLOCK
+    return Kind.LIVENESS.value if isinstance(prop, Liveness) else prop.kind.value
 
 
 def origin_of(system: System) -> Origin:
@@ -58,12 +73,21 @@ def hashes(state: State) -> tuple[str, ...]:
     return tuple("{:016x}{:016x}".format(*component_hash(value)) for value in state)
 
 
-def contradicts(system: System, property_name: str, states: Sequence[State]) -> bool:
-    """Whether a run that passed these states ends in a contradiction of the property.
+def contradicts(
+    system: System, property_name: str, states: Sequence[State], path: Sequence[Transition], cycle: int | None
+) -> bool:
+    """Whether a run that passed these states, on this path, ends in a contradiction of the property.
 
-    Errors: KeyError for a property that the system does not have.
+    cycle: as in `record`. Errors: KeyError for a property that the system does not have.
     """
     prop = _property(system, property_name)
+    if isinstance(prop, Liveness):
+        return (
+            cycle is not None
+            and endless.closed(states, cycle)
+            and not endless.unfair(system, prop, states, path, cycle)
+            and bool(endless.breaking(system, prop, states, cycle))
+        )
     if prop is None:
         ends = all(system.holds(end, states[-1]) for end in system.select(Kind.TERMINAL))
         return not ends and all(step.target == states[-1] for step in system.successors(states[-1]))
@@ -72,11 +96,11 @@ def contradicts(system: System, property_name: str, states: Sequence[State]) -> 
     return not system.holds(prop, states[-1])
 
 
-def _property(system: System, name: str) -> Property | None:
+def _property(system: System, name: str) -> Property | Liveness | None:
     """The property of that name, None for the deadlock that engines add."""
     if name == DEADLOCK:
         return None
-    for prop in system.properties:
+    for prop in (*system.properties, *system.liveness):
         if prop.name == name:
             return prop
     raise KeyError(name)
@@ -118,6 +142,14 @@ def _why(system: System, prop: Property | None, states: Sequence[State]) -> Iter
         before = render(prop.views[0].of(states[-2][positions[0]])) if prop.kind is Kind.STEP else None
         for name, after in zip(names, seen, strict=True):
             yield Sight(len(told), name, before, after)
+
+
+def _lasting(system: System, prop: Liveness, states: Sequence[State], cycle: int) -> Iterator[Sight]:
+    """The views, in a state of the cycle, of every choice of machines on which an endless run breaks it."""
+    for number, choice in enumerate(endless.breaking(system, prop, states, cycle), 1):
+        state = endless.worst(prop, choice, states, cycle)
+        for view, at in zip(prop.views, choice, strict=True):
+            yield Sight(number, system.machines[at].name, None, render(view.of(state[at])))
 
 
 Judge = Callable[[Property, tuple[int, ...], Sequence[State]], bool]

@@ -57,8 +57,9 @@ def replay(trace: Trace, system: System) -> int:
     """Follow a trace; the number of steps after which the property is contradicted.
 
     Every step must be a transition of the system with the same label, rules and component hashes, the
-    last state must contradict the property, and everything else that the trace tells must be what this run
-    tells. Errors: ReplayError with the first step that differs.
+    last state must contradict the property (or an endless run must close, be fair and contradict it), and
+    everything else that the trace tells must be what this run tells. Errors: ReplayError with the first step
+    that differs.
     """
     machines = tuple(machine.name for machine in system.machines)
     if machines != trace.machines:
@@ -68,8 +69,8 @@ def replay(trace: Trace, system: System) -> int:
     for step in trace.steps:
         path.append(_follow(system, state, step))
         state = path[-1].target
-    _judge(trace, system, [start, *(transition.target for transition in path)])
-    _compare(trace, record(system, trace.property_name, start, path, trace.origin))
+    _judge(trace, system, [start, *(transition.target for transition in path)], path)
+    _compare(trace, record(system, trace.property_name, start, path, trace.origin, trace.cycle))
     return len(path)
 
 
@@ -110,9 +111,9 @@ def _told(step: Step) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((hop.machine, hop.rules) for hop in step.hops)
 
 
-def _judge(trace: Trace, system: System, states: list[State]) -> None:
+def _judge(trace: Trace, system: System, states: list[State], path: list[Transition]) -> None:
     try:
-        violated = contradicts(system, trace.property_name, states)
+        violated = contradicts(system, trace.property_name, states, path, trace.cycle)
     except KeyError:
         raise ReplayError(len(states) - 1, f"the system has no property {trace.property_name}") from None
     if not violated:

@@ -19,6 +19,7 @@ PATH = 44
 ENDING = "The last state says otherwise:"
 ENDINGS = {
     "step": "The last step says otherwise:",
+    "liveness": "For ever, or again and again, it is otherwise:",
     DEADLOCK: "The last state is one:",
 }
 """What stands between the property's sentence and what it sees, by the property's kind."""
@@ -37,7 +38,7 @@ def text(trace: Trace) -> str:
 
 def _lines(trace: Trace) -> Iterator[str]:
     kind = "" if trace.kind == trace.property_name else f" ({trace.kind})"
-    yield f"{trace.property_name}{kind} is violated after {steps(len(trace.steps))}"
+    yield f"{trace.property_name}{kind} is violated {_by(trace)}"
     yield from _wrapped("  ", trace.meaning)
     yield from _origin(trace)
     yield ""
@@ -46,10 +47,29 @@ def _lines(trace: Trace) -> Iterator[str]:
     for component in trace.start:
         yield from _wrapped(f"     {component.machine:<{width}}  ", component.value)
     for step in trace.steps:
+        if trace.cycle and step.index == len(trace.steps) - trace.cycle + 1:
+            yield from ("", "from here it repeats")
         yield ""
         yield from _step(step, width)
     yield ""
+    if trace.cycle is not None:
+        yield from (_goes_on(trace), "")
     yield from _why(trace, width)
+
+
+def _by(trace: Trace) -> str:
+    """How long the run is."""
+    if trace.cycle is None:
+        return f"after {steps(len(trace.steps))}"
+    ever = f"{trace.cycle} more that repeat for ever" if trace.cycle else "nothing more for ever"
+    return f"by a run that never ends: {steps(len(trace.steps) - trace.cycle)}, then {ever}"
+
+
+def _goes_on(trace: Trace) -> str:
+    """What comes after the last step of an endless run."""
+    if not trace.cycle:
+        return "here it stays: nothing that must happen in the end is possible"
+    return f"and so on for ever: step {len(trace.steps) - trace.cycle + 1} comes next again"
 
 
 def steps(count: int) -> str:
@@ -109,6 +129,8 @@ def _why(trace: Trace, width: int) -> Iterator[str]:
             seen = sight.machine, sight.after
             yield from _sight(replace(sight, after="as above") if seen in shown else sight, width)
             shown.add(seen)
+    if trace.assumed:
+        yield from _wrapped("     the run keeps what is assumed: ", " ".join(trace.assumed))
     if trace.guards:
         yield from _wrapped("     guarded by these rules: ", ", ".join(trace.guards))
     if trace.source:
