@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from rota.environment.world import observed
+from rota.invariants.crowd import CROWD
 from rota.invariants.liveness import LIVENESS
 from rota.invariants.safety import SAFETY
 from rota.invariants.shape import SHAPE
 from rota.invariants.steps import STEPS
-from rota.invariants.weaknesses import caused
+from rota.invariants.weaknesses import judged
 from rota.invariants.witnesses import ENDS, witnesses
 from rota.kernel import Kind, Liveness, Property
 
@@ -21,14 +22,22 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
 
     strict: known weaknesses are properties like all others, and violated; else they must be found anew.
     """
-    return (*SHAPE, *SAFETY, *STEPS, *_weak(settings, strict), *witnesses(observed(settings)), *ENDS)
+    return (
+        *SHAPE,
+        *SAFETY,
+        *CROWD,
+        *STEPS,
+        *_weak(settings, strict),
+        *witnesses(observed(settings)),
+        *ENDS,
+    )
 
 
 def endless(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Liveness, ...]:
     """The sentences about endless runs for these settings; strict as in `classic`."""
     weak = (
         replace(one.sentence, broken=known and not strict)
-        for one, known in caused(settings)
+        for one, known in judged(settings)
         if isinstance(one.sentence, Liveness)
     )
     return (*LIVENESS, *weak)
@@ -36,7 +45,7 @@ def endless(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Liven
 
 def _weak(settings: Mapping[str, Any], strict: bool) -> Iterator[Property]:
     """The weak sentences about states and steps."""
-    for one, known in caused(settings):
+    for one, known in judged(settings):
         if isinstance(one.sentence, Property):
             yield found_anew(one.sentence) if known and not strict else one.sentence
 

@@ -10,22 +10,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rota.environment.world import DEFAULTS, Observed, observed
-from rota.invariants import liveness, safety
+from rota.environment.world import DEFAULTS
+from rota.invariants import crowd, liveness, safety
 from rota.kernel import Liveness, Property
 from rota.spec import PROFILES
+from rota.spec.join import HANDSHAKE_SINCE
+
+Chosen = Mapping[str, Any]
+"""All settings of a world, its budget as a mapping."""
 
 
 @dataclass(frozen=True)
 class Weakness:
     """A sentence that one would wish to hold.
 
-    sentence; profiles: whose brokers break it; cause: whether a configuration allows what it takes.
+    sentence; profiles: whose brokers break it; cause: whether a configuration allows what it takes. Where
+    either is not so it is a property like all others.
     """
 
     sentence: Property | Liveness
     profiles: tuple[str, ...]
-    cause: Callable[[Observed], bool]
+    cause: Callable[[Chosen], bool]
 
     @property
     def name(self) -> str:
@@ -37,19 +42,35 @@ class Weakness:
         return profile in self.profiles
 
 
-def _a_request_is_late(seen: Observed) -> bool:
+def _any_of(chosen: Chosen, *kinds: str) -> bool:
+    """Whether the budget allows one of these faults, by name or as any fault."""
+    return any(chosen["budget"].get(kind) for kind in ("fault", *kinds))
+
+
+def _a_request_is_late(chosen: Chosen) -> bool:
     """A connection may break: its request may arrive after that of the next connection."""
-    return bool(seen.budget.get("fault") or seen.budget.get("break"))
+    return _any_of(chosen, "break")
+
+
+def _an_id_is_left(chosen: Chosen) -> bool:
+    """A client may vanish with an id that it was given and has not used, and another one waits."""
+    return (
+        len(chosen["protocols"]) > 1
+        and chosen["join_version"] >= HANDSHAKE_SINCE
+        and _any_of(chosen, "crash")
+    )
 
 
 EVERY = tuple(PROFILES)
+WITH_HANDSHAKE = tuple(profile.name for profile in PROFILES.values() if profile.member_id_handshake)
 
 _SENTENCES: Mapping[str, Property | Liveness] = {
-    one.name: one for one in (*safety.KNOWN_WEAKNESSES, *liveness.KNOWN_WEAKNESSES)
+    one.name: one for part in (safety, crowd, liveness) for one in part.KNOWN_WEAKNESSES
 }
 
-_ABOUT: Mapping[str, tuple[tuple[str, ...], Callable[[Observed], bool]]] = {
+_ABOUT: Mapping[str, tuple[tuple[str, ...], Callable[[Chosen], bool]]] = {
     "weakness.replaced-request-unanswered": (EVERY, _a_request_is_late),
+    "weakness.unused-id-holds-up": (WITH_HANDSHAKE, _an_id_is_left),
     "weakness.replaced-request-waits": (EVERY, _a_request_is_late),
 }
 """Sentence -> (profiles whose brokers break it, its cause)."""
@@ -63,8 +84,8 @@ def known_weaknesses(profile: str) -> tuple[Weakness, ...]:
     return tuple(one for one in WEAKNESSES if one.known_in(profile))
 
 
-def caused(settings: Mapping[str, Any]) -> tuple[tuple[Weakness, bool], ...]:
-    """Those whose cause the settings of a world allow, each with whether its profile's brokers break it."""
-    seen = observed(settings)
-    profile = {**DEFAULTS, **settings}["profile"]
-    return tuple((one, one.known_in(profile)) for one in WEAKNESSES if one.cause(seen))
+def judged(settings: Mapping[str, Any]) -> tuple[tuple[Weakness, bool], ...]:
+    """All of them, each with whether it is to be found anew under these settings of a world."""
+    chosen = {**DEFAULTS, **settings}
+    chosen["budget"] = dict(chosen["budget"])
+    return tuple((one, one.known_in(chosen["profile"]) and one.cause(chosen)) for one in WEAKNESSES)

@@ -1,0 +1,90 @@
+"""How many members a group has: what vanished clients leave behind, and group.max.size."""
+
+from __future__ import annotations
+
+from rota.environment.broker import Coordinator
+from rota.environment.client import Client
+from rota.environment.minting import owner
+from rota.environment.signals import NOBODY
+from rota.invariants.views import GROUP
+from rota.kernel import Kind, Property, View
+from rota.spec import Group, GroupState, TimerKind
+from rota.spec.step import timer
+
+Refers = tuple[str, tuple[str, ...]]
+"""A client's name, and the ids that it still refers to."""
+
+
+def _refers_to(client: Client) -> Refers:
+    return client.name, client.held
+
+
+def _left_behind(value: Coordinator) -> tuple[str, ...]:
+    """Members that wait on a connection that is gone and that no timer of their own will remove."""
+    if value.group is None:
+        return ()
+    parked = (i for i, m in value.group.members.items() if NOBODY in (m.awaiting_join, m.awaiting_sync))
+    return tuple(i for i in parked if timer(TimerKind.NEW_MEMBER, i) not in value.armed)
+
+
+def _no_pile(left_behind: tuple[str, ...], client: Refers) -> bool:
+    name, held = client
+    return sum(owner(member_id) == name and member_id not in held for member_id in left_behind) <= 1
+
+
+def _waits_for_ids(value: Coordinator) -> frozenset[str]:
+    """The ids that alone keep a join phase from its end."""
+    group = value.group
+    if group is None or group.state is not GroupState.PREPARING_REBALANCE or group.initial_join is not None:
+        return frozenset()
+    everybody = group.members and len(group.awaiting_join) == len(group.members)
+    return group.pending if everybody else frozenset()
+
+
+def _somebody_comes(waits_for: frozenset[str], client: Refers) -> bool:
+    name, held = client
+    return all(owner(member_id) != name or member_id in held for member_id in waits_for)
+
+
+CROWD = (
+    Property(
+        "join.no-pile-up",
+        Kind.SAFETY,
+        "A client that fails again and again leaves at most one member behind that only the end of the join "
+        "phase can remove.",
+        (View("coordinator", _left_behind), View("client", _refers_to)),
+        _no_pile,
+        source="KAFKA-7610, KIP-394",
+        rules=("join.new-member", "join.member-id-required", "timers.new-member-expired"),
+    ),
+)
+
+KNOWN_WEAKNESSES = (
+    Property(
+        "weakness.unused-id-holds-up",
+        Kind.SAFETY,
+        "A join phase that all members have joined does not wait for an id that nobody will use.",
+        (View("coordinator", _waits_for_ids), View("client", _refers_to)),
+        _somebody_comes,
+        source="KIP-394; upstream ClassicGroup#hasAllMembersJoined: a client that asked for an id and "
+        "vanished holds the others up for its session timeout, or to the end of the rebalance timeout",
+        rules=("join.barrier", "timers.pending-expired"),
+    ),
+)
+
+
+def within_limit(limit: int) -> Property:
+    """The size of a group that has a generation, for a group.max.size."""
+
+    def fits(group: Group | None) -> bool:
+        return group is None or group.state is not GroupState.STABLE or len(group.members) <= limit
+
+    return Property(
+        "join.size-within-limit",
+        Kind.SAFETY,
+        "A stable group has no more members than group.max.size.",
+        (GROUP,),
+        fits,
+        source="KIP-389; upstream GroupMetadataManager#acceptJoiningMember",
+        rules=("join.group-max-size-reached",),
+    )

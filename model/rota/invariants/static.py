@@ -1,0 +1,114 @@
+"""Static members (KIP-345): one member per instance, and what their restarts must not do."""
+
+from __future__ import annotations
+
+from rota.environment.broker import Coordinator
+from rota.environment.client import Client, Phase
+from rota.environment.minting import owner
+from rota.invariants.views import COORDINATOR, GROUP
+from rota.kernel import Kind, Property, View
+from rota.spec import ErrorCode, Group, GroupState, JoinGroupReply
+
+
+def _instances(group: Group) -> list[str]:
+    return [m.group_instance_id for m in group.members.values() if m.group_instance_id is not None]
+
+
+def _one_member_per_instance(group: Group | None) -> bool:
+    return group is None or len(set(_instances(group))) == len(_instances(group))
+
+
+def _absent_stay(before: Coordinator, after: Coordinator) -> bool:
+    """Only a phase that a timer ended is judged: a LeaveGroup may end one, too, and take a member along."""
+    old, new = before.group, after.group
+    if old is None or new is None or old.state is not GroupState.PREPARING_REBALANCE:
+        return True
+    if new.state is not GroupState.COMPLETING_REBALANCE or after.ended_by_barrier:
+        return True
+    return set(_instances(old)) <= set(_instances(new))
+
+
+def _owed_syncs_are_members(group: Group | None) -> bool:
+    return group is None or group.pending_sync <= set(group.members)
+
+
+def _refused_for_size(client: Client) -> str | None:
+    reply = client.inbox
+    refused = isinstance(reply, JoinGroupReply) and reply.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    return client.name if refused else None
+
+
+def _not_its_own_place(group: Group | None, refused: str | None) -> bool:
+    if group is None or refused is None:
+        return True
+    held = (i for i, m in group.members.items() if m.group_instance_id is not None)
+    return all(owner(member_id) != refused for member_id in held)
+
+
+def _led(value: Coordinator) -> tuple[str, int] | None:
+    group = value.group
+    if group is None or group.state is not GroupState.STABLE or group.leader is None:
+        return None
+    return group.leader, group.generation_id
+
+
+def _believes(client: Client) -> tuple[str, int, bool] | None:
+    return (client.member_id, client.generation_id, client.leads) if client.phase is Phase.STABLE else None
+
+
+def _leader_knows(led: tuple[str, int] | None, client: tuple[str, int, bool] | None) -> bool:
+    return led is None or client is None or client[:2] != led or client[2]
+
+
+STATIC = (
+    Property(
+        "static.one-member-per-instance",
+        Kind.SHAPE,
+        "No two members hold the same group instance id.",
+        (GROUP,),
+        _one_member_per_instance,
+        source="KIP-345; KAFKA-8225; upstream ClassicGroup#staticMembers",
+        rules=("static.new-member", "static.replaced-in-stable", "static.replaced-while-preparing"),
+    ),
+    Property(
+        "static.absent-members-stay",
+        Kind.STEP,
+        "A join phase that runs out of time removes no static member.",
+        (COORDINATOR,),
+        _absent_stay,
+        source="KIP-345; KAFKA-8220; upstream GroupMetadataManager#completeClassicGroupJoin",
+        rules=("join.complete-phase", "static.nobody-joined"),
+    ),
+)
+
+KNOWN_WEAKNESSES = (
+    Property(
+        "weakness.stale-sync-debt",
+        Kind.SHAPE,
+        "Only members owe a SyncGroup.",
+        (GROUP,),
+        _owed_syncs_are_members,
+        source="upstream ClassicGroup#replaceStaticMember keeps the old id among those that have not synced: "
+        "when the sync timer is due the group rebalances although everybody has synced",
+        rules=("static.replaced-in-stable", "timers.sync-timeout"),
+    ),
+    Property(
+        "weakness.static-restart-refused",
+        Kind.SAFETY,
+        "A static member that restarts is not refused for a size that it does not add to.",
+        (GROUP, View("client", _refused_for_size)),
+        _not_its_own_place,
+        source="upstream GroupMetadataManager#acceptJoiningMember counts a static restart as a newcomer",
+        rules=("join.group-max-size-reached",),
+    ),
+    Property(
+        "weakness.leader-does-not-know",
+        Kind.SAFETY,
+        "The client that leads a stable generation knows that it does.",
+        (View("coordinator", _led), View("client", _believes)),
+        _leader_knows,
+        source="KIP-814; upstream GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin: below "
+        "JoinGroup v9 a restarted leader is told its dead id as the leader's, and nobody watches the topics",
+        rules=("static.replaced-in-stable",),
+    ),
+)
