@@ -1,7 +1,8 @@
 """The words that the rows of the checklist are written in: what somebody does, and what is expected then.
 
 Clients are named A, B, ... and come to be when they are first named: session 5,000 ms, rebalance 10,000 ms,
-protocol range. X only asks.
+protocol range. X only asks. L and F are static, the leader and a follower; whoever takes their place has a
+name of its own.
 """
 
 from __future__ import annotations
@@ -12,12 +13,19 @@ from typing import Any
 
 from stage import Asked, Client, Stage
 
-from rota import coordinator as core
+from rota.spec import PROFILES, BrokerConfig
 from rota.spec.vocabulary import AppendError
 
 Do = Callable[[Stage], object]
 
 DEFAULTS: Mapping[str, Any] = {"session": 5_000, "rebalance": 10_000}
+INSTANCES = {"L": "leader", "F": "follower"}
+PAIR = ("range", "roundrobin")
+"""The protocols of L and F."""
+
+BOUNDS = {"group_min_session_timeout_ms": 10, "group_max_session_timeout_ms": 600_000}
+SCALA, JAVA = "kafka-3.x", "kafka-4.x"
+"""The profiles of the two coordinators."""
 
 
 def S(name: str) -> str:
@@ -37,7 +45,8 @@ class Then:
     answers: every answer that was given meanwhile, "A NONE, B REBALANCE_IN_PROGRESS", the errors of a batch
     of leavers with slashes; state: with the generation; members, pending: names; timers: "kind client" →
     milliseconds left, None where it must not be armed; records: how many were written; said: fields of a
-    client's last answer; lists: names of protocols that a member has.
+    client's last answer, member ids as their owners' names; lists: names of protocols that a member has;
+    timeouts: the session and rebalance timeouts that a member has.
     """
 
     answers: str = ""
@@ -50,6 +59,7 @@ class Then:
     records: int | None = None
     said: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    timeouts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def check(self, stage: Stage, since: int) -> None:
         """Errors: AssertionError naming what differs. since: happenings before what was done."""
@@ -71,9 +81,19 @@ class Then:
         assert left == dict(self.timers)
         for name, fields in self.said.items():
             reply = [reply for asked, reply in given if asked.client.name == name][-1]
-            assert {key: getattr(reply, key) for key in fields} == dict(fields)
+            assert {key: _told(stage, getattr(reply, key)) for key in fields} == dict(fields)
         for name, protocols in self.lists.items():
             assert stage.live.members[stage.clients[name].member_id].names == protocols
+        for name, timeouts in self.timeouts.items():
+            member = stage.live.members[stage.clients[name].member_id]
+            assert (member.session_timeout_ms, member.rebalance_timeout_ms) == timeouts
+
+
+def _told(stage: Stage, value: Any) -> Any:
+    """A field of an answer; member ids, and the members of a leader's list, as their owners' names."""
+    if isinstance(value, tuple):
+        return " ".join(sorted(_told(stage, one.member_id) for one in value))
+    return stage.owners[value].name if isinstance(value, str) and value in stage.owners else value
 
 
 def _errors(asked: Asked) -> str:
@@ -87,27 +107,30 @@ def _left(stage: Stage, name: str) -> int | None:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the checklist.
+    """A line of the checklist, or two that tell the same of both coordinators.
 
     mirrors: upstream's tests, class#method; given: what leads to the start; steps: what is done, what is
-    expected; lacks: what of the tests is left out, for want of which feature; delay: the broker's initial
-    rebalance delay.
+    expected; lacks: what of the tests is left out, and why; settings: of the broker; alone: whether the
+    coordinator is not played beside the spec.
     """
 
     mirrors: tuple[str, ...]
     given: Do
     steps: tuple[tuple[Do, Then], ...]
     lacks: str = ""
-    delay: int = 3_000
+    alone: bool = False
+    settings: Mapping[str, int] = field(default_factory=dict)
 
-    def play(self, *, beside: bool = True) -> None:
+    @property
+    def profiles(self) -> list[str]:
+        """The coordinators whose tests are mirrored, without repeats."""
+        return sorted({SCALA if name.startswith(S("")) else JAVA for name in self.mirrors})
+
+    def play(self, profile: str, *, beside: bool = True) -> None:
         """Errors: AssertionError where something is not as expected; Divergence of the coordinator."""
-        config = core.CoordinatorConfig(
-            group_min_session_timeout_ms=10,
-            group_max_session_timeout_ms=600_000,
-            group_initial_rebalance_delay_ms=self.delay,
-        )
-        stage = Stage(config, beside=beside)
+        config = BrokerConfig(**{**BOUNDS, **self.settings})
+        core = beside and profile == JAVA and not self.alone
+        stage = Stage(config, PROFILES[profile], beside=core)
         self.given(stage)
         for number, (do, then) in enumerate(self.steps, 1):
             since = len(stage.happenings)
@@ -118,15 +141,26 @@ class Row:
                 raise AssertionError(f"{self.mirrors[0]}, step {number}: {failure}") from None
 
 
-def row(*mirrors: str, given: Do, steps: list[tuple[Do, Then]], lacks: str = "", delay: int = 3_000) -> Row:
-    """A row of the table."""
-    return Row(mirrors, given, tuple(steps), lacks, delay)
+def row(
+    *mirrors: str,
+    given: Do,
+    steps: list[tuple[Do, Then]],
+    lacks: str = "",
+    alone: bool = False,
+    delay: int = 3_000,
+    size: int = BrokerConfig.group_max_size,
+) -> Row:
+    """A row of the table. delay: the initial rebalance delay; size: group.max.size."""
+    settings = {"group_initial_rebalance_delay_ms": delay, "group_max_size": size}
+    return Row(mirrors, given, tuple(steps), lacks, alone, settings)
 
 
 # -- what somebody does -----------------------------------------------------------------------------------
 def who(stage: Stage, name: str) -> Client:
     """The client of a name."""
-    return stage.clients[name] if name in stage.clients else stage.client(name, **DEFAULTS)
+    if name not in stage.clients:
+        client(name)(stage)
+    return stage.clients[name]
 
 
 def nothing(stage: Stage) -> None:
@@ -139,8 +173,19 @@ def both(*things: Do) -> Do:
 
 
 def client(name: str, *protocols: str, **fields: Any) -> Do:
-    """A client with other timeouts or protocols than usual."""
+    """A client with other timeouts or protocols than usual, or with a group instance id."""
+    if name in INSTANCES:
+        protocols, fields = protocols or PAIR, {"instance": INSTANCES[name], **fields}
     return lambda stage: stage.client(name, *protocols, **{**DEFAULTS, **fields})
+
+
+def id_of(name: str) -> Callable[[Stage], str]:
+    """As a field of a request: the member id that a client knows."""
+    return lambda stage: stage.clients[name].member_id
+
+
+def _now(stage: Stage, changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value(stage) if callable(value) else value for key, value in changes.items()}
 
 
 def joined(*names: str) -> Do:
@@ -154,13 +199,24 @@ def stable(*names: str) -> Do:
 
 
 def enter(*names: str) -> Do:
-    """Newcomers join: each the handshake, then the JoinGroup that is parked."""
+    """Newcomers join: each the handshake, unless it is static, then the JoinGroup that is parked."""
     return lambda stage: [who(stage, name).enter() for name in names]
 
 
 def join(name: str, **changes: Any) -> Do:
-    """A JoinGroup; without a member id it is the handshake."""
-    return lambda stage: who(stage, name).join(**changes)
+    """A JoinGroup; without a member id it is the handshake, of a static client the real thing."""
+    return lambda stage: who(stage, name).join(**_now(stage, changes))
+
+
+def instead_of(name: str, other: str, *protocols: str, version: int = 9, **fields: Any) -> Do:
+    """Another process with the instance id of `other` joins: its restart, or a double."""
+
+    def do(stage: Stage) -> None:
+        old = who(stage, other)
+        same = {"session": old.session, "rebalance": old.rebalance, "instance": old.instance}
+        stage.client(name, *(protocols or old.protocols), **{**same, **fields}).join(version=version)
+
+    return do
 
 
 def relist(name: str, *protocols: str) -> Do:
@@ -176,7 +232,7 @@ def relist(name: str, *protocols: str) -> Do:
 def sync(name: str, parts: Mapping[str, str] | None = None, **changes: Any) -> Do:
     """A SyncGroup; parts: assignments by name."""
     return lambda stage: who(stage, name).sync(
-        {who(stage, other): part for other, part in (parts or {}).items()}, **changes
+        {who(stage, other): part for other, part in (parts or {}).items()}, **_now(stage, changes)
     )
 
 
@@ -186,7 +242,7 @@ def heartbeat(*names: str, ahead: int = 0, **changes: Any) -> Do:
     def do(stage: Stage) -> None:
         for name in names:
             sender = who(stage, name)
-            sender.heartbeat(**{"generation_id": sender.generation + ahead, **changes})
+            sender.heartbeat(**{"generation_id": sender.generation + ahead, **_now(stage, changes)})
 
     return do
 
@@ -204,6 +260,11 @@ def leave(name: str, *others: str | tuple[str, str]) -> Do:
 def wait(milliseconds: int) -> Do:
     """Time passes."""
     return lambda stage: stage.wait(milliseconds)
+
+
+def configure(**settings: int) -> Do:
+    """The broker has other settings from now on."""
+    return lambda stage: stage.configure(**settings)
 
 
 def held(stage: Stage) -> None:

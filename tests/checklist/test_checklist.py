@@ -30,9 +30,13 @@ COUNTS = {
 """How many tests upstream has, and where each is: a gap that closes moves its tests to the rows."""
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.mirrors[0].partition("#")[2])
-def test_the_spec_and_the_coordinator_do_what_upstream_establishes(row):
-    row.play()
+PLAYED = [(row, profile) for row in ROWS for profile in row.profiles]
+NAMES = [f"{row.mirrors[0].partition('#')[2]}-{profile}" for row, profile in PLAYED]
+
+
+@pytest.mark.parametrize(("row", "profile"), PLAYED, ids=NAMES)
+def test_the_spec_and_the_coordinator_do_what_upstream_establishes(row, profile):
+    row.play(profile)
 
 
 def test_every_test_of_upstream_is_counted_once():
@@ -48,10 +52,10 @@ def test_what_is_waited_for_is_what_the_profile_omits():
     assert not gone, f"modelled by now: {gone}; their tests belong into the rows"
 
 
-def noticed(row: Row, *, beside: bool) -> bool:
+def noticed(row: Row, profile: str, *, beside: bool) -> bool:
     """Whether a row is not as it should be."""
     try:
-        row.play(beside=beside)
+        row.play(profile, beside=beside)
     except Exception:
         return True
     return False
@@ -109,7 +113,7 @@ SHOWN = (
 def test_a_mutant_of_the_spec_is_noticed(mutant, plant_in_spec):
     """On the spec alone: the coordinator beside it would complain first."""
     plant_in_spec(mutant)
-    assert any(noticed(row, beside=False) for row in ROWS)
+    assert any(noticed(row, profile, beside=False) for row, profile in PLAYED)
 
 
 @pytest.mark.parametrize(
@@ -118,4 +122,4 @@ def test_a_mutant_of_the_spec_is_noticed(mutant, plant_in_spec):
 def test_a_bug_of_the_coordinator_is_noticed(name):
     """The coordinator beside the spec is held to the same rows."""
     with planted(core_bugs()[name]):
-        assert any(noticed(row, beside=True) for row in ROWS)
+        assert any(noticed(row, profile, beside=True) for row, profile in PLAYED)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-pytest.register_assert_rewrite("stage", "scenarios_membership", "scenarios_answers")
+pytest.register_assert_rewrite("stage", "stage_client", "scenarios_membership", "scenarios_answers")
 
 
 def pytest_addoption(parser):

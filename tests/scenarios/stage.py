@@ -8,49 +8,33 @@ where the spec stands after every step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from stage_client import GROUP_ID, Asked, Client
 
 from rota import coordinator as core
 from rota.oracle import Ask, Due, Lockstep, Logged
 from rota.oracle.follow import Oracle
 from rota.oracle.translate import CoreRequest, to_spec
-from rota.spec import Arm, Call, Group, GroupRecord, JoinGroupReply, Spec, Step, Timer
+from rota.spec import (
+    KAFKA_4,
+    Arm,
+    BrokerConfig,
+    Call,
+    Group,
+    GroupRecord,
+    Hosting,
+    JoinGroupReply,
+    Profile,
+    Spec,
+    Step,
+    Timer,
+)
 from rota.spec.versions import as_sent
 from rota.spec.vocabulary import AppendError
 
-GROUP_ID = "g"
-
-
-@dataclass(eq=False)
-class Asked:
-    """A request; its answer when there is one."""
-
-    client: Client
-    address: str
-    request: CoreRequest
-    version: int
-    reply: Any = None
-
-    @property
-    def waits(self) -> bool:
-        """Whether it is not answered: parked, or replaced and forgotten."""
-        return self.reply is None
-
-    @property
-    def error(self) -> str:
-        """The name of the answer's error code; of a LeaveGroup the first member's where the top says NONE."""
-        assert self.reply is not None, f"{self.address} of {self.client.name} is not answered"
-        outcomes = self.errors
-        top = self.reply.error_code.name
-        return outcomes[0] if outcomes and top == "NONE" else top
-
-    @property
-    def errors(self) -> list[str]:
-        """The names of the error codes of a LeaveGroup's members."""
-        if not isinstance(self.request, core.LeaveGroup):
-            return []
-        return [outcome.error_code.name for outcome in self.reply.members]
+__all__ = ["GROUP_ID", "Asked", "Client", "Happening", "Stage"]
 
 
 @dataclass(frozen=True)
@@ -67,89 +51,31 @@ class Happening:
     armed: Mapping[Timer, int]
 
 
-@dataclass(eq=False)
-class Client:
-    """A consumer that knows its id, generation and protocol from its last JoinGroup answer.
-
-    protocols: its list, each as "name" or "name:metadata".
-    """
-
-    stage: Stage
-    name: str
-    protocols: tuple[str, ...] = ("range",)
-    session: int = 10_000
-    rebalance: int = 60_000
-    protocol_type: str = "consumer"
-    member_id: str = ""
-    generation: int = -1
-    protocol: str | None = "range"
-
-    def join(self, version: int = 9, picks: tuple[int, ...] = (), **changes: Any) -> Asked:
-        """JoinGroup as the client is; `changes` overwrite fields of the request."""
-        pairs = (entry.partition(":") for entry in self.protocols)
-        fields = {
-            "group_id": GROUP_ID,
-            "session_timeout_ms": self.session,
-            "rebalance_timeout_ms": self.rebalance,
-            "member_id": self.member_id,
-            "protocol_type": self.protocol_type,
-            "protocols": tuple(core.JoinGroupProtocol(name, data.encode()) for name, _, data in pairs),
-        }
-        return self.stage.ask(self, core.JoinGroup(**fields | changes), version, picks)
-
-    def enter(self) -> Asked:
-        """The handshake, then the JoinGroup with the new id, which is returned."""
-        self.member_id = ""
-        assert self.join().error == "MEMBER_ID_REQUIRED"
-        return self.join()
-
-    def sync(self, parts: Mapping[Client, str] | None = None, version: int = 5, **changes: Any) -> Asked:
-        """SyncGroup; `parts` are a leader's assignments."""
-        given = {client.member_id: part.encode() for client, part in (parts or {}).items()}
-        fields = {
-            "group_id": GROUP_ID,
-            "generation_id": self.generation,
-            "member_id": self.member_id,
-            "assignments": tuple(core.SyncGroupAssignment(*pair) for pair in given.items()),
-        }
-        if version >= 5:
-            fields |= {"protocol_type": self.protocol_type, "protocol_name": self.protocol}
-        return self.stage.ask(self, core.SyncGroup(**fields | changes), version)
-
-    def heartbeat(self, **changes: Any) -> Asked:
-        """Heartbeat."""
-        fields = {"group_id": GROUP_ID, "generation_id": self.generation, "member_id": self.member_id}
-        return self.stage.ask(self, core.Heartbeat(**fields | changes), 4)
-
-    def leave(self, *others: str | Client | tuple[str, str], group_id: str = GROUP_ID, picks=()) -> Asked:
-        """LeaveGroup of this one, or of the others: clients, member ids, (member id, instance id)."""
-        pairs = [_identity(other) for other in others or (self,)]
-        request = core.LeaveGroup(group_id, tuple(core.MemberIdentity(*pair) for pair in pairs))
-        return self.stage.ask(self, request, 5, picks)
-
-
 def _names(clients: Iterable[Client]) -> str:
     return " and ".join(client.name for client in clients)
 
 
-def _identity(who: str | Client | tuple[str, str]) -> tuple[str, str | None]:
-    if isinstance(who, tuple):
-        return who
-    return (who if isinstance(who, str) else who.member_id), None
+def _core_config(config: BrokerConfig) -> core.CoordinatorConfig:
+    """The settings that the core knows too."""
+    known = core.CoordinatorConfig.__dataclass_fields__.keys() & config.__dataclass_fields__.keys()
+    return core.CoordinatorConfig(**{name: getattr(config, name) for name in known})
 
 
 @dataclass(eq=False)
 class Stage:
     """The spec, a clock and clients.
 
-    Parameters: config, of the broker; beside, whether the core is held to the same dialogue; log_answers,
-    whether appends are stored at once; else `log` says when; marks, headings of a dialogue: before which
+    Parameters: config, of the broker; profile, which line of brokers it is; beside, whether the core, which
+    is like kafka-4.x, is held to the same dialogue; log_answers, whether appends are stored at once; else
+    `log` says when; hosting, what the broker is to the group; marks, headings of a dialogue: before which
     happening.
     """
 
-    config: core.CoordinatorConfig = field(default_factory=core.CoordinatorConfig)
+    config: BrokerConfig = field(default_factory=BrokerConfig)
+    profile: Profile = KAFKA_4
     beside: bool = True
     log_answers: bool = True
+    hosting: Hosting = Hosting.ACTIVE
     now: int = 0
     group: Group | None = None
     clients: dict[str, Client] = field(default_factory=dict)
@@ -160,8 +86,8 @@ class Stage:
     marks: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.oracle = Oracle(self.config)
-        self.lockstep = Lockstep(self.config) if self.beside else None
+        self.oracle = Oracle(self.config, self.profile)
+        self.lockstep = Lockstep(_core_config(self.config)) if self.beside else None
         self._asked: dict[str, Asked] = {}
 
     # -- what a script says -------------------------------------------------------------------------------
@@ -198,7 +124,7 @@ class Stage:
         asked = Asked(client, f"r{len(self._asked) + 1}", request, version)
         self._asked[asked.address] = asked
         serial = len(self.owners) + 1
-        call = Call(to_spec(request, version), asked.address, version, f"m{serial}")
+        call = Call(to_spec(request, version), asked.address, version, f"m{serial}", self.hosting)
         group = self.group if request.group_id == GROUP_ID else None
         ahead = 0
         if isinstance(request, core.SyncGroup | core.Heartbeat):
@@ -217,6 +143,11 @@ class Stage:
         """The log answers the oldest append."""
         record = self.appends.pop(0)
         self._play((record, error), lambda spec: spec.appended(self.live, record, error), Logged(0, error))
+
+    def configure(self, **settings: int) -> None:
+        """Another broker takes over in silence: the same group, other settings."""
+        self.config = replace(self.config, **settings)
+        self.oracle.spec = replace(self.oracle.spec, config=self.config)
 
     def wait(self, milliseconds: int) -> None:
         """Time passes; what is due on the way fires, those due together in order of name and member."""
@@ -327,10 +258,8 @@ class Stage:
         asked = self._asked[address]
         assert asked.reply is None, f"{address} is answered twice"
         asked.reply = message = as_sent(message, asked.version)
-        if isinstance(message, JoinGroupReply) and message.error_code.name in ("NONE", "MEMBER_ID_REQUIRED"):
-            asked.client.member_id = message.member_id
-            asked.client.generation = message.generation_id
-            asked.client.protocol = message.protocol_name or asked.client.protocol
+        if isinstance(message, JoinGroupReply):
+            asked.client.told(message)
         return asked, message
 
     def _compare(self, twin: Any) -> None:
