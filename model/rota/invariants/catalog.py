@@ -9,6 +9,7 @@ from typing import Any
 from rota.environment.world import observed
 from rota.invariants.crowd import CROWD
 from rota.invariants.liveness import LIVENESS
+from rota.invariants.owners import OWNERS
 from rota.invariants.safety import SAFETY
 from rota.invariants.shape import SHAPE
 from rota.invariants.steps import STEPS
@@ -26,6 +27,7 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
         *SHAPE,
         *SAFETY,
         *CROWD,
+        *OWNERS,
         *STEPS,
         *_weak(settings, strict),
         *witnesses(observed(settings)),

@@ -1,7 +1,8 @@
 """Known weaknesses: which brokers have them, and where a check must find them anew.
 
-The sentences stand beside the properties of their kind (`safety`, `steps`, `liveness`); this is the list of
-whom each is true of. A sentence that a profile's brokers do not break is a property like all others there.
+The sentences stand beside the properties of their kind; this is the list of whom each is true of. Many are
+the strong form of a property that does hold. Where a profile's brokers do not break one, or where nothing of
+what it takes is in a configuration, it is a property like all others.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rota.environment.world import DEFAULTS
-from rota.invariants import crowd, liveness, safety
+from rota.invariants import crowd, liveness, owners, safety
 from rota.kernel import Liveness, Property
 from rota.spec import PROFILES
 from rota.spec.join import HANDSHAKE_SINCE
@@ -19,18 +20,20 @@ from rota.spec.join import HANDSHAKE_SINCE
 Chosen = Mapping[str, Any]
 """All settings of a world, its budget as a mapping."""
 
+Cause = Callable[[Chosen], bool | None]
+"""Whether a configuration has what a weakness takes.
+
+True: it must be found anew; False: it cannot be there; None: it may or may not, and nothing is said.
+"""
+
 
 @dataclass(frozen=True)
 class Weakness:
-    """A sentence that one would wish to hold.
-
-    sentence; profiles: whose brokers break it; cause: whether a configuration allows what it takes. Where
-    either is not so it is a property like all others.
-    """
+    """A sentence that one would wish to hold. profiles: whose brokers break it; cause: where they do."""
 
     sentence: Property | Liveness
     profiles: tuple[str, ...]
-    cause: Callable[[Chosen], bool]
+    cause: Cause
 
     @property
     def name(self) -> str:
@@ -47,29 +50,41 @@ def _any_of(chosen: Chosen, *kinds: str) -> bool:
     return any(chosen["budget"].get(kind) for kind in ("fault", *kinds))
 
 
+def _two(chosen: Chosen) -> bool:
+    """Whether there are two clients that may be in a group together."""
+    lists = chosen["protocols"]
+    return len(lists) > 1 and bool(set(lists[0]).intersection(*lists[1:]))
+
+
 def _a_request_is_late(chosen: Chosen) -> bool:
     """A connection may break: its request may arrive after that of the next connection."""
     return _any_of(chosen, "break")
 
 
-def _an_id_is_left(chosen: Chosen) -> bool:
-    """A client may vanish with an id that it was given and has not used, and another one waits."""
-    return (
-        len(chosen["protocols"]) > 1
-        and chosen["join_version"] >= HANDSHAKE_SINCE
-        and _any_of(chosen, "crash")
-    )
+def _somebody_is_late(chosen: Chosen) -> bool | None:
+    """A client may be taken for dead, or join by a late request without knowing; another gets what it had."""
+    if not _two(chosen) or not _any_of(chosen, "late", "break"):
+        return False
+    return True if _any_of(chosen, "late") else None
+
+
+def _an_id_is_left(chosen: Chosen) -> bool | None:
+    """An id may be handed out and not used: its client vanishes, or its answer is lost; others wait."""
+    if not _any_of(chosen, "crash", "break") or chosen["join_version"] < HANDSHAKE_SINCE:
+        return False
+    return True if _two(chosen) and _any_of(chosen, "crash") else None
 
 
 EVERY = tuple(PROFILES)
 WITH_HANDSHAKE = tuple(profile.name for profile in PROFILES.values() if profile.member_id_handshake)
 
 _SENTENCES: Mapping[str, Property | Liveness] = {
-    one.name: one for part in (safety, crowd, liveness) for one in part.KNOWN_WEAKNESSES
+    one.name: one for part in (safety, owners, crowd, liveness) for one in part.KNOWN_WEAKNESSES
 }
 
-_ABOUT: Mapping[str, tuple[tuple[str, ...], Callable[[Chosen], bool]]] = {
+_ABOUT: Mapping[str, tuple[tuple[str, ...], Cause]] = {
     "weakness.replaced-request-unanswered": (EVERY, _a_request_is_late),
+    "weakness.taken-for-dead-and-consuming": (EVERY, _somebody_is_late),
     "weakness.unused-id-holds-up": (WITH_HANDSHAKE, _an_id_is_left),
     "weakness.replaced-request-waits": (EVERY, _a_request_is_late),
 }
@@ -85,7 +100,8 @@ def known_weaknesses(profile: str) -> tuple[Weakness, ...]:
 
 
 def judged(settings: Mapping[str, Any]) -> tuple[tuple[Weakness, bool], ...]:
-    """All of them, each with whether it is to be found anew under these settings of a world."""
+    """Those of which something is said under these settings of a world: whether it is to be found anew."""
     chosen = {**DEFAULTS, **settings}
     chosen["budget"] = dict(chosen["budget"])
-    return tuple((one, one.known_in(chosen["profile"]) and one.cause(chosen)) for one in WEAKNESSES)
+    causes = ((one, one.cause(chosen) if one.known_in(chosen["profile"]) else False) for one in WEAKNESSES)
+    return tuple((one, cause) for one, cause in causes if cause is not None)

@@ -1,0 +1,103 @@
+"""The owner map: what the whole protocol is for, in a few lines, and that it refines it.
+
+A claim is a client that consumes a partition, with the generation since which it does. The map is the set of
+all claims. It knows two moves: a claim ends, or one begins that no other equals in partition and
+generation. `abstract` takes a state of the world to its map, and every transition of the world is moves of
+the map, or none. Properties say so without looking at whole states: a client claims only by reading an
+assignment, and for the generation that it reads (`owners.claimed-by-sync`), and no two clients hold equal
+claims (`sync.one-owner`). A test checks the same on whole states.
+
+The strong form, one claim a partition, is what a rebalance is meant to bring about. It holds as long as
+nobody is taken for dead who is not.
+"""
+
+from __future__ import annotations
+
+from rota.environment.assignment import Assignment
+from rota.environment.client import Client, Phase
+from rota.invariants.views import CLIENT
+from rota.kernel import Kind, Property, View
+from rota.kernel.system import State
+
+Claims = frozenset[tuple[int, int]]
+"""(partition, generation since which it is consumed) of one client."""
+
+OwnerMap = frozenset[tuple[int, int, str]]
+"""(partition, since, client): all claims."""
+
+
+def moves(before: OwnerMap, after: OwnerMap) -> bool:
+    """Whether the map allows to go from one to the other: no two claims equal in partition and generation."""
+    begun = after - before
+    held = {claim[:2] for claim in before & after}
+    return len({claim[:2] for claim in begun} - held) == len(begun)
+
+
+def abstract(state: State) -> OwnerMap:
+    """The owner map of a state of the world."""
+    clients = (value for value in state if isinstance(value, Client))
+    return frozenset((*claim, client.name) for client in clients for claim in claims(client))
+
+
+def claims(client: Client) -> Claims:
+    """What a client consumes. One that is gone or joins consumes nothing."""
+    if not client.assignment:
+        return frozenset()
+    part = Assignment.decode(client.assignment)
+    return frozenset((partition, part.generation_id) for partition in part.partitions)
+
+
+def _claimed_by_sync(before: Client, after: Client) -> bool:
+    begun = claims(after) - claims(before)
+    if not begun:
+        return True
+    reads = before.phase is Phase.SYNCING and after.phase is Phase.STABLE
+    return reads and all(since == after.generation_id for _, since in begun)
+
+
+def _nothing_while_joining(client: Client) -> bool:
+    return client.phase is Phase.STABLE or not claims(client)
+
+
+def _partitions(client: Client) -> frozenset[int]:
+    return frozenset(partition for partition, _ in claims(client))
+
+
+def _disjoint(one: frozenset[int], other: frozenset[int]) -> bool:
+    return not one & other
+
+
+OWNERS = (
+    Property(
+        "owners.claimed-by-sync",
+        Kind.STEP,
+        "A client begins to consume a partition only when it reads its assignment, and for that generation.",
+        (CLIENT,),
+        _claimed_by_sync,
+        source="upstream ConsumerCoordinator#onJoinComplete",
+        rules=("sync.stable", "persistence.assignment-stored"),
+    ),
+    Property(
+        "owners.revoked-before-joining",
+        Kind.SAFETY,
+        "An eager client consumes nothing while it joins or syncs, nor when it has left.",
+        (CLIENT,),
+        _nothing_while_joining,
+        source="upstream ConsumerCoordinator#onJoinPrepare",
+        rules=("join.complete-phase",),
+    ),
+)
+
+KNOWN_WEAKNESSES = (
+    Property(
+        "weakness.taken-for-dead-and-consuming",
+        Kind.SAFETY,
+        "No two clients consume a partition at the same time, in whatever generations.",
+        (View("client", _partitions), View("client", _partitions)),
+        _disjoint,
+        source="KIP-62: a member whose session has run out consumes until it hears of it, and its partitions "
+        "have a new owner meanwhile",
+        rules=("timers.session-expired", "heartbeat.unknown-member"),
+    ),
+)
+"""The strong form of `sync.one-owner`."""
