@@ -9,6 +9,7 @@ from rota.environment.assignment import assign
 from rota.environment.signals import Evicted
 from rota.spec import (
     Call,
+    FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupReply,
     JoinGroupRequest,
@@ -97,7 +98,7 @@ class Client:
 def _named(request: Request) -> tuple[str, ...]:
     if isinstance(request, LeaveGroupRequest):
         return tuple(identity.member_id for identity in request.members)
-    return (request.member_id,)
+    return () if isinstance(request, FindCoordinatorRequest) else (request.member_id,)
 
 
 @dataclass(frozen=True)

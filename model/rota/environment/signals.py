@@ -1,4 +1,15 @@
-"""Messages between the machines of the world."""
+"""Messages between the machines of the world.
+
+Brokers and epochs: the coordinator moves between two brokers. A *broker* is named by the epoch in which it
+was found to be the coordinator (0 at first, one more with every fail-over), so a client that keeps
+`broker` knows in which epoch it was told what it was told. Two such numbers name the same broker if both
+are even or both odd (`same_broker`).
+
+What a client does about it: it keeps the number and sends every request with it (`Deliver.broker`). Told
+NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE, and when its process starts again, it looks the coordinator up:
+a FindCoordinatorRequest, delivered like any request and answered by a FindCoordinatorReply in the same
+transition, whose node_id is the number to keep. `Renumbered` gives it a new number for the same broker.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +21,25 @@ from rota.spec.vocabulary import AppendError
 NOBODY = ""
 """The address of a request whose connection is gone: its answer reaches nobody."""
 
+BROKERS = 2
+"""The coordinator moves to and fro between two: a third would only add ways not to come back."""
+
+
+def same_broker(one: int, other: int) -> bool:
+    """Whether two numbers name the same broker."""
+    return (one - other) % BROKERS == 0
+
 
 @dataclass(frozen=True)
 class Deliver:
-    """The broker takes a request from a connection. held: member ids that its client still refers to."""
+    """A broker takes a request from a connection.
+
+    held: member ids that its client still refers to; broker: the number under which its client found it.
+    """
 
     call: Call
     held: tuple[str, ...]
+    broker: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,6 +76,61 @@ class ForgetAppends:
 
 
 @dataclass(frozen=True)
+class Owed:
+    """Whether a client's answer waits for a record; if so the log refuses."""
+
+    client: str
+
+
+@dataclass(frozen=True)
+class Recall:
+    """A newcomer must not get an id that a record still names, or it could come back with the record.
+
+    request: what the coordinator was delivered; client: by whom.
+    """
+
+    request: Deliver
+    client: str
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """The log's answer to `Recall`: the same request, its `held` with the ids that records name."""
+
+    request: Deliver
+    client: str
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Another broker leads the log, so it is the coordinator. unanswered: the appends in flight until now.
+
+    A prefix of them survives; the old coordinator learns of none.
+    """
+
+    unanswered: tuple[GroupRecord, ...]
+
+
+@dataclass(frozen=True)
+class Read:
+    """The coordinator reads the log from its beginning."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What the log says of the group: its last record, None where there is none."""
+
+    record: GroupRecord | None
+
+
+@dataclass(frozen=True)
+class Renumbered:
+    """To a client: the broker that it talks to has lost the group and got it back, it has a new number."""
+
+    broker: int
+
+
+@dataclass(frozen=True)
 class Appended:
     """The log answers: stored, or failed with an error."""
 
@@ -62,6 +140,6 @@ class Appended:
 
 @dataclass(frozen=True)
 class Charge:
-    """Something that the budget must allow: a kind of fault, a leave, an enforced rejoin."""
+    """Something that the budget must allow: a kind of fault, a leave, an enforced rejoin, a fail-over."""
 
     kind: str

@@ -135,8 +135,49 @@ class LeaveGroupReply:
     members: tuple[MemberOutcome, ...] = field(default=())
 
 
-Request = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest
-ReplyMessage = JoinGroupReply | SyncGroupReply | HeartbeatReply | LeaveGroupReply
+@dataclass(frozen=True)
+class FindCoordinatorRequest:
+    """FindCoordinator.
+
+    keys: group ids, exactly one below version 4; key_type: 0 a group, 1 a transaction, 2 a share group.
+    """
+
+    keys: tuple[str, ...]
+    key_type: int = 0
+
+
+@dataclass(frozen=True)
+class Node:
+    """A broker as metadata name it; the defaults are those of nobody."""
+
+    node_id: int = -1
+    host: str = ""
+    port: int = -1
+
+
+@dataclass(frozen=True)
+class CoordinatorOf:
+    """The answer for one key."""
+
+    key: str
+    error_code: ErrorCode
+    node: Node = Node()
+
+
+@dataclass(frozen=True)
+class FindCoordinatorReply:
+    """The answer to FindCoordinator, one for each key in the order of the request."""
+
+    coordinators: tuple[CoordinatorOf, ...]
+
+    @property
+    def error_code(self) -> ErrorCode:
+        """The first key's error, all that an answer below version 4 says."""
+        return self.coordinators[0].error_code
+
+
+Request = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest | FindCoordinatorRequest
+ReplyMessage = JoinGroupReply | SyncGroupReply | HeartbeatReply | LeaveGroupReply | FindCoordinatorReply
 
 
 @dataclass(frozen=True)
@@ -145,7 +186,8 @@ class Call:
 
     Parameters: request; to, the opaque address of the answer; version, of the request;
     fresh_id, the member id that will be handed out if this request needs one (ids are inputs: the spec
-    draws none); hosting, what the broker that takes it is to the group.
+    draws none); hosting, what the broker that takes it is to the group; leader, who leads the group's
+    partition as far as that broker knows, None where it knows of no such topic, or of no leader alive.
     """
 
     request: Request
@@ -153,3 +195,4 @@ class Call:
     version: int
     fresh_id: str = ""
     hosting: Hosting = Hosting.ACTIVE
+    leader: Node | None = None
