@@ -55,17 +55,23 @@ $(VENV)/ready-test: $(VENV)/ready-run locks/test.txt
 	@$(PIP) install --no-build-isolation --require-hashes -r locks/test.txt
 	@touch $@
 
+PROFILES := kafka-4.x kafka-3.x kafka-2.1
+
 # After a change of the spec that is meant to change the counts: review the diff.
 pin: $(VENV)/ready-test
-	-$(BIN)/rota check --scope small --out $(OUT) --quiet
-	$(BIN)/python tests/pin_counts.py $(OUT)/check.json
+	-@for profile in $(PROFILES); do \
+	  $(BIN)/rota check --scope small --profile $$profile --out $(OUT)/pin/$$profile --quiet; \
+	  $(BIN)/rota check --liveness --profile $$profile --out $(OUT)/pin/$$profile/endless --quiet; \
+	done
+	$(BIN)/python tests/pin_counts.py $(foreach profile,$(PROFILES),\
+	  $(OUT)/pin/$(profile)/endless/check.json $(OUT)/pin/$(profile)/check.json)
 	$(BIN)/python tests/oracle/pin.py
 
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 lock:
 	$(LOCK) pyproject.toml --all-extras -o locks/test.txt
-	$(LOCK) pyproject.toml --extra fast --extra proofs --extra targets -c locks/test.txt -o locks/run.txt
+	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets -c locks/test.txt -o locks/run.txt
 	$(LOCK) locks/build.in -c locks/test.txt -o locks/build.txt
 
 clean:

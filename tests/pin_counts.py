@@ -1,7 +1,7 @@
-"""Write the counts of a report of `rota check` into the scopes: `make pin`.
+"""Write the counts of reports of `rota check`, one per profile, into the scopes: `make pin`.
 
 The counts are facts about the spec; a change of them is reviewed as a diff. Run it only when the change is
-meant.
+meant. A configuration that was not explored to its end keeps no counts under that profile.
 """
 
 from __future__ import annotations
@@ -9,35 +9,52 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 SCOPES = Path(__file__).resolve().parent.parent / "model" / "rota" / "scopes"
+DEFAULT = "kafka-4.x"
+KEYS = ("distinct", "generated", "depth", "digest")
+
+Runs = Mapping[str, Mapping[str, Any]]
+"""Configuration -> its run in a report."""
 
 
-def pinned(text: str, runs: dict[str, dict[str, object]]) -> str:
-    """The scope file with an `expected` line in every configuration that the report has."""
+def pinned(text: str, profile: str, runs: Runs) -> str:
+    """The scope file with the counts under a profile in every configuration that its report has."""
     blocks = re.split(r"(?=^\[\[configuration\]\]$)", text, flags=re.MULTILINE)
-    return "".join(_block(block, runs) for block in blocks)
+    return "".join(_block(block, profile, runs) for block in blocks)
 
 
-def _block(block: str, runs: dict[str, dict[str, object]]) -> str:
+def _block(block: str, profile: str, runs: Runs) -> str:
     name = re.search(r'^name = "(.*)"$', block, flags=re.MULTILINE)
     if name is None or name[1] not in runs:
         return block
-    run = runs[name[1]]
-    keys = ("distinct", "generated", "depth", "digest")
-    counts = ", ".join(f"{key} = {json.dumps(run[key])}" for key in keys)
-    kept = re.sub(r"^expected = .*\n", "", block, flags=re.MULTILINE).rstrip("\n")
+    run, key = runs[name[1]], _key(profile)
     gap = "\n" * (len(block) - len(block.rstrip("\n")))
-    return f"{kept}\nexpected = {{ {counts} }}{gap}"
+    kept = re.sub(rf"^{re.escape(key)} = .*\n", "", block.rstrip("\n") + "\n", flags=re.MULTILINE).rstrip(
+        "\n"
+    )
+    if run["violation"] or run["verdict"] == "undecided":
+        return kept + gap
+    counts = ", ".join(f"{count} = {json.dumps(run[count])}" for count in KEYS)
+    return f"{kept}\n{key} = {{ {counts} }}{gap}"
 
 
-def main(report: str) -> None:
-    """Read the report, rewrite the scope files."""
-    runs = {run["configuration"]: run for run in json.loads(Path(report).read_text(encoding="utf-8"))["runs"]}
-    for path in sorted(SCOPES.glob("*.toml")):
-        path.write_text(pinned(path.read_text(encoding="utf-8"), runs), encoding="utf-8")
+def _key(profile: str) -> str:
+    return "expected" if profile == DEFAULT else f'expected_in."{profile}"'
+
+
+def main(*reports: str) -> None:
+    """Read the reports, rewrite the scope files."""
+    for report in reports:
+        told = json.loads(Path(report).read_text(encoding="utf-8"))
+        runs = {run["configuration"]: run for run in told["runs"]}
+        for path in sorted(SCOPES.glob("*.toml")):
+            text = pinned(path.read_text(encoding="utf-8"), told["profile"], runs)
+            path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -80,8 +80,8 @@ def test_features_are_compared_with_configurations_that_exist() -> None:
 
 
 def test_unknown_names() -> None:
-    assert names() == ("tiny", "small")
-    with pytest.raises(ScopeError, match="there is no scope huge; there are tiny, small"):
+    assert names() == ("tiny", "small", "endless")
+    with pytest.raises(ScopeError, match="there is no scope huge; there are tiny, small, endless"):
         load("huge")
     with pytest.raises(ScopeError, match="scope tiny has no configuration x; it has core"):
         TINY.configuration("x")

@@ -158,7 +158,7 @@ class Checking:
             profile=plan.profile,
             mutant=plan.mutant,
         )
-        trace = record(system, violation.name, violation.start, violation.path, origin)
+        trace = record(system, violation.name, violation.start, violation.path, origin, violation.cycle)
         path = self.out / f"trace-{re.sub(r'[^A-Za-z0-9._-]', '_', violation.name)}.jsonl"
         path.write_text(dumps(trace), encoding="utf-8")
         path.with_suffix(".txt").write_text(text(trace), encoding="utf-8")
@@ -193,7 +193,9 @@ def _list_mutants(as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--scope", metavar="SCOPE", help="Suite of configurations: tiny, or small (the default).")
+@click.option(
+    "--scope", metavar="SCOPE", help="Suite of configurations: tiny, small (the default), or endless."
+)
 @click.option("--configuration", "configurations", multiple=True, metavar="NAME",
               help="Only this one of the scope; repeatable.")  # fmt: skip
 @click.option("--profile", default="kafka-4.x", show_default=True, metavar="PROFILE", help="Line of brokers.")
@@ -206,6 +208,11 @@ def _list_mutants(as_json: bool) -> None:
 @click.option("--system", metavar="MODULE:NAME", help="Explore what this function returns, a kernel System.")
 @click.option("--set", "settings", multiple=True, metavar="K=V", help="A setting of the system; repeatable.")
 @click.option("--strict", is_flag=True, help="Known weaknesses of the profile count as violations.")
+@click.option("--property", "only", metavar="NAME",
+              help="Judge this one alone. A known weakness that is named counts as a violation: so its "
+                   "run is shown.")  # fmt: skip
+@click.option("--liveness", is_flag=True,
+              help="Judge what must happen in the end, on endless runs of small configurations.")  # fmt: skip
 @click.option(
     "--max-states", type=click.IntRange(min=1), metavar="N", help="Give up beyond N states (exit 3)."
 )
@@ -241,6 +248,9 @@ def check(
 ) -> None:
     """Explore the protocol exhaustively: every configuration of a scope, every interleaving.
 
+    With --liveness: every endless run that is fair (what remains possible is done in the end, but for
+    faults), in configurations of up to 20,000 states or --max-states; the default scope is then endless.
+
     Exit 0 if everything holds, 1 if something is violated, a witness is not reached or a count differs
     from the pinned one, 3 if a bound ended the search.
     """
@@ -248,7 +258,7 @@ def check(
         _list_mutants(as_json)
         return
     limits = Limits(**{name: given.pop(name) for name in _LIMITS})  # type: ignore[arg-type]
-    options = Options(**given)  # type: ignore[arg-type]  # click's names are its fields'
+    options = Options(**given, bound=limits.max_states)  # type: ignore[arg-type]  # click's names are its fields'
     what = plan(options)
     _fits(what, limits)
     limits = replace(limits, memory=limits.memory and limits.memory << 20)
@@ -282,6 +292,8 @@ def _fits(what: Plan, limits: Limits) -> None:
     if limits.resume and limits.checkpoint is None:
         raise UsageError("--resume needs the folder to go on with; name it: --checkpoint DIR")
     for name in ("symmetry", "fingerprints", "memory", "checkpoint"):
+        if getattr(limits, name) and what.engine == engines.LASSO:
+            raise UsageError(f"--{name} is not for endless runs; leave it out")
         if getattr(limits, name) and what.engine not in ("auto", "fast"):
             raise UsageError(f"--{name} is not for engine {what.engine}; use --engine fast")
 

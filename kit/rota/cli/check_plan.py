@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
-import os
-import sys
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any
 
-from rota.cli.errors import UsageError
+from rota.cli.check_system import build_foreign, narrowed, parse_settings, resolve
+from rota.cli.errors import NOTHING, UsageError
 from rota.environment.world import SettingsError
 from rota.explore import engines
-from rota.invariants import known_weaknesses
-from rota.kernel import System, SystemRef
+from rota.invariants import WEAKNESSES, classic, endless, known_weaknesses
+from rota.invariants.weaknesses import judged
+from rota.kernel import Kind, Liveness, Property, System
 from rota.mutants import MUTANTS, system
+from rota.mutants.endless import ENDLESS_KILLS
 from rota.report.check_model import Job, Plan
 from rota.scopes import Configuration, Scope, load, names
 from rota.spec import PROFILES, RULES
@@ -25,10 +23,13 @@ from rota.spec import PROFILES, RULES
 DESIGNS = ("classic",)
 ENGINES = ("auto", *engines.ENGINES)
 
+LASSO_STATES = 20_000
+"""States up to which the graph of a configuration is searched for lassos, unless it or a bound was named."""
+
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for. settings: `K=V` as given; None: not given."""
+    """What was asked for. settings: `K=V` as given; bound: states at most; None: not given."""
 
     scope: str | None = None
     configurations: tuple[str, ...] = ()
@@ -39,6 +40,9 @@ class Options:
     system: str | None = None
     settings: tuple[str, ...] = ()
     strict: bool = False
+    liveness: bool = False
+    only: str | None = None
+    bound: int | None = None
 
 
 def plan(options: Options) -> Plan:
@@ -46,27 +50,31 @@ def plan(options: Options) -> Plan:
     _known("engine", options.engine, ENGINES)
     _known("design", options.design, DESIGNS)
     _known("profile", options.profile, PROFILES)
+    if options.liveness and options.engine != "auto":
+        raise UsageError(f"--liveness is a search of its own; leave --engine {options.engine} out")
     if options.system is not None:
         return _foreign(options, options.system)
     if options.mutant is not None:
         _known("mutant", options.mutant, MUTANTS, remedy="`rota check --list-mutants` tells what each does")
-    scope = load(_known("scope", options.scope or "small", names()))
+    lasting = options.liveness or _lasting(options.only)
+    scope = load(_known("scope", options.scope or ("endless" if lasting else "small"), names()))
+    chosen, left_out = _configurations(options, scope, lasting)
     overrides = parse_settings(options.settings)
-    jobs = [_job(options, overrides, *one) for one in _configurations(options, scope)]
+    weak = () if options.strict or options.only else known_weaknesses(options.profile)
     return Plan(
         design=options.design,
         system=options.design,
-        engine=options.engine,
-        jobs=tuple(jobs),
+        engine=engines.LASSO if lasting else options.engine,
+        jobs=tuple(_job(options, overrides, *one) for one in chosen),
         scope=scope.name,
         profile=options.profile,
         mutant=options.mutant,
         replaced=MUTANTS[options.mutant].slug if options.mutant else None,
-        known=frozenset()
-        if options.strict
-        else frozenset(one.name for one in known_weaknesses(options.profile)),
+        known=frozenset(one.name for one in weak),
+        sources={one.name: one.sentence.source for one in weak},
         rules=RULES,
-        omitted=PROFILES[options.profile].omitted,
+        omitted=(*PROFILES[options.profile].omitted, *left_out),
+        only=options.only,
     )
 
 
@@ -81,32 +89,103 @@ def _known(what: str, name: str, there: Iterable[str], remedy: str = "") -> str:
     raise UsageError(f"there is no {what} {name!r}; {hint}{remedy or there_are}")
 
 
-def _configurations(options: Options, scope: Scope) -> list[tuple[str, Configuration]]:
-    """Those asked for, else all of the scope; for a mutant the one that kills it first comes first.
+def claimed(settings: Mapping[str, Any]) -> frozenset[str]:
+    """The names of what is judged in a configuration with these settings."""
+    every: tuple[Property | Liveness, ...] = (*classic(settings), *endless(settings))
+    return frozenset(one.name for one in every if isinstance(one, Liveness) or one.kind is not Kind.TERMINAL)
 
-    Each with the name of its scope.
-    """
+
+def broken_in(settings: Mapping[str, Any]) -> frozenset[str]:
+    """The names of the known weaknesses that are found anew in a configuration with these settings."""
+    return frozenset(one.name for one, there in judged(settings) if there)
+
+
+def _lasting(name: str | None) -> bool:
+    """Whether it is a sentence about endless runs."""
+    sentences: tuple[Property | Liveness, ...] = (*endless({}), *(one.sentence for one in WEAKNESSES))
+    return any(one.name == name for one in sentences if isinstance(one, Liveness))
+
+
+Chosen = list[tuple[str, Configuration]]
+"""Configurations, each with the name of its scope."""
+
+
+def _configurations(options: Options, scope: Scope, lasting: bool) -> tuple[Chosen, tuple[str, ...]]:
+    """What is explored, first to last, and what is left out for its size."""
+    pairs = _asked_for(options, scope)
+    if options.only is not None:
+        pairs = _about(options.only, options.profile, pairs)
+    if options.configurations or not lasting:
+        return pairs, ()
+    most = options.bound or LASSO_STATES
+    small = [pair for pair in pairs if (pair[1].expected or {}).get("distinct", 0) <= most]
+    large = [one.name for _, one in pairs if not any(one is kept for _, kept in small)]
+    words = f"endless runs of configurations with more than {most:,} states ({', '.join(large)})"
+    if not small:
+        raise UsageError(
+            f"no configuration of scope {scope.name} has so few states; raise --max-states", NOTHING
+        )
+    return small, (words,) if large else ()
+
+
+def _asked_for(options: Options, scope: Scope) -> Chosen:
+    """Those named, else all that are for the profile; for a mutant first the one that kills it."""
     there = {one.name: one for one in scope.configurations}
     if options.configurations:
         what = f"configuration in scope {scope.name} called"
         chosen = [there[_known(what, name, there)] for name in dict.fromkeys(options.configurations)]
+        for one in chosen:
+            if not one.is_for(options.profile):
+                fit = " or ".join(one.profiles)
+                raise UsageError(
+                    f"configuration {one.name} is not for {options.profile}; say --profile {fit}"
+                )
         return [(scope.name, one) for one in chosen]
-    every = [(scope.name, one) for one in scope.configurations]
+    every = [(scope.name, one) for one in scope.configurations if one.is_for(options.profile)]
     if options.mutant is None:
         return every
-    name = MUTANTS[options.mutant].configuration
+    name = _dies_in(options)
     others = [(other, one) for other in names() for one in load(other).configurations]
     first = next(pair for pair in (*every, *others) if pair[1].name == name)
     return [first, *(pair for pair in every if pair[1].name != name)]
 
 
+def _dies_in(options: Options) -> str:
+    """The configuration in which a mutant is known to die first."""
+    assert options.mutant is not None
+    kills = [one for one in ENDLESS_KILLS if one.mutant == options.mutant]
+    if options.liveness or _lasting(options.only):
+        named = [one for one in kills if options.only in (None, one.by)]
+        return named[0].configuration if named else "core"
+    return MUTANTS[options.mutant].configuration
+
+
+def _about(name: str, profile: str, pairs: Chosen) -> Chosen:
+    """The configurations in which a property is judged, and what shows a known weakness, smallest first.
+
+    Errors: UsageError where there is none.
+    """
+    known = {one.name for one in known_weaknesses(profile)}
+    if name in known:
+        found = [pair for pair in pairs if name in broken_in(pair[1].settings_for(profile))]
+        if not found:
+            cause = f"no configuration asked for allows what {name} takes"
+            raise UsageError(f"{cause}; leave --configuration and --scope out", NOTHING)
+        return sorted(found, key=lambda pair: (pair[1].expected or {}).get("distinct", 0))
+    seen = [(pair, claimed(pair[1].settings_for(profile))) for pair in pairs]
+    there = dict.fromkeys(name for _, names in seen for name in names)
+    _known("property", name, [*there, *known], remedy="docs/reference/properties.md lists them all")
+    return [pair for pair, names in seen if name in names]
+
+
 def _job(options: Options, overrides: Mapping[str, Any], scope: str, configuration: Configuration) -> Job:
-    settings = {**configuration.settings, "profile": options.profile, **overrides}
+    settings = {**configuration.settings_for(options.profile), **overrides}
     changed = options.mutant is not None or overrides
+    counts = configuration.counts(options.profile)
 
     def build() -> System:
         try:
-            return system(settings, options.mutant, strict=options.strict)
+            return system(settings, options.mutant, strict=options.strict, only=options.only)
         except SettingsError as error:
             raise UsageError(str(error)) from error
         except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -121,39 +200,9 @@ def _job(options: Options, overrides: Mapping[str, Any], scope: str, configurati
         scope=scope,
         feature=configuration.feature,
         compared_with=configuration.compared_with,
-        expected=None if changed else configuration.expected,
-        size=(configuration.expected or {}).get("distinct"),
+        expected=None if changed else counts,
+        size=(counts or configuration.expected or {}).get("distinct"),
     )
-
-
-def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
-    """`K=V` pairs. Values that read as TOML numbers, booleans, arrays or tables are these, others are text.
-
-    Arrays become tuples and tables pairs, so that settings travel to workers. Errors: UsageError.
-    """
-    settings = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key.isidentifier():
-            raise UsageError(f"cannot read the setting {text!r}; write --set NAME=VALUE")
-        settings[key] = _value(value)
-    return settings
-
-
-def _value(text: str) -> Any:
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-    return _hashable(value) if isinstance(value, bool | int | str | list | dict) else text
-
-
-def _hashable(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_hashable(item) for item in value)
-    if isinstance(value, dict):
-        return tuple(sorted((key, _hashable(item)) for key, item in value.items()))
-    return value
 
 
 def _foreign(options: Options, name: str) -> Plan:
@@ -166,54 +215,13 @@ def _foreign(options: Options, name: str) -> Plan:
     factory = resolve(name)
 
     def build() -> System:
-        return _build(name, factory, settings)
+        made = build_foreign(name, factory, settings)
+        if options.liveness and not made.liveness:
+            raise UsageError(
+                f"{name} says nothing of endless runs (System.liveness is empty); leave --liveness out"
+            )
+        return made if options.only is None else narrowed(made, options.only)
 
     job = Job(name=name.partition(":")[2], build=build)
-    return Plan(design="-", system=name, engine=options.engine, jobs=(job,), origin=name)
-
-
-def use_current_directory() -> None:
-    """Look for modules in the current directory first, here and in worker processes."""
-    here = os.getcwd()
-    if sys.path[0] != here:
-        sys.path.insert(0, here)
-        inherited = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = os.pathsep.join([here, inherited] if inherited else [here])
-
-
-def resolve(name: str) -> Callable[..., Any]:
-    """The function that `MODULE:NAME` names, the current directory first. Errors: UsageError."""
-    module, colon, attribute = name.partition(":")
-    if not (module and colon and attribute):
-        raise UsageError(f"cannot read the system {name!r}; write --system MODULE:NAME")
-    use_current_directory()
-    try:
-        found = getattr(import_module(module), attribute, None)
-    except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0] and error.name != module:
-            raise
-        raise UsageError(
-            f"there is no module {module}; it is looked for in the current directory, then in the environment"
-        ) from None
-    except Exception as error:  # a stranger's module may raise anything while it is imported
-        cause = f"{type(error).__name__}: {error}"
-        raise UsageError(f"module {module} cannot be imported ({cause}); correct it") from error
-    if not callable(found):
-        raise UsageError(f"module {module} has no function {attribute}; name one that returns a System")
-    return found  # type: ignore[no-any-return]  # callable() does not tell the type
-
-
-def _build(name: str, factory: Callable[..., Any], settings: Mapping[str, Any]) -> System:
-    try:
-        inspect.signature(factory).bind(**settings)
-    except TypeError as error:
-        there = ", ".join(inspect.signature(factory).parameters) or "none"
-        raise UsageError(f"{name} does not take these settings ({error}); it takes {there}") from None
-    try:
-        made = factory(**settings)
-    except Exception as error:  # a stranger's function may raise anything
-        cause = f"{type(error).__name__}: {error}"
-        raise UsageError(f"{name} failed ({cause}); correct it, or its settings with --set") from error
-    if not isinstance(made, System):
-        raise UsageError(f"{name} returned {type(made).__name__}; let it return a rota.kernel.System")
-    return made if made.ref else replace(made, ref=SystemRef(name, tuple(settings.items())))
+    engine = engines.LASSO if options.liveness else options.engine
+    return Plan(design="-", system=name, engine=engine, jobs=(job,), origin=name, only=options.only)

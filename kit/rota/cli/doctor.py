@@ -55,6 +55,12 @@ def _try_z3() -> None:
         raise Unfit("z3 does not prove x = x")
 
 
+def _try_networkx() -> None:
+    ring = import_module("networkx").DiGraph([(1, 2), (2, 1), (2, 3)])
+    if len(list(import_module("networkx").strongly_connected_components(ring))) != 2:
+        raise Unfit("networkx takes a cycle for something else")
+
+
 def _try_confluent_kafka() -> None:
     client = import_module("confluent_kafka")
     if not client.libversion()[0]:
@@ -74,6 +80,7 @@ SELF_TESTS: dict[str, Callable[[], None]] = {
     "fast": _try_numpy,
     "spark": _try_spark,
     "proofs": _try_z3,
+    "liveness": _try_networkx,
     "targets": _try_confluent_kafka,
     "test": _try_test,
 }

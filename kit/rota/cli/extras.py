@@ -24,6 +24,7 @@ EXTRAS = (
     Extra("fast", "the compiled engine", (("numpy", "numpy"), ("numba", "numba"))),
     Extra("spark", "the Spark engine (needs Java 17 or later)", (("pyspark", "pyspark"), ("numpy", "numpy"))),
     Extra("proofs", "rota prove", (("z3-solver", "z3"),)),
+    Extra("liveness", "rota check --liveness", (("networkx", "networkx"),)),
     Extra(
         "targets",
         "the target librdkafka-mock and real clients",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rota.cli.check_plan import use_current_directory
+from rota.cli.check_system import use_current_directory
 from rota.cli.errors import HOLDS, VIOLATED, UsageError
 from rota.report.check_text import coloured, counted
 from rota.trace import ReplayError, Trace, TraceFileError, UntrustedFactory, dumps, read, rebuild, text

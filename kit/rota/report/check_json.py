@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.report.check_model import Found, Report, Run, verdict_of
+from rota.report.check_model import KNOWN, Found, Report, Run, verdict_of
 
 SCHEMA = 1
 
@@ -37,6 +37,18 @@ def report_of(report: Report) -> dict[str, Any]:
         ],
         "witnesses": [{"name": one.name, "depth": one.depth} for one in claims if one.kind == "witness"],
         "violation": _violation(report.found) if report.found else None,
+        "known_weaknesses": [
+            {
+                "name": one.name,
+                "meaning": one.meaning,
+                "source": plan.sources.get(one.name, ""),
+                "depth": one.depth,
+                "configuration": one.where,
+            }
+            for one in claims
+            if one.verdict == KNOWN
+        ],
+        "property": plan.only,
         "rules_never_fired": list(report.unfired),
         "not_checked": list(plan.omitted),
         "runs": [_run(report, run) for run in report.runs],
@@ -49,6 +61,7 @@ def _violation(found: Found) -> dict[str, Any]:
         "meaning": found.violation.meaning,
         "configuration": found.run.job.name,
         "steps": found.violation.steps,
+        "cycle": found.violation.cycle,
         "trace": found.path,
         "replay": found.replay,
     }

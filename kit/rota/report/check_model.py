@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rota.explore import Outcome, PropertyVerdict, Result, Violation
+from rota.explore.engines import LASSO
 from rota.kernel import Kind, Rule, System
 from rota.trace import Trace
 
@@ -48,7 +49,8 @@ class Plan:
 
     system: the name of what is explored; scope, profile and mutant: None where there is none; jobs, in the
     order of running; known: names of properties that are known weaknesses; rules: those whose coverage is
-    reported; omitted: what this profile's model leaves out; origin: `MODULE:NAME` of a foreign system.
+    reported; omitted: what this profile's model leaves out; origin: `MODULE:NAME` of a foreign system;
+    sources: of the known weaknesses, by name; only: the property that is judged, None for all.
     """
 
     design: str
@@ -63,6 +65,13 @@ class Plan:
     rules: Mapping[str, Rule] = field(default_factory=dict)
     omitted: tuple[str, ...] = ()
     origin: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+    only: str | None = None
+
+    @property
+    def lasting(self) -> bool:
+        """Whether endless runs are judged."""
+        return self.engine == LASSO
 
 
 @dataclass(frozen=True)
@@ -166,11 +175,7 @@ class Report:
     def reasons(self) -> Iterator[str]:
         """Why the verdict is not `holds`, most important first."""
         if self.found:
-            steps = "step" if self.found.violation.steps == 1 else "steps"
-            yield (
-                f"{self.found.violation.name} after {self.found.violation.steps} {steps} "
-                f"in {self.found.run.job.name}"
-            )
+            yield f"{self.found.violation.name} {_length(self.found.violation)} in {self.found.run.job.name}"
         for run in self.runs:
             yield from _vacuous(self.plan, run)
             if run.differing:
@@ -183,6 +188,12 @@ class Report:
             yield f"{missing} of {len(self.plan.jobs)} configurations did not run"
 
 
+def _length(violation: Violation) -> str:
+    """How long the run is that shows a violation."""
+    steps = f"{violation.steps} {'step' if violation.steps == 1 else 'steps'}"
+    return f"after {steps}" if violation.cycle is None else f"by a run of {steps} that never ends"
+
+
 def verdict_of(plan: Plan, one: PropertyVerdict) -> str:
     """A property's verdict in one run; a known weakness that was found is `known`."""
     if one.name in plan.known and one.kind is Kind.WITNESS and one.outcome is Outcome.HOLDS:
@@ -191,14 +202,14 @@ def verdict_of(plan: Plan, one: PropertyVerdict) -> str:
 
 
 def _claim(plan: Plan, verdicts: Sequence[tuple[Run, PropertyVerdict]]) -> Claim:
-    one = verdicts[0][1]
+    one = min((seen for _, seen in verdicts), key=lambda seen: _WORST.index(verdict_of(plan, seen)))
     depths = [(seen.depth, run.job.name) for run, seen in verdicts if seen.depth is not None]
     depth, where = min(depths, default=(None, None), key=lambda pair: pair[0])
     return Claim(
         name=one.name,
         kind=one.kind.value if one.kind else one.name,
         meaning=one.meaning,
-        verdict=min((verdict_of(plan, seen) for _, seen in verdicts), key=_WORST.index),
+        verdict=verdict_of(plan, one),
         runs=len(verdicts),
         depth=depth,
         where=where,

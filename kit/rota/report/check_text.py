@@ -70,6 +70,7 @@ def head(report: Report) -> str:
     plan = report.plan
     parts = [f"system {plan.system}"] if plan.origin else [f"scope {plan.scope}", f"profile {plan.profile}"]
     parts += [f"design {plan.design}"] if not plan.origin else []
+    parts += [f"only {plan.only}"] if plan.only else []
     parts += [f"mutant {plan.mutant} (it replaces {plan.replaced})"] if plan.mutant else []
     return wrapped("rota check: ", ", ".join([*parts, f"engine {plan.engine}"]))
 
@@ -77,16 +78,17 @@ def head(report: Report) -> str:
 def lines(report: Report, stats: bool) -> Iterator[str]:
     """Everything between the table and the verdict."""
     yield from _differences(report)
-    yield from _features(report)
+    if not report.plan.lasting:
+        yield from _features(report)
     if stats:
         yield from _stats(report)
+    if not report.found or report.plan.lasting:
+        yield from _properties(report)
     if report.found:
         yield ""
         yield from found_lines(report, report.found)
-    else:
-        yield from _properties(report.claims())
     yield ""
-    if report.unfired and report.plan.rules and not report.found:
+    if report.unfired and report.plan.rules and not report.found and not report.plan.lasting:
         yield wrapped("rules never fired: ", ", ".join(report.unfired))
     if odds := max((run.result.odds for run in report.runs), default=0.0):
         yield f"states were told apart by 64 bits: the odds that one was missed are below {odds:.1e}"
@@ -109,7 +111,13 @@ def verdict_line(report: Report, quiet: bool) -> str:
     if report.verdict == HOLDS:
         claims = report.claims()
         witnesses = sum(one.kind == "witness" for one in claims)
-        judged = f"{len(claims) - witnesses} properties, {witnesses} witnesses"
+        judged = ", ".join(
+            f"{number} {words[number != 1]}"
+            for number, words in (
+                (len(claims) - witnesses, ("property", "properties")),
+                (witnesses, ("witness", "witnesses")),
+            )
+        )
         survives = f"mutant {report.plan.mutant} survives; " if report.plan.mutant else ""
         return f"{verdict}: {survives}{scale}, {judged}, {seconds}"
     again = f"; {report.found.replay}" if report.found and quiet else ""
@@ -164,7 +172,8 @@ def _growth(before: int, after: int) -> str:
     return f"x{after / before:.2f}"
 
 
-def _properties(claims: list[Claim]) -> Iterator[str]:
+def _properties(report: Report) -> Iterator[str]:
+    claims = report.claims()
     width = max((len(one.name) for one in claims), default=0)
     sections = (
         ("properties", [one for one in claims if one.kind != "witness"]),
@@ -178,6 +187,10 @@ def _properties(claims: list[Claim]) -> Iterator[str]:
         yield title
         for one in members:
             yield _claim_line(one, width)
+            if one.verdict == KNOWN and (source := report.plan.sources.get(one.name)):
+                yield wrapped("      source: ", source)
+    if any(one.verdict == KNOWN for one in claims):
+        yield "  `rota check --property NAME` shows the run"
 
 
 def _claim_line(one: Claim, width: int) -> str:

@@ -1,16 +1,20 @@
 """Scopes: suites of small configurations, each turning on one feature or a pair of them.
 
 A scope is a TOML file beside this module: scopes that it includes, configurations with their settings (see
-`rota.environment.world.DEFAULTS`) and the counts that every engine must reproduce.
+`rota.environment.world.DEFAULTS`), the profiles that they are for, and the counts that every engine must
+reproduce: `expected` for the profile that is the default, `expected_in."kafka-3.x"` for another.
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
+
+from rota.environment.world import DEFAULTS
+from rota.spec import PROFILES
 
 
 class ScopeError(ValueError):
@@ -19,7 +23,12 @@ class ScopeError(ValueError):
 
 @dataclass(frozen=True)
 class Configuration:
-    """A small world. compared_with: the configuration that it adds `feature` to; expected: its counts."""
+    """A small world.
+
+    compared_with: the configuration that it adds `feature` to; expected: its counts; expected_in: those under
+    other profiles than the default; profiles: those under which it says something that no other configuration
+    says, empty for all.
+    """
 
     name: str
     about: str
@@ -27,6 +36,23 @@ class Configuration:
     compared_with: str | None
     settings: Mapping[str, Any]
     expected: Mapping[str, Any] | None
+    expected_in: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    profiles: tuple[str, ...] = ()
+
+    def is_for(self, profile: str) -> bool:
+        """Whether it is explored under a profile."""
+        return not self.profiles or profile in self.profiles
+
+    def counts(self, profile: str) -> Mapping[str, Any] | None:
+        """The pinned counts under a profile, None where there are none."""
+        return self.expected if profile == DEFAULTS["profile"] else self.expected_in.get(profile)
+
+    def settings_for(self, profile: str) -> dict[str, Any]:
+        """The settings under a profile: clients speak no newer version than its brokers."""
+        _, newest = dict(PROFILES[profile].versions)["JoinGroup"]
+        version = self.settings.get("join_version", DEFAULTS["join_version"])
+        capped = {"join_version": newest} if version > newest else {}
+        return {**self.settings, "profile": profile, **capped}
 
 
 @dataclass(frozen=True)
@@ -46,7 +72,7 @@ class Scope:
         raise ScopeError(f"scope {self.name} has no configuration {name}; it has {known}")
 
 
-NAMES = ("tiny", "small")
+NAMES = ("tiny", "small", "endless")
 
 
 def names() -> tuple[str, ...]:
@@ -72,6 +98,8 @@ def _configuration(raw: dict[str, Any]) -> Configuration:
         compared_with=raw.get("compared_with"),
         settings=_settings(raw.get("settings", {})),
         expected=raw.get("expected"),
+        expected_in=raw.get("expected_in", {}),
+        profiles=tuple(raw.get("profiles", ())),
     )
 
 

@@ -100,7 +100,8 @@ def _property(system: System, name: str) -> Property | Liveness | None:
     """The property of that name, None for the deadlock that engines add."""
     if name == DEADLOCK:
         return None
-    for prop in (*system.properties, *system.liveness):
+    every: tuple[Property | Liveness, ...] = (*system.properties, *system.liveness)
+    for prop in every:
         if prop.name == name:
             return prop
     raise KeyError(name)

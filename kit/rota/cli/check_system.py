@@ -1,0 +1,104 @@
+"""Systems for `rota check` from names and texts: settings as they are typed, functions of others."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from rota.cli.errors import UsageError
+from rota.kernel import System, SystemRef
+
+
+def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
+    """`K=V` pairs. Values that read as TOML numbers, booleans, arrays or tables are these, others are text.
+
+    Arrays become tuples and tables pairs, so that settings travel to workers. Errors: UsageError.
+    """
+    settings = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.isidentifier():
+            raise UsageError(f"cannot read the setting {text!r}; write --set NAME=VALUE")
+        settings[key] = _value(value)
+    return settings
+
+
+def _value(text: str) -> Any:
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return _hashable(value) if isinstance(value, bool | int | str | list | dict) else text
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_hashable(item) for item in value)
+    if isinstance(value, dict):
+        return tuple(sorted((key, _hashable(item)) for key, item in value.items()))
+    return value
+
+
+def use_current_directory() -> None:
+    """Look for modules in the current directory first, here and in worker processes."""
+    here = os.getcwd()
+    if sys.path[0] != here:
+        sys.path.insert(0, here)
+        inherited = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = os.pathsep.join([here, inherited] if inherited else [here])
+
+
+def resolve(name: str) -> Callable[..., Any]:
+    """The function that `MODULE:NAME` names, the current directory first. Errors: UsageError."""
+    module, colon, attribute = name.partition(":")
+    if not (module and colon and attribute):
+        raise UsageError(f"cannot read the system {name!r}; write --system MODULE:NAME")
+    use_current_directory()
+    try:
+        found = getattr(import_module(module), attribute, None)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0] and error.name != module:
+            raise
+        raise UsageError(
+            f"there is no module {module}; it is looked for in the current directory, then in the environment"
+        ) from None
+    except Exception as error:  # a stranger's module may raise anything while it is imported
+        cause = f"{type(error).__name__}: {error}"
+        raise UsageError(f"module {module} cannot be imported ({cause}); correct it") from error
+    if not callable(found):
+        raise UsageError(f"module {module} has no function {attribute}; name one that returns a System")
+    return found  # type: ignore[no-any-return]  # callable() does not tell the type
+
+
+def build_foreign(name: str, factory: Callable[..., Any], settings: Mapping[str, Any]) -> System:
+    """What a function returns for these settings. Errors: UsageError for whatever goes wrong in it."""
+    try:
+        inspect.signature(factory).bind(**settings)
+    except TypeError as error:
+        there = ", ".join(inspect.signature(factory).parameters) or "none"
+        raise UsageError(f"{name} does not take these settings ({error}); it takes {there}") from None
+    try:
+        made = factory(**settings)
+    except Exception as error:  # a stranger's function may raise anything
+        cause = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{name} failed ({cause}); correct it, or its settings with --set") from error
+    if not isinstance(made, System):
+        raise UsageError(f"{name} returned {type(made).__name__}; let it return a rota.kernel.System")
+    return made if made.ref else replace(made, ref=SystemRef(name, tuple(settings.items())))
+
+
+def narrowed(made: System, only: str) -> System:
+    """A system of which one property is judged. Errors: UsageError if it has none of that name."""
+    properties = tuple(one for one in made.properties if one.name == only)
+    lively = tuple(one for one in made.liveness if one.name == only)
+    if not properties and not lively:
+        names = [*(one.name for one in made.properties), *(one.name for one in made.liveness)]
+        there = ", ".join(names) or "none"
+        raise UsageError(f"system {made.name} has no property {only!r}; it has {there}")
+    return replace(made, properties=properties, liveness=lively)

@@ -1,0 +1,31 @@
+"""What the sentences about endless runs kill: mutants that let a group wait, or change, for ever."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class EndlessKill:
+    """by: a sentence about endless runs; mutant; configuration: of the scope endless, where it breaks it."""
+
+    by: str
+    mutant: str
+    configuration: str
+
+
+ENDLESS_KILLS: tuple[EndlessKill, ...] = tuple(
+    EndlessKill(*one)
+    for one in (
+        ("join.phase-ends", "initial-timer-lost", "core"),
+        ("join.phase-ends", "join-timer-lost", "alone-crash"),
+        ("sync.phase-ends", "no-sync-timer", "alone-crash"),
+        ("sync.phase-ends", "sync-timeout-forgives", "alone-crash"),
+        ("parked.answered-in-the-end", "failed-append-unanswered", "append"),
+        ("parked.answered-in-the-end", "stable-before-stored", "core"),
+        ("join.pending-ids-end", "pending-without-timer", "no-common-protocol"),
+        ("timers.unused-members-go", "heartbeat-stops-session", "alone-crash"),
+        ("group.settles", "change-without-rebalance", "core"),
+    )
+)
+"""One kill or more per sentence; `rota rules --matrix` shows them beside the first killer of each mutant."""
