@@ -107,7 +107,8 @@ def test_a_property_that_sees_everything_does_not_blow_up() -> None:
         if group.state is not GroupState.STABLE:
             return True
         return (
-            dict(assign(group.generation_id, list(group.members), 2))[client.member_id] == client.assignment
+            dict(assign(group.generation_id, group.protocol_name, group.member_list(), 2))[client.member_id]
+            == client.assignment
         )
 
     world = system(load("small").configuration("fault").settings)

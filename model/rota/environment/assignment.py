@@ -1,18 +1,65 @@
-"""What a leader hands out: a range assignment, each part labelled with whom it is for.
+"""What members tell the leader and what it hands out: both are opaque bytes to the coordinator.
 
-The coordinator passes assignments on as opaque bytes. The label lets a property see that a member got
-exactly what the leader of this generation made for it.
+Metadata says what the assignor reads and nothing else, for it rides in the coordinator's members. Each part
+of an assignment is labelled with whom it is for, so that a property can see that a member got exactly what
+the leader of this generation made for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from rota.environment.assignors import ASSIGNORS, Subscription
+from rota.spec import MemberMetadata
+
+TOPIC = "t"
+"""The only topic that exists; whoever changes its subscription asks for another one as well."""
+
+OTHER_TOPIC = "u"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a member says that it owns, and the generation in which it got it."""
+
+    partitions: tuple[int, ...]
+    generation_id: int
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """A member's subscription.
+
+    client: only tells one member's metadata from another's; changed: it wants another topic as well; claim:
+    None where nothing is claimed.
+    """
+
+    client: str
+    changed: bool = False
+    claim: Claim | None = None
+
+    def encode(self) -> bytes:
+        """As the bytes that travel: the client, `*` if changed, `@generation:partitions` if claimed."""
+        claim = "" if self.claim is None else f"@{self.claim.generation_id}:{_written(self.claim.partitions)}"
+        return f"{self.client}{'*' * self.changed}{claim}".encode()
+
+    @classmethod
+    def decode(cls, raw: bytes) -> Metadata:
+        """The inverse of `encode`; of other bytes without a claim the client is whatever they say."""
+        wants, claims, rest = raw.decode().partition("@")
+        generation_id, _, numbers = rest.partition(":")
+        claim = Claim(_read(numbers), int(generation_id)) if claims else None
+        return cls(wants.removesuffix("*"), wants.endswith("*"), claim)
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """One member's part. partitions: numbers of the only topic."""
+    """One member's part.
+
+    member_id: whom it is for; a static member's instance id stands for all the ids that it may have.
+    partitions: numbers of the topic.
+    """
 
     generation_id: int
     member_id: str
@@ -20,26 +67,53 @@ class Assignment:
 
     def encode(self) -> bytes:
         """As the bytes that travel: `generation/member id/partitions`."""
-        numbers = ",".join(str(partition) for partition in self.partitions)
-        return f"{self.generation_id}/{self.member_id}/{numbers}".encode()
+        return f"{self.generation_id}/{self.member_id}/{_written(self.partitions)}".encode()
 
     @classmethod
     def decode(cls, raw: bytes) -> Assignment:
         """The inverse of `encode`. Errors: ValueError for other bytes."""
         generation, member_id, numbers = raw.decode().split("/")
-        return cls(int(generation), member_id, tuple(int(n) for n in numbers.split(",") if n))
+        return cls(int(generation), member_id, _read(numbers))
 
 
-def assign(generation_id: int, member_ids: Sequence[str], partitions: int) -> tuple[tuple[str, bytes], ...]:
-    """The range assignor on one topic: consecutive partitions in order of member ids, the first get more.
+def assign(
+    generation_id: int, protocol_name: str | None, members: Iterable[MemberMetadata], partitions: int
+) -> tuple[tuple[str, bytes], ...]:
+    """What a leader makes of the member list with the assignor that the vote chose.
 
-    Returns (member id, encoded assignment) in order of ids.
+    Parameters: partitions, how many the topic has. Returns (member id, encoded assignment) in order of ids.
+    A protocol that is no assignor's name is taken for range.
     """
-    ordered = sorted(member_ids)
-    share, extra = divmod(partitions, len(ordered))
-    out, start = [], 0
-    for position, member_id in enumerate(ordered):
-        end = start + share + (position < extra)
-        out.append((member_id, Assignment(generation_id, member_id, tuple(range(start, end))).encode()))
-        start = end
-    return tuple(out)
+    assignor = ASSIGNORS.get(protocol_name or "", ASSIGNORS["range"])
+    lines = tuple(members)
+    labels = {line.member_id: line.group_instance_id or line.member_id for line in lines}
+    parts = assignor({TOPIC: partitions}, [_subscription(line) for line in lines])
+    return tuple(
+        (member_id, Assignment(generation_id, labels[member_id], tuple(n for _, n in part)).encode())
+        for member_id, part in parts.items()
+    )
+
+
+def reads_claims(protocol_name: str) -> bool:
+    """Whether an assignor looks at what members own."""
+    return protocol_name.endswith("sticky")
+
+
+def _subscription(line: MemberMetadata) -> Subscription:
+    metadata = Metadata.decode(line.metadata)
+    claim = metadata.claim or Claim((), -1)
+    return Subscription(
+        member_id=line.member_id,
+        topics=(TOPIC, OTHER_TOPIC) if metadata.changed else (TOPIC,),
+        owned_partitions=tuple((TOPIC, number) for number in claim.partitions),
+        generation_id=claim.generation_id,
+        group_instance_id=line.group_instance_id,
+    )
+
+
+def _written(numbers: Iterable[int]) -> str:
+    return ",".join(str(number) for number in numbers)
+
+
+def _read(numbers: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in numbers.split(",") if number)

@@ -1,41 +1,56 @@
-"""What a client is: its state, its connection, and the requests that it makes."""
+"""What a client is: its state and its connection."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from rota.environment.assignment import assign
+from rota.environment.assignment import Assignment, Claim
 from rota.environment.signals import Evicted
-from rota.spec import (
-    Call,
-    FindCoordinatorRequest,
-    HeartbeatRequest,
-    JoinGroupReply,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    LeavingMember,
-    MemberAssignment,
-    ProtocolMetadata,
-    SyncGroupRequest,
-)
+from rota.spec import Call, JoinGroupReply, LeaveGroupRequest
 from rota.spec.messages import ReplyMessage, Request
 
 
 class Phase(Enum):
-    """Where a client stands. Source: upstream AbstractCoordinator.MemberState, and the ends of a process."""
+    """Where a client stands. Source: upstream AbstractCoordinator.MemberState, and the ends of a process.
+
+    PREPARING: it commits before it joins again; COMMITTING, FETCHING, PROCESSING: stable, and it waits for
+    the answer to a commit, for its offsets, or for the application to poll again; DROPPING: it leaves
+    because the application did not poll in time, and comes back; CRASHED: no process runs, one may start.
+    """
 
     UNJOINED = "unjoined"
     JOINING = "joining"
     SYNCING = "syncing"
     STABLE = "stable"
+    PREPARING = "preparing"
+    COMMITTING = "committing"
+    FETCHING = "fetching"
+    PROCESSING = "processing"
     LEAVING = "leaving"
+    DROPPING = "dropping"
     GONE = "gone"
     CRASHED = "crashed"
     FAILED = "failed"
 
 
 ENDED = frozenset({Phase.GONE, Phase.CRASHED, Phase.FAILED})
+
+IN_GENERATION = frozenset({Phase.STABLE, Phase.PREPARING, Phase.COMMITTING, Phase.FETCHING, Phase.PROCESSING})
+"""Where a client holds the assignment of its generation."""
+
+ASKING = frozenset(
+    {
+        Phase.JOINING,
+        Phase.SYNCING,
+        Phase.PREPARING,
+        Phase.COMMITTING,
+        Phase.FETCHING,
+        Phase.LEAVING,
+        Phase.DROPPING,
+    }
+)
+"""Where a client waits for an answer."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +59,13 @@ class Client:
 
     name: the same for ever, and the address of its connection; member_id, generation_id: what it would
     name in a request ("" and -1: none); changed: it subscribes to something else than at first; leads: the
-    last join answer named it leader; assignment: what it consumes, None unless stable; outbox: a request
-    on the wire that the broker has not taken; inbox: an answer on the wire; orphan: a request of a broken
-    connection that the broker may still take.
+    last join answer named it leader; assignment: what it consumes, None where it has none: an eager client
+    only in its generation, a cooperative one also while it joins the next; outbox: a request on the wire
+    that the broker has not taken; inbox: an answer on the wire; orphan: a request of a broken connection
+    that the broker may still take.
+    Only some variants use these: group_instance_id of a static member, the same for ever; grown: how many
+    further partitions it has noticed; remembered: what a sticky assignor claims; position: where it reads
+    on in partition 0, -1 where it does not know.
     History variables for two properties: unasked: it was sent an answer that it did not wait for;
     overtaken: the last request of its own that the broker took came late, from a connection that is gone.
     """
@@ -63,12 +82,25 @@ class Client:
     orphan: Call | None = None
     unasked: bool = False
     overtaken: bool = False
+    group_instance_id: str | None = None
+    grown: int = 0
+    remembered: Claim | None = None
+    position: int = -1
 
     @property
     def waits(self) -> bool:
         """Whether the broker holds a request of this connection unanswered."""
-        asked = self.phase in (Phase.JOINING, Phase.SYNCING, Phase.LEAVING)
-        return asked and self.outbox is None and self.inbox is None
+        return self.phase in ASKING and self.outbox is None and self.inbox is None
+
+    @property
+    def partitions(self) -> tuple[int, ...]:
+        """What it consumes."""
+        return Assignment.decode(self.assignment).partitions if self.assignment else ()
+
+    @property
+    def label(self) -> str:
+        """Whom assignments for it are labelled with: its instance id if it has one, else its member id."""
+        return self.group_instance_id or self.member_id
 
     @property
     def held(self) -> tuple[str, ...]:
@@ -88,66 +120,14 @@ class Client:
 
     def forget(self) -> Client:
         """A full reset: neither id nor generation. Source: upstream resetStateOnResponseError."""
-        return replace(self, member_id="", generation_id=-1, leads=False, assignment=None)
+        return replace(self.outdated(), member_id="")
 
     def outdated(self) -> Client:
-        """A soft reset: the id is kept, the generation is not."""
-        return replace(self, generation_id=-1, leads=False, assignment=None)
+        """A soft reset: the id is kept, the generation is not, and what was owned is lost."""
+        return replace(self, generation_id=-1, leads=False, assignment=None, position=-1)
 
 
 def _named(request: Request) -> tuple[str, ...]:
     if isinstance(request, LeaveGroupRequest):
         return tuple(identity.member_id for identity in request.members)
-    return () if isinstance(request, FindCoordinatorRequest) else (request.member_id,)
-
-
-@dataclass(frozen=True)
-class Subscription:
-    """How a client is configured: what all its requests carry.
-
-    protocols: names in order of preference; versions: of JoinGroup and of all others; milliseconds.
-    """
-
-    client: str
-    protocols: tuple[str, ...]
-    join_version: int
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-    partitions: int
-    group_id: str = "g"
-    protocol_type: str = "consumer"
-
-    def join(self, member_id: str, *, changed: bool) -> Call:
-        """JoinGroup, new or again. changed: with the metadata of its second subscription."""
-        metadata = f"{self.client}{'*' * changed}".encode()
-        request = JoinGroupRequest(
-            group_id=self.group_id,
-            session_timeout_ms=self.session_timeout_ms,
-            rebalance_timeout_ms=self.rebalance_timeout_ms,
-            member_id=member_id,
-            protocol_type=self.protocol_type,
-            protocols=tuple(ProtocolMetadata(name, metadata) for name in self.protocols),
-        )
-        return Call(request, self.client, self.join_version)
-
-    def sync(self, reply: JoinGroupReply) -> Call:
-        """SyncGroup after a successful join: the leader assigns, followers send an empty list."""
-        ids = [line.member_id for line in reply.members]
-        parts = assign(reply.generation_id, ids, self.partitions) if reply.leader == reply.member_id else ()
-        request = SyncGroupRequest(
-            group_id=self.group_id,
-            generation_id=reply.generation_id,
-            member_id=reply.member_id,
-            assignments=tuple(MemberAssignment(*part) for part in parts),
-            protocol_type=reply.protocol_type,
-            protocol_name=reply.protocol_name,
-        )
-        return Call(request, self.client, 5)
-
-    def heartbeat(self, member_id: str, generation_id: int) -> Call:
-        """Heartbeat."""
-        return Call(HeartbeatRequest(self.group_id, generation_id, member_id), self.client, 4)
-
-    def leave(self, member_id: str) -> Call:
-        """LeaveGroup."""
-        return Call(LeaveGroupRequest(self.group_id, (LeavingMember(member_id),)), self.client, 5)
+    return (request.member_id,)
