@@ -46,6 +46,14 @@ class Spec:
         """The log answers an append: stored (None) or failed. A rule of its own: it re-checks everything."""
         return self._first("append", group, record, error)
 
+    def load(self, record: GroupRecord | None) -> Steps:
+        """A coordinator has read the log; record: the group's last one."""
+        return self._first("load", None, record)
+
+    def unload(self, group: Group | None, unanswered: tuple[GroupRecord, ...]) -> Steps:
+        """The coordinator is one no more; unanswered: appends in flight, oldest first."""
+        return self._first("unload", group, unanswered)
+
     def _first(self, handler: str, group: Group | None, *inputs: Any) -> Steps:
         for slug in self.handlers[handler]:
             steps = self.apply(slug, group, *inputs)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from rota.kernel.rules import RuleTable, collect
-from rota.spec import heartbeat, join, leave, persistence, rebalance, sync, timers, voting
+from rota.spec import heartbeat, hosting, join, leave, loading, persistence, rebalance, sync, timers, voting
 from rota.spec.context import Spec
 from rota.spec.profiles import KAFKA_4, BrokerConfig, Profile
 
-RULES = collect(join, rebalance, voting, sync, heartbeat, leave, timers, persistence)
+RULES = collect(join, rebalance, voting, sync, heartbeat, leave, timers, persistence, hosting, loading)
 
 HANDLERS: dict[str, tuple[str, ...]] = {
     "JoinGroupRequest": join.HANDLER,
     "SyncGroupRequest": sync.HANDLER,
     "HeartbeatRequest": heartbeat.HANDLER,
     "LeaveGroupRequest": leave.HANDLER,
+    "FindCoordinatorRequest": hosting.FIND_HANDLER,
     "append": persistence.HANDLER,
+    "load": loading.LOAD_HANDLER,
+    "unload": loading.UNLOAD_HANDLER,
     **timers.HANDLERS,
 }
 

@@ -11,7 +11,10 @@ from rota.spec.vocabulary import ErrorCode, GroupState
 
 HANDLER = (
     "static.not-supported.heartbeat",
+    "hosting.inactive",
     "heartbeat.invalid-group-id",
+    "hosting.loading",
+    "hosting.elsewhere",
     "heartbeat.unknown-member",
     "heartbeat.illegal-generation",
     "heartbeat.rebalance-in-progress",

@@ -11,7 +11,14 @@ from rota.spec.state import Group
 from rota.spec.step import Step, Steps, TimerKind
 from rota.spec.vocabulary import ErrorCode, GroupState
 
-HANDLER = ("leave.invalid-group-id", "leave.unknown-group", "leave.batch")
+HANDLER = (
+    "hosting.inactive",
+    "leave.invalid-group-id",
+    "hosting.loading",
+    "hosting.elsewhere",
+    "leave.unknown-group",
+    "leave.batch",
+)
 
 SOURCE = "upstream GroupMetadataManager#classicGroupLeaveToClassicGroup"
 

@@ -26,6 +26,7 @@ class Profile:
     - inactive_before_group_id: whether one that does not run says so before it looks at the group id
     - session_before_hosting: whether a session timeout out of bounds is told before loading or a wrong broker
     - sync_while_loading: what a SyncGroup is told meanwhile
+    - unhosted_join_echoes_id: whether a JoinGroup that is told of loading or a wrong broker gets its id back
     - unnamed_protocol_fits: whether a SyncGroup that names a protocol fits a group that has none yet
     - sync_restarts_session: whether a SyncGroup in Stable counts as a sign of life
     - pending_leave_rebalances: whether a leaving id that was not used yet starts a rebalance
@@ -62,6 +63,7 @@ class Profile:
     inactive_before_group_id: bool = True
     session_before_hosting: bool = True
     sync_while_loading: ErrorCode = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    unhosted_join_echoes_id: bool = False
     unnamed_protocol_fits: bool = True
     sync_restarts_session: bool = False
     pending_leave_rebalances: bool = True
@@ -136,6 +138,7 @@ KAFKA_3 = replace(
     inactive_before_group_id=False,
     session_before_hosting=False,
     sync_while_loading=ErrorCode.REBALANCE_IN_PROGRESS,
+    unhosted_join_echoes_id=True,
     unnamed_protocol_fits=False,
     sync_restarts_session=True,
     pending_leave_rebalances=False,

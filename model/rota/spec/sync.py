@@ -14,7 +14,10 @@ from rota.spec.vocabulary import ErrorCode, GroupState
 HANDLER = (
     "static.not-supported.sync",
     "sync.protocol-required",
+    "hosting.inactive",
     "sync.invalid-group-id",
+    "hosting.loading",
+    "hosting.elsewhere",
     "sync.unknown-member",
     "sync.illegal-generation",
     "sync.inconsistent-protocol",

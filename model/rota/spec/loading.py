@@ -1,0 +1,126 @@
+"""What becomes of a group when another broker begins to lead its partition: read from the log, or given up.
+
+Only what was written survives: members and assignments of the last generation that the log has, each member
+with the one protocol that was chosen. Rebalances under way, ids that were handed out, and generations that
+were never written are lost, and their numbers are used again.
+"""
+
+from __future__ import annotations
+
+from rota.kernel import FrozenMap
+from rota.kernel.rules import rule
+from rota.spec.context import Spec, only
+from rota.spec.messages import JoinGroupReply, ProtocolMetadata, SyncGroupReply
+from rota.spec.rebalance import GMM
+from rota.spec.state import Group, Member
+from rota.spec.step import GroupRecord, MemberRecord, Step, Steps, TimerKind
+from rota.spec.vocabulary import AppendError, ErrorCode, GroupState
+
+LOAD_HANDLER = ("loading.over-capacity", "loading.load")
+UNLOAD_HANDLER = ("loading.unload",)
+
+CONSUMERS = "consumer"
+"""The protocol type whose metadata the coordinator can read."""
+
+
+@rule("loading.load", source=GMM + "replay, onLoaded")
+def load(spec: Spec, group: Group | None, record: GroupRecord | None) -> Steps:
+    """The group is as its last record says: Stable if it has members, else Empty; all sessions begin.
+
+    Without a record there is no group: it was never written (the Scala coordinator does not write a group
+    that is created) or it was deleted. Every list of protocols is only the chosen one. A rebalance timeout
+    that an old record lacks (-1) is the session timeout. Omitted: offsets, which need no group to be loaded.
+    """
+    if record is None:
+        return only(Step(None))
+    members = FrozenMap(
+        (line.member_id, _member(line, record.protocol_name or "")) for line in record.members
+    )
+    loaded = Group(
+        state=GroupState.STABLE if members else GroupState.EMPTY,
+        generation_id=record.generation_id,
+        protocol_type=record.protocol_type or None,
+        protocol_name=record.protocol_name,
+        leader=record.leader,
+        members=members,
+        subscriptions=_subscriptions(record),
+    )
+    step = Step(loaded)
+    for member_id, member in members.items():
+        step = step.arm(TimerKind.SESSION, member.session_timeout_ms, member_id)
+    return only(step)
+
+
+def _member(line: MemberRecord, protocol_name: str) -> Member:
+    rebalance, session = line.rebalance_timeout_ms, line.session_timeout_ms
+    return Member(
+        rebalance_timeout_ms=session if rebalance == -1 else rebalance,
+        session_timeout_ms=session,
+        protocols=(ProtocolMetadata(protocol_name, line.subscription),),
+        assignment=line.assignment,
+        group_instance_id=line.group_instance_id,
+    )
+
+
+def _subscriptions(record: GroupRecord) -> tuple[bytes, ...] | None:
+    """What the members are subscribed to, read anew from the record."""
+    if record.protocol_type != CONSUMERS:
+        return None
+    return tuple(line.subscription for line in record.members)
+
+
+@rule("loading.over-capacity", source=GMM + "onLoaded; KIP-389")
+def over_capacity(spec: Spec, group: Group | None, record: GroupRecord | None) -> Steps:
+    """More members than the limit, which was lowered meanwhile: the group rebalances at once.
+
+    Nobody is removed here; who joins again too late for a place is refused.
+    """
+    if record is None or not spec.profile.size_limit or len(record.members) <= spec.config.group_max_size:
+        return ()
+    loaded = spec.apply("loading.load", group, record)
+    return spec.then(loaded, "join.prepare-rebalance")
+
+
+@rule("loading.unload", source=GMM + "onUnloaded; upstream CoordinatorRuntime.CoordinatorContext#unload")
+def unload(spec: Spec, group: Group | None, unanswered: tuple[GroupRecord, ...]) -> Steps:
+    """The broker does not lead the partition any more: it forgets the group, and who waits is told so.
+
+    Appends that the log has not answered fail first, as if the log had said that another broker leads, though
+    the next coordinator may find some of them. Then parked JoinGroups get NOT_COORDINATOR with their own id,
+    parked SyncGroups without anything, and all timers stop.
+    """
+    steps = only(Step(group))
+    for record in unanswered:
+        steps = tuple(after for step in steps for after in _fails(spec, step, record))
+    return tuple(dict.fromkeys(_given_up(step) for step in steps))
+
+
+def _fails(spec: Spec, step: Step, record: GroupRecord) -> Steps:
+    if step.group is None:
+        return only(step)
+    failed = spec.appended(step.group, record, AppendError.NOT_LEADER_OR_FOLLOWER)
+    return tuple(
+        Step(
+            after.group,
+            step.replies + after.replies,
+            step.timers + after.timers,
+            rules=step.rules + after.rules,
+        )
+        for after in failed
+    )
+
+
+def _given_up(step: Step) -> Step:
+    group = step.group
+    if group is None:
+        return step
+    told = ErrorCode.NOT_COORDINATOR
+    for kind in (TimerKind.INITIAL_JOIN, TimerKind.JOIN, TimerKind.SYNC):
+        step = step.cancel(kind)
+    for member_id in sorted(group.pending):
+        step = step.cancel(TimerKind.PENDING, member_id)
+    for member_id, member in group.members.items():
+        step = step.cancel(TimerKind.SESSION, member_id).cancel(TimerKind.NEW_MEMBER, member_id)
+        step = step.answer(member.awaiting_join, JoinGroupReply(told, member_id=member_id))
+        step = step.answer(member.awaiting_sync, SyncGroupReply(told))
+    return Step(None, step.replies, step.timers, rules=step.rules)
