@@ -14,6 +14,7 @@ from rota.coordinator import (
     ErrorCode,
     Group,
     GroupCoordinator,
+    GroupRecord,
     GroupState,
     Heartbeat,
     JoinGroup,
@@ -27,6 +28,7 @@ from rota.coordinator import (
 )
 
 MINUTE = 60_000
+CREATION = GroupRecord(0, "", None, None)
 
 
 class Picks:
@@ -85,6 +87,7 @@ class Client:
     session: int = 10_000
     rebalance: int = 60_000
     protocol_type: str = "consumer"
+    instance: str | None = None
     group_id: str = "g"
     member_id: str = ""
     generation: int = -1
@@ -97,6 +100,7 @@ class Client:
             "session_timeout_ms": self.session,
             "rebalance_timeout_ms": self.rebalance,
             "member_id": self.member_id,
+            "group_instance_id": self.instance,
             "protocol_type": self.protocol_type,
             "protocols": tuple(JoinGroupProtocol(name, data.encode()) for name, _, data in entries),
         }
@@ -106,8 +110,10 @@ class Client:
         return call
 
     def enter(self):
-        """The handshake and the second JoinGroup; returns the second call."""
+        """The handshake and the second JoinGroup; returns the second call. A static member has only one."""
         self.member_id = ""
+        if self.instance is not None:
+            return self.join()
         assert self.join().error == ErrorCode.MEMBER_ID_REQUIRED
         return self.join()
 
@@ -119,6 +125,7 @@ class Client:
             "group_id": self.group_id,
             "generation_id": self.generation,
             "member_id": self.member_id,
+            "group_instance_id": self.instance,
             "protocol_type": self.protocol_type,
             "protocol_name": (group and group.protocol_name) or "range",
             "assignments": entries or tuple(SyncGroupAssignment(*pair) for pair in sent.items()),
@@ -131,21 +138,27 @@ class Client:
 
     def heartbeat(self, **changes):
         """Heartbeat; returns the error code."""
-        fields = {"group_id": self.group_id, "generation_id": self.generation, "member_id": self.member_id}
+        fields = {
+            "group_id": self.group_id,
+            "generation_id": self.generation,
+            "member_id": self.member_id,
+            "group_instance_id": self.instance,
+        }
         call = Call(self)
         self.world.do(self.world.core.heartbeat(Heartbeat(**fields | changes), 4, self.world.token(call)))
         return call.error
 
     def leave(self):
-        """LeaveGroup of this one; returns its error code."""
-        reply = self.world.leave(self.member_id, group_id=self.group_id)
-        return reply.members[0].error_code
+        """LeaveGroup of this one; returns its error code, None if it waits for the log."""
+        call = self.world.leaving(self.member_id, group_id=self.group_id)
+        return None if call.parked else call.reply.members[0].error_code
 
 
 class World:
     """Carries out the effects of a core in virtual time, and checks the core's books after every step.
 
-    hold_log: appends wait for `log` instead of being acknowledged at once.
+    hold_log: appends wait for `log` instead of being acknowledged at once; hold_creations: so do, and are
+    among the records, those of groups that were just made, which otherwise are only counted.
     """
 
     def __init__(self, **config):
@@ -157,6 +170,8 @@ class World:
         self.appends: list[Append] = []
         self.records = []
         self.hold_log = False
+        self.hold_creations = False
+        self.creations = 0
 
     # -- what a test says ---------------------------------------------------------------------------------
     def client(self, name, *protocols, **fields):
@@ -184,11 +199,15 @@ class World:
 
     def leave(self, *members, group_id="g", version=5):
         """LeaveGroup of ids, or of (id, instance id); returns the reply."""
+        return self.leaving(*members, group_id=group_id, version=version).reply
+
+    def leaving(self, *members, group_id="g", version=5):
+        """The same, but returns the call."""
         pairs = [each if isinstance(each, tuple) else (each, None) for each in members]
         call = Call(Client(self, "admin"))
         request = LeaveGroup(group_id, tuple(MemberIdentity(*pair) for pair in pairs))
         self.do(self.core.leave_group(request, version, self.token(call)))
-        return call.reply
+        return call
 
     def group(self, group_id="g") -> Group:
         return self.core.groups[group_id]
@@ -245,6 +264,10 @@ class World:
                 call.client.member_id, call.client.generation = reply.member_id, reply.generation_id
         self.check_books()
         for append in effects.appends:
+            if append.record == CREATION and not self.hold_creations:
+                self.creations += 1
+                self.do(self.core.appended(append.append_id))
+                continue
             self.records.append(append.record)
             self.appends.append(append)
             if not self.hold_log:
@@ -266,8 +289,13 @@ class World:
         for name, group in self.core.groups.items():
             members = group.members.values()
             assert {*group.parked_joins, *group.parked_syncs} <= group.members.keys()
-            assert group.pending_sync_members <= group.members.keys()
-            if group.state not in (GroupState.PREPARING_REBALANCE, GroupState.DEAD):
+            instances = {each.group_instance_id: each.member_id for each in members}
+            assert group.static_members == {key: instances[key] for key in instances if key is not None}
+            if group.state is not GroupState.STABLE:
+                assert group.pending_sync_members <= group.members.keys()
+            if group.state is GroupState.STABLE:
+                assert {*group.parked_joins} <= set(group.static_members.values())
+            elif group.state is not GroupState.PREPARING_REBALANCE:
                 assert not len(group.parked_joins), "a JoinGroup waits outside the join phase"
             if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.DEAD):
                 assert not len(group.parked_syncs), "a SyncGroup waits outside its phase"

@@ -15,7 +15,8 @@ from rota.coordinator import (
     UnknownAppendError,
 )
 from rota.coordinator import ErrorCode as E
-from rota.coordinator.effects import Ledger, Step
+from rota.coordinator.effects import Step
+from rota.coordinator.ledger import Ledger
 
 
 def test_groups_do_not_see_each_other(world):
@@ -68,6 +69,7 @@ def test_a_parked_reply_keeps_the_version_of_its_request(world):
     ("settings", "words"),
     [
         ({"group_initial_rebalance_delay_ms": -1}, "group_initial_rebalance_delay_ms is negative"),
+        ({"group_max_size": 0}, "group_max_size is below 1"),
         ({"group_min_session_timeout_ms": 9, "group_max_session_timeout_ms": 8}, "is above"),
     ],
 )
@@ -91,7 +93,7 @@ def some_step(world, dice, clients):
     elif choice < 9:
         client.heartbeat()
     elif choice == 9:
-        world.leave(client.member_id, *dice.choice([(), (dice.choice(clients).member_id,)]))
+        world.leaving(client.member_id, *dice.choice([(), (dice.choice(clients).member_id,)]))
     elif choice == 10 and world.appends:
         world.log(dice.choice([0, 0, 7]))
     else:

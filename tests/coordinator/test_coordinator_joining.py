@@ -107,13 +107,6 @@ def test_no_client_id_counts_as_an_empty_one(world):
 # -- checks and their order ---------------------------------------------------------------
 
 
-def test_instance_ids_are_not_supported(world):
-    a = world.client("a")
-    refused = a.join(group_instance_id="i", group_id="", session_timeout_ms=0, member_id="x")
-    assert refused.reply == JoinGroupReply(E.UNSUPPORTED_VERSION)
-    assert not world.core.groups
-
-
 def test_group_id_is_checked_before_the_session_timeout(world):
     refused = world.client("a").join(group_id="", session_timeout_ms=0, member_id="x")
     assert refused.reply == JoinGroupReply(E.INVALID_GROUP_ID, member_id="x")

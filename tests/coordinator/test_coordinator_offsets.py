@@ -1,9 +1,8 @@
 """Committed offsets: who may commit, what is stored and when it is seen.
 
-Answers were compared with a broker of Kafka 4.4.0. It differs in three things: there, an instance id that
-comes along with generation -1 is ignored while the group is Empty; a group that exists only because of a
-commit none of whose offsets was stored is told to DescribeGroups as absent; and a fetch of all offsets has
-no certain order.
+Answers were compared with a broker of Kafka 4.4.0. It differs in two things: there, a group that exists only
+because of a commit none of whose offsets was stored is told to DescribeGroups as absent; and a fetch of all
+offsets has no certain order.
 """
 
 from dataclasses import astuple, dataclass, field
@@ -170,10 +169,16 @@ def test_a_dead_group_does_not_take_offsets(world):
         assert call.errors == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
 
 
-def test_instance_ids_are_not_known_yet(world):
-    two = (OffsetCommitPartition(0, 1), OffsetCommitPartition(1, 1))
-    assert commit(world, partitions=two, group_instance_id="i").errors == [ErrorCode.UNSUPPORTED_VERSION] * 2
-    assert not world.core.groups
+def test_an_instance_id_is_looked_at_unless_it_comes_from_outside_of_an_empty_group(world):
+    assert commit(world, group_instance_id="i").errors == STORED
+    one, two = world.client("one", instance="i"), world.client("two")
+    world.stable(one, two)
+    fenced, unknown = [ErrorCode.FENCED_INSTANCE_ID], [ErrorCode.UNKNOWN_MEMBER_ID]
+    assert commit(world, 1, one, group_instance_id="i").errors == STORED
+    assert commit(world, 1, one, group_instance_id=None).errors == STORED
+    assert commit(world, 1, two, group_instance_id="i").errors == fenced
+    assert commit(world, 1, two, group_instance_id="j").errors == unknown
+    assert commit(world, 1, group_instance_id="i").errors == fenced
 
 
 def test_the_empty_group_id_is_as_good_as_any(world):

@@ -8,7 +8,18 @@ from typing import Any
 
 import pytest
 
-from rota.coordinator import Group, GroupState, heartbeat, join, leave, persistence, sync, timers, voting
+from rota.coordinator import (
+    Group,
+    GroupState,
+    heartbeat,
+    join,
+    leave,
+    persistence,
+    phase,
+    sync,
+    timers,
+    voting,
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ def silent_removal(step, group, member):
 
 def complete_whenever_all_joined(step, group):
     if group.state is GroupState.PREPARING_REBALANCE and group.all_members_joined:
-        join.complete_join(step, group)
+        phase.complete_join(step, group)
 
 
 def owe_without_timer(step, group):
@@ -51,7 +62,7 @@ def new_member_on_its_session(step, group, member):
 
 def complete_at_the_first_delay(step, group, member_id):
     group.join_timer = None
-    join.complete_join(step, group)
+    phase.complete_join(step, group)
 
 
 BUGS = [
@@ -64,15 +75,15 @@ BUGS = [
     ),
     Bug(
         "the generation is not raised",
-        join,
+        phase,
         "_start_generation",
-        early_generation(join._start_generation),
+        early_generation(phase._start_generation),
         "joining::test_first_consumer_alone_becomes_leader_of_generation_one",
     ),
     Bug(
         "a leader that is gone stays leader",
         voting,
-        "settle_leader",
+        "settle_joined_leader",
         lambda group, choices: None,
         "rejoining::test_who_does_not_rejoin_is_dropped_and_a_newcomer_leads",
     ),
@@ -99,7 +110,7 @@ BUGS = [
     ),
     Bug(
         "the sync timer is never armed",
-        join,
+        phase,
         "start_sync_timer",
         owe_without_timer,
         "syncing::test_nobody_syncs_though_all_heartbeat",
@@ -137,14 +148,14 @@ BUGS = [
     ),
     Bug(
         "parked SyncGroups are left alone when a rebalance starts",
-        join,
+        phase,
         "reset_assignments",
         lambda step, group, error: None,
         "rejoining::test_changed_metadata_while_completing_starts_a_rebalance",
     ),
     Bug(
         "a JoinGroup may end the initial delay",
-        join,
+        phase,
         "try_complete_join",
         complete_whenever_all_joined,
         "joining::test_several_consumers_within_the_delay_share_one_generation_and_the_first_leads",
@@ -197,7 +208,7 @@ BUGS = [
         "an id's end completes a join phase that is not running",
         timers,
         "_complete_if_all_joined",
-        lambda step, group: join.complete_join(step, group) if group.all_members_joined else None,
+        lambda step, group: phase.complete_join(step, group) if group.all_members_joined else None,
         "joining::test_an_id_that_is_not_used_in_an_empty_group_changes_nothing",
     ),
     Bug(

@@ -111,7 +111,7 @@ def test_the_later_of_two_syncs_replaces_the_earlier_for_good(world):
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
-        ({"group_instance_id": "i", "group_id": "", "protocol_type": None}, E.UNSUPPORTED_VERSION),
+        ({"group_instance_id": "i", "generation_id": 9}, E.UNKNOWN_MEMBER_ID),
         ({"group_id": "", "protocol_type": None}, E.INCONSISTENT_GROUP_PROTOCOL),
         ({"group_id": "", "protocol_name": None}, E.INCONSISTENT_GROUP_PROTOCOL),
         ({"group_id": ""}, E.INVALID_GROUP_ID),

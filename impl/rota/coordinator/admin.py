@@ -18,8 +18,9 @@ from rota.coordinator.admin_messages import (
     ListGroups,
     ListGroupsReply,
 )
-from rota.coordinator.effects import InLine, Parked, Step
+from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import Group, GroupState
+from rota.coordinator.ledger import InLine
 from rota.coordinator.messages import ErrorCode
 from rota.coordinator.offsets import OffsetStore
 
@@ -40,7 +41,7 @@ def _described(group_id: str, group: Group | None) -> DescribedGroup:
     members = (
         DescribedGroupMember(
             member_id=member.member_id,
-            group_instance_id=None,
+            group_instance_id=member.group_instance_id,
             client_id=member.client_id,
             client_host=member.client_host,
             member_metadata=b"" if name is None else member.metadata(name),

@@ -15,9 +15,10 @@ class CoordinatorConfig:
     for. group_initial_rebalance_delay_ms: first delay, and step of each extension, of a rebalance from Empty.
     new_member_join_timeout_ms: how long a new member may stay parked in its first JoinGroup. Not configurable
     in a broker; here it is, so that tests over real sockets need not wait for five minutes.
+    group_max_size: how many members a JoinGroup may make of a group, at least 1.
     offset_metadata_max_bytes: how long an offset's metadata may be (in UTF-16 code units, as in a broker).
 
-    Raises ConfigError for a negative value, or bounds that admit nothing.
+    Raises ConfigError for a negative value, or bounds or a size that admit nothing.
     """
 
     group_min_session_timeout_ms: int = 6_000
@@ -25,6 +26,7 @@ class CoordinatorConfig:
     group_initial_rebalance_delay_ms: int = 3_000
     new_member_join_timeout_ms: int = 300_000
     offset_metadata_max_bytes: int = 4_096
+    group_max_size: int = 2_147_483_647
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -35,3 +37,5 @@ class CoordinatorConfig:
                 f"group_min_session_timeout_ms {self.group_min_session_timeout_ms} is above "
                 f"group_max_session_timeout_ms {self.group_max_session_timeout_ms}"
             )
+        if self.group_max_size < 1:
+            raise ConfigError(f"group_max_size is below 1: {self.group_max_size}")

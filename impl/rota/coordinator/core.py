@@ -3,20 +3,20 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from rota.coordinator import admin, heartbeat, join, leave, offsets, persistence, sync, timers
+from rota.coordinator import admin, heartbeat, join, leave, loading, offsets, persistence, sync, timers
 from rota.coordinator.admin_messages import ListGroups
 from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.effects import (
     Choices,
     Effects,
-    InLine,
-    Ledger,
+    GroupRecord,
     Parked,
     Step,
     TimerId,
     Token,
 )
 from rota.coordinator.group import Group
+from rota.coordinator.ledger import InLine, Ledger, Outstanding
 from rota.coordinator.messages import (
     ErrorCode,
     Heartbeat,
@@ -33,15 +33,14 @@ from rota.coordinator.offset_messages import (
     OffsetDelete,
     OffsetDeleteReply,
     OffsetFetch,
+    OffsetRecord,
 )
 
 
 class GroupCoordinator:
     """Kafka's group coordinator for the classic protocol: membership, offsets, groups' administration.
 
-    Follows the Java coordinator of Kafka 4.x for dynamic members. A request with a group instance id is
-    answered UNSUPPORTED_VERSION; only DeleteGroups removes groups; the record that a broker writes when a
-    JoinGroup creates a group is left out, so nothing is appended before the first generation (or its end) is.
+    Follows the Java coordinator of Kafka 4.x.
 
     Every method is one step and returns the Effects to carry out. `version` is the request's API version:
     replies come in the form that it can carry. `token` is an address that comes back with the reply, which
@@ -60,27 +59,29 @@ class GroupCoordinator:
     def join_group(
         self, request: JoinGroup, version: int, client_id: str | None, client_host: str, token: Token
     ) -> Effects:
-        """JoinGroup; creates the group if it has no member id. No client id counts as an empty one."""
+        """JoinGroup; creates the group if it has no member id. No client id counts as an empty one.
+
+        A group that is created is written to the log at once, also if the request is refused.
+        """
         step, parked = self._step(), Parked(token, version)
         error = join.request_error(self._config, request)
-        if request.group_instance_id is not None:
-            step.reply(parked, JoinGroupReply(ErrorCode.UNSUPPORTED_VERSION))
-        elif error != ErrorCode.NONE:
+        if error != ErrorCode.NONE:
             step.reply(parked, JoinGroupReply(error, member_id=request.member_id))
         elif request.member_id and request.group_id not in self._groups:
             step.reply(parked, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id))
         else:
-            group = self._groups.get(request.group_id) or self._created(request.group_id)
+            is_new = request.group_id not in self._groups
+            group = self._created(request.group_id) if is_new else self._groups[request.group_id]
             join.join_group(step, group, request, join.Joiner(parked, client_id or "", client_host))
+            if is_new:
+                join.record_creation(step, group)
         return step.effects()
 
     def sync_group(self, request: SyncGroup, version: int, token: Token) -> Effects:
         """SyncGroup; from version 5 on the protocol's type and name have to be given."""
         step, parked = self._step(), Parked(token, version)
         nameless = request.protocol_type is None or request.protocol_name is None
-        if request.group_instance_id is not None:
-            step.reply(parked, SyncGroupReply(ErrorCode.UNSUPPORTED_VERSION))
-        elif version >= 5 and nameless:
+        if version >= 5 and nameless:
             step.reply(parked, SyncGroupReply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         elif not request.group_id:
             step.reply(parked, SyncGroupReply(ErrorCode.INVALID_GROUP_ID))
@@ -92,9 +93,7 @@ class GroupCoordinator:
         """Heartbeat."""
         step, parked = self._step(), Parked(token, version)
         group = self._groups.get(request.group_id)
-        if request.group_instance_id is not None:
-            step.reply(parked, heartbeat.reply_of(ErrorCode.UNSUPPORTED_VERSION))
-        elif not request.group_id:
+        if not request.group_id:
             step.reply(parked, heartbeat.reply_of(ErrorCode.INVALID_GROUP_ID))
         elif group is None:
             step.reply(parked, heartbeat.reply_of(ErrorCode.UNKNOWN_MEMBER_ID))
@@ -103,13 +102,17 @@ class GroupCoordinator:
         return step.effects()
 
     def leave_group(self, request: LeaveGroup, version: int, token: Token) -> Effects:
-        """LeaveGroup; its own reply comes after those to the parked requests that it ends."""
+        """LeaveGroup; its own reply comes after those to the parked requests that it ends.
+
+        If it leaves the group Empty, it is answered when the log has answered.
+        """
         step, parked = self._step(), Parked(token, version)
         if not request.group_id:
             step.reply(parked, LeaveGroupReply(ErrorCode.INVALID_GROUP_ID))
         else:
             identities = leave.identities_of(request, version)
-            step.reply(parked, leave.leave_group(step, self._groups.get(request.group_id), identities))
+            reply = leave.leave_group(step, self._groups.get(request.group_id), identities)
+            step.reply_when_stored(parked, reply)
         return step.effects()
 
     def offset_commit(self, request: OffsetCommit, version: int, token: Token, timestamp_ms: int) -> Effects:
@@ -119,8 +122,6 @@ class GroupCoordinator:
         """
         step, parked = self._step(), Parked(token, version)
         error = offsets.commit_error(self._groups.get(request.group_id), request, version)
-        if request.group_instance_id is not None:
-            error = ErrorCode.UNSUPPORTED_VERSION
         if error != ErrorCode.NONE:
             step.reply(parked, OffsetCommitReply.to(request, lambda _: error))
         else:
@@ -186,7 +187,40 @@ class GroupCoordinator:
             entry.error_code = persistence.response_error(error_code)
             offsets.advance(step, self._offsets)
         else:
-            persistence.appended(step, self._groups[entry.group_id], entry, error_code)
+            persistence.appended(step, self._groups, entry, error_code)
+        return step.effects()
+
+    def load(
+        self, group_id: str, record: GroupRecord | None, offset_records: Iterable[OffsetRecord] = ()
+    ) -> Effects:
+        """The log has a group: its last record, None if there are only offsets of it, and those.
+
+        Raises ValueError if there is a group of that id.
+        """
+        if group_id in self._groups:
+            raise ValueError(f"group {group_id!r} is loaded already")
+        step = self._step()
+        self._groups[group_id] = loading.load(step, group_id, record)
+        for offset_record in offset_records:
+            self._offsets.apply(group_id, offset_record)
+        return step.effects()
+
+    def unload(self) -> Effects:
+        """The log is somebody else's now: all groups and offsets are forgotten, timers cancelled.
+
+        Whoever waits is told NOT_COORDINATOR. The log's answers to appends under way are not to be told any
+        more.
+        """
+        step = self._step()
+        outstanding, self._ledger.outstanding = self._ledger.outstanding, {}
+        for entry in outstanding.values():
+            if isinstance(entry, Outstanding):
+                persistence.appended(step, self._groups, entry, ErrorCode.NOT_COORDINATOR)
+        offsets.end_line(step, self._offsets, ErrorCode.NOT_COORDINATOR)
+        for group in self._groups.values():
+            loading.close(step, group, ErrorCode.NOT_COORDINATOR, with_ids=True)
+        self._groups.clear()
+        self._offsets.committed.clear()
         return step.effects()
 
     def _created(self, group_id: str) -> Group:

@@ -5,13 +5,14 @@ core carries them out after the call has returned. What every heartbeat makes is
 and hashed in a fraction of the time that a frozen dataclass takes.
 """
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from rota.coordinator.admin_messages import AdminReply, GroupTombstone
 from rota.coordinator.config import CoordinatorConfig
-from rota.coordinator.messages import MembershipReply
+from rota.coordinator.ledger import Assigned, Created, InLine, Ledger, Outstanding, Replaced
+from rota.coordinator.messages import LeaveGroupReply, MembershipReply
 from rota.coordinator.offset_messages import OffsetBatch, OffsetReply
 
 Token = Hashable
@@ -63,7 +64,7 @@ class MemberRecord:
 class GroupRecord:
     """A group's entry in the log: a generation with its assignment, or an Empty group (without members).
 
-    `members` are in order of id.
+    `members` are in order of id. A group that a JoinGroup has just made has generation 0 and the type "".
     """
 
     generation_id: int
@@ -97,8 +98,11 @@ class Choices(Protocol):
     candidates or more, sorted, one of which they return.
     """
 
-    def new_member_id(self, client_id: str) -> str:
-        """A member id never given before; a broker answers the client id, a hyphen and a random UUID."""
+    def new_member_id(self, prefix: str) -> str:
+        """A member id never given before; a broker answers the prefix, a hyphen and a random UUID.
+
+        The prefix is the group instance id of a static member, the client id of any other.
+        """
 
     def protocol(self, tied: tuple[str, ...]) -> str:
         """The winner among protocols with equally many votes."""
@@ -112,46 +116,6 @@ class Parked(NamedTuple):
 
     token: Token
     version: int
-
-
-@dataclass(frozen=True, slots=True)
-class Outstanding:
-    """What an append's answer is about; `assignments` by member id, None where the answer changes nothing."""
-
-    group_id: str
-    generation_id: int
-    assignments: Mapping[str, bytes] | None
-
-
-@dataclass(eq=False, slots=True)
-class InLine:
-    """What takes effect in the order of the log, whatever the order of the log's answers.
-
-    `effect` is called once, with `error_code`: the answer as clients are told it, None until it is there.
-    """
-
-    effect: "Callable[[Step, int], None]"
-    error_code: int | None = None
-
-
-@dataclass(slots=True)
-class Ledger:
-    """Appends whose answer has not come yet, by id."""
-
-    outstanding: dict[int, Outstanding | InLine] = field(default_factory=dict)
-    last_id: int = 0
-
-    def open(self, entry: Outstanding | InLine) -> int:
-        """Remember an append; returns its id."""
-        self.last_id += 1
-        self.outstanding[self.last_id] = entry
-        return self.last_id
-
-    def forget(self, group_id: str) -> None:
-        """The group is gone: answers to its records change nothing, also in a later group of its id."""
-        for append_id, entry in self.outstanding.items():
-            if isinstance(entry, Outstanding) and entry.group_id == group_id:
-                self.outstanding[append_id] = InLine(lambda step, error_code: None)
 
 
 class Step:
@@ -179,10 +143,20 @@ class Step:
         """Cancel a timer that is armed."""
         self._timer(Cancel(TimerId(kind, group_id, member_id)))
 
-    def append(self, group_id: str, record: GroupRecord, assignments: Mapping[str, bytes] | None) -> None:
-        """Append a record; `assignments` are what its acknowledgement puts into force, None for nothing."""
-        append_id = self._ledger.open(Outstanding(group_id, record.generation_id, assignments))
+    def append(
+        self, group_id: str, record: GroupRecord, about: Assigned | Created | Replaced | None = None
+    ) -> None:
+        """Append a group's record; `about` is what the log's answer decides, None for nothing."""
+        append_id = self._ledger.open(Outstanding(group_id, about))
         self._appends.append(Append(append_id, group_id, record))
+
+    def reply_when_stored(self, parked: Parked, reply: LeaveGroupReply) -> None:
+        """Answer a LeaveGroup when the log has answered what this step appends; now if that is nothing."""
+        entry = self._ledger.outstanding[self._appends[-1].append_id] if self._appends else None
+        if isinstance(entry, Outstanding):
+            entry.leaving = parked, reply
+        else:
+            self.reply(parked, reply)
 
     def append_in_line(self, group_id: str, record: OffsetBatch | GroupTombstone, entry: InLine) -> None:
         """Append what is no group's state; the answer is to be kept in the entry."""

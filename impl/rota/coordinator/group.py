@@ -7,12 +7,12 @@ this right; what a change means for the protocol is decided elsewhere.
 
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, TypeVar
 
 from rota.coordinator.effects import GroupRecord, MemberRecord, Parked
-from rota.coordinator.messages import JoinGroup, JoinGroupProtocol
+from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupProtocol
 from rota.coordinator.purgatory import Purgatory
 
 T = TypeVar("T", bound=Hashable)
@@ -25,7 +25,7 @@ CONSUMER = "consumer"
 class GroupState(StrEnum):
     """The states of a group, by their names on the wire.
 
-    Nothing in this package makes a group Dead yet (that takes deletion or the loss of its partition); the
+    Nothing in this package makes a group Dead: one that is deleted or unloaded is forgotten at once. The
     requests' answers for it are here.
     """
 
@@ -38,7 +38,7 @@ class GroupState(StrEnum):
 
 @dataclass(slots=True)
 class Member:
-    """A member of a group.
+    """A member of a group; it is static if it has a group instance id.
 
     is_new: it has not been part of a generation yet. timer: the kind of its armed timer, None when its
     session ran out while a request of it was parked.
@@ -50,6 +50,7 @@ class Member:
     session_timeout_ms: int
     rebalance_timeout_ms: int
     protocols: tuple[JoinGroupProtocol, ...]
+    group_instance_id: str | None = None
     assignment: bytes = b""
     is_new: bool = True
     timer: Literal["session", "new_member"] | None = None
@@ -69,10 +70,11 @@ class Group:
     """A group of the classic protocol; read its fields freely, change members only through its methods.
 
     parked_joins, parked_syncs: requests of members that wait for an answer, by member id; one that is
-    replaced by a later one of its member is dropped and never answered, as in the broker. supporters: number
-    of members per protocol name. ballots: number of members per list of names.
-    pending_members: ids handed out and not used. pending_sync_members: ids that owe a SyncGroup since the
-    join phase ended. previous_state: the state before the current one; a join phase entered from Empty is
+    replaced by a later one of its member is dropped and never answered, as in the broker. static_members:
+    member id by group instance id. supporters: number of members per protocol name. ballots: number of
+    members per list of names. pending_members: ids handed out and not used. pending_sync_members: ids that
+    owe a SyncGroup since the join phase ended; one of a static member that was replaced since stays there, as
+    in the broker. previous_state: the state before the current one; a join phase entered from Empty is
     initial. subscriptions: its consumers' metadata when the generation began; None before the first, and
     where the members are no consumers. join_timer, sync_timer: what is armed. initial_delay_ms,
     initial_remaining_ms: the initial delay that is running, and what is left for extensions after it.
@@ -86,6 +88,7 @@ class Group:
     protocol_name: str | None = None
     leader: str | None = None
     members: dict[str, Member] = field(default_factory=dict)
+    static_members: dict[str, str] = field(default_factory=dict)
     pending_members: set[str] = field(default_factory=set)
     pending_sync_members: set[str] = field(default_factory=set)
     parked_joins: Purgatory[str, Parked] = field(default_factory=Purgatory)
@@ -109,6 +112,11 @@ class Group:
         return self.state in (GroupState.EMPTY, GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
 
     @property
+    def has_generation(self) -> bool:
+        """Whether its members have a generation, and none is being prepared."""
+        return self.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
+
+    @property
     def is_initial_join(self) -> bool:
         """Whether a join phase is running that began with an Empty group."""
         return self.state is GroupState.PREPARING_REBALANCE and self.previous_state is GroupState.EMPTY
@@ -123,15 +131,27 @@ class Group:
         """The longest rebalance timeout of the members, at least 0. Scans: asked for once a phase."""
         return max(0, max((member.rebalance_timeout_ms for member in self.members.values()), default=0))
 
-    def add(self, member: Member, protocol_type: str, parked: Parked) -> None:
-        """Take in a new member with its parked JoinGroup; the first one leads and sets the protocol type."""
+    def member_error(self, member_id: str, group_instance_id: str | None) -> int:
+        """Whether a request comes from a member: NONE, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
+
+        An instance id, if it is given, has to be that of the member; a static member may leave its own out.
+        """
+        if group_instance_id is not None:
+            holder = self.static_members.get(group_instance_id)
+            if holder is None:
+                return ErrorCode.UNKNOWN_MEMBER_ID
+            if holder != member_id:
+                return ErrorCode.FENCED_INSTANCE_ID
+        return ErrorCode.NONE if member_id in self.members else ErrorCode.UNKNOWN_MEMBER_ID
+
+    def add(self, member: Member, protocol_type: str | None) -> None:
+        """Take in a member; the first one leads and sets the protocol type."""
         if not self.members:
             self.protocol_type = protocol_type
         if self.leader is None:
             self.leader = member.member_id
-        self.members[member.member_id] = member
+        self._enter(member)
         self._count_support(member)
-        self.parked_joins.park(member.member_id, parked)
 
     def remove(self, member: Member) -> None:
         """Take out a member that has no parked JoinGroup. Who leads then, voting.settle_leader says.
@@ -139,18 +159,40 @@ class Group:
         A parked SyncGroup of its is dropped and never answered, as in the broker. What it owes in the sync
         phase is forgotten with the phase: there a removal is always followed by a rebalance.
         """
-        del self.members[member.member_id]
-        self.parked_syncs.take(member.member_id)
+        self._exit(member)
         self._withdraw_support(member)
 
-    def update(self, member: Member, request: JoinGroup, parked: Parked) -> None:
-        """Take over a known member's list and timeouts from its JoinGroup, and park that."""
-        if member.protocols != request.protocols:
+    def rename(self, member: Member, member_id: str) -> Member:
+        """Give a static member, that has nothing parked, another id; returns it as it is then.
+
+        All else stays, where it comes from included, and it leads if it led. It does not count as new, and no
+        timer of its is armed.
+        """
+        renamed = replace(member, member_id=member_id, is_new=False, timer=None)
+        if self.leader == member.member_id:
+            self.leader = member_id
+        self._exit(member)
+        self._enter(renamed)
+        return renamed
+
+    def update(
+        self,
+        member: Member,
+        protocols: tuple[JoinGroupProtocol, ...],
+        session_timeout_ms: int,
+        rebalance_timeout_ms: int,
+    ) -> None:
+        """Exchange a member's list and timeouts."""
+        if member.protocols != protocols:
             self._withdraw_support(member)
-            member.protocols = request.protocols
+            member.protocols = protocols
             self._count_support(member)
-        member.session_timeout_ms = request.session_timeout_ms
-        member.rebalance_timeout_ms = request.rebalance_timeout_ms
+        member.session_timeout_ms = session_timeout_ms
+        member.rebalance_timeout_ms = rebalance_timeout_ms
+
+    def update_and_park(self, member: Member, request: JoinGroup, parked: Parked) -> None:
+        """Take over a known member's list and timeouts from its JoinGroup, and park that."""
+        self.update(member, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
         self.parked_joins.park(member.member_id, parked)
 
     def awaits_answer(self, member_id: str) -> bool:
@@ -185,10 +227,22 @@ class Group:
                     client_host=member.client_host,
                     rebalance_timeout_ms=member.rebalance_timeout_ms,
                     session_timeout_ms=member.session_timeout_ms,
+                    group_instance_id=member.group_instance_id,
                 )
                 for member in self.members_by_id()
             ),
         )
+
+    def _enter(self, member: Member) -> None:
+        self.members[member.member_id] = member
+        if member.group_instance_id is not None:
+            self.static_members[member.group_instance_id] = member.member_id
+
+    def _exit(self, member: Member) -> None:
+        del self.members[member.member_id]
+        self.parked_syncs.take(member.member_id)
+        if member.group_instance_id is not None:
+            del self.static_members[member.group_instance_id]
 
     def _count_support(self, member: Member) -> None:
         names = member.protocol_names

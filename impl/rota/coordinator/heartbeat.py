@@ -20,14 +20,14 @@ def heartbeat(step: Step, group: Group, request: Heartbeat) -> HeartbeatReply:
     """
     if group.state is GroupState.DEAD:
         return reply_of(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    member = group.members.get(request.member_id)
-    if member is None:
-        return reply_of(ErrorCode.UNKNOWN_MEMBER_ID)
+    error = group.member_error(request.member_id, request.group_instance_id)
+    if error != ErrorCode.NONE:
+        return reply_of(error)
     if request.generation_id != group.generation_id:
         return reply_of(ErrorCode.ILLEGAL_GENERATION)
     if group.state is GroupState.EMPTY:
         return reply_of(ErrorCode.UNKNOWN_MEMBER_ID)
-    restart_session(step, group, member)
+    restart_session(step, group, group.members[request.member_id])
     if group.state is GroupState.PREPARING_REBALANCE:
         return reply_of(ErrorCode.REBALANCE_IN_PROGRESS)
     return reply_of(ErrorCode.NONE)

@@ -4,7 +4,6 @@ from rota.coordinator import voting
 from rota.coordinator.effects import Step
 from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.heartbeat import stop_timer
-from rota.coordinator.join import prepare_rebalance, try_complete_join
 from rota.coordinator.messages import (
     ErrorCode,
     JoinGroupReply,
@@ -13,6 +12,7 @@ from rota.coordinator.messages import (
     LeaveGroupReplyMember,
     MemberIdentity,
 )
+from rota.coordinator.phase import prepare_rebalance, try_complete_join
 
 
 def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentity, ...]) -> LeaveGroupReply:
@@ -28,7 +28,7 @@ def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentit
     errors = [_leave(step, group, identity) for identity in identities]
     voting.settle_leader(group, step.choices)
     if ErrorCode.NONE in errors:
-        if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+        if group.has_generation:
             prepare_rebalance(step, group)
         else:
             try_complete_join(step, group)
@@ -41,20 +41,23 @@ def identities_of(request: LeaveGroup, version: int) -> tuple[MemberIdentity, ..
 
 
 def _leave(step: Step, group: Group, identity: MemberIdentity) -> int:
-    """Remove one; a dynamic member has no instance id, so an identity with one does not name it.
+    """Remove one: by its instance id alone, by its member id, or by both if they belong together.
 
     For a handed-out id the instance id is not looked at, as in the broker.
     """
+    member_id, instance_id = identity.member_id, identity.group_instance_id
+    if not member_id and instance_id is not None:
+        member_id = group.static_members.get(instance_id, "")
     if identity.member_id in group.pending_members:
         group.pending_members.remove(identity.member_id)
         step.cancel("pending", group.group_id, identity.member_id)
         return ErrorCode.NONE
-    member = group.members.get(identity.member_id)
-    if member is None or identity.group_instance_id is not None:
-        return ErrorCode.UNKNOWN_MEMBER_ID
-    stop_timer(step, group, member)
-    drop_member(step, group, member)
-    return ErrorCode.NONE
+    error = group.member_error(member_id, instance_id)
+    if error == ErrorCode.NONE:
+        member = group.members[member_id]
+        stop_timer(step, group, member)
+        drop_member(step, group, member)
+    return error
 
 
 def drop_member(step: Step, group: Group, member: Member) -> None:

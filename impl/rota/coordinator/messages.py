@@ -34,6 +34,8 @@ class ErrorCode:
     NON_EMPTY_GROUP: Final = 68
     GROUP_ID_NOT_FOUND: Final = 69
     MEMBER_ID_REQUIRED: Final = 79
+    GROUP_MAX_SIZE_REACHED: Final = 81
+    FENCED_INSTANCE_ID: Final = 82
     GROUP_SUBSCRIBED_TO_TOPIC: Final = 86
 
 

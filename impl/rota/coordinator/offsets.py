@@ -9,9 +9,10 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
-from rota.coordinator.effects import InLine, Parked, Step
+from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import CONSUMER, Group, GroupState
 from rota.coordinator.heartbeat import restart_session
+from rota.coordinator.ledger import InLine
 from rota.coordinator.messages import ErrorCode
 from rota.coordinator.offset_messages import (
     OffsetBatch,
@@ -76,8 +77,9 @@ def commit_error(group: Group | None, request: OffsetCommit, version: int) -> in
         return ErrorCode.GROUP_ID_NOT_FOUND if told else ErrorCode.ILLEGAL_GENERATION
     if group.state is GroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if request.member_id not in group.members:
-        return ErrorCode.UNKNOWN_MEMBER_ID
+    error = group.member_error(request.member_id, request.group_instance_id)
+    if error != ErrorCode.NONE:
+        return error
     if generation_id != group.generation_id:
         return ErrorCode.ILLEGAL_GENERATION
     if group.state is GroupState.COMPLETING_REBALANCE:
@@ -124,18 +126,26 @@ def advance(step: Step, store: OffsetStore) -> None:
         entry.effect(step, entry.error_code or ErrorCode.NONE)
 
 
+def end_line(step: Step, store: OffsetStore, error_code: int) -> None:
+    """Nothing that is in line takes effect any more: all of it has failed."""
+    while store.line:
+        store.line.popleft().effect(step, error_code)
+
+
 def offset_fetch(step: Step, store: OffsetStore, request: OffsetFetch, parked: Parked) -> None:
     """Answer an OffsetFetch; neither the groups' state nor membership matters.
 
     One that asks for stable offsets stands in line behind everything that is under way. That is how the
     broker does it, too: outside of transactions it knows no pending offsets.
     """
+
+    def answer(later: Step, error_code: int) -> None:
+        later.reply(parked, _fetch_reply(store, request, error_code))
+
     if request.require_stable and store.line:
-        store.line.append(
-            InLine(lambda later, _: later.reply(parked, _fetch_reply(store, request)), ErrorCode.NONE)
-        )
+        store.line.append(InLine(answer, ErrorCode.NONE))
     else:
-        step.reply(parked, _fetch_reply(store, request))
+        answer(step, ErrorCode.NONE)
 
 
 def delete_error(group: Group | None, request: OffsetDelete) -> int:
@@ -240,7 +250,11 @@ def _record(
     )
 
 
-def _fetch_reply(store: OffsetStore, request: OffsetFetch) -> OffsetFetchReply:
+def _fetch_reply(store: OffsetStore, request: OffsetFetch, error_code: int) -> OffsetFetchReply:
+    if error_code != ErrorCode.NONE:
+        return OffsetFetchReply(
+            tuple(OffsetFetchReplyGroup(asked.group_id, (), error_code) for asked in request.groups)
+        )
     return OffsetFetchReply(tuple(_group_reply(store, asked) for asked in request.groups))
 
 

@@ -1,16 +1,17 @@
 """The log's answer to an append, and what its errors are called towards clients.
 
 The record of an assignment is appended by the leader's SyncGroup, that of an Empty group when a join phase
-ends with nobody. While an append is under way the group goes on: the answer looks again at state and
-generation.
+ends with nobody, another one when a JoinGroup makes a group or brings a static member back. While an append
+is under way the group goes on: the answer looks again at what there is then.
 """
 
 from types import MappingProxyType
 
-from rota.coordinator import join, sync
-from rota.coordinator.effects import Outstanding, Step
+from rota.coordinator import loading, phase, static, sync
+from rota.coordinator.effects import Step
 from rota.coordinator.group import Group, GroupState
-from rota.coordinator.messages import ErrorCode
+from rota.coordinator.ledger import Assigned, Created, Outstanding, Replaced
+from rota.coordinator.messages import ErrorCode, LeaveGroupReply
 
 RESPONSE_TO_APPEND_ERROR = MappingProxyType(
     {
@@ -36,22 +37,54 @@ def response_error(append_error: int) -> int:
     return RESPONSE_TO_APPEND_ERROR.get(append_error, append_error)
 
 
-def appended(step: Step, group: Group, entry: Outstanding, error_code: int) -> None:
-    """The log has written the record, or failed to.
+def appended(step: Step, groups: dict[str, Group], entry: Outstanding, error_code: int) -> None:
+    """The log has written a group's record, or failed to: what that means to the group, and to a LeaveGroup.
 
-    Nothing happens for an Empty group's record, nor when the group has moved on since. If the leader sent two
-    assignments, the one that is acknowledged first is the generation's. After a failure the members are told
-    to join again by a new rebalance; the generation's number is not used again.
+    A LeaveGroup that emptied the group fails as a whole, though its members are gone.
     """
-    if entry.assignments is None or not _still_awaited(group, entry):
+    error = response_error(error_code)
+    group = groups.get(entry.group_id)
+    if group is not None:
+        _settle(step, groups, group, entry, error)
+    if entry.leaving is not None:
+        parked, reply = entry.leaving
+        step.reply(parked, reply if error == ErrorCode.NONE else LeaveGroupReply(error))
+
+
+def _settle(step: Step, groups: dict[str, Group], group: Group, entry: Outstanding, error: int) -> None:
+    if isinstance(entry.about, Assigned):
+        _assignment_answered(step, group, entry.about, error)
+    elif isinstance(entry.about, Replaced):
+        static.replacement_answered(step, group, entry.about, error)
+    elif isinstance(entry.about, Created) and error != ErrorCode.NONE:
+        _undo_creation(step, groups, group, error)
+
+
+def _assignment_answered(step: Step, group: Group, entry: Assigned, error: int) -> None:
+    """Nothing happens when the group has moved on since.
+
+    If the leader sent two assignments, the one that is acknowledged first is the generation's. After a
+    failure the members are told to join again by a new rebalance; the generation's number is not used again.
+    """
+    if not _still_awaited(group, entry):
         return
-    if error_code == ErrorCode.NONE:
+    if error == ErrorCode.NONE:
         sync.assign(step, group, entry.assignments)
         group.transition_to(GroupState.STABLE)
     else:
-        sync.reset_assignments(step, group, response_error(error_code))
-        join.prepare_rebalance(step, group)
+        sync.reset_assignments(step, group, error)
+        phase.prepare_rebalance(step, group)
 
 
-def _still_awaited(group: Group, entry: Outstanding) -> bool:
+def _still_awaited(group: Group, entry: Assigned) -> bool:
     return group.state is GroupState.COMPLETING_REBALANCE and group.generation_id == entry.generation_id
+
+
+def _undo_creation(step: Step, groups: dict[str, Group], group: Group, error: int) -> None:
+    """The group goes, whatever has become of it. Who waits in it is told the error, without an id.
+
+    In a broker all that came after the creation is in the batch that could not be written, and fails with it.
+    """
+    loading.close(step, group, error, with_ids=False)
+    del groups[group.group_id]
+    step.forget(group.group_id)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.heartbeat import restart_session
+from rota.coordinator.ledger import Assigned
 from rota.coordinator.messages import ErrorCode, SyncGroup, SyncGroupReply
 
 
@@ -32,7 +33,8 @@ def sync_group(step: Step, group: Group | None, request: SyncGroup, parked: Park
     if group.leader == request.member_id:
         sent = {entry.member_id: entry.assignment for entry in request.assignments}
         assignments = {member_id: sent.get(member_id, b"") for member_id in group.members}
-        step.append(group.group_id, group.record(assignments), assignments)
+        about = Assigned(group.generation_id, assignments)
+        step.append(group.group_id, group.record(assignments), about)
 
 
 def sync_error(group: Group | None, request: SyncGroup) -> int:
@@ -44,8 +46,9 @@ def sync_error(group: Group | None, request: SyncGroup) -> int:
         return ErrorCode.UNKNOWN_MEMBER_ID
     if group.state is GroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if request.member_id not in group.members:
-        return ErrorCode.UNKNOWN_MEMBER_ID
+    error = group.member_error(request.member_id, request.group_instance_id)
+    if error != ErrorCode.NONE:
+        return error
     if request.generation_id != group.generation_id:
         return ErrorCode.ILLEGAL_GENERATION
     if _differs(request.protocol_type, group.protocol_type):

@@ -11,8 +11,8 @@ from rota.coordinator import voting
 from rota.coordinator.effects import Step, TimerId
 from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.heartbeat import stop_timer
-from rota.coordinator.join import complete_join, prepare_rebalance, start_initial_delay
 from rota.coordinator.leave import drop_member
+from rota.coordinator.phase import complete_join, prepare_rebalance, start_initial_delay
 
 
 def fire(step: Step, group: Group, timer_id: TimerId) -> None:
@@ -43,11 +43,14 @@ def join_phase(step: Step, group: Group, _: str) -> None:
 
 
 def sync_phase(step: Step, group: Group, _: str) -> None:
-    """Members that still owe their SyncGroup are removed, whatever their heartbeats say; then a rebalance."""
+    """Members that still owe their SyncGroup are removed, whatever their heartbeats say; then a rebalance.
+
+    It comes too if all that is owed is owed by static members' old ids, as in the broker.
+    """
     group.sync_timer = False
-    if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+    if not group.pending_sync_members or not group.has_generation:
         return
-    for member_id in sorted(group.pending_sync_members):
+    for member_id in sorted(group.pending_sync_members & group.members.keys()):
         member = group.members[member_id]
         stop_timer(step, group, member)
         group.remove(member)
@@ -75,7 +78,7 @@ def session(step: Step, group: Group, member_id: str) -> None:
     if group.state is not GroupState.DEAD and expires(group, member):
         drop_member(step, group, member)
         voting.settle_leader(group, step.choices)
-        if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
+        if group.has_generation:
             prepare_rebalance(step, group)
         else:
             _complete_if_all_joined(step, group)

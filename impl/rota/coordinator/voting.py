@@ -5,6 +5,7 @@ the rebalance protocol guide for the vote.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 
 from rota.coordinator.effects import Choices
 from rota.coordinator.group import Group, GroupState
@@ -50,9 +51,18 @@ def settle_leader(group: Group, choices: Choices) -> None:
     The broker names a successor at each single removal, from its hash map's order. All removals of one step
     are settled at once here: who leads afterwards can be exactly the same members.
     """
-    if group.leader in group.members:
-        return
-    candidates = tuple(sorted(group.members))
+    if group.leader not in group.members:
+        _elect(group, choices, group.members)
+
+
+def settle_joined_leader(group: Group, choices: Choices) -> None:
+    """At the end of a join phase a leader that has not rejoined loses its place to a member that waits."""
+    if group.leader not in group.parked_joins:
+        _elect(group, choices, group.parked_joins)
+
+
+def _elect(group: Group, choices: Choices, members: Iterable[str]) -> None:
+    candidates = tuple(sorted(members))
     if len(candidates) > 1:
         group.leader = choices.leader(candidates)
     else:

@@ -1,0 +1,84 @@
+"""Appends whose answer the log still owes, and what each of them is about.
+
+An answer may come late: members and groups may be gone by then, and are looked up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rota.coordinator.effects import Parked, Step
+    from rota.coordinator.group import Member
+    from rota.coordinator.messages import JoinGroupProtocol, LeaveGroupReply
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The leader's SyncGroup: assignments by member id, for one generation."""
+
+    generation_id: int
+    assignments: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A JoinGroup made the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A static member's new incarnation, with what was there before; `parked` is the JoinGroup of it."""
+
+    member: Member
+    parked: Parked
+    old_member_id: str
+    old_leader: str | None
+    old_protocols: tuple[JoinGroupProtocol, ...]
+    old_session_timeout_ms: int
+    old_rebalance_timeout_ms: int
+
+
+@dataclass(eq=False, slots=True)
+class Outstanding:
+    """A group's record. `about` is None where the log's answer changes nothing in the group.
+
+    `leaving`: a LeaveGroup that caused the record, and its reply if the log stores it.
+    """
+
+    group_id: str
+    about: Assigned | Created | Replaced | None
+    leaving: tuple[Parked, LeaveGroupReply] | None = None
+
+
+@dataclass(eq=False, slots=True)
+class InLine:
+    """What takes effect in the order of the log, whatever the order of the log's answers.
+
+    `effect` is called once, with `error_code`: the answer as clients are told it, None until it is there.
+    """
+
+    effect: Callable[[Step, int], None]
+    error_code: int | None = None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Appends whose answer has not come yet, by id."""
+
+    outstanding: dict[int, Outstanding | InLine] = field(default_factory=dict)
+    last_id: int = 0
+
+    def open(self, entry: Outstanding | InLine) -> int:
+        """Remember an append; returns its id."""
+        self.last_id += 1
+        self.outstanding[self.last_id] = entry
+        return self.last_id
+
+    def forget(self, group_id: str) -> None:
+        """The group is gone: answers to its records change nothing, also in a later group of its id."""
+        for entry in self.outstanding.values():
+            if isinstance(entry, Outstanding) and entry.group_id == group_id:
+                entry.about = None

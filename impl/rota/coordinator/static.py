@@ -1,0 +1,124 @@
+"""Static members: a restarted one takes the place of its old incarnation (KIP-345, KIP-814).
+
+Source: Kafka's Java coordinator, GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin,
+ClassicGroup#replaceStaticMember.
+"""
+
+from dataclasses import replace
+
+from rota.coordinator import voting
+from rota.coordinator.effects import Parked, Step
+from rota.coordinator.group import Group, GroupState, Member
+from rota.coordinator.heartbeat import restart_session, stop_timer
+from rota.coordinator.ledger import Replaced
+from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply, SyncGroupReply
+from rota.coordinator.phase import generation_reply, rebalance
+
+SKIP_ASSIGNMENT_SINCE = 9
+"""First JoinGroup version that can tell a leader that there is nothing to assign (KIP-814)."""
+
+
+def replace_member(
+    step: Step, group: Group, old: Member, member_id: str, request: JoinGroup, parked: Parked
+) -> None:
+    """A static member comes without its id: it gets a new one, and the old one is fenced.
+
+    While the group is Stable, and would choose the same protocol again, there is no rebalance: the JoinGroup
+    is answered when the log has the new id. Nobody looks at the metadata then. The session that starts is the
+    old one's; the request's timeout counts from the next time on.
+    """
+    before = (group.leader, old.protocols, old.session_timeout_ms, old.rebalance_timeout_ms)
+    member = _take_over(step, group, old, member_id)
+    group.update_and_park(member, request, parked)
+    if (
+        group.state is GroupState.STABLE
+        and voting.select_protocol(group, step.choices) == group.protocol_name
+    ):
+        assignments = {each.member_id: each.assignment for each in group.members.values()}
+        replaced = Replaced(member, parked, old.member_id, *before)
+        step.append(group.group_id, group.record(assignments), replaced)
+    else:
+        rebalance(step, group)
+
+
+def _take_over(step: Step, group: Group, old: Member, member_id: str) -> Member:
+    """Fence whoever waits under the old id; the new one has a session, and owes no SyncGroup of its own."""
+    join = group.parked_joins.take(old.member_id)
+    if join is not None:
+        step.reply(join, JoinGroupReply(ErrorCode.FENCED_INSTANCE_ID, member_id=old.member_id))
+    sync = group.parked_syncs.take(old.member_id)
+    if sync is not None:
+        step.reply(sync, SyncGroupReply(ErrorCode.FENCED_INSTANCE_ID))
+    stop_timer(step, group, old)
+    member = group.rename(old, member_id)
+    restart_session(step, group, member)
+    return member
+
+
+def replacement_answered(step: Step, group: Group, entry: Replaced, error_code: int) -> None:
+    """The log has answered the record of a new incarnation; `error_code` as clients are told it.
+
+    Nothing happens if that is gone, or was replaced itself. (A broker then lets the counts of supporters
+    drift if the log failed; here they stay right.)
+    """
+    if group.members.get(entry.member.member_id) is not entry.member:
+        return
+    if error_code == ErrorCode.NONE:
+        _stored(step, group, entry)
+    else:
+        _failed(step, group, entry, error_code)
+
+
+def _stored(step: Step, group: Group, entry: Replaced) -> None:
+    """Tell the member of the current generation, unless that has been done.
+
+    A leader is told, where its version can say so, that it has nothing to assign. In an older version it is
+    given the old leader's id, which may be its own old one, so that it takes itself for a follower.
+
+    If a rebalance has begun meanwhile the answer still comes, with the old generation, and the member has to
+    join again; a leader that would be given the list goes on waiting, since a broker trips over the list.
+    """
+    member, version = entry.member, entry.parked.version
+    leads = group.leader == member.member_id
+    if version >= SKIP_ASSIGNMENT_SINCE and leads and group.state is GroupState.PREPARING_REBALANCE:
+        return
+    waiting = group.parked_joins.take(member.member_id)
+    if waiting is None:
+        return
+    if version >= SKIP_ASSIGNMENT_SINCE:
+        step.reply(waiting, replace(generation_reply(group, member), skip_assignment=leads))
+    else:
+        told = generation_reply(group, member, with_members=False)
+        step.reply(waiting, replace(told, leader=entry.old_leader or ""))
+
+
+def _failed(step: Step, group: Group, entry: Replaced, error_code: int) -> None:
+    """The old id is back, with its list and timeouts, and with what has become of the group since.
+
+    (A broker restores the list even if the members then have no protocol in common, and is stuck; here the
+    new one is kept in that case.) What the new id has waiting is dropped, or fenced if it is a SyncGroup. The
+    answer names the generation and the old leader, unlike that to any other error, and no member id.
+    """
+    member = entry.member
+    if group.parked_joins.take(member.member_id) is entry.parked:
+        step.reply(
+            entry.parked,
+            JoinGroupReply(
+                error_code,
+                group.generation_id,
+                group.protocol_type,
+                group.protocol_name,
+                entry.old_leader or "",
+            ),
+        )
+    new_protocols, timeouts = member.protocols, (entry.old_session_timeout_ms, entry.old_rebalance_timeout_ms)
+    group.update(member, entry.old_protocols, *timeouts)
+    if not _have_a_protocol(group):
+        group.update(member, new_protocols, *timeouts)
+    _take_over(step, group, member, entry.old_member_id)
+
+
+def _have_a_protocol(group: Group) -> bool:
+    """Whether all members list the protocol of the generation, or any in common if there is to be another."""
+    common = voting.candidate_protocols(group)
+    return bool(common) if group.state is GroupState.PREPARING_REBALANCE else group.protocol_name in common
