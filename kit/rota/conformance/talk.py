@@ -6,7 +6,8 @@ import re
 import time
 from typing import Any
 
-from rota.conformance.dialogue import Dialogue, Member, Reply, subscription
+from rota.conformance.codes import error_name
+from rota.conformance.dialogue import PROMPTLY, Dialogue, Member, Reply, subscription
 from rota.conformance.groups import ON_ITS_WAY, Formed, settle, stable
 from rota.conformance.model import MIN_SESSION, Deviation
 
@@ -63,38 +64,74 @@ def handed_out(d: Dialogue, name: str) -> Member:
     return member
 
 
+def leave_as(d: Dialogue, *identities: tuple[str, str | None]) -> Reply:
+    """LeaveGroup, by someone else, of identities given as member id and instance id."""
+    members = [{"member_id": member_id, "group_instance_id": instance} for member_id, instance in identities]
+    return d.member("admin").send("LeaveGroup", {"members": members}).answer(PROMPTLY)
+
+
 def form_of(member_id: str) -> str:
     """How a member id is made: the text with UUID in place of one."""
     return _UUID.sub("UUID", member_id)
 
 
-def topic(d: Dialogue) -> None:
-    """Have the topic made, with one partition, and wait until it has a leader."""
+def topic(d: Dialogue, *names: str) -> None:
+    """Have topics made, `TOPIC` if none is named, with one partition each, and wait for their leaders."""
     someone = d.member("maker")
+    wanted = names or (TOPIC,)
     deadline = d.transcript.elapsed() + _TOPIC_SECONDS
     with d.reaching("a topic"):
         while d.transcript.elapsed() < deadline:
-            asked = {"topics": [{"name": TOPIC}], "allow_auto_topic_creation": True}
-            (found,) = someone.send_whole("Metadata", asked).answer()["topics"]
-            if found["error_code"] == 0 and all(p["error_code"] == 0 for p in found["partitions"]):
+            asked = {"topics": [{"name": name} for name in wanted], "allow_auto_topic_creation": True}
+            found = someone.send_whole("Metadata", asked).answer()["topics"]
+            errors = [each["error_code"] for one in found for each in (one, *one["partitions"])]
+            if not any(errors):
                 return
             d.wait(0.2)
-        raise Deviation(f"the topic {TOPIC}", f"error {found['error_code']}")
+        raise Deviation(f"the topic {', '.join(wanted)}", f"errors {errors}")
 
 
-def commit(who: Member, **fields: Any) -> Reply:
-    """OffsetCommit of offset 7 for partition 0; `fields` replace what the member would send."""
-    partition = {"partition_index": 0, "committed_offset": 7, "committed_metadata": ""}
-    identity = {"generation_id_or_member_epoch": who.generation_id, "member_id": who.member_id}
-    given = {"topics": [{"name": TOPIC, "partitions": [partition]}]}
+def commit(who: Member, offset: int = 7, metadata: str | None = "", **fields: Any) -> Reply:
+    """OffsetCommit for partition 0 of the topic; `fields` replace what the member would send."""
+    static = {"group_instance_id": who.settings.get("group_instance_id")}
+    identity = {"generation_id_or_member_epoch": who.generation_id, "member_id": who.member_id, **static}
+    given = {"topics": [in_topic(TOPIC, offset, metadata)]}
     return who.send("OffsetCommit", {**identity, **given, **fields}).answer()
 
 
-def fetch(d: Dialogue, *group_ids: str) -> Reply:
+def in_topic(name: str, offset: int = 7, metadata: str | None = "", **fields: Any) -> dict[str, Any]:
+    """What OffsetCommit says of partition 0 of a topic."""
+    partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": metadata, **fields}
+    return {"name": name, "partitions": [partition]}
+
+
+def expect_each(d: Dialogue, reply: Reply, *errors: str) -> None:
+    """Hold the errors of the partitions in an answer to OffsetCommit or OffsetDelete against the rule."""
+    said = [error_name(part["error_code"]) for topic in reply["topics"] for part in topic["partitions"]]
+    wanted = ", ".join(errors)
+    d.require(said == list(errors), f"{reply.asked.api} answered with {wanted}", ", ".join(said) or "nothing")
+
+
+def fetch(d: Dialogue, *group_ids: str, **fields: Any) -> Reply:
     """OffsetFetch of partition 0 for the groups given, else the dialogue's."""
     asked = [{"name": TOPIC, "partition_indexes": [0]}]
     groups = [{"group_id": group_id, "topics": asked} for group_id in group_ids or (d.group_id,)]
-    return d.member("reader").send_whole("OffsetFetch", {"groups": groups}).answer()
+    return d.member("reader").send_whole("OffsetFetch", {"groups": groups, **fields}).answer()
+
+
+def fetched(d: Dialogue, group_id: str | None = None) -> Any:
+    """What OffsetFetch says of partition 0 for one group, which has to be without an error."""
+    (group,) = fetch(d, d.group_id if group_id is None else group_id)["groups"]
+    d.require(group["error_code"] == 0, "offsets", error_name(group["error_code"]))
+    partition = group["topics"][0]["partitions"][0]
+    d.require(partition["error_code"] == 0, "an offset", error_name(partition["error_code"]))
+    return partition
+
+
+def expect_fetched(d: Dialogue, offset: int, group_id: str | None = None) -> None:
+    """Hold the stored offset against the rule; -1 stands for none."""
+    found = fetched(d, group_id)["committed_offset"]
+    d.require(found == offset, f"the offset {offset}", f"the offset {found}")
 
 
 def describe(d: Dialogue, group_id: str | None = None, **fields: Any) -> Reply:
@@ -102,6 +139,13 @@ def describe(d: Dialogue, group_id: str | None = None, **fields: Any) -> Reply:
     d.wait(0.3)
     groups = [d.group_id if group_id is None else group_id]
     return d.member("admin").send_whole("DescribeGroups", {"groups": groups, **fields}).answer()
+
+
+def described(d: Dialogue, group_id: str | None = None) -> Any:
+    """What DescribeGroups says of one group, which has to be without an error."""
+    (group,) = describe(d, group_id)["groups"]
+    d.require(group["error_code"] == 0, "a description", error_name(group["error_code"]))
+    return group
 
 
 def delete(d: Dialogue, *group_ids: str) -> Reply:
@@ -113,10 +157,24 @@ def delete(d: Dialogue, *group_ids: str) -> Reply:
     )
 
 
-def delete_offsets(d: Dialogue, **fields: Any) -> Reply:
-    """OffsetDelete of partition 0 in the dialogue's group."""
-    topics = [{"name": TOPIC, "partitions": [{"partition_index": 0}]}]
+def expect_deleted(d: Dialogue, reply: Reply, *errors: str) -> None:
+    """Hold the errors of an answer to DeleteGroups, which has no order, against the rule."""
+    said = sorted(error_name(result["error_code"]) for result in reply["results"])
+    wanted = ", ".join(sorted(errors))
+    d.require(said == sorted(errors), f"DeleteGroups answered with {wanted}", ", ".join(said) or "nothing")
+
+
+def delete_offsets(d: Dialogue, *names: str, **fields: Any) -> Reply:
+    """OffsetDelete of partition 0 of the topics named, else of `TOPIC`, in the dialogue's group."""
+    topics = [{"name": name, "partitions": [{"partition_index": 0}]} for name in names or (TOPIC,)]
     return d.member("admin").send("OffsetDelete", {"topics": topics, **fields}).answer()
+
+
+def emptied(d: Dialogue, *members: Member) -> None:
+    """Let all members of the group leave."""
+    with d.reaching("an empty group"):
+        for member in members:
+            d.expect(member.leave(), error="NONE")
 
 
 def subscriber(d: Dialogue, name: str, **settings: Any) -> Member:

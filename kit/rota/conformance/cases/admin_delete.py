@@ -1,0 +1,135 @@
+"""DeleteGroups (KIP-229): which groups may be deleted, and what goes with them."""
+
+from __future__ import annotations
+
+from rota.conformance.cases.join_admission import HANDSHAKE
+from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.groups import forming, stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+from rota.conformance.talk import (
+    COMMIT,
+    DELETE,
+    FETCH,
+    commit,
+    delete,
+    emptied,
+    expect_deleted,
+    expect_each,
+    expect_fetched,
+    handed_out,
+    topic,
+)
+
+_DELETE = "KIP-229; GroupCoordinatorShard.deleteGroups; ClassicGroup.validateDeleteGroup"
+
+
+@case(
+    "admin.delete-unknown-group.refused",
+    "A group that does not exist cannot be deleted: GROUP_ID_NOT_FOUND.",
+    _DELETE,
+    needs=DELETE,
+)
+def delete_absent(d: Dialogue) -> None:
+    expect_deleted(d, delete(d), "GROUP_ID_NOT_FOUND")
+
+
+@case(
+    "admin.delete-non-empty.stable",
+    "A group with members cannot be deleted: NON_EMPTY_GROUP; it goes on.",
+    _DELETE,
+    needs=DELETE,
+)
+def delete_stable(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    expect_deleted(d, delete(d), "NON_EMPTY_GROUP")
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "admin.delete-non-empty.rebalancing",
+    "Nor can it while the members join, or while assignments are awaited.",
+    _DELETE,
+    needs=DELETE,
+)
+def delete_rebalancing(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    expect_deleted(d, delete(d), "NON_EMPTY_GROUP")
+    with d.reaching("a rebalance"):
+        d.expect(formed.leader.sync(formed.assignments), error="NONE")
+        formed.leader.send_join().silent(A_WHILE / 4)
+    expect_deleted(d, delete(d), "NON_EMPTY_GROUP")
+
+
+@case(
+    "admin.delete.empty",
+    "An Empty group can be deleted, and is gone: it cannot be deleted again.",
+    _DELETE,
+    needs=DELETE,
+)
+def delete_empty(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    emptied(d, a)
+    expect_deleted(d, delete(d), "NONE")
+    expect_deleted(d, delete(d), "GROUP_ID_NOT_FOUND")
+
+
+@case(
+    "admin.delete.generations-begin-anew",
+    "A group of the same name that comes after it begins with generation 1.",
+    _DELETE,
+    level=Level.SHOULD,
+    needs=DELETE,
+)
+def begins_anew(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    emptied(d, a)
+    expect_deleted(d, delete(d), "NONE")
+    d.expect(d.member("b").enter().answer(), error="NONE", generation_id=1)
+
+
+@case(
+    "admin.delete.offsets-too",
+    "Its offsets go with the group.",
+    _DELETE,
+    needs={**DELETE, **COMMIT, **FETCH},
+)
+def offsets_too(d: Dialogue) -> None:
+    topic(d)
+    a = d.member("a")
+    stable(d, a)
+    with d.reaching("an offset that is stored"):
+        expect_each(d, commit(a), "NONE")
+    emptied(d, a)
+    expect_deleted(d, delete(d), "NONE")
+    expect_fetched(d, -1)
+
+
+@case(
+    "admin.delete.named-twice",
+    "A group that is named twice is deleted and answered once; each name has an error of its own.",
+    _DELETE,
+    level=Level.SHOULD,
+    needs=DELETE,
+)
+def named_twice(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    emptied(d, a)
+    reply = delete(d, d.group_id, d.group_id, f"{d.group_id}-other")
+    expect_deleted(d, reply, "NONE", "GROUP_ID_NOT_FOUND")
+
+
+@case(
+    "admin.delete.handed-out-id",
+    "Deleting a group forgets the ids that were handed out in it: joining with one is UNKNOWN_MEMBER_ID.",
+    f"KIP-394; {_DELETE}",
+    needs={**DELETE, **HANDSHAKE},
+)
+def handed_out_id(d: Dialogue) -> None:
+    a = handed_out(d, "a")
+    expect_deleted(d, delete(d), "NONE")
+    d.expect(a.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")

@@ -1,0 +1,281 @@
+"""DescribeGroups: what there is to see of a group in each state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rota.conformance.cases.join_admission import HANDSHAKE
+from rota.conformance.codes import error_name
+from rota.conformance.dialogue import PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.groups import Formed, stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+from rota.conformance.talk import (
+    DESCRIBE,
+    STATIC,
+    describe,
+    described,
+    emptied,
+    handed_out,
+    lead,
+    lead_stable,
+    static,
+)
+
+_DESCRIBE = "GroupMetadataManager.describeGroups; ClassicGroup.describe"
+_OLDER = "The assignments are empty outside of Stable."
+
+
+def _expect(d: Dialogue, group: Any, **wanted: object) -> None:
+    told = {name: group[name] for name in wanted}
+    d.require(told == wanted, f"a group with {wanted}", f"{told}")
+
+
+def _assignments(group: Any) -> dict[str, bytes]:
+    return {member["member_id"]: member["member_assignment"] for member in group["members"]}
+
+
+def _metadata(group: Any) -> dict[str, bytes]:
+    return {member["member_id"]: member["member_metadata"] for member in group["members"]}
+
+
+@case(
+    "admin.describe.stable",
+    "Of a Stable group DescribeGroups tells type, protocol, and each member's metadata and assignment.",
+    _DESCRIBE,
+    needs=DESCRIBE,
+)
+def describe_stable(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    formed = lead_stable(d, a, b)
+    group = described(d)
+    _expect(d, group, group_state="Stable", protocol_type="consumer", protocol_data="range")
+    metadata = {m.member_id: m.settings["protocols"][0][1] for m in (a, b)}
+    d.require(_metadata(group) == metadata, "the metadata of both", f"{_metadata(group)}")
+    d.require(_assignments(group) == formed.assignments, "both assignments", f"{_assignments(group)}")
+
+
+@case(
+    "admin.describe.clients",
+    "DescribeGroups names the client id of each member and the address that it comes from, after a slash.",
+    _DESCRIBE,
+    level=Level.SHOULD,
+    needs=DESCRIBE,
+)
+def describe_clients(d: Dialogue) -> None:
+    stable(d, d.member("anna"))
+    (member,) = described(d)["members"]
+    told = (member["client_id"], member["client_host"][:1])
+    d.require(told == ("anna", "/"), "the client anna, the host with a slash", f"{told}")
+
+
+@case(
+    "admin.describe.instance-ids",
+    "From version 4 DescribeGroups names the instance ids of static members, and null for the others.",
+    f"KIP-345; {_DESCRIBE}",
+    needs={**STATIC, "DescribeGroups": (4, 6)},
+)
+def describe_instances(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), d.member("b")
+    lead_stable(d, a, b)
+    told = {member["member_id"]: member["group_instance_id"] for member in described(d)["members"]}
+    d.require(told == {a.member_id: "one", b.member_id: None}, "instance ids one and null", f"{told}")
+
+
+@case(
+    "admin.describe.outside-stable",
+    "Outside of Stable neither protocol nor metadata is told.",
+    _DESCRIBE,
+    level=Level.SHOULD,
+    needs=DESCRIBE,
+)
+def outside_stable(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    lead(d, a, b)
+    group = described(d)
+    _expect(d, group, group_state="CompletingRebalance", protocol_type="consumer", protocol_data="")
+    told = _metadata(group)
+    d.require(told == {a.member_id: b"", b.member_id: b""}, "two members, no metadata", f"{told}")
+
+
+@case(
+    "admin.describe.preparing",
+    "While the members join, DescribeGroups still shows the assignments of the generation before.",
+    _DESCRIBE,
+    level=Level.INFO,
+    needs=DESCRIBE,
+    older=_OLDER,
+)
+def describe_preparing(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    formed = lead_stable(d, a, b)
+    with d.reaching("a rebalance"):
+        a.send_join().silent(0.2)
+    _still_shown(d, "PreparingRebalance", formed)
+
+
+@case(
+    "admin.describe.completing",
+    "So it does while assignments are awaited.",
+    _DESCRIBE,
+    level=Level.INFO,
+    needs=DESCRIBE,
+    older=_OLDER,
+)
+def describe_completing(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    formed = lead_stable(d, a, b)
+    with d.reaching("a generation whose assignments are awaited"):
+        again = a.send_join()
+        again.silent(0.2)
+        d.expect(b.join(), error="NONE")
+        d.expect(again.answer(), error="NONE")
+    _still_shown(d, "CompletingRebalance", formed)
+
+
+def _still_shown(d: Dialogue, state: str, formed: Formed) -> None:
+    group = described(d)
+    _expect(d, group, group_state=state, protocol_data="")
+    told = _assignments(group)
+    d.require(told == formed.assignments, "the assignments from before", f"{told}")
+
+
+@case(
+    "admin.describe.first-generation",
+    "Before anything was assigned, DescribeGroups shows empty assignments.",
+    _DESCRIBE,
+    needs=DESCRIBE,
+)
+def describe_first(d: Dialogue) -> None:
+    a = d.member("a")
+    with d.reaching("a first generation whose assignments are awaited"):
+        d.expect(a.enter().answer(), error="NONE")
+    group = described(d)
+    _expect(d, group, group_state="CompletingRebalance")
+    d.require(_assignments(group) == {a.member_id: b""}, "an empty assignment", f"{_assignments(group)}")
+
+
+@case(
+    "admin.describe.empty",
+    "A group that all have left is Empty; it keeps its protocol type.",
+    _DESCRIBE,
+    needs=DESCRIBE,
+)
+def describe_empty(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    emptied(d, a)
+    _expect(d, described(d), group_state="Empty", protocol_type="consumer", protocol_data="", members=[])
+
+
+@case(
+    "admin.describe.absent",
+    "Before version 6 a group that does not exist is described as Dead, without error.",
+    _DESCRIBE,
+    level=Level.SHOULD,
+    needs={"DescribeGroups": (0, 5)},
+)
+def describe_absent(d: Dialogue) -> None:
+    group = described(d)
+    _expect(d, group, group_state="Dead", protocol_type="", protocol_data="", members=[])
+
+
+@case(
+    "admin.describe.absent-newer",
+    "From version 6 a group that does not exist is described as Dead with GROUP_ID_NOT_FOUND.",
+    f"KIP-1043; {_DESCRIBE}",
+    level=Level.SHOULD,
+    needs={"DescribeGroups": (6, 6)},
+    older="There is no version 6.",
+)
+def describe_absent_newer(d: Dialogue) -> None:
+    (group,) = describe(d)["groups"]
+    told = (error_name(group["error_code"]), group["group_state"])
+    d.require(told == ("GROUP_ID_NOT_FOUND", "Dead"), "GROUP_ID_NOT_FOUND and Dead", f"{told}")
+
+
+@case(
+    "admin.describe.several",
+    "Several groups are described at a time, each with an error of its own.",
+    _DESCRIBE,
+    needs={"DescribeGroups": (0, 5)},
+)
+def describe_several(d: Dialogue) -> None:
+    stable(d, d.member("a"))
+    d.wait(0.3)
+    absent = f"{d.group_id}-other"
+    reply = d.member("admin").send_whole("DescribeGroups", {"groups": [absent, d.group_id]}).answer(PROMPTLY)
+    told = {group["group_id"]: group["group_state"] for group in reply["groups"]}
+    d.require(told == {absent: "Dead", d.group_id: "Stable"}, "Dead and Stable", f"{told}")
+
+
+@case(
+    "persistence.creation-stored.after-handshake",
+    "A group exists, Empty, from the moment that an id was handed out in it.",
+    f"KIP-394; {_DESCRIBE}",
+    level=Level.SHOULD,
+    needs={**DESCRIBE, **HANDSHAKE},
+)
+def after_handshake(d: Dialogue) -> None:
+    handed_out(d, "a")
+    _expect(d, described(d), group_state="Empty", protocol_type="", members=[])
+
+
+@case(
+    "persistence.creation-stored.after-refused-join",
+    "A first JoinGroup that is refused for its protocols leaves an Empty group behind.",
+    f"GroupMetadataManager.classicGroupJoin; {_DESCRIBE}",
+    level=Level.INFO,
+    needs=DESCRIBE,
+)
+def after_refused(d: Dialogue) -> None:
+    reply = d.member("a", protocols=[]).join("", within=PROMPTLY)
+    with d.reaching("a JoinGroup that is refused"):
+        d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL")
+    _expect(d, described(d), group_state="Empty")
+
+
+@case(
+    "admin.describe.handed-out-not-listed",
+    "An id that was handed out is no member: DescribeGroups does not list it.",
+    f"KIP-394; {_DESCRIBE}",
+    needs={**DESCRIBE, **HANDSHAKE},
+)
+def handed_out_not_listed(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    handed_out(d, "b")
+    told = set(_metadata(described(d)))
+    d.require(told == {a.member_id}, "one member", f"{len(told)} members")
+
+
+@case(
+    "admin.describe.operations-unasked",
+    "Which operations are allowed is told only to who asks; else stands the smallest number.",
+    "KIP-430; KafkaApis.handleDescribeGroupsRequest",
+    level=Level.SHOULD,
+    needs={"DescribeGroups": (3, 5)},
+)
+def operations_unasked(d: Dialogue) -> None:
+    stable(d, d.member("a"))
+    bits = described(d)["authorized_operations"]
+    d.require(bits == -(2**31), f"{-(2**31)}", f"{bits}")
+
+
+@case(
+    "admin.describe.metadata-of-elected",
+    "The metadata that DescribeGroups shows is that for the elected protocol.",
+    _DESCRIBE,
+    needs=DESCRIBE,
+)
+def metadata_of_elected(d: Dialogue) -> None:
+    a = _speaking(d, "a", "range", "sticky")
+    lead_stable(d, a, _speaking(d, "b", "sticky"))
+    group = described(d)
+    _expect(d, group, protocol_data="sticky")
+    told, wanted = _metadata(group)[a.member_id], dict(a.settings["protocols"])["sticky"]
+    d.require(told == wanted, "a's metadata for sticky", "other metadata")
+
+
+def _speaking(d: Dialogue, name: str, *protocols: str) -> Member:
+    return d.member(name, protocols=[(p, subscription(f"{name} in {p}")) for p in protocols])

@@ -1,0 +1,160 @@
+"""ListGroups: which groups there are, and the filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rota.conformance.dialogue import PROMPTLY, Dialogue
+from rota.conformance.groups import stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+from rota.conformance.talk import DELETE, delete, emptied, expect_deleted
+
+_LIST = "GroupMetadataManager.listGroups"
+_STATES = {"ListGroups": (4, 5)}
+_TYPES = {"ListGroups": (5, 5)}
+
+
+def _listed(d: Dialogue, **filters: list[str]) -> Any:
+    """What ListGroups says of the dialogue's group, None if it leaves it out."""
+    reply = d.member("admin").send_whole("ListGroups", filters).answer(PROMPTLY)
+    d.expect(reply, error="NONE")
+    return next((group for group in reply["groups"] if group["group_id"] == d.group_id), None)
+
+
+def _expect(d: Dialogue, found: bool, **filters: list[str]) -> None:
+    there = _listed(d, **filters) is not None
+    said = {True: "the group is listed", False: "the group is not listed"}
+    d.require(there == found, f"{said[found]} with {filters}", said[there])
+
+
+def _settled(d: Dialogue) -> None:
+    """A Stable group; a moment later, since what was just stored may not be listed yet."""
+    stable(d, d.member("a"))
+    d.wait(0.3)
+
+
+@case(
+    "admin.list.all", "ListGroups lists a group with its protocol type.", _LIST, needs={"ListGroups": (0, 5)}
+)
+def list_all(d: Dialogue) -> None:
+    _settled(d)
+    group = _listed(d)
+    d.require(group is not None, "the group in the list", "it is not there")
+    told = group["protocol_type"]
+    d.require(told == "consumer", "the type consumer", str(told))
+
+
+@case(
+    "admin.list.state",
+    "From version 4 ListGroups tells the state of each group.",
+    f"KIP-518; {_LIST}",
+    needs=_STATES,
+)
+def list_state(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    d.wait(0.3)
+    states = [(_listed(d) or {}).get("group_state")]
+    emptied(d, a)
+    d.wait(0.3)
+    states.append((_listed(d) or {}).get("group_state"))
+    d.require(states == ["Stable", "Empty"], "Stable, and Empty when all have left", f"{states}")
+
+
+@case(
+    "admin.list.state-filter",
+    "From version 4 groups are found by their states; without any every group is.",
+    f"KIP-518; {_LIST}",
+    needs=_STATES,
+)
+def state_filter(d: Dialogue) -> None:
+    _settled(d)
+    _expect(d, True, states_filter=["Stable"])
+    _expect(d, False, states_filter=["Empty"])
+    _expect(d, True, states_filter=["Empty", "Stable"])
+    _expect(d, True, states_filter=[])
+
+
+@case(
+    "admin.list.state-filter-case",
+    "The names of states in the filter may be written in any case.",
+    f"KIP-518; {_LIST}",
+    level=Level.SHOULD,
+    needs=_STATES,
+    older="3.4.1 finds a group only under the exact name of its state.",
+)
+def state_filter_case(d: Dialogue) -> None:
+    _settled(d)
+    _expect(d, True, states_filter=["sTABLE"])
+
+
+@case(
+    "admin.list.state-filter-blanks",
+    "Blanks around the name of a state in the filter do not count.",
+    _LIST,
+    level=Level.INFO,
+    needs=_STATES,
+    older="Nothing is found.",
+)
+def state_filter_blanks(d: Dialogue) -> None:
+    _settled(d)
+    _expect(d, True, states_filter=[" Stable "])
+
+
+@case(
+    "admin.list.unknown-state",
+    "The name of no state in the filter finds nothing, and is no error.",
+    f"KIP-518; {_LIST}",
+    level=Level.SHOULD,
+    needs=_STATES,
+)
+def unknown_state(d: Dialogue) -> None:
+    _settled(d)
+    _expect(d, False, states_filter=["Nonsense"])
+
+
+@case(
+    "admin.list.type-filter",
+    "From version 5 groups are found by their type, which is classic, in any case.",
+    f"KIP-848; {_LIST}",
+    level=Level.SHOULD,
+    needs=_TYPES,
+    older="3.4.1 has no version 5.",
+)
+def type_filter(d: Dialogue) -> None:
+    _settled(d)
+    told = (_listed(d) or {}).get("group_type")
+    d.require(told == "classic", "the type classic", f"{told}")
+    for kind, found in (("classic", True), ("Classic", True), ("consumer", False), ("nonsense", False)):
+        _expect(d, found, types_filter=[kind])
+
+
+@case(
+    "admin.list.both-filters",
+    "A group has to fit both filters.",
+    f"KIP-848; {_LIST}",
+    level=Level.SHOULD,
+    needs=_TYPES,
+)
+def both_filters(d: Dialogue) -> None:
+    _settled(d)
+    _expect(d, True, states_filter=["Stable"], types_filter=["classic"])
+    _expect(d, False, states_filter=["Stable"], types_filter=["consumer"])
+    _expect(d, False, states_filter=["Empty"], types_filter=["classic"])
+
+
+@case(
+    "admin.list.deleted",
+    "A group that was deleted is listed no more.",
+    _LIST,
+    needs={**_STATES, **DELETE},
+)
+def list_deleted(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    emptied(d, a)
+    with d.reaching("a group that was deleted"):
+        expect_deleted(d, delete(d), "NONE")
+    d.wait(0.3)
+    _expect(d, False)

@@ -1,0 +1,82 @@
+"""Who coordinates a group: FindCoordinator."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from rota.conformance.codes import ERROR_CODES, error_name
+from rota.conformance.connection import Connection
+from rota.conformance.dialogue import PROMPTLY, Dialogue
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+
+_FIND = "KafkaApis.handleFindCoordinatorRequest"
+_GROUP_KEY = 0
+
+
+@case(
+    "hosting.find-coordinator.one",
+    "FindCoordinator names host and port of a broker that answers for the group.",
+    _FIND,
+    needs={"FindCoordinator": (0, 3)},
+)
+def one(d: Dialogue) -> None:
+    a = d.member("a")
+    reply = a.send_whole("FindCoordinator", {"key": d.group_id, "key_type": _GROUP_KEY}).answer(PROMPTLY)
+    d.expect(reply, error="NONE")
+    d.require(reply["node_id"] >= 0, "a node id", str(reply["node_id"]))
+    _answers(d, reply["host"], reply["port"])
+
+
+@case(
+    "hosting.find-coordinator.several",
+    "From version 4 FindCoordinator looks up several groups at a time, each with an error of its own.",
+    f"KIP-699; {_FIND}",
+    needs={"FindCoordinator": (4, 6)},
+)
+def several(d: Dialogue) -> None:
+    keys = [d.group_id, f"{d.group_id}-other"]
+    asked = {"key_type": _GROUP_KEY, "coordinator_keys": keys}
+    found = d.member("a").send_whole("FindCoordinator", asked).answer(PROMPTLY)["coordinators"]
+    told = {each["key"]: error_name(each["error_code"]) for each in found}
+    d.require(told == dict.fromkeys(keys, "NONE"), "both groups, without error", f"{told}")
+    for each in found:
+        _answers(d, each["host"], each["port"])
+
+
+@case(
+    "hosting.find-coordinator.any-group-id",
+    "FindCoordinator does not look at the group id: even the empty one has a coordinator.",
+    _FIND,
+    level=Level.INFO,
+    needs={"FindCoordinator": (0, 3)},
+)
+def any_group_id(d: Dialogue) -> None:
+    reply = d.member("a").send_whole("FindCoordinator", {"key": "", "key_type": _GROUP_KEY}).answer(PROMPTLY)
+    d.expect(reply, error="NONE")
+
+
+@case(
+    "hosting.find-coordinator.unknown-type",
+    "A key type that is none is answered INVALID_REQUEST.",
+    _FIND,
+    level=Level.SHOULD,
+    needs={"FindCoordinator": (1, 3)},
+)
+def unknown_type(d: Dialogue) -> None:
+    reply = d.member("a").send_whole("FindCoordinator", {"key": d.group_id, "key_type": 77}).answer(PROMPTLY)
+    d.expect(reply, error="INVALID_REQUEST")
+
+
+def _answers(d: Dialogue, host: str, port: int) -> None:
+    """Whoever listens there says what a coordinator says of a group that does not exist."""
+    nobody = {"group_id": f"{d.group_id}-no", "generation_id": 0, "member_id": "nobody"}
+    with closing(Connection((host, port), "finder")) as connection:
+        asked = connection.send("Heartbeat", d.versions["Heartbeat"], nobody)
+        answer = connection.receive(asked, PROMPTLY)
+    said = "no answer" if answer is None else error_name(answer.body["error_code"])
+    d.remark(f"Heartbeat at that address: {said}")
+    d.require(said not in _NOT_THERE, "a coordinator at that address", said)
+
+
+_NOT_THERE = ("no answer", *(name for name in ERROR_CODES if name.startswith(("COORDINATOR_", "NOT_COORD"))))

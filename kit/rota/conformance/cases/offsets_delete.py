@@ -1,0 +1,185 @@
+"""OffsetDelete (KIP-496): which offsets may be deleted, and what is refused as a whole."""
+
+from __future__ import annotations
+
+from rota.conformance.dialogue import Dialogue, Member, subscription
+from rota.conformance.groups import stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+from rota.conformance.talk import (
+    COMMIT,
+    FETCH,
+    STATIC,
+    TOPIC,
+    commit,
+    delete_offsets,
+    emptied,
+    expect_each,
+    expect_fetched,
+    static,
+    subscriber,
+    topic,
+)
+
+_DELETE = "KIP-496; OffsetMetadataManager.deleteOffsets; ClassicGroup.validateOffsetDelete"
+_NEEDS = {"OffsetDelete": (0, 0), **COMMIT}
+_BOTH = {**_NEEDS, **FETCH}
+
+
+def _committed(d: Dialogue, a: Member) -> None:
+    """A Stable group of one member, which has committed."""
+    topic(d)
+    stable(d, a)
+    with d.reaching("an offset that is stored"):
+        expect_each(d, commit(a), "NONE")
+
+
+@case(
+    "offsets.delete-subscribed.refused",
+    "Offsets of a topic that the group's members subscribe to cannot be deleted: GROUP_SUBSCRIBED_TO_TOPIC.",
+    _DELETE,
+    needs=_BOTH,
+)
+def subscribed(d: Dialogue) -> None:
+    _committed(d, subscriber(d, "a"))
+    reply = delete_offsets(d)
+    d.expect(reply, error="NONE")
+    expect_each(d, reply, "GROUP_SUBSCRIBED_TO_TOPIC")
+    expect_fetched(d, 7)
+
+
+@case(
+    "offsets.delete.not-subscribed",
+    "Offsets of a topic that nobody subscribes to are deleted, also under members.",
+    _DELETE,
+    needs=_BOTH,
+)
+def not_subscribed(d: Dialogue) -> None:
+    _committed(d, d.member("a"))
+    reply = delete_offsets(d)
+    d.expect(reply, error="NONE")
+    expect_each(d, reply, "NONE")
+    expect_fetched(d, -1)
+
+
+@case(
+    "offsets.delete.empty-group",
+    "When all members have left, offsets of any topic can be deleted.",
+    _DELETE,
+    needs=_BOTH,
+)
+def empty_group(d: Dialogue) -> None:
+    a = subscriber(d, "a")
+    _committed(d, a)
+    emptied(d, a)
+    expect_each(d, delete_offsets(d), "NONE")
+    expect_fetched(d, -1)
+
+
+@case(
+    "offsets.delete.nothing-there",
+    "Deleting an offset that is not there is no error.",
+    _DELETE,
+    level=Level.SHOULD,
+    needs=_NEEDS,
+)
+def nothing_there(d: Dialogue) -> None:
+    topic(d)
+    stable(d, d.member("a"))
+    expect_each(d, delete_offsets(d), "NONE")
+
+
+@case(
+    "offsets.delete.unknown-topic",
+    "A topic that does not exist is UNKNOWN_TOPIC_OR_PARTITION; others in the same request are deleted.",
+    "KafkaApis.handleOffsetDeleteRequest",
+    level=Level.SHOULD,
+    needs=_BOTH,
+)
+def unknown_topic(d: Dialogue) -> None:
+    _committed(d, d.member("a"))
+    reply = delete_offsets(d, "rota-no-such-topic", TOPIC)
+    d.expect(reply, error="NONE")
+    expect_each(d, reply, "UNKNOWN_TOPIC_OR_PARTITION", "NONE")
+    expect_fetched(d, -1)
+
+
+@case(
+    "offsets.delete-subscribed.of-the-generation",
+    "What counts is what the members subscribed to when the generation began, not what they ask for now.",
+    "ClassicGroup.computeSubscribedTopics",
+    level=Level.INFO,
+    needs=_NEEDS,
+)
+def of_the_generation(d: Dialogue) -> None:
+    topic(d)
+    a, b = subscriber(d, "a"), d.member("b")
+    stable(d, a, b)
+    with d.reaching("a rebalance in which the only subscriber has unsubscribed"):
+        a.send_join(protocols=[("range", subscription(topic="none"))]).silent(0.4)
+    expect_each(d, delete_offsets(d), "GROUP_SUBSCRIBED_TO_TOPIC")
+
+
+@case(
+    "offsets.delete-subscribed.not-since-restart",
+    "What a static member has subscribed to since its restart does not count: its offsets can be deleted.",
+    "ClassicGroup.computeSubscribedTopics, which a restart does not call",
+    level=Level.INFO,
+    needs={**STATIC, **_NEEDS},
+)
+def not_since_restart(d: Dialogue) -> None:
+    topic(d)
+    a, again = static(d, "a", "one"), subscriber(d, "again", group_instance_id="one")
+    stable(d, a)
+    with d.reaching("a restart in a Stable group with another subscription"):
+        d.expect(again.join(""), error="NONE", generation_id=a.generation_id)
+    expect_each(d, commit(again), "NONE")
+    expect_each(d, delete_offsets(d), "NONE")
+
+
+@case(
+    "offsets.delete-subscribed.unreadable",
+    "Where a member's metadata is no subscription, every topic counts as subscribed to.",
+    "ClassicGroup.computeSubscribedTopics; ClassicGroup.isSubscribedToTopic",
+    level=Level.INFO,
+    needs=_NEEDS,
+    older="Such a member is never answered at all.",
+)
+def unreadable(d: Dialogue) -> None:
+    a = d.member("a", protocols=[("range", b"changed")])
+    _committed(d, a)
+    expect_each(d, delete_offsets(d), "GROUP_SUBSCRIBED_TO_TOPIC")
+
+
+@case(
+    "offsets.delete-unknown-group.refused",
+    "Offsets of a group that does not exist: GROUP_ID_NOT_FOUND.",
+    _DELETE,
+    needs=_NEEDS,
+)
+def unknown_group(d: Dialogue) -> None:
+    topic(d)
+    d.expect(delete_offsets(d), error="GROUP_ID_NOT_FOUND", topics=[])
+
+
+@case(
+    "offsets.delete-invalid-group-id.empty",
+    "The empty group id is refused by OffsetDelete, though it may commit and fetch.",
+    "GroupCoordinatorService.deleteOffsets",
+    level=Level.SHOULD,
+    needs=_NEEDS,
+)
+def empty_group_id(d: Dialogue) -> None:
+    topic(d)
+    d.expect(delete_offsets(d, group_id=""), error="INVALID_GROUP_ID")
+
+
+@case(
+    "offsets.delete-non-empty.other-type",
+    "Of a group with members that are no consumers nothing can be deleted: NON_EMPTY_GROUP.",
+    _DELETE,
+    needs=_NEEDS,
+)
+def other_type(d: Dialogue) -> None:
+    _committed(d, d.member("a", protocol_type="connect"))
+    d.expect(delete_offsets(d), error="NON_EMPTY_GROUP", topics=[])

@@ -1,0 +1,303 @@
+"""OffsetCommit and OffsetFetch: what is kept of a commit, and what is told to whom."""
+
+from __future__ import annotations
+
+from rota.conformance.codes import error_name
+from rota.conformance.dialogue import Dialogue, Member
+from rota.conformance.groups import stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+from rota.conformance.talk import (
+    COMMIT,
+    FETCH,
+    TOPIC,
+    commit,
+    emptied,
+    expect_each,
+    expect_fetched,
+    fetch,
+    fetched,
+    in_topic,
+    topic,
+)
+
+_COMMIT = "OffsetMetadataManager.commitOffset"
+_FETCH = "OffsetMetadataManager.fetchOffsets"
+_BOTH = {**COMMIT, **FETCH}
+_LIMIT = 4096
+"""Kafka's default of offset.metadata.max.bytes."""
+
+
+def _settled(d: Dialogue) -> Member:
+    topic(d)
+    a = d.member("a")
+    stable(d, a)
+    return a
+
+
+@case(
+    "offsets.commit.last-wins", "The last commit counts, also if its offset is smaller.", _COMMIT, needs=_BOTH
+)
+def last_wins(d: Dialogue) -> None:
+    a = _settled(d)
+    for offset in (5, 9, 2):
+        expect_each(d, commit(a, offset=offset), "NONE")
+    expect_fetched(d, 2)
+
+
+@case(
+    "offsets.commit.kept-as-given",
+    "The metadata and the leader epoch of a commit are given back as they came.",
+    "KIP-320; OffsetMetadataManager.commitOffset",
+    needs={**_BOTH, "OffsetCommit": (6, 9)},
+)
+def kept_as_given(d: Dialogue) -> None:
+    a = _settled(d)
+    given = in_topic(TOPIC, 3, "grüß dich", committed_leader_epoch=5)
+    expect_each(d, commit(a, topics=[given]), "NONE")
+    found = fetched(d)
+    told = tuple(found[name] for name in ("committed_offset", "committed_leader_epoch", "metadata"))
+    d.require(told == (3, 5, "grüß dich"), "offset 3, leader epoch 5 and the metadata", f"{told}")
+
+
+@case(
+    "offsets.commit.null-metadata",
+    "Metadata that is null is kept as an empty string.",
+    _COMMIT,
+    level=Level.SHOULD,
+    needs=_BOTH,
+)
+def null_metadata(d: Dialogue) -> None:
+    expect_each(d, commit(_settled(d), metadata=None), "NONE")
+    metadata = fetched(d)["metadata"]
+    d.require(metadata == "", "empty metadata", repr(metadata))
+
+
+@case(
+    "offsets.commit.metadata-too-large",
+    "Metadata above offset.metadata.max.bytes is OFFSET_METADATA_TOO_LARGE; other partitions are stored.",
+    "offset.metadata.max.bytes; OffsetMetadataManager.commitOffset",
+    needs=_BOTH,
+)
+def metadata_too_large(d: Dialogue) -> None:
+    other = f"{TOPIC}-other"
+    topic(d, TOPIC, other)
+    a = d.member("a")
+    stable(d, a)
+    topics = [in_topic(other, 7, "m" * (_LIMIT + 1)), in_topic(TOPIC, 7, "m" * _LIMIT)]
+    expect_each(d, commit(a, topics=topics), "OFFSET_METADATA_TOO_LARGE", "NONE")
+    expect_fetched(d, 7)
+
+
+@case(
+    "offsets.commit.metadata-in-characters",
+    "The limit on metadata, in spite of its name, counts characters and not bytes.",
+    "OffsetMetadataManager.isMetadataInvalid",
+    level=Level.INFO,
+    needs=COMMIT,
+)
+def metadata_in_characters(d: Dialogue) -> None:
+    expect_each(d, commit(_settled(d), metadata="ü" * _LIMIT), "NONE")
+
+
+@case(
+    "offsets.commit.unknown-topic",
+    "A topic that does not exist is UNKNOWN_TOPIC_OR_PARTITION; others in the same commit are stored.",
+    "KafkaApis.handleOffsetCommitRequest",
+    level=Level.SHOULD,
+    needs=_BOTH,
+)
+def unknown_topic(d: Dialogue) -> None:
+    a = _settled(d)
+    reply = commit(a, topics=[in_topic("rota-no-such-topic"), in_topic(TOPIC)])
+    expect_each(d, reply, "UNKNOWN_TOPIC_OR_PARTITION", "NONE")
+    expect_fetched(d, 7)
+
+
+@case(
+    "offsets.commit.unknown-partition",
+    "A partition that the topic does not have is UNKNOWN_TOPIC_OR_PARTITION.",
+    "KafkaApis.handleOffsetCommitRequest",
+    level=Level.SHOULD,
+    needs=COMMIT,
+)
+def unknown_partition(d: Dialogue) -> None:
+    a = _settled(d)
+    beyond = {
+        "name": TOPIC,
+        "partitions": [{"partition_index": 4711, "committed_offset": 7, "committed_metadata": ""}],
+    }
+    expect_each(d, commit(a, topics=[beyond]), "UNKNOWN_TOPIC_OR_PARTITION")
+
+
+@case(
+    "offsets.commit.any-offset",
+    "Offsets are not looked at: a negative one is stored as any other.",
+    _COMMIT,
+    level=Level.INFO,
+    needs=_BOTH,
+)
+def any_offset(d: Dialogue) -> None:
+    expect_each(d, commit(_settled(d), offset=-5), "NONE")
+    expect_fetched(d, -5)
+
+
+@case(
+    "offsets.commit.keeps-session",
+    "Commits keep a member's session alive as heartbeats do.",
+    "ClassicGroup.validateOffsetCommit; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
+    level=Level.SHOULD,
+    needs=COMMIT,
+    seconds=8.0,
+)
+def keeps_session(d: Dialogue) -> None:
+    a = _settled(d)
+    since = d.transcript.elapsed()
+    while d.transcript.elapsed() - since < 7.5:
+        d.wait(1.2)
+        expect_each(d, commit(a), "NONE")
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "offsets.fetch.absent-group",
+    "OffsetFetch from a group that does not exist gives offset -1, empty metadata and no error.",
+    _FETCH,
+    needs=_BOTH,
+)
+def fetch_absent(d: Dialogue) -> None:
+    topic(d)
+    found = fetched(d)
+    told = (found["committed_offset"], found["metadata"])
+    d.require(told == (-1, ""), "offset -1 and empty metadata", f"{told}")
+
+
+@case(
+    "offsets.fetch.nothing-committed",
+    "Where nothing was committed, OffsetFetch gives offset -1, and no error.",
+    _FETCH,
+    needs=_BOTH,
+)
+def nothing_committed(d: Dialogue) -> None:
+    _settled(d)
+    expect_fetched(d, -1)
+
+
+@case(
+    "offsets.fetch.unknown-topic",
+    "Nor is there an error for a topic that does not exist.",
+    f"{_FETCH}; KafkaApis.handleOffsetFetchRequest",
+    level=Level.SHOULD,
+    needs=FETCH,
+)
+def fetch_unknown_topic(d: Dialogue) -> None:
+    asked = [{"name": "rota-no-such-topic", "partition_indexes": [0]}]
+    body = {"groups": [{"group_id": d.group_id, "topics": asked}]}
+    (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
+    found = group["topics"][0]["partitions"][0]
+    told = (found["committed_offset"], error_name(found["error_code"]))
+    d.require(told == (-1, "NONE"), "offset -1 and NONE", f"{told}")
+
+
+@case(
+    "offsets.fetch.several-groups",
+    "From version 8 several groups are fetched at a time, in any order.",
+    f"KIP-709; {_FETCH}",
+    needs=_BOTH,
+)
+def fetch_several(d: Dialogue) -> None:
+    other = f"{d.group_id}-other"
+    expect_each(d, commit(_settled(d)), "NONE")
+    groups = fetch(d, other, d.group_id)["groups"]
+    told = {each["group_id"]: each["topics"][0]["partitions"][0]["committed_offset"] for each in groups}
+    d.require(told == {d.group_id: 7, other: -1}, "7 for the group and -1 for the other", f"{told}")
+
+
+@case(
+    "offsets.fetch.everything",
+    "Without a list of topics OffsetFetch gives all that is stored.",
+    _FETCH,
+    needs=_BOTH,
+)
+def fetch_everything(d: Dialogue) -> None:
+    expect_each(d, commit(_settled(d)), "NONE")
+    body = {"groups": [{"group_id": d.group_id, "topics": None}]}
+    (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
+    told = [
+        (t["name"], [(p["partition_index"], p["committed_offset"]) for p in t["partitions"]])
+        for t in group["topics"]
+    ]
+    d.require(told == [(TOPIC, [(0, 7)])], f"offset 7 of {TOPIC}", f"{told}")
+
+
+@case(
+    "offsets.fetch.everything-of-nothing",
+    "Without a list of topics, a group that does not exist has an empty one, and no error.",
+    _FETCH,
+    needs=FETCH,
+)
+def everything_of_nothing(d: Dialogue) -> None:
+    body = {"groups": [{"group_id": d.group_id, "topics": None}]}
+    (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
+    told = (error_name(group["error_code"]), group["topics"])
+    d.require(told == ("NONE", []), "no topics, and no error", f"{told}")
+
+
+@case(
+    "offsets.fetch.one-group",
+    "Before version 8 one group is fetched, with its error at the top from version 2 on.",
+    _FETCH,
+    needs={**COMMIT, "OffsetFetch": (2, 7)},
+)
+def fetch_one(d: Dialogue) -> None:
+    expect_each(d, commit(_settled(d)), "NONE")
+    asked = {"topics": [{"name": TOPIC, "partition_indexes": [0]}]}
+    reply = d.member("reader").send("OffsetFetch", asked).answer()
+    d.expect(reply, error="NONE")
+    found = reply["topics"][0]["partitions"][0]["committed_offset"]
+    d.require(found == 7, "the offset 7", f"the offset {found}")
+
+
+@case(
+    "offsets.fetch.anyone-in-any-state",
+    "Anyone may fetch, also while the members join and while assignments are awaited.",
+    _FETCH,
+    needs=_BOTH,
+)
+def anyone(d: Dialogue) -> None:
+    a, b = _settled(d), d.member("b")
+    expect_each(d, commit(a), "NONE")
+    joining = b.enter()
+    joining.silent(0.4)
+    expect_fetched(d, 7)
+    with d.reaching("a generation whose assignments are awaited"):
+        d.expect(a.join(), error="NONE")
+        d.expect(joining.answer(), error="NONE")
+    expect_fetched(d, 7)
+
+
+@case(
+    "offsets.fetch.after-members-left",
+    "Offsets stay when all members have left.",
+    _FETCH,
+    needs=_BOTH,
+)
+def after_members_left(d: Dialogue) -> None:
+    a = _settled(d)
+    expect_each(d, commit(a), "NONE")
+    emptied(d, a)
+    expect_fetched(d, 7)
+
+
+@case(
+    "offsets.fetch.stable-only",
+    "Who asks for stable offsets is given those of plain commits, too.",
+    f"KIP-447; {_FETCH}",
+    needs=_BOTH,
+)
+def stable_only(d: Dialogue) -> None:
+    expect_each(d, commit(_settled(d)), "NONE")
+    (group,) = fetch(d, require_stable=True)["groups"]
+    found = group["topics"][0]["partitions"][0]
+    told = (found["committed_offset"], error_name(found["error_code"]))
+    d.require(told == (7, "NONE"), "offset 7 and NONE", f"{told}")

@@ -1,0 +1,213 @@
+"""The limit on a group's size, `group.max.size`, here 2 (KIP-389)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rota.conformance.cases.join_admission import HANDSHAKE
+from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, Waiting
+from rota.conformance.groups import forming, stable
+from rota.conformance.model import MAX_SIZE, Level
+from rota.conformance.registry import case
+from rota.conformance.talk import STATIC, handed_out, lead_stable, static
+
+_SOURCE = "KIP-389; GroupMetadataManager.acceptJoiningMember"
+_TWO: Mapping[str, int] = {MAX_SIZE: 2}
+_FULL = "GROUP_MAX_SIZE_REACHED"
+
+
+@case(
+    "join.group-max-size-reached.first-step",
+    "A full Stable group refuses a newcomer at its first step, before the handshake.",
+    _SOURCE,
+    settings=_TWO,
+)
+def first_step(d: Dialogue) -> None:
+    a = d.member("a")
+    lead_stable(d, a, d.member("b"))
+    d.expect(d.member("c").join("", within=PROMPTLY), error=_FULL)
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "join.group-max-size-reached.while-completing",
+    "So does a full group whose assignments are awaited.",
+    _SOURCE,
+    settings=_TWO,
+)
+def while_completing(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    d.expect(d.member("c").join("", within=PROMPTLY), error=_FULL)
+    d.expect(formed.leader.sync(formed.assignments), error="NONE")
+
+
+@case(
+    "join.group-max-size-reached.static-newcomer",
+    "A full group refuses a static newcomer.",
+    f"{_SOURCE}; KIP-345",
+    needs=STATIC,
+    settings=_TWO,
+)
+def static_newcomer(d: Dialogue) -> None:
+    lead_stable(d, d.member("a"), d.member("b"))
+    d.expect(static(d, "c", "three").join("", within=PROMPTLY), error=_FULL)
+
+
+@case(
+    "join.group-max-size-reached.static-restart",
+    "A full group refuses even a static member of its own that restarts: it has to wait for its old session.",
+    f"{_SOURCE}; KIP-345",
+    level=Level.INFO,
+    needs=STATIC,
+    settings=_TWO,
+)
+def static_restart(d: Dialogue) -> None:
+    a, b = d.member("a"), static(d, "b", "two")
+    lead_stable(d, a, b)
+    d.expect(static(d, "again", "two").join("", within=PROMPTLY), error=_FULL)
+    d.expect(b.heartbeat(), error="NONE")
+
+
+@case(
+    "join.group-max-size-reached.empty-id",
+    "The refusal for size carries an empty member id, whatever the request's.",
+    _SOURCE,
+    level=Level.INFO,
+    settings=_TWO,
+)
+def refused_with_empty_id(d: Dialogue) -> None:
+    lead_stable(d, d.member("a"), d.member("b"))
+    reply = d.member("c").join("never-handed-out", within=PROMPTLY)
+    d.expect(reply, error=_FULL, member_id="", generation_id=-1, leader="", members=[])
+
+
+@case(
+    "join.group-max-size-reached.before-protocols",
+    "The size is checked before the protocols.",
+    _SOURCE,
+    level=Level.SHOULD,
+    settings=_TWO,
+)
+def before_protocols(d: Dialogue) -> None:
+    lead_stable(d, d.member("a"), d.member("b"))
+    d.expect(d.member("c", protocol_type="connect").join("", within=PROMPTLY), error=_FULL)
+
+
+@case(
+    "join.group-max-size-reached.members-spared",
+    "A full group lets its own members join again.",
+    _SOURCE,
+    settings=_TWO,
+)
+def members_spared(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    now = lead_stable(d, a, b).leader.generation_id
+    d.expect(b.join(within=PROMPTLY), error="NONE", generation_id=now)
+    joining = a.send_join()
+    joining.silent(A_WHILE / 4)
+    d.expect(b.join(within=PROMPTLY), error="NONE", generation_id=now + 1)
+    d.expect(joining.answer(PROMPTLY), error="NONE", generation_id=now + 1)
+
+
+@case(
+    "join.group-max-size-reached.handed-out-not-counted",
+    "Ids that were handed out do not count: any number of them is handed out while there is room for one.",
+    _SOURCE,
+    needs=HANDSHAKE,
+    settings=_TWO,
+)
+def handed_out_not_counted(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    late = [handed_out(d, name) for name in "bcde"]
+    joining = late[0].send_join()
+    joining.silent(A_WHILE / 4)
+    again = a.send_join()
+    again.silent(A_WHILE / 4)
+    for member in late[1:]:
+        d.expect(member.join(within=PROMPTLY), error=_FULL)
+
+
+@case(
+    "join.group-max-size-reached.first-generation",
+    "While a group's first members wait, one more than fits is refused; the others form the group.",
+    _SOURCE,
+    settings=_TWO,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=2.0,
+)
+def first_generation(d: Dialogue) -> None:
+    a, b, c = (d.member(name) for name in "abc")
+    began = d.transcript.elapsed()
+    first, second = a.enter(), b.enter()
+    second.silent(0.1)
+    d.expect(c.join("", within=PROMPTLY), error=_FULL)
+    d.in_time(began, 0.9 * d.initial_delay)
+    reply = first.answer()
+    d.expect(reply, error="NONE")
+    d.expect(second.answer(), error="NONE", generation_id=reply["generation_id"])
+
+
+@case(
+    "join.group-max-size-reached.room-again",
+    "When a member has left a full group, a newcomer is admitted.",
+    _SOURCE,
+    settings=_TWO,
+)
+def room_again(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    lead_stable(d, a, b)
+    with d.reaching("a full group that one leaves"):
+        d.expect(d.member("c").join("", within=PROMPTLY), error=_FULL)
+        d.expect(b.leave(), error="NONE")
+        d.expect(a.join(), error="NONE")
+    joining = d.member("d").enter()
+    joining.silent(A_WHILE / 4)
+    d.expect(a.join(within=PROMPTLY), error="NONE")
+    d.expect(joining.answer(PROMPTLY), error="NONE")
+
+
+@case(
+    "join.group-max-size-reached.pushed-out",
+    "While the members join only those who wait count: newcomers push out a member that comes later.",
+    _SOURCE,
+    level=Level.INFO,
+    settings=_TWO,
+)
+def pushed_out(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    _crowded(d, a, b)
+    d.expect(b.join(within=PROMPTLY), error=_FULL)
+    d.expect(b.heartbeat(), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "join.group-max-size-reached.last-missing",
+    "When the last member that is missing is refused for size, the join phase goes on to its timeout.",
+    f"{_SOURCE}; GroupMetadataManager.classicGroupJoin",
+    level=Level.INFO,
+    settings=_TWO,
+    seconds=5.0,
+    older="The join phase ends at once.",
+)
+def last_missing(d: Dialogue) -> None:
+    a, b = (d.member(name, rebalance_timeout_ms=3000) for name in "ab")
+    again, newcomer = _crowded(d, a, b)
+    d.expect(b.join(within=PROMPTLY), error=_FULL)
+    again.silent(1.5)
+    reply = again.answer(3.0 + PROMPTLY)
+    d.expect(reply, error="NONE")
+    d.require(b.member_id not in reply.member_ids, "a list without the refused member", "it is there")
+    d.expect(newcomer.answer(PROMPTLY), error="NONE")
+
+
+def _crowded(d: Dialogue, a: Member, b: Member) -> tuple[Waiting, Waiting]:
+    """Of two members one has joined again, and so has a newcomer; both wait."""
+    lead_stable(d, a, b)
+    with d.reaching("a join phase in which a and a newcomer wait"):
+        again = a.send_join()
+        again.silent(0.2)
+        newcomer = d.member("c", rebalance_timeout_ms=3000).enter()
+        newcomer.silent(0.2)
+    return again, newcomer

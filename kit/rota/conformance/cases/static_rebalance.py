@@ -1,0 +1,306 @@
+"""Static members in a rebalance: restarts that begin one, restarts in one, and who may be absent."""
+
+from __future__ import annotations
+
+from rota.conformance.codes import error_name
+from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.groups import stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+from rota.conformance.talk import STATIC, lead, lead_stable, static
+
+_REPLACE = "KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin"
+_TIMEOUT = "KIP-345; GroupMetadataManager.completeClassicGroupJoin"
+_LATE = 2.5
+_RANGE = [("range", subscription()), ("roundrobin", subscription())]
+_ROUNDROBIN = _RANGE[::-1]
+
+
+@case(
+    "static.replaced-changed-vote.alone",
+    "A restart after which another protocol is elected starts a rebalance.",
+    _REPLACE,
+    needs=STATIC,
+)
+def changed_vote(d: Dialogue) -> None:
+    a = static(d, "a", "one", protocols=_RANGE)
+    before = stable(d, a).leader.generation_id
+    reply = static(d, "again", "one", protocols=_ROUNDROBIN).join("")
+    d.expect(reply, error="NONE", generation_id=before + 1, protocol_name="roundrobin")
+    d.expect(a.heartbeat(), error="FENCED_INSTANCE_ID")
+
+
+@case(
+    "static.replaced-changed-vote.others-told",
+    "The others learn of such a rebalance by heartbeat; who has restarted waits for them.",
+    _REPLACE,
+    needs=STATIC,
+)
+def changed_vote_told(d: Dialogue) -> None:
+    a = static(d, "a", "one", protocols=_ROUNDROBIN)
+    b, c = (static(d, name, f"{name}'s", protocols=_RANGE) for name in "bc")
+    formed = lead_stable(d, a, b, c)
+    with d.reaching("a generation that uses range, by two votes of three"):
+        d.expect(formed.replies["a"], protocol_name="range")
+    again = static(d, "again", "c's", protocols=_ROUNDROBIN).send_join("")
+    again.silent(A_WHILE / 2)
+    d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    d.expect(b.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    waiting = [a.send_join(), b.send_join()]
+    for join in (*waiting, again):
+        d.expect(join.answer(), error="NONE", protocol_name="roundrobin", leader=a.member_id)
+
+
+@case(
+    "voting.supports.static-restart",
+    "Not even a restart changes to protocols that the old self did not list: INCONSISTENT_GROUP_PROTOCOL.",
+    "ClassicGroup.supportsProtocols",
+    level=Level.INFO,
+    needs=STATIC,
+)
+def restart_switches(d: Dialogue) -> None:
+    a = static(d, "a", "one", protocols=[("range", subscription())])
+    stable(d, a)
+    again = static(d, "again", "one", protocols=[("roundrobin", subscription())])
+    d.expect(again.join("", within=PROMPTLY), error="INCONSISTENT_GROUP_PROTOCOL")
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "static.replaced-while-completing.rebalances",
+    "A restart while assignments are awaited starts a rebalance; the old id's SyncGroup is fenced.",
+    _REPLACE,
+    needs=STATIC,
+)
+def while_completing(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), static(d, "b", "two")
+    before = lead(d, a, b).leader.generation_id
+    waiting = b.send_sync()
+    waiting.silent(A_WHILE / 2)
+    again = static(d, "again", "two").send_join("")
+    d.expect(waiting.answer(PROMPTLY), error="FENCED_INSTANCE_ID", assignment=b"")
+    again.silent(A_WHILE / 2)
+    d.expect(a.join(), error="NONE", generation_id=before + 1, leader=a.member_id)
+    d.expect(again.answer(PROMPTLY), error="NONE", generation_id=before + 1, leader=a.member_id)
+
+
+@case(
+    "static.replaced-while-completing.others-sent-back",
+    "Others that wait in SyncGroup are answered REBALANCE_IN_PROGRESS when a static member restarts.",
+    _REPLACE,
+    needs=STATIC,
+)
+def others_sent_back(d: Dialogue) -> None:
+    a, b, c = static(d, "a", "one"), static(d, "b", "two"), d.member("c")
+    lead(d, a, b, c)
+    waiting = c.send_sync()
+    waiting.silent(A_WHILE / 2)
+    static(d, "again", "two").send_join("").silent(0.2)
+    d.expect(waiting.answer(PROMPTLY), error="REBALANCE_IN_PROGRESS")
+    d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
+
+
+@case(
+    "static.replaced-while-completing.leader",
+    "A leader that restarts while assignments are awaited leads the next generation.",
+    _REPLACE,
+    needs=STATIC,
+)
+def leader_while_completing(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), static(d, "b", "two")
+    before = lead(d, a, b).leader.generation_id
+    again = static(d, "again", "one")
+    joining = again.send_join("")
+    joining.silent(A_WHILE / 2)
+    reply = b.join()
+    d.expect(joining.answer(PROMPTLY), error="NONE", generation_id=before + 1, leader=again.member_id)
+    d.expect(reply, error="NONE", generation_id=before + 1, leader=again.member_id)
+
+
+@case(
+    "static.replaced-while-preparing.fences-waiting",
+    "A restart while the members join takes the place of the one that waits, which is fenced.",
+    _REPLACE,
+    needs=STATIC,
+)
+def while_preparing(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), static(d, "b", "two")
+    lead_stable(d, a, b)
+    with d.reaching("a rebalance in which b waits"):
+        newcomer = d.member("c").enter()
+        newcomer.silent(A_WHILE / 4)
+        waiting = b.send_join()
+        waiting.silent(A_WHILE / 4)
+    again = static(d, "again", "two")
+    second = again.send_join("")
+    d.expect(waiting.answer(PROMPTLY), error="FENCED_INSTANCE_ID", member_id=b.member_id)
+    d.expect(a.join(), error="NONE", leader=a.member_id)
+    d.expect(second.answer(PROMPTLY), error="NONE", leader=a.member_id)
+    d.expect(newcomer.answer(PROMPTLY), error="NONE")
+
+
+@case(
+    "static.replaced-while-preparing.first-generation",
+    "A static newcomer that restarts before the first generation takes its own place; it is one member.",
+    _REPLACE,
+    needs=STATIC,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=2.0,
+)
+def before_first_generation(d: Dialogue) -> None:
+    a, again = static(d, "a", "one"), static(d, "again", "one")
+    began = d.transcript.elapsed()
+    waiting = a.send_join("")
+    waiting.silent(0.3 * d.initial_delay)
+    second = again.send_join("")
+    d.in_time(began, 0.9 * d.initial_delay)
+    d.expect(waiting.answer(PROMPTLY), error="FENCED_INSTANCE_ID")
+    reply = second.answer()
+    d.expect(reply, error="NONE", leader=again.member_id)
+    d.require(reply.member_ids == {again.member_id}, "one member", f"{len(reply.member_ids)} members")
+
+
+@case(
+    "static.replaced-while-preparing.counts-as-joining",
+    "A restart while the members join counts as joining: if it was the last one missing, the phase ends.",
+    _REPLACE,
+    needs=STATIC,
+)
+def counts_as_joining(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), static(d, "b", "two")
+    before = lead_stable(d, a, b).leader.generation_id
+    joining = a.send_join()
+    joining.silent(A_WHILE / 2)
+    again = static(d, "again", "two")
+    d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=before + 1, leader=a.member_id)
+    reply = joining.answer(PROMPTLY)
+    d.expect(reply, error="NONE", generation_id=before + 1)
+    d.require(reply.member_ids == {a.member_id, again.member_id}, "a and the restarted b", "other members")
+
+
+@case(
+    "static.replaced-while-preparing.leader",
+    "A leader that restarts while the members join goes on leading under its new id.",
+    _REPLACE,
+    needs=STATIC,
+)
+def leader_while_preparing(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), static(d, "b", "two")
+    lead_stable(d, a, b)
+    with d.reaching("a rebalance in which b waits"):
+        waiting = b.send_join(protocols=[("range", subscription("changed"))])
+        waiting.silent(A_WHILE / 2)
+    again = static(d, "again", "one")
+    reply = again.join("", within=PROMPTLY)
+    d.expect(reply, error="NONE", leader=again.member_id)
+    d.expect(waiting.answer(PROMPTLY), error="NONE", leader=again.member_id)
+
+
+@case(
+    "join.complete-phase.static-kept",
+    "A static member that does not join again in time stays: the new generation lists it.",
+    _TIMEOUT,
+    needs=STATIC,
+    seconds=4.0,
+)
+def absent_is_kept(d: Dialogue) -> None:
+    a, b, c = d.member("a"), static(d, "b", "two"), d.member("c")
+    for member in (a, b, c):
+        member.settings["rebalance_timeout_ms"] = 2000
+    lead_stable(d, a, b)
+    newcomer = c.enter()
+    joining = a.send_join()
+    joining.silent(1.2)
+    reply = joining.answer(0.8 + _LATE)
+    d.expect(reply, error="NONE")
+    d.require(b.member_id in reply.member_ids, "the absent static member in the list", "it is not there")
+    d.expect(newcomer.answer(PROMPTLY), error="NONE")
+    d.expect(b.heartbeat(), error="ILLEGAL_GENERATION")
+
+
+@case(
+    "join.leader.absent-static-replaced",
+    "A static leader that does not join again in time stays a member, but another one leads.",
+    f"{_TIMEOUT}; ClassicGroup.maybeElectNewJoinedLeader",
+    needs=STATIC,
+    seconds=4.0,
+)
+def absent_leader(d: Dialogue) -> None:
+    a, b = static(d, "a", "one", rebalance_timeout_ms=2000), d.member("b", rebalance_timeout_ms=2000)
+    lead_stable(d, a, b)
+    joining = b.send_join(protocols=[("range", subscription("changed"))])
+    joining.silent(1.2)
+    reply = joining.answer(0.8 + _LATE)
+    d.expect(reply, error="NONE", leader=b.member_id)
+    d.require(reply.member_ids == {a.member_id, b.member_id}, "both in the list", "other members")
+
+
+@case(
+    "static.nobody-joined.goes-on",
+    "Where only absent static members are left at the end of a join phase, it begins anew; none is removed.",
+    f"{_TIMEOUT}, which re-arms the timer",
+    level=Level.SHOULD,
+    needs=STATIC,
+    seconds=4.0,
+)
+def nobody_joined(d: Dialogue) -> None:
+    a, b = static(d, "a", "one", rebalance_timeout_ms=1000), d.member("b", rebalance_timeout_ms=1000)
+    before = stable(d, a).leader.generation_id
+    with d.reaching("a rebalance in which nobody has joined again"):
+        joining = b.enter()
+        joining.silent(0.2)
+        d.expect(b.elsewhere().leave(), error="NONE")
+        d.expect(joining.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")
+    for _ in range(3):
+        d.wait(0.9)
+        d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    d.expect(a.join(within=PROMPTLY), error="NONE", generation_id=before + 1)
+
+
+@case(
+    "timers.session-expired.static-member",
+    "A static member that is silent for its session timeout is removed, and its instance id is forgotten.",
+    "KIP-345; GroupMetadataManager.expireClassicGroupMemberHeartbeat",
+    needs=STATIC,
+    seconds=7.0,
+)
+def session_expired(d: Dialogue) -> None:
+    a, b = d.member("a"), static(d, "b", "two")
+    lead_stable(d, a, b)
+    since = d.transcript.elapsed()
+    error = _until_told(d, a, 6.0 + _LATE)
+    took = d.transcript.elapsed() - since
+    d.require(error == "REBALANCE_IN_PROGRESS" and took > 4.5, "a rebalance after six seconds", error)
+    d.expect(b.heartbeat(), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "timers.sync-timeout.absent-static",
+    "A static member that was absent and does not sync within the rebalance timeout is removed after all.",
+    "KAFKA-12890; GroupMetadataManager.expirePendingSync",
+    level=Level.SHOULD,
+    needs=STATIC,
+    seconds=6.0,
+)
+def absent_removed_by_sync(d: Dialogue) -> None:
+    a, b = d.member("a", rebalance_timeout_ms=1500), static(d, "b", "two", rebalance_timeout_ms=1500)
+    a.settings["session_timeout_ms"] = b.settings["session_timeout_ms"] = 30_000
+    lead_stable(d, a, b)
+    with d.reaching("a generation that lists the absent static member"):
+        reply = a.join(within=1.5 + _LATE)
+        d.expect(reply, error="NONE")
+        d.require(b.member_id in reply.member_ids, "the absent static member in the list", "it is not there")
+        d.expect(a.sync({a.member_id: b"all"}), error="NONE")
+    error = _until_told(d, a, 1.5 + _LATE)
+    d.require(error == "REBALANCE_IN_PROGRESS", "a rebalance without the absent member", error)
+    d.expect(b.heartbeat(), error="UNKNOWN_MEMBER_ID")
+
+
+def _until_told(d: Dialogue, who: Member, seconds: float) -> str:
+    """Heartbeats until they are answered with an error, or for so many seconds; the last answer."""
+    since, error = d.transcript.elapsed(), "NONE"
+    while error == "NONE" and d.transcript.elapsed() - since < seconds:
+        d.wait(0.4)
+        error = error_name(who.heartbeat()["error_code"])
+    return error

@@ -1,0 +1,247 @@
+"""Static members: a restart in a Stable group takes the place over; what it is told, and who learns of it."""
+
+from __future__ import annotations
+
+from rota.conformance.codes import error_name
+from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.groups import stable
+from rota.conformance.model import Level
+from rota.conformance.registry import case
+from rota.conformance.talk import DESCRIBE, STATIC, described, lead, lead_stable, static
+
+_REPLACE = "KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin"
+_LEADER = f"{_REPLACE}; KIP-814"
+_SAME = [("range", subscription("same"))]
+
+
+@case(
+    "static.replaced-in-stable.same-generation",
+    "A static follower that restarts is given a new id in the same generation; nothing rebalances.",
+    _REPLACE,
+    needs=STATIC,
+)
+def same_generation(d: Dialogue) -> None:
+    a, b, again = _restarted(d)
+    d.require(again.member_id != b.member_id, "another id than before", "the same id")
+    d.expect(a.heartbeat(), error="NONE")
+    d.expect(again.heartbeat(), error="NONE")
+
+
+def _restarted(d: Dialogue) -> tuple[Member, Member, Member]:
+    """A static leader, a static follower as it was, and after its restart."""
+    a, b = static(d, "a", "one"), static(d, "b", "two", protocols=_SAME)
+    lead_stable(d, a, b)
+    again = static(d, "again", "two", protocols=_SAME)
+    reply = again.join("", within=PROMPTLY)
+    d.expect(reply, error="NONE", generation_id=b.generation_id, leader=a.member_id, members=[])
+    return a, b, again
+
+
+@case(
+    "static.replaced-in-stable.keeps-assignment",
+    "Who has restarted gets by SyncGroup what was assigned to it before.",
+    _REPLACE,
+    needs=STATIC,
+)
+def keeps_assignment(d: Dialogue) -> None:
+    a, _, again = _restarted(d)
+    d.expect(again.sync(), error="NONE", assignment=b"for b")
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "static.replaced-in-stable.other-timeouts",
+    "Other timeouts in a restart do not rebalance.",
+    _REPLACE,
+    level=Level.SHOULD,
+    needs=STATIC,
+)
+def other_timeouts(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), static(d, "b", "two", protocols=_SAME)
+    lead_stable(d, a, b)
+    again = static(d, "again", "two", protocols=_SAME, session_timeout_ms=7000, rebalance_timeout_ms=50_000)
+    d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=b.generation_id)
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "static.replaced-in-stable.changed-metadata",
+    "A restart with other metadata for the elected protocol starts no rebalance: the leader is told nothing.",
+    _REPLACE,
+    level=Level.INFO,
+    needs=STATIC,
+)
+def changed_metadata(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), static(d, "b", "two", protocols=[("range", subscription("old"))])
+    lead_stable(d, a, b)
+    again = static(d, "again", "two", protocols=[("range", subscription("brand new"))])
+    d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=b.generation_id)
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "static.replaced-in-stable.added-protocol",
+    "A restart that lists one protocol more starts no rebalance while the elected one stays.",
+    _REPLACE,
+    level=Level.INFO,
+    needs=STATIC,
+)
+def added_protocol(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), static(d, "b", "two", protocols=_SAME)
+    lead_stable(d, a, b)
+    again = static(d, "again", "two", protocols=[*_SAME, ("roundrobin", subscription("same"))])
+    d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=b.generation_id)
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "static.replacement-stored.old-id-fenced",
+    "The id from before a restart is fenced wherever it comes with its instance id.",
+    _REPLACE,
+    needs=STATIC,
+)
+def old_id_fenced(d: Dialogue) -> None:
+    a, b, again = _restarted(d)
+    d.expect(b.heartbeat(), error="FENCED_INSTANCE_ID")
+    d.expect(b.sync(), error="FENCED_INSTANCE_ID")
+    d.expect(b.join(within=PROMPTLY), error="FENCED_INSTANCE_ID")
+    d.expect(again.heartbeat(), error="NONE")
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "static.replacement-stored.old-id-unknown",
+    "Without its instance id the id from before a restart is UNKNOWN_MEMBER_ID.",
+    _REPLACE,
+    needs=STATIC,
+)
+def old_id_unknown(d: Dialogue) -> None:
+    _, b, _ = _restarted(d)
+    d.expect(b.heartbeat(group_instance_id=None), error="UNKNOWN_MEMBER_ID")
+    d.expect(b.sync(group_instance_id=None), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "static.replacement-stored.leader-skips",
+    "From version 9 a leader that restarts is told that it leads, who the members are, and not to assign.",
+    _LEADER,
+    needs={**STATIC, "JoinGroup": (9, 9)},
+)
+def leader_skips(d: Dialogue) -> None:
+    a, b = static(d, "a", "one", protocols=_SAME), static(d, "b", "two")
+    lead_stable(d, a, b)
+    again = static(d, "again", "one", protocols=_SAME)
+    reply = again.join("", within=PROMPTLY)
+    d.expect(reply, error="NONE", generation_id=b.generation_id, leader=again.member_id, skip_assignment=True)
+    wanted = {again.member_id, b.member_id}
+    d.require(reply.member_ids == wanted, "the list of both members", f"{len(reply.member_ids)} members")
+    d.expect(b.heartbeat(), error="NONE")
+    d.expect(again.sync(), error="NONE", assignment=b"for a")
+
+
+@case(
+    "static.replacement-stored.follower-assigns-nothing",
+    "From version 9 a follower that restarts is told the leader, no members, and nothing of skipping.",
+    _LEADER,
+    needs={**STATIC, "JoinGroup": (9, 9)},
+)
+def follower_plain(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), static(d, "b", "two", protocols=_SAME)
+    lead_stable(d, a, b)
+    reply = static(d, "again", "two", protocols=_SAME).join("", within=PROMPTLY)
+    d.expect(reply, error="NONE", leader=a.member_id, members=[], skip_assignment=False)
+
+
+@case(
+    "static.replacement-stored.leader-before-9",
+    "Before version 9 a leader that restarts is told that its dead id leads, and no members: nobody leads.",
+    _LEADER,
+    level=Level.INFO,
+    needs={**STATIC, "JoinGroup": (5, 8)},
+)
+def leader_before_nine(d: Dialogue) -> None:
+    a, b = static(d, "a", "one", protocols=_SAME), static(d, "b", "two")
+    lead_stable(d, a, b)
+    again = static(d, "again", "one", protocols=_SAME)
+    reply = again.join("", within=PROMPTLY)
+    d.expect(reply, error="NONE", generation_id=b.generation_id, leader=a.member_id, members=[])
+    d.expect(b.heartbeat(), error="NONE")
+    d.expect(again.sync(), error="NONE", assignment=b"for a")
+
+
+@case(
+    "static.replacement-stored.leader-rejoins",
+    "Who was the leader before a restart is it afterwards: its next JoinGroup rebalances, and it leads.",
+    _REPLACE,
+    needs={**STATIC, "JoinGroup": (9, 9)},
+)
+def leader_rejoins(d: Dialogue) -> None:
+    a, b = static(d, "a", "one", protocols=_SAME), static(d, "b", "two")
+    lead_stable(d, a, b)
+    again = static(d, "again", "one", protocols=_SAME)
+    with d.reaching("a leader that has restarted"):
+        d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=b.generation_id)
+    joining = again.send_join()
+    joining.silent(A_WHILE / 2)
+    d.expect(b.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    d.expect(b.join(), error="NONE", leader=again.member_id)
+    d.expect(joining.answer(PROMPTLY), error="NONE", leader=again.member_id)
+
+
+@case(
+    "static.replacement-stored.described",
+    "After a restart DescribeGroups shows the new id with its instance id and the new metadata.",
+    f"{_REPLACE}; ClassicGroup.describe",
+    needs={**STATIC, "DescribeGroups": (4, 6)},
+)
+def restart_described(d: Dialogue) -> None:
+    new = [("range", subscription("brand new"))]
+    a, again = static(d, "a", "one", protocols=_SAME), static(d, "again", "one", protocols=new)
+    stable(d, a)
+    with d.reaching("a restart in a Stable group"):
+        d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
+    (member,) = described(d)["members"]
+    told = {name: member[name] for name in ("member_id", "group_instance_id", "member_metadata")}
+    wanted = {"member_id": again.member_id, "group_instance_id": "one", "member_metadata": new[0][1]}
+    d.require(told == wanted, "the new id with instance id one and the new metadata", f"{told}")
+
+
+@case(
+    "static.replacement-stored.first-client-id",
+    "DescribeGroups keeps the client id with which a static member first came, whatever it restarts with.",
+    "ClassicGroup.replaceStaticMember",
+    level=Level.INFO,
+    needs={**STATIC, **DESCRIBE},
+)
+def first_client_id(d: Dialogue) -> None:
+    a, again = static(d, "a", "one", protocols=_SAME), static(d, "again", "one", protocols=_SAME)
+    stable(d, a)
+    with d.reaching("a restart in a Stable group"):
+        d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
+    (member,) = described(d)["members"]
+    d.require(member["client_id"] == "a", "the client id a", f"the client id {member['client_id']}")
+
+
+@case(
+    "static.replacement-stored.haunted",
+    "A restart of one who had not synced: its dead id is still waited for, and its time-out rebalances.",
+    "KAFKA-12890; ClassicGroup.replaceStaticMember, ClassicGroup.allPendingSyncMembers",
+    level=Level.INFO,
+    needs=STATIC,
+    seconds=5.0,
+)
+def haunted(d: Dialogue) -> None:
+    a, b = (static(d, name, f"{name}'s", rebalance_timeout_ms=3000, protocols=_SAME) for name in "ab")
+    formed = lead(d, a, b)
+    since = d.transcript.elapsed()
+    again = static(d, "again", "b's", rebalance_timeout_ms=3000, protocols=_SAME)
+    with d.reaching("a Stable group in which everyone alive has synced, the follower after a restart"):
+        d.expect(a.sync(formed.assignments), error="NONE")
+        d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
+        d.expect(again.sync(), error="NONE")
+        d.in_time(since, 2.0)
+    error = "NONE"
+    while error == "NONE" and d.transcript.elapsed() - since < 5.0:
+        error = error_name(a.heartbeat()["error_code"])
+        d.wait(0.4)
+    d.require(error == "REBALANCE_IN_PROGRESS", "REBALANCE_IN_PROGRESS after three seconds", error)
