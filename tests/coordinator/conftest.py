@@ -295,7 +295,7 @@ class World:
                 assert group.pending_sync_members <= group.members.keys()
             if group.state is GroupState.STABLE:
                 assert {*group.parked_joins} <= set(group.static_members.values())
-            elif group.state is not GroupState.PREPARING_REBALANCE:
+            elif group.state not in (GroupState.PREPARING_REBALANCE, GroupState.DEAD):
                 assert not len(group.parked_joins), "a JoinGroup waits outside the join phase"
             if group.state not in (GroupState.COMPLETING_REBALANCE, GroupState.DEAD):
                 assert not len(group.parked_syncs), "a SyncGroup waits outside its phase"

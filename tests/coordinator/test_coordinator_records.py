@@ -111,7 +111,7 @@ def test_the_creation_of_a_group_that_was_deleted_is_not_that_of_a_later_one(slo
     slow.client("a").join()
     slow.do(slow.core.delete_groups(["g"], 2, slow.token(Asked())))
     slow.client("b").join()
-    first, tombstone, _ = slow.appends
+    first, *_ = slow.appends
     slow.do(slow.core.appended(first.append_id, E.REQUEST_TIMED_OUT))
     assert len(slow.group().pending_members) == 1
 

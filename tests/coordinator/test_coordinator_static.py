@@ -449,7 +449,7 @@ def test_an_absent_static_member_stays_and_is_listed_and_owes_its_sync(world):
 
 
 def test_an_absent_leader_loses_its_place_to_one_that_waits(world):
-    a, b = crew(world, "b", session=300_000)
+    _a, b = crew(world, "b", session=300_000)
     b.protocols = ("range:changed",)
     joined = b.join()
     world.advance(60_000)
@@ -523,7 +523,7 @@ def test_the_id_of_a_replaced_member_that_owed_its_sync_cannot_be_settled(world)
 
 
 def test_a_static_member_expires_like_any_other(world):
-    a, b = crew(world, "b")
+    _a, b = crew(world, "b")
     for _ in range(2):
         world.advance(6_000)
         b.heartbeat()
@@ -534,7 +534,7 @@ def test_a_static_member_expires_like_any_other(world):
 
 
 def test_describe_tells_instance_ids_and_where_the_first_incarnation_came_from(world):
-    a, b = crew(world, "b")
+    a, _b = crew(world, "b")
     restart(a).join()
     (answer,) = world.core.describe_groups(["g"], 5, "t").replies
     assert [(m.group_instance_id, m.client_id, m.member_assignment) for m in answer[1].groups[0].members] == [

@@ -165,9 +165,9 @@ def test_least_values(name, least):
 
 def test_bad_settings_together():
     with pytest.raises(
-        SettingsError, match=r"unknown setting 'group\.max.size'; known are auto.create.*socket"
+        SettingsError, match=r"unknown setting 'group\.max.sizes'; known are auto.create.*socket"
     ):
-        Settings.of({"group.max.size": 1})
+        Settings.of({"group.max.sizes": 1})
     with pytest.raises(SettingsError, match=r"group\.min\.session\.timeout\.ms 9 is above .* 8; change one"):
         Settings.of({"group.min.session.timeout.ms": 9, "group.max.session.timeout.ms": 8})
 

@@ -124,10 +124,37 @@ def test_session_bounds_are_the_settings(start, member):
     assert errors == [26, 79, 79, 26]
 
 
-def test_group_instance_ids_are_not_supported(address, member):
-    only = member(address)
-    assert only.call("JoinGroup", 9, **only.request, group_instance_id="i")["error_code"] == 35
-    assert only.call("Heartbeat", 4, **only.place(), group_instance_id="i")["error_code"] == 35
+@pytest.mark.parametrize("version", range(5, 10))
+def test_a_static_member_restarts_without_a_rebalance(version, address, member):
+    leader, old, new = member(address), member(address, "one"), member(address, "two")
+    leader.join()
+    leader.sync()
+    old.send("JoinGroup", version, **old.request, group_instance_id="i")
+    while leader.heartbeat() != 27:  # the two are on connections of their own
+        time.sleep(0.01)
+    listed = {each["group_instance_id"] for each in leader.join()["members"]}
+    assert (listed, old.joined()["generation_id"]) == ({None, "i"}, 2)
+    leader.sync(assignments={old.member_id: b"share"})
+    assert old.sync(group_instance_id="i")["assignment"] == b"share"
+    new.send("JoinGroup", version, **new.request, group_instance_id="i")
+    again = new.joined()
+    assert (again["error_code"], again["generation_id"], again["leader"]) == (0, 2, leader.member_id)
+    assert re.fullmatch(f"i-{UUID}", new.member_id)
+    assert old.call("Heartbeat", 4, **old.place(), group_instance_id="i")["error_code"] == 82
+    assert new.call("Heartbeat", 4, **new.place(), group_instance_id="i")["error_code"] == 0
+    assert new.sync(group_instance_id="i")["assignment"] == b"share"
+    described = leader.call("DescribeGroups", 5, groups=["g"])["groups"][0]["members"]
+    assert {(each["group_instance_id"], each["client_id"]) for each in described} >= {("i", "one")}
+    gone = leader.call("LeaveGroup", 5, group_id="g", members=[{"member_id": "", "group_instance_id": "i"}])
+    assert gone["members"] == [{"member_id": "", "group_instance_id": "i", "error_code": 0}]
+
+
+def test_a_group_has_as_many_places_as_the_setting_says(start, member):
+    address = start(group_initial_rebalance_delay_ms=0, group_max_size=1)
+    first, second = member(address), member(address)
+    first.join()
+    refused = second.call("JoinGroup", 9, **second.request)
+    assert (refused["error_code"], refused["member_id"]) == (81, "")
 
 
 def test_parked_request_of_a_lost_connection_stays(address, member):

@@ -162,5 +162,9 @@ def test_a_member_commits_through_a_rebalance(client, member, address):
     assert commit(client, 9, wanted, **place) == [("t", [(0, 22)])]
 
 
-def test_an_instance_id_is_refused_for_now(client):
-    assert commit(client, 9, [("t", [part()])], group_instance_id="i") == [("t", [(0, 35)])]
+def test_an_instance_id_has_to_be_that_of_the_member(address, client, member):
+    one = member(address)
+    one.join()
+    one.sync()
+    place = {"generation_id_or_member_epoch": one.generation, "member_id": one.member_id}
+    assert commit(client, 9, [("t", [part()])], **place, group_instance_id="i") == [("t", [(0, 25)])]

@@ -62,11 +62,11 @@ class Caller(Protocol):
 class FirstByName:
     """Decisions that Kafka leaves open: a tied vote and a leader's succession go to the first in order.
 
-    Member ids are made as a broker makes them: client id, hyphen, random UUID.
+    Member ids are made as a broker makes them: client id or instance id, hyphen, random UUID.
     """
 
-    def new_member_id(self, client_id: str) -> str:
-        return f"{client_id}-{uuid4()}"
+    def new_member_id(self, prefix: str) -> str:
+        return f"{prefix}-{uuid4()}"
 
     def protocol(self, tied: tuple[str, ...]) -> str:
         return min(tied)

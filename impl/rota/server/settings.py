@@ -84,6 +84,7 @@ KNOWN: Mapping[str, Kind] = {
     "fetch.max.bytes": _integer(1024),
     "group.initial.rebalance.delay.ms": _integer(0),
     "group.max.session.timeout.ms": _integer(0),
+    "group.max.size": _integer(1),
     "group.min.session.timeout.ms": _integer(0),
     "log.retention.bytes": _integer(-1),
     "max.connections": _integer(0),
