@@ -24,9 +24,6 @@ class UnknownMutantError(KeyError):
 MUTANTS: Mapping[str, Mutant] = collect(join, rebalance, voting, sync, heartbeat, leave, timers, persistence)
 
 ODD_REQUESTS: Mapping[str, str] = {
-    "static.not-supported.join": "a group instance id",
-    "static.not-supported.sync": "a group instance id",
-    "static.not-supported.heartbeat": "a group instance id",
     "join.invalid-group-id": "an empty group id",
     "join.invalid-session-timeout": "a session timeout out of bounds",
     "join.unknown-group": "a member id for a group that is not there",

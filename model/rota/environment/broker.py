@@ -87,9 +87,9 @@ class Broker:
                 armed.discard(effect.timer)
         sends = [Send(f"client/{owner(loss.member_id)}", loss) for loss in evicted]
         sends += [Send(f"client/{r.to}", r.message) for r in step.replies if r.to != NOBODY]
-        sends += [Send("log", Append(record)) for record in step.records if record.members]
         if self.settle and _completing(before) and (not _completing(group) or _generation(before, group)):
             sends.append(Send("log", ForgetAppends()))
+        sends += [Send("log", Append(r)) for r in step.records if r.members or r.answer is not None]
         new = Coordinator(group, frozenset(armed), _ended_by_barrier(value, step))
         return Turn(self._settled(new) if self.settle else new, tuple(sends), label, step.rules)
 

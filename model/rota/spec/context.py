@@ -42,7 +42,7 @@ class Spec:
         """An armed timer is due; it is disarmed before the rule runs."""
         return self._first(timer.name, group, timer)
 
-    def appended(self, group: Group, record: GroupRecord, error: AppendError | None) -> Steps:
+    def appended(self, group: Group | None, record: GroupRecord, error: AppendError | None) -> Steps:
         """The log answers an append: stored (None) or failed. A rule of its own: it re-checks everything."""
         return self._first("append", group, record, error)
 

@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 from rota.kernel.rules import RuleTable, collect
-from rota.spec import heartbeat, hosting, join, leave, loading, persistence, rebalance, sync, timers, voting
+from rota.spec import (
+    admission,
+    heartbeat,
+    hosting,
+    join,
+    leave,
+    loading,
+    persistence,
+    rebalance,
+    replacement,
+    static,
+    sync,
+    timers,
+    voting,
+)
 from rota.spec.context import Spec
 from rota.spec.profiles import KAFKA_4, BrokerConfig, Profile
 
-RULES = collect(join, rebalance, voting, sync, heartbeat, leave, timers, persistence, hosting, loading)
+RULES = collect(
+    join,
+    admission,
+    rebalance,
+    voting,
+    sync,
+    heartbeat,
+    leave,
+    timers,
+    persistence,
+    static,
+    replacement,
+    hosting,
+    loading,
+)
 
 HANDLERS: dict[str, tuple[str, ...]] = {
     "JoinGroupRequest": join.HANDLER,

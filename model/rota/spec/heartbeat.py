@@ -10,11 +10,11 @@ from rota.spec.step import Step, Steps, TimerKind
 from rota.spec.vocabulary import ErrorCode, GroupState
 
 HANDLER = (
-    "static.not-supported.heartbeat",
     "hosting.inactive",
     "heartbeat.invalid-group-id",
     "hosting.loading",
     "hosting.elsewhere",
+    "heartbeat.fenced-instance-id",
     "heartbeat.unknown-member",
     "heartbeat.illegal-generation",
     "heartbeat.rebalance-in-progress",
@@ -32,16 +32,6 @@ def _refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
     return only(Step(group).answer(call.to, HeartbeatReply(error)))
 
 
-@rule(
-    "static.not-supported.heartbeat", source="upstream KafkaApis#handleHeartbeatRequest", since="Heartbeat v3"
-)
-def not_static(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A group instance id is refused: static membership (KIP-345) is not modelled yet."""
-    if _request(call).group_instance_id is None:
-        return ()
-    return _refuse(group, call, ErrorCode.UNSUPPORTED_VERSION)
-
-
 @rule("heartbeat.invalid-group-id", source="upstream GroupCoordinatorService#heartbeat")
 def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
     """An empty group id is refused."""
@@ -50,10 +40,27 @@ def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
     return _refuse(group, call, ErrorCode.INVALID_GROUP_ID)
 
 
+def _invalid(spec: Spec, group: Group | None, call: Call, error: ErrorCode) -> bool:
+    request = _request(call)
+    return spec.ask("static.validate", group, request.member_id, request.group_instance_id) is error
+
+
+@rule(
+    "heartbeat.fenced-instance-id",
+    source="KIP-345; " + SOURCE + ", #validateClassicGroupHeartbeat",
+    since="Heartbeat v3",
+)
+def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """An instance id that another member holds: somebody else runs under this name; no timer is touched."""
+    if not _invalid(spec, group, call, ErrorCode.FENCED_INSTANCE_ID):
+        return ()
+    return _refuse(group, call, ErrorCode.FENCED_INSTANCE_ID)
+
+
 @rule("heartbeat.unknown-member", source=SOURCE + ", #validateClassicGroupHeartbeat")
 def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
     """No group, a pending id or a foreign one: the member is unknown; no timer is touched."""
-    if group is not None and _request(call).member_id in group.members:
+    if not _invalid(spec, group, call, ErrorCode.UNKNOWN_MEMBER_ID):
         return ()
     return _refuse(group, call, ErrorCode.UNKNOWN_MEMBER_ID)
 

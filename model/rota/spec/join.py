@@ -1,6 +1,7 @@
-"""JoinGroup: admission by the member-id handshake, rejoining in every state.
+"""JoinGroup: the order of its checks, and rejoining in every state.
 
-The rules are tried in the order of `HANDLER`; each has the blocks guard, state, timers, log, reply.
+The rules are tried in the order of `HANDLER`; each has the blocks guard, state, timers, log, reply. Who is
+admitted stands in `rota.spec.admission`, the replacement of static members in `rota.spec.static`.
 """
 
 from __future__ import annotations
@@ -11,19 +12,26 @@ from rota.kernel.rules import rule
 from rota.spec.context import Spec, only, request_of
 from rota.spec.messages import Call, JoinGroupReply, JoinGroupRequest
 from rota.spec.rebalance import GMM, joined_reply
-from rota.spec.state import Group, Member
-from rota.spec.step import Step, Steps, TimerKind
-from rota.spec.vocabulary import ErrorCode, GroupState
+from rota.spec.state import Group
+from rota.spec.step import RecordKind, Step, Steps, record_of
+from rota.spec.vocabulary import ErrorCode, GroupState, Hosting
 
 HANDLER = (
-    "static.not-supported.join",
+    "hosting.inactive",
     "join.invalid-group-id",
     "join.invalid-session-timeout",
+    "hosting.loading",
+    "hosting.elsewhere",
     "join.unknown-group",
+    "join.group-max-size-reached",
     "join.inconsistent-protocol",
+    "static.replaced",
+    "static.new-member",
     "join.member-id-required",
     "join.new-member",
+    "static.pending-with-instance",
     "join.pending-member",
+    "join.fenced-instance-id",
     "join.unknown-member",
     "join.while-preparing",
     "join.leader-rejoins",
@@ -35,146 +43,106 @@ HANDSHAKE_SINCE = 4
 """The JoinGroup version from which a new member must come back with the id it was given (KIP-394)."""
 
 
-def _request(call: Call) -> JoinGroupRequest:
+def join_request(call: Call) -> JoinGroupRequest:
     return request_of(call, JoinGroupRequest)
 
 
-def _refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
+def refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
     """The common shape of refusals: nothing changes, the request's member id is echoed."""
-    return only(Step(group).answer(call.to, JoinGroupReply(error, member_id=_request(call).member_id)))
-
-
-@rule("static.not-supported.join", source="upstream KafkaApis#handleJoinGroupRequest", since="JoinGroup v5")
-def not_static(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A group instance id is refused, as by brokers whose metadata version predates static members.
-
-    Stands in for static membership (KIP-345), which is not modelled yet. The member id is not echoed.
-    """
-    if _request(call).group_instance_id is None:
-        return ()
-    return only(Step(group).answer(call.to, JoinGroupReply(ErrorCode.UNSUPPORTED_VERSION)))
+    return only(Step(group).answer(call.to, JoinGroupReply(error, member_id=join_request(call).member_id)))
 
 
 @rule("join.invalid-group-id", source="upstream GroupCoordinatorService#joinGroup")
 def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
     """An empty group id is refused before anything else is looked at."""
-    if _request(call).group_id:
+    if join_request(call).group_id:
         return ()
-    return _refuse(group, call, ErrorCode.INVALID_GROUP_ID)
+    return refuse(group, call, ErrorCode.INVALID_GROUP_ID)
 
 
 @rule("join.invalid-session-timeout", source="upstream GroupCoordinatorService#joinGroup")
 def invalid_session_timeout(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """The session timeout must be within the broker's bounds, both inclusive."""
-    low, high = spec.config.group_min_session_timeout_ms, spec.config.group_max_session_timeout_ms
-    if low <= _request(call).session_timeout_ms <= high:
+    """The session timeout must be within the broker's bounds, both inclusive.
+
+    The Scala coordinator looks at it only where it has the group, the Java one before that.
+    """
+    if call.hosting is not Hosting.ACTIVE and not spec.profile.session_before_hosting:
         return ()
-    return _refuse(group, call, ErrorCode.INVALID_SESSION_TIMEOUT)
+    low, high = spec.config.group_min_session_timeout_ms, spec.config.group_max_session_timeout_ms
+    if low <= join_request(call).session_timeout_ms <= high:
+        return ()
+    return refuse(group, call, ErrorCode.INVALID_SESSION_TIMEOUT)
 
 
 @rule("join.unknown-group", source=GMM + "classicGroupJoinToClassicGroup")
 def unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A member id for a group that does not exist is unknown, and the group is not created."""
-    if group is not None or not _request(call).member_id:
+    if group is not None or not join_request(call).member_id:
         return ()
-    return _refuse(None, call, ErrorCode.UNKNOWN_MEMBER_ID)
+    return refuse(None, call, ErrorCode.UNKNOWN_MEMBER_ID)
 
 
-def _existing(group: Group | None) -> Group:
-    """From here on the group exists: a JoinGroup without a member id creates it, even if it is refused.
-
-    Omitted: the record that upstream writes for a group created so, and the failure of that write.
-    """
+def existing(group: Group | None) -> Group:
+    """From here on the group exists: a JoinGroup without a member id creates it, even if it is refused."""
     return Group() if group is None else group
+
+
+def recorded(spec: Spec, group: Group | None, steps: Steps) -> Steps:
+    """The steps of a JoinGroup, with the record of a group that it created.
+
+    The Java coordinator writes one, which nobody waits for (see `persistence.creation-failed`); the Scala
+    coordinator writes none. Source: upstream GroupMetadataManager#classicGroupJoinToClassicGroup.
+    """
+    if group is not None or not spec.profile.creation_recorded:
+        return steps
+    record = record_of(Group(), {}, RecordKind.CREATION)
+    return tuple(step.append(record) for step in steps)
 
 
 @rule("join.inconsistent-protocol", source="upstream ClassicGroup#supportsProtocols")
 def inconsistent_protocol(spec: Spec, group: Group | None, call: Call) -> Steps:
     """Protocol type and list must fit the group; checked before the member id.
 
-    An Empty group asks only that neither is empty.
+    An Empty group asks only that neither is empty. Among the lists is the requester's own earlier one, so a
+    member that is alone cannot change to other protocols either.
     """
-    request, group = _request(call), _existing(group)
+    request, present = join_request(call), existing(group)
     names = [protocol.name for protocol in request.protocols]
-    if group.state is GroupState.EMPTY:
+    if present.state is GroupState.EMPTY:
         fits = bool(request.protocol_type and names)
     else:
-        lists = [member.names for member in group.members.values()]
-        fits = request.protocol_type == group.protocol_type and spec.ask("voting.supports", lists, names)
+        lists = [member.names for member in present.members.values()]
+        fits = request.protocol_type == present.protocol_type and spec.ask("voting.supports", lists, names)
     if fits:
         return ()
-    return _refuse(group, call, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    return recorded(spec, group, refuse(present, call, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+
+
+def _invalid(spec: Spec, group: Group, call: Call, error: ErrorCode) -> bool:
+    request = join_request(call)
+    return spec.ask("static.validate", group, request.member_id, request.group_instance_id) is error
 
 
 @rule(
-    "join.member-id-required",
-    source="KIP-394; " + GMM + "classicGroupJoinNewDynamicMember",
-    since="JoinGroup v4",
+    "join.fenced-instance-id",
+    source="KIP-345; " + GMM + "classicGroupJoinExistingMember",
+    since="JoinGroup v5",
 )
-def member_id_required(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A newcomer is sent away with a member id and must join again with it.
-
-    Only the id is remembered, for the session timeout of this request; the group's state does not change.
-    """
-    request, group = _request(call), _existing(group)
-    if request.member_id or call.version < HANDSHAKE_SINCE:
+def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """An instance id that another member holds: somebody else runs under this name."""
+    group = existing(group)
+    if not _invalid(spec, group, call, ErrorCode.FENCED_INSTANCE_ID):
         return ()
-    step = Step(replace(group, pending=group.pending | {call.fresh_id}))
-    step = step.arm(TimerKind.PENDING, request.session_timeout_ms, call.fresh_id)
-    return only(step.answer(call.to, JoinGroupReply(ErrorCode.MEMBER_ID_REQUIRED, member_id=call.fresh_id)))
-
-
-@rule("join.new-member", source=GMM + "classicGroupJoinNewDynamicMember", since="JoinGroup v0-v3")
-def new_member(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """Before the handshake existed a newcomer is admitted at once, under a new id."""
-    if _request(call).member_id or call.version >= HANDSHAKE_SINCE:
-        return ()
-    return _admit(spec, _existing(group), call, call.fresh_id)
-
-
-@rule("join.pending-member", source="KIP-394; " + GMM + "classicGroupJoinExistingMember")
-def pending_member(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A newcomer that comes back with the id it was given is admitted."""
-    group, member_id = _existing(group), _request(call).member_id
-    if member_id not in group.pending:
-        return ()
-    return _admit(spec, group, call, member_id)
-
-
-def _admit(spec: Spec, group: Group, call: Call, member_id: str) -> Steps:
-    """Add a member, park its JoinGroup and rebalance.
-
-    It has five minutes until its first join phase must have ended, whatever its session timeout. The
-    first of an Empty group sets the protocol type and leads. Source: upstream
-    GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin, ClassicGroup#add.
-    """
-    request = _request(call)
-    member = Member(
-        rebalance_timeout_ms=request.rebalance_timeout_ms,
-        session_timeout_ms=request.session_timeout_ms,
-        protocols=request.protocols,
-        awaiting_join=call.to,
-        is_new=True,
-    )
-    grown = replace(
-        group.with_member(member_id, member),
-        protocol_type=group.protocol_type if group.members else request.protocol_type,
-        leader=group.leader or member_id,
-        pending=group.pending - {member_id},
-        new_member_added=group.new_member_added or group.initial_join is not None,
-    )
-    step = Step(grown).cancel(TimerKind.PENDING, member_id)
-    step = step.arm(TimerKind.NEW_MEMBER, spec.config.new_member_join_timeout_ms, member_id)
-    return spec.apply("join.rebalance-or-complete", step)
+    return refuse(group, call, ErrorCode.FENCED_INSTANCE_ID)
 
 
 @rule("join.unknown-member", source=GMM + "classicGroupJoinExistingMember; ClassicGroup#validateMember")
 def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """An id that is neither a member's nor pending is unknown."""
-    group = _existing(group)
-    if _request(call).member_id in group.members:
+    """An id that is neither a member's nor pending is unknown, and so is an instance id that nobody holds."""
+    group = existing(group)
+    if not _invalid(spec, group, call, ErrorCode.UNKNOWN_MEMBER_ID):
         return ()
-    return _refuse(group, call, ErrorCode.UNKNOWN_MEMBER_ID)
+    return refuse(group, call, ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def _rejoin(group: Group, call: Call) -> Step:
@@ -183,7 +151,7 @@ def _rejoin(group: Group, call: Call) -> Step:
     An earlier parked request of the same member is replaced and never answered. No timer is touched.
     Source: upstream ClassicGroup#updateMember.
     """
-    request = _request(call)
+    request = join_request(call)
     member = replace(
         group.members[request.member_id],
         rebalance_timeout_ms=request.rebalance_timeout_ms,
@@ -197,7 +165,7 @@ def _rejoin(group: Group, call: Call) -> Step:
 @rule("join.while-preparing", source=GMM + "classicGroupJoinExistingMember")
 def while_preparing(spec: Spec, group: Group | None, call: Call) -> Steps:
     """While a rebalance is prepared a member's JoinGroup is parked until the phase ends."""
-    group = _existing(group)
+    group = existing(group)
     if group.state is not GroupState.PREPARING_REBALANCE:
         return ()
     return spec.apply("join.rebalance-or-complete", _rejoin(group, call))
@@ -209,8 +177,8 @@ def leader_rejoins(spec: Spec, group: Group | None, call: Call) -> Steps:
 
     It is how a leader asks for one after topics or partitions changed.
     """
-    group = _existing(group)
-    if group.state is not GroupState.STABLE or _request(call).member_id != group.leader:
+    group = existing(group)
+    if group.state is not GroupState.STABLE or join_request(call).member_id != group.leader:
         return ()
     return spec.apply("join.rebalance-or-complete", _rejoin(group, call))
 
@@ -218,7 +186,7 @@ def leader_rejoins(spec: Spec, group: Group | None, call: Call) -> Steps:
 @rule("join.changed-protocols", source=GMM + "classicGroupJoinExistingMember")
 def changed_protocols(spec: Spec, group: Group | None, call: Call) -> Steps:
     """In CompletingRebalance and Stable other protocols, another order or other bytes begin a rebalance."""
-    group, request = _existing(group), _request(call)
+    group, request = existing(group), join_request(call)
     if group.members[request.member_id].protocols == request.protocols:
         return ()
     return spec.apply("join.rebalance-or-complete", _rejoin(group, call))
@@ -230,5 +198,5 @@ def unchanged(spec: Spec, group: Group | None, call: Call) -> Steps:
 
     Timeouts in the request are ignored and no timer is touched.
     """
-    group = _existing(group)
-    return only(Step(group).answer(call.to, joined_reply(group, _request(call).member_id)))
+    group = existing(group)
+    return only(Step(group).answer(call.to, joined_reply(group, join_request(call).member_id)))

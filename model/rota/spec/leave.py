@@ -8,7 +8,7 @@ from rota.kernel.rules import rule
 from rota.spec.context import Spec, only, request_of
 from rota.spec.messages import Call, LeaveGroupReply, LeaveGroupRequest, LeavingMember, MemberOutcome
 from rota.spec.state import Group
-from rota.spec.step import Step, Steps, TimerKind
+from rota.spec.step import Reply, Step, Steps, TimerKind
 from rota.spec.vocabulary import ErrorCode, GroupState
 
 HANDLER = (
@@ -22,7 +22,8 @@ HANDLER = (
 
 SOURCE = "upstream GroupMetadataManager#classicGroupLeaveToClassicGroup"
 
-Outcomes = tuple[MemberOutcome, ...]
+Branch = tuple[Step, tuple[MemberOutcome, ...], frozenset[str]]
+"""One way in which a batch may go: what it has done, what its members are told, the rules that said so."""
 
 
 def _request(call: Call) -> LeaveGroupRequest:
@@ -52,42 +53,85 @@ def unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("leave.batch", source=SOURCE)
 def batch(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """Everybody named goes first, then the group reacts once.
+    """Everybody named goes first, then the group reacts once; with the Scala coordinator after each.
 
-    In Stable and CompletingRebalance a rebalance begins, even if only a pending id left; while one is
-    prepared it may complete. If nobody named was known nothing happens.
+    In Stable and CompletingRebalance a rebalance begins, while one is prepared it may complete. If nobody
+    named was known nothing happens. Who is named later in the batch may be answered a JoinGroup by the
+    Scala coordinator and is removed right after.
+
+    With the Java coordinator the answer of a LeaveGroup that empties the group waits for the log.
     """
     if group is None:
         return ()
-    branches: list[tuple[Step, Outcomes]] = [(Step(group), ())]
+    branches: list[Branch] = [(Step(group), (), frozenset())]
     for identity in _request(call).members:
-        branches = [
-            (after, (*outcomes, outcome))
-            for step, outcomes in branches
-            for after, outcome in _one(spec, step, identity)
-        ]
+        branches = [after for branch in branches for after in _one(spec, branch, identity)]
     return tuple(
         dict.fromkeys(
-            done.answer(call.to, LeaveGroupReply(ErrorCode.NONE, outcomes))
-            for step, outcomes in branches
-            for done in _react(spec, step, outcomes)
+            _told(spec, done, Reply(call.to, LeaveGroupReply(ErrorCode.NONE, outcomes)))
+            for step, outcomes, left in branches
+            for done in ((step,) if spec.profile.leaves_one_by_one else _react(spec, step, left))
         )
     )
 
 
-def _one(spec: Spec, step: Step, identity: LeavingMember) -> list[tuple[Step, MemberOutcome]]:
-    """One identity of the batch: the first of the three rules whose guard holds."""
-    for slug in ("leave.pending-member", "leave.unknown-member", "leave.member"):
+def _told(spec: Spec, step: Step, reply: Reply) -> Step:
+    """The answer, or the record of the group's end with the answer for when it is stored."""
+    if step.records and spec.profile.leave_waits_for_record:
+        *others, last = step.records
+        return replace(step, records=(*others, replace(last, answer=reply)))
+    return step.answer(reply.to, reply.message)
+
+
+TOLD = {
+    "leave.by-instance-id": ErrorCode.NONE,
+    "leave.pending-member": ErrorCode.NONE,
+    "leave.fenced-instance-id": ErrorCode.FENCED_INSTANCE_ID,
+    "leave.unknown-member": ErrorCode.UNKNOWN_MEMBER_ID,
+    "leave.member": ErrorCode.NONE,
+}
+"""The rules for one identity of a batch, in the order in which they are tried, and what it is told."""
+
+
+def _one(spec: Spec, branch: Branch, identity: LeavingMember) -> list[Branch]:
+    """One identity of the batch: the first rule whose guard holds."""
+    step, outcomes, left = branch
+    for slug, error in TOLD.items():
         steps = spec.apply(slug, step, identity)
+        if steps and spec.profile.leaves_one_by_one:
+            steps = tuple(done for after in steps for done in _react(spec, after, frozenset({slug})))
         if steps:
-            error = ErrorCode.UNKNOWN_MEMBER_ID if slug == "leave.unknown-member" else ErrorCode.NONE
-            return [(after, _outcome(identity, error)) for after in steps]
+            return [(after, (*outcomes, _outcome(identity, error)), left | {slug}) for after in steps]
     raise AssertionError("leave.member takes whatever the others leave")
+
+
+def _react(spec: Spec, step: Step, left: frozenset[str]) -> Steps:
+    """What the group does about those who have left. left: the rules by which they did."""
+    group = step.live
+    counting = {"leave.by-instance-id", "leave.member"}
+    if spec.profile.pending_leave_rebalances or not group.can_rebalance:
+        counting.add("leave.pending-member")
+    if left.isdisjoint(counting) or group.state is GroupState.EMPTY:
+        return only(step)
+    return spec.apply("join.rebalance-or-complete", step)
+
+
+@rule("leave.by-instance-id", source="KIP-345; " + SOURCE, since="LeaveGroup v3")
+def by_instance_id(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
+    """An instance id without a member id: whoever holds it goes. It is how an administrator removes one."""
+    holder = None if identity.member_id else step.live.holder(identity.group_instance_id)
+    if holder is None:
+        return ()
+    return spec.apply("leave.remove-member", step, holder)
 
 
 @rule("leave.pending-member", source=SOURCE)
 def pending_member(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
-    """An id that was handed out and not used is forgotten."""
+    """An id that was handed out and not used is forgotten; an instance id beside it is not looked at.
+
+    With the Java coordinator this begins a rebalance in Stable and CompletingRebalance, with the Scala
+    coordinator it only may complete one that is being prepared.
+    """
     group = step.live
     if identity.member_id not in group.pending:
         return ()
@@ -95,22 +139,24 @@ def pending_member(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
     return only(step.cancel(TimerKind.PENDING, identity.member_id))
 
 
+def _invalid(spec: Spec, step: Step, identity: LeavingMember, error: ErrorCode) -> bool:
+    given = identity.member_id, identity.group_instance_id
+    return spec.ask("static.validate", step.live, *given) is error
+
+
+@rule("leave.fenced-instance-id", source="KIP-345; " + SOURCE, since="LeaveGroup v3")
+def fenced_instance_id(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
+    """An instance id that another member holds: nobody is removed."""
+    return only(step) if _invalid(spec, step, identity, ErrorCode.FENCED_INSTANCE_ID) else ()
+
+
 @rule("leave.unknown-member", source=SOURCE + "; ClassicGroup#validateMember")
 def unknown_member(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
-    """An id that is no member's is unknown, and so is every instance id: there are no static members yet."""
-    if identity.member_id in step.live.members and identity.group_instance_id is None:
-        return ()
-    return only(step)
+    """An id that is no member's is unknown, and so is an instance id that nobody holds."""
+    return only(step) if _invalid(spec, step, identity, ErrorCode.UNKNOWN_MEMBER_ID) else ()
 
 
 @rule("leave.member", source="upstream GroupMetadataManager#removeCurrentMemberFromClassicGroup")
 def member(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
-    """A member goes."""
+    """A member goes; a static one may leave its instance id out."""
     return spec.apply("leave.remove-member", step, identity.member_id)
-
-
-def _react(spec: Spec, step: Step, outcomes: Outcomes) -> Steps:
-    somebody_left = any(outcome.error_code is ErrorCode.NONE for outcome in outcomes)
-    if not somebody_left or step.live.state is GroupState.EMPTY:
-        return only(step)
-    return spec.apply("join.rebalance-or-complete", step)

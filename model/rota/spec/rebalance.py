@@ -15,6 +15,8 @@ from rota.spec.step import RecordKind, Step, Steps, TimerKind, record_of
 from rota.spec.vocabulary import ErrorCode, GroupState
 
 GMM = "upstream GroupMetadataManager#"
+CONSUMER = "consumer"
+"""The protocol type whose metadata the broker reads."""
 
 
 @rule("join.barrier", source="upstream ClassicGroup#hasAllMembersJoined", decides=True)
@@ -46,10 +48,12 @@ def rebalance_or_complete(spec: Spec, step: Step) -> Steps:
 def complete_if_all_joined(spec: Spec, step: Step) -> Steps:
     """After an expiry in PreparingRebalance: complete if the barrier is open, the initial delay or not.
 
-    Unlike `join.rebalance-or-complete`: upstream's expiry path does not look at the previous state.
+    Unlike `join.rebalance-or-complete`: the Java coordinator's expiry path does not look at the previous
+    state. With the Scala coordinator nothing ends the initial delay early (InitialDelayedJoin#tryComplete).
     """
     group = step.live
-    if group.state is GroupState.PREPARING_REBALANCE and spec.ask("join.barrier", group):
+    runs_on = group.initial_join is not None and not spec.profile.expiry_ends_initial_delay
+    if group.state is GroupState.PREPARING_REBALANCE and not runs_on and spec.ask("join.barrier", group):
         return spec.apply("join.complete-phase", step)
     return only(step)
 
@@ -102,18 +106,23 @@ def answer_syncs(step: Step, error: ErrorCode, assignments: dict[str, bytes] | N
 def complete_phase(spec: Spec, step: Step) -> Steps:
     """The join phase ends: who has not rejoined is out, the generation grows, all parked joins are answered.
 
-    Without members the group becomes Empty, which counts as a generation and is written to the log.
-    Omitted: static members, who stay although they have not rejoined.
+    Static members stay, rejoined or not. Without members the group becomes Empty, which counts as a
+    generation and is written to the log.
     """
     step = step.cancel(TimerKind.INITIAL_JOIN).cancel(TimerKind.JOIN)
     group = step.live
-    for member_id in group.members:
-        if member_id not in group.awaiting_join:
+    stay = {}
+    for member_id, member in group.members.items():
+        if member.awaiting_join is not None or member.group_instance_id is not None:
+            stay[member_id] = member
+        else:
             step = step.cancel(TimerKind.SESSION, member_id).cancel(TimerKind.NEW_MEMBER, member_id)
-    stay = {i: m for i, m in group.members.items() if m.awaiting_join is not None}
     step = step.to(replace(group.with_each(stay.items()), initial_join=None))
     if not stay:
         return spec.apply("join.empty", step)
+    absent_only = spec.apply("static.nobody-joined", step)
+    if absent_only:
+        return absent_only
     return spec.then(spec.then(spec.apply("join.leader", step), "join.protocol"), "join.next-generation")
 
 
@@ -121,8 +130,7 @@ def complete_phase(spec: Spec, step: Step) -> Steps:
 def empty(spec: Spec, step: Step) -> Steps:
     """A phase that ends without members leaves the group Empty, one generation on, and says so in the log.
 
-    The log's answer is ignored: older records could bring members back after a fail-over, no more.
-    Omitted: upstream delays the LeaveGroup's answer until the record is stored.
+    Nobody but a LeaveGroup that emptied it waits for the log (see `persistence.emptied-stored`).
     """
     group = replace(
         step.live,
@@ -130,6 +138,7 @@ def empty(spec: Spec, step: Step) -> Steps:
         generation_id=step.live.generation_id + 1,
         protocol_name=None,
         leader=None,
+        subscriptions=subscriptions(step.live),
     )
     return only(step.to(group).append(record_of(group, {}, RecordKind.EMPTIED)))
 
@@ -141,9 +150,9 @@ def elect_leader(spec: Spec, step: Step) -> Steps:
     A choice: upstream takes the first in hash order of ids that contain random UUIDs.
     """
     group = step.live
-    if group.leader in group.members:
+    if group.leader in group.awaiting_join:
         return only(step)
-    return tuple(step.to(replace(group, leader=member_id)) for member_id in group.members)
+    return tuple(step.to(replace(group, leader=member_id)) for member_id in group.awaiting_join)
 
 
 @rule("join.protocol", source="upstream ClassicGroup#selectProtocol")
@@ -160,13 +169,17 @@ def choose_protocol(spec: Spec, step: Step) -> Steps:
 def next_generation(spec: Spec, step: Step) -> Steps:
     """Every member learns the new generation; only the leader learns who the members are.
 
-    All sessions start anew, nobody is new any longer, and each must sync before the sync timer is due.
+    All sessions start anew, nobody is new any longer, and each must sync before the sync timer is due: also
+    a static member that has not joined, and may not even know of the generation. Brokers before 2.8 wait
+    for SyncGroups without a limit of time.
     """
+    timed = spec.profile.sync_timer
     group = replace(
         step.live,
         state=GroupState.COMPLETING_REBALANCE,
         generation_id=step.live.generation_id + 1,
-        pending_sync=frozenset(step.live.members),
+        pending_sync=frozenset(step.live.members if timed else ()),
+        subscriptions=subscriptions(step.live),
     )
     joined = group.with_each(
         (i, replace(m, awaiting_join=None, is_new=False)) for i, m in group.members.items()
@@ -176,7 +189,18 @@ def next_generation(spec: Spec, step: Step) -> Steps:
         step = step.cancel(TimerKind.NEW_MEMBER, member_id)
         step = step.arm(TimerKind.SESSION, member.session_timeout_ms, member_id)
         step = step.answer(member.awaiting_join, joined_reply(group, member_id))
-    return only(step.arm(TimerKind.SYNC, group.rebalance_timeout_ms))
+    return only(step.arm(TimerKind.SYNC, group.rebalance_timeout_ms) if timed else step)
+
+
+def subscriptions(group: Group) -> tuple[bytes, ...] | None:
+    """What a group of consumers has subscribed to: its members' metadata for the protocol, without repeats.
+
+    None where the protocol type is another. Not computed anew when a static member is replaced.
+    Source: upstream ClassicGroup#computeSubscribedTopics.
+    """
+    if group.protocol_type != CONSUMER:
+        return None
+    return tuple(sorted({member.metadata(group.protocol_name) for member in group.members.values()}))
 
 
 def joined_reply(group: Group, member_id: str) -> JoinGroupReply:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from rota.spec.messages import ReplyMessage
+from rota.spec.messages import ProtocolMetadata, ReplyMessage
 from rota.spec.state import Group
 
 
@@ -88,11 +88,29 @@ class RecordKind(Enum):
 
 
 @dataclass(frozen=True)
+class Replacement:
+    """What the log's answer to a static member's replacement needs. Milliseconds.
+
+    member_id: the new id; former_id: the replaced one; leader: who led before it; skips_assignment: whether
+    the request's version has SkipAssignment (KIP-814); the rest is what a failure restores.
+    """
+
+    member_id: str
+    former_id: str
+    leader: str | None
+    skips_assignment: bool
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocols: tuple[ProtocolMetadata, ...]
+
+
+@dataclass(frozen=True)
 class GroupRecord:
     """A record for the log: the group as it will be after a fail-over. Source: upstream GroupMetadataValue.
 
     members: in order of ids; kind: not part of what is stored; answer: what is answered when the log has
-    stored it, None where nobody waits for it.
+    stored it, None where nobody waits for it; replacement: with a record of that kind only, whose answer
+    goes to the member's parked JoinGroup and is made when the log answers.
     """
 
     generation_id: int
@@ -102,6 +120,7 @@ class GroupRecord:
     members: tuple[MemberRecord, ...] = ()
     kind: RecordKind = RecordKind.ASSIGNMENT
     answer: Reply | None = None
+    replacement: Replacement | None = None
 
     @property
     def assignments(self) -> dict[str, bytes]:

@@ -12,12 +12,12 @@ from rota.spec.step import Step, Steps, TimerKind, record_of
 from rota.spec.vocabulary import ErrorCode, GroupState
 
 HANDLER = (
-    "static.not-supported.sync",
     "sync.protocol-required",
     "hosting.inactive",
     "sync.invalid-group-id",
     "hosting.loading",
     "hosting.elsewhere",
+    "sync.fenced-instance-id",
     "sync.unknown-member",
     "sync.illegal-generation",
     "sync.inconsistent-protocol",
@@ -42,14 +42,6 @@ def _refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
     return only(Step(group).answer(call.to, SyncGroupReply(error)))
 
 
-@rule("static.not-supported.sync", source="upstream KafkaApis#handleSyncGroupRequest", since="SyncGroup v3")
-def not_static(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A group instance id is refused: static membership (KIP-345) is not modelled yet."""
-    if _request(call).group_instance_id is None:
-        return ()
-    return _refuse(group, call, ErrorCode.UNSUPPORTED_VERSION)
-
-
 @rule(
     "sync.protocol-required",
     source="KIP-559; upstream KafkaApis#handleSyncGroupRequest",
@@ -71,10 +63,23 @@ def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
     return _refuse(group, call, ErrorCode.INVALID_GROUP_ID)
 
 
+def _invalid(spec: Spec, group: Group | None, call: Call, error: ErrorCode) -> bool:
+    request = _request(call)
+    return spec.ask("static.validate", group, request.member_id, request.group_instance_id) is error
+
+
+@rule("sync.fenced-instance-id", source="KIP-345; " + CHECKS, since="SyncGroup v3")
+def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """An instance id that another member holds: somebody else runs under this name."""
+    if not _invalid(spec, group, call, ErrorCode.FENCED_INSTANCE_ID):
+        return ()
+    return _refuse(group, call, ErrorCode.FENCED_INSTANCE_ID)
+
+
 @rule("sync.unknown-member", source=CHECKS)
 def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
     """No group, an Empty one, a pending id or a foreign one: the member is unknown."""
-    if group is not None and _request(call).member_id in group.members:
+    if not _invalid(spec, group, call, ErrorCode.UNKNOWN_MEMBER_ID):
         return ()
     return _refuse(group, call, ErrorCode.UNKNOWN_MEMBER_ID)
 
@@ -95,10 +100,16 @@ def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("sync.inconsistent-protocol", source="KIP-559; " + CHECKS, since="SyncGroup v5")
 def inconsistent_protocol(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A protocol type or name that is given must be the group's; a group without one takes any."""
+    """A protocol type or name that is given must be the group's.
+
+    A group without one, in its first join phase, takes any with the Java coordinator and none with the Scala
+    coordinator.
+    """
     request, group = _request(call), _live(group)
-    given = (request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol_name)
-    if all(None in pair or pair[0] == pair[1] for pair in given):
+    unset = (None,) if spec.profile.unnamed_protocol_fits else ()
+    type_fits = request.protocol_type in (None, group.protocol_type) or group.protocol_type in unset
+    name_fits = request.protocol_name in (None, group.protocol_name) or group.protocol_name in unset
+    if type_fits and name_fits:
         return ()
     return _refuse(group, call, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
@@ -122,15 +133,17 @@ def _synced(step: Step, member_id: str) -> Step:
 def stable(spec: Spec, group: Group | None, call: Call) -> Steps:
     """In Stable the stored assignment is answered at once; assignments in the request are ignored.
 
-    The session timer is not touched (the older Scala coordinator restarts it).
+    With the Java coordinator the session timer is not touched, the Scala coordinator restarts it.
     """
     group, member_id = _live(group), _request(call).member_id
     if group.state is not GroupState.STABLE:
         return ()
-    reply = SyncGroupReply(
-        ErrorCode.NONE, group.protocol_type, group.protocol_name, group.members[member_id].assignment
-    )
-    return only(_synced(Step(group), member_id).answer(call.to, reply))
+    member = group.members[member_id]
+    step = _synced(Step(group), member_id)
+    if spec.profile.sync_restarts_session:
+        step = step.arm(TimerKind.SESSION, member.session_timeout_ms, member_id)
+    reply = SyncGroupReply(ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment)
+    return only(step.answer(call.to, reply))
 
 
 def _parked(group: Group, call: Call) -> Step:

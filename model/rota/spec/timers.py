@@ -52,10 +52,12 @@ def join_timeout(spec: Spec, group: Group, timer: Timer) -> Steps:
 def sync_timeout(spec: Spec, group: Group, timer: Timer) -> Steps:
     """Members that have not synced within the rebalance timeout are removed, though they heartbeat.
 
-    The rest rebalance; where all are removed the group is Empty at once.
+    The rest rebalance; where all are removed the group is Empty at once. Among those who have not synced
+    may be the former id of a static member that has been replaced since, which nobody can sync with: then
+    the group rebalances though every member has synced.
     """
     steps = only(Step(group))
-    for member_id in sorted(group.pending_sync):
+    for member_id in sorted(group.pending_sync.intersection(group.members)):
         steps = spec.then(steps, "leave.remove-member", member_id)
     return spec.then(steps, "join.prepare-rebalance")
 

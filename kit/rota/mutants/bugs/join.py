@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rota.mutants.mutant import bug
 from rota.spec import Call, Group, GroupState, JoinGroupRequest, Spec, Step
+from rota.spec import admission as admission_rules
 from rota.spec import join as join_rules
 from rota.spec.context import only, request_of
 from rota.spec.rebalance import joined_reply
@@ -39,21 +40,21 @@ def protocols_checked_once(spec: Spec, group: Group | None, call: Call) -> Steps
 )
 def pending_without_timer(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A handed-out id never runs out."""
-    steps = join_rules.member_id_required(spec, group, call)
+    steps = admission_rules.member_id_required(spec, group, call)
     return tuple(step.cancel(TimerKind.PENDING, call.fresh_id) for step in steps)
 
 
 @bug("join.new-member", dies_in="no-handshake", by="timers.match-state", seen_in="KAFKA-7610")
 def newcomer_without_timer(spec: Spec, group: Group | None, call: Call) -> Steps:
     """An old client's newcomer has no time limit: each repeated JoinGroup leaves one more behind."""
-    steps = join_rules.new_member(spec, group, call)
+    steps = admission_rules.new_member(spec, group, call)
     return tuple(step.cancel(TimerKind.NEW_MEMBER, call.fresh_id) for step in steps)
 
 
 @bug("join.pending-member", dies_in="core", by="join.pending-are-no-members")
 def id_stays_pending(spec: Spec, group: Group | None, call: Call) -> Steps:
     """The id stays pending after its owner was admitted."""
-    steps = join_rules.pending_member(spec, group, call)
+    steps = admission_rules.pending_member(spec, group, call)
     member_id = _request(call).member_id
     return tuple(step.to(replace(step.live, pending=step.live.pending | {member_id})) for step in steps)
 
