@@ -91,20 +91,25 @@ def test_an_id_from_a_creation_that_failed_is_unknown(slow):
     assert (dict(slow.core.groups), slow.due) == ({}, {})
 
 
-def test_whatever_the_group_has_become_goes_with_its_creation(slow):
+def test_a_group_that_has_had_a_generation_stays(slow):
+    a = slow.client("a", instance="i")
+    a.join()
+    slow.advance(3_000)
+    synced = a.sync({a: b"A"})
+    slow.log(E.REQUEST_TIMED_OUT)
+    assert (slow.state(), synced.replies) == ("CompletingRebalance", [])
+    slow.log()
+    assert (slow.state(), synced.reply.assignment) == ("Stable", b"A")
+
+
+def test_records_of_a_group_that_is_undone_are_not_those_of_a_later_one(slow):
     a, b = slow.client("a", instance="i"), slow.client("b")
-    calls = [a.join(), b.enter()]
-    slow.advance(6_000)
-    assert [call.error for call in calls] == [E.NONE] * 2
-    synced = [a.sync({b: b"B"}), b.sync()]
-    creation, assignment = slow.appends
-    slow.appends = []
-    slow.do(slow.core.appended(creation.append_id, E.REQUEST_TIMED_OUT))
-    assert [call.reply for call in synced] == [SyncGroupReply(E.COORDINATOR_NOT_AVAILABLE)] * 2
-    assert (dict(slow.core.groups), slow.due) == ({}, {})
-    slow.client("c").join()
-    slow.do(slow.core.appended(assignment.append_id))
-    assert slow.state() == "Empty"
+    a.join()
+    slow.log(E.REQUEST_TIMED_OUT)
+    b.join()
+    assert slow.core.groups["g"].pending_members
+    slow.log(E.REQUEST_TIMED_OUT)
+    assert not slow.core.groups
 
 
 def test_the_creation_of_a_group_that_was_deleted_is_not_that_of_a_later_one(slow):

@@ -81,10 +81,13 @@ def _still_awaited(group: Group, entry: Assigned) -> bool:
 
 
 def _undo_creation(step: Step, groups: dict[str, Group], group: Group, error: int) -> None:
-    """The group goes, whatever has become of it. Who waits in it is told the error, without an id.
+    """The group goes, unless it has had a generation. Who waits in it is told the error, without an id.
 
-    In a broker all that came after the creation is in the batch that could not be written, and fails with it.
+    In a broker what came right after the creation is in the batch that could not be written, and fails with
+    it; that it takes longer, up to a generation, can only be a time-out, which undoes nothing.
     """
+    if group.generation_id > 0:
+        return
     loading.close(step, group, error, with_ids=False)
     del groups[group.group_id]
     step.forget(group.group_id)
