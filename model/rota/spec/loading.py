@@ -7,20 +7,19 @@ were never written are lost, and their numbers are used again.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rota.kernel import FrozenMap
 from rota.kernel.rules import rule
 from rota.spec.context import Spec, only
 from rota.spec.messages import JoinGroupReply, ProtocolMetadata, SyncGroupReply
-from rota.spec.rebalance import GMM
+from rota.spec.rebalance import GMM, subscriptions
 from rota.spec.state import Group, Member
 from rota.spec.step import GroupRecord, MemberRecord, Step, Steps, TimerKind
 from rota.spec.vocabulary import AppendError, ErrorCode, GroupState
 
 LOAD_HANDLER = ("loading.over-capacity", "loading.load")
 UNLOAD_HANDLER = ("loading.unload",)
-
-CONSUMERS = "consumer"
-"""The protocol type whose metadata the coordinator can read."""
 
 
 @rule("loading.load", source=GMM + "replay, onLoaded")
@@ -43,9 +42,8 @@ def load(spec: Spec, group: Group | None, record: GroupRecord | None) -> Steps:
         protocol_name=record.protocol_name,
         leader=record.leader,
         members=members,
-        subscriptions=_subscriptions(record),
     )
-    step = Step(loaded)
+    step = Step(replace(loaded, subscriptions=subscriptions(loaded)))
     for member_id, member in members.items():
         step = step.arm(TimerKind.SESSION, member.session_timeout_ms, member_id)
     return only(step)
@@ -60,13 +58,6 @@ def _member(line: MemberRecord, protocol_name: str) -> Member:
         assignment=line.assignment,
         group_instance_id=line.group_instance_id,
     )
-
-
-def _subscriptions(record: GroupRecord) -> tuple[bytes, ...] | None:
-    """What the members are subscribed to, read anew from the record."""
-    if record.protocol_type != CONSUMERS:
-        return None
-    return tuple(line.subscription for line in record.members)
 
 
 @rule("loading.over-capacity", source=GMM + "onLoaded; KIP-389")
