@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rota.environment.minting import fresh_id, owner
+from rota.environment.log import DEFAULT, Prospects
+from rota.environment.minting import fresh_id, is_newcomer, owner
 from rota.environment.signals import (
     NOBODY,
     Append,
@@ -16,12 +17,43 @@ from rota.environment.signals import (
     Evicted,
     ForgetAppends,
     GaveUp,
+    Loaded,
+    Moved,
+    Owed,
+    Read,
+    Recall,
+    Recalled,
+    Renumbered,
+    Unreachable,
+    same_broker,
 )
 from rota.kernel import Message, Send, Turn, Value
-from rota.spec import Arm, Group, GroupState, Spec, Step, Timer, TimerKind
-from rota.spec.settled import settled, settled_timers
+from rota.spec import (
+    Arm,
+    FindCoordinatorRequest,
+    Group,
+    GroupState,
+    Hosting,
+    Node,
+    RecordKind,
+    Spec,
+    Step,
+    Timer,
+    TimerKind,
+)
+from rota.spec.settled import MEMBERSHIP, Live, settled, settled_timers, waits_for_log
 
 BY_TIMER = frozenset({"timers.join-timeout", "timers.initial-delay-over"})
+
+FAILURES = frozenset(
+    {
+        "persistence.assignment-failed",
+        "persistence.creation-failed",
+        "persistence.emptied-failed",
+        "static.replacement-failed",
+    }
+)
+"""The rules by which a failed append does something."""
 
 
 @dataclass(frozen=True)
@@ -29,20 +61,31 @@ class Coordinator:
     """The coordinator's part of the state.
 
     group: None before it exists; armed: the timers that may fire; ended_by_barrier: a history variable
-    for one property, whether the join phase of this CompletingRebalance ended because all had joined.
+    for one property, whether the join phase of this CompletingRebalance ended because all had joined;
+    epoch: how many times the coordinator has moved to another broker; loading: it has not read the log yet.
     """
 
     group: Group | None = None
     armed: frozenset[Timer] = frozenset()
     ended_by_barrier: bool = False
+    epoch: int = 0
+    loading: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Broker:
-    """The machine. spec: the rules; settle: clear dead data after every step."""
+    """The machine.
+
+    Parameters: spec, the rules; settle: clear dead data after every step; prospects of the log; statics:
+    whether there are static members, whose former ids may come back.
+
+    It stands for all brokers: the coordinator, and whoever a client takes for it.
+    """
 
     spec: Spec
     settle: bool = True
+    prospects: Prospects = DEFAULT
+    statics: bool = False
     name: str = "coordinator"
     role: str = "coordinator"
 
@@ -51,7 +94,9 @@ class Broker:
         return (Coordinator(),)
 
     def offers(self, value: Coordinator) -> Sequence[Turn]:
-        """Every armed timer may be due."""
+        """Every armed timer may be due; a coordinator that is loading reads the log."""
+        if value.loading:
+            return (Turn(value, (Send("log", Read()),), "the coordinator reads the log"),)
         group = value.group
         if group is None:
             return ()
@@ -63,22 +108,51 @@ class Broker:
         return turns
 
     def receive(self, value: Coordinator, sender: str, message: Message) -> Sequence[Turn]:
-        """A request, the log's answer, or news of a broken connection."""
+        """A request, the log's answers, or news of a broken connection."""
+        client = sender.removeprefix("client/")
         if isinstance(message, Deliver):
-            call = replace(message.call, fresh_id=fresh_id(_client(sender), value.group, message.held))
-            return [self._fold(value, step) for step in self.spec.handle(value.group, call)]
-        if isinstance(message, Appended) and value.group is not None:
+            return self._delivered(value, message, client)
+        if isinstance(message, Recalled):
+            return self._handled(value, message.request, message.client)
+        if isinstance(message, Appended):
             steps = self.spec.appended(value.group, message.record, message.error)
-            return [_charged(self._fold(value, step)) for step in steps]
+            return [self._charged(value, self._fold(value, step)) for step in steps]
         if isinstance(message, Disconnected):
-            return (Turn(replace(value, group=_without_address(value.group, _client(sender)))),)
+            after = replace(value, group=_without_address(value.group, client))
+            return (Turn(after, (Send("log", Unreachable(client)),)),)
         if isinstance(message, GaveUp):
-            return () if _owes(value.group, _client(sender)) else (Turn(value),)
+            return () if _owes(value.group, client) else (Turn(value, (Send("log", Owed(client)),)),)
+        if isinstance(message, Moved):
+            given_up = self.spec.unload(value.group, message.unanswered)
+            after = Coordinator(epoch=value.epoch + 1, loading=True)
+            return [Turn(after, tuple(_answers(step)), rules=step.rules) for step in given_up]
+        if isinstance(message, Loaded):
+            there = replace(value, loading=False)
+            return [self._fold(there, step) for step in self.spec.load(message.record)]
         raise TypeError(f"the coordinator does not take {message!r}")
+
+    def _delivered(self, value: Coordinator, message: Deliver, client: str) -> Sequence[Turn]:
+        """A request. Where old ids could come back the log is asked for them before a new one is minted."""
+        recalls = self.statics or self.prospects.may_move(value.epoch)
+        if recalls and is_newcomer(message.call) and _hosting(value, message.broker) is Hosting.ACTIVE:
+            return (Turn(value, (Send("log", Recall(message, client)),)),)
+        return self._handled(value, message, client)
+
+    def _handled(self, value: Coordinator, message: Deliver, client: str) -> Sequence[Turn]:
+        call = message.call
+        if isinstance(call.request, FindCoordinatorRequest):
+            call = replace(call, leader=Node(value.epoch))
+            return [self._fold(value, step) for step in self.spec.handle(value.group, call)]
+        hosting = _hosting(value, message.broker)
+        call = replace(call, hosting=hosting, fresh_id=fresh_id(client, value.group, message.held))
+        turns = [self._fold(value, step) for step in self.spec.handle(value.group, call)]
+        if hosting is Hosting.ELSEWHERE or message.broker == value.epoch:
+            return turns
+        renumbered = Send(f"client/{client}", Renumbered(value.epoch))
+        return [replace(turn, sends=(renumbered, *turn.sends)) for turn in turns]
 
     def _fold(self, value: Coordinator, step: Step, label: str = "", evicted: Iterable[Evicted] = ()) -> Turn:
         """One step of the spec becomes one value and the messages that go out with it."""
-        before, group = value.group, step.group
         armed = set(value.armed)
         for effect in step.timers:
             if isinstance(effect, Arm):
@@ -86,36 +160,51 @@ class Broker:
             else:
                 armed.discard(effect.timer)
         sends = [Send(f"client/{owner(loss.member_id)}", loss) for loss in evicted]
-        sends += [Send(f"client/{r.to}", r.message) for r in step.replies if r.to != NOBODY]
-        if self.settle and _completing(before) and (not _completing(group) or _generation(before, group)):
-            sends.append(Send("log", ForgetAppends()))
-        sends += [Send("log", Append(r)) for r in step.records if r.members or r.answer is not None]
-        new = Coordinator(group, frozenset(armed), _ended_by_barrier(value, step))
+        sends += _answers(step)
+        sends += [Send("log", Append(r)) for r in step.records if self.prospects.counts(r, value.epoch)]
+        dead = _dead_appends(value.group, step.group)
+        if self.settle and dead and not self.prospects.may_move(value.epoch):
+            sends.append(Send("log", ForgetAppends(dead)))
+        new = Coordinator(
+            step.group, frozenset(armed), _ended_by_barrier(value, step), value.epoch, value.loading
+        )
         return Turn(self._settled(new) if self.settle else new, tuple(sends), label, step.rules)
 
-    @staticmethod
-    def _settled(value: Coordinator) -> Coordinator:
-        group = None if value.group is None else settled(value.group)
+    def _charged(self, value: Coordinator, turn: Turn) -> Turn:
+        """A failed append that does something is a fault, unless the log has charged for it."""
+        if self.prospects.may_move(value.epoch) or FAILURES.isdisjoint(turn.rules):
+            return turn
+        return replace(turn, sends=(Send("budget", Charge("append")), *turn.sends))
+
+    def _settled(self, value: Coordinator) -> Coordinator:
+        live = replace(self.live, names=not self.spec.profile.unnamed_protocol_fits)
+        group = None if value.group is None else settled(value.group, live)
         return replace(value, group=group, armed=settled_timers(group, value.armed))
 
 
-def _charged(turn: Turn) -> Turn:
-    """A failed append that does something is a fault."""
-    if "persistence.assignment-failed" not in turn.rules:
-        return turn
-    return replace(turn, sends=(Send("budget", Charge("append")), *turn.sends))
+def _hosting(value: Coordinator, broker: int) -> Hosting:
+    """What the broker of that number is to the group."""
+    if not same_broker(broker, value.epoch):
+        return Hosting.ELSEWHERE
+    return Hosting.LOADING if value.loading else Hosting.ACTIVE
 
 
-def _client(machine: str) -> str:
-    return machine.removeprefix("client/")
+def _answers(step: Step) -> list[Send]:
+    return [Send(f"client/{reply.to}", reply.message) for reply in step.replies if reply.to != NOBODY]
 
 
 def _completing(group: Group | None) -> bool:
     return group is not None and group.state is GroupState.COMPLETING_REBALANCE
 
 
-def _generation(before: Group | None, after: Group | None) -> bool:
-    return before is not None and after is not None and before.generation_id != after.generation_id
+def _dead_appends(before: Group | None, after: Group | None) -> frozenset[RecordKind]:
+    """The kinds of records whose answers can do nothing any more, since the group has gone on."""
+    dead = set()
+    if before is not None and after is not None and before.generation_id != after.generation_id:
+        dead = {RecordKind.CREATION, RecordKind.ASSIGNMENT}
+    if _completing(before) and not _completing(after):
+        dead.add(RecordKind.ASSIGNMENT)
+    return frozenset(dead)
 
 
 def _ended_by_barrier(value: Coordinator, step: Step) -> bool:

@@ -15,7 +15,11 @@ alive (a spurious expiry, or too slow for a timeout); append: the log fails."""
 WISHES = ("leave", "rejoin", "change")
 """What clients do of their own accord: leave, join again without being told to, change the subscription."""
 
-KINDS = (*FAULTS, *WISHES)
+MOVES = ("failover",)
+"""The coordinator moves to another broker. No part of `fault`: it multiplies the states, so it is asked for
+by name, and whoever needs to know how often it may still happen can count."""
+
+KINDS = (*FAULTS, *WISHES, *MOVES)
 
 
 @dataclass(frozen=True)

@@ -1,51 +1,204 @@
-"""The log of group records: appends in flight, answered in order, some time later, well or badly."""
+"""The log of group records: appends in flight, answered in order, some time later, well or badly.
+
+What it has stored matters only where the coordinator may still move to another broker: then the last stored
+record is what the next coordinator loads, and of the appends in flight any prefix has reached that broker.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rota.environment.signals import Append, Appended, ForgetAppends
+from rota.environment.signals import (
+    NOBODY,
+    Append,
+    Appended,
+    Charge,
+    ForgetAppends,
+    Loaded,
+    Moved,
+    Owed,
+    Read,
+    Recall,
+    Recalled,
+    Unreachable,
+)
 from rota.kernel import Message, Send, Turn, Value
-from rota.spec import GroupRecord
+from rota.spec import GroupRecord, RecordKind
 from rota.spec.vocabulary import AppendError
 
 Appends = tuple[GroupRecord, ...]
 
+CONTENT = {
+    RecordKind.CREATION: "that the group is there",
+    RecordKind.ASSIGNMENT: "the assignment",
+    RecordKind.EMPTIED: "that the group is empty",
+    RecordKind.REPLACEMENT: "the replacement of a static member",
+}
+"""What a record says, for a person."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """The log's part of the state.
+
+    appends: in flight, oldest first; durable: the group's last stored record, None where there is none or
+    where no fail-over can come any more; epoch: how many fail-overs there have been.
+    """
+
+    appends: Appends = ()
+    durable: GroupRecord | None = None
+    epoch: int = 0
+
+
+@dataclass(frozen=True)
+class Prospects:
+    """What may still happen to the log, which decides what of it is dead data.
+
+    moves: how many fail-overs there may be in all; failures: whether an append may fail.
+    """
+
+    moves: int = 0
+    failures: bool = True
+
+    def may_move(self, epoch: int) -> bool:
+        """Whether the coordinator may move on from an epoch."""
+        return epoch < self.moves
+
+    def counts(self, record: GroupRecord, epoch: int) -> bool:
+        """Whether a record, or the log's answer to it, can do anything.
+
+        Where the coordinator may move every record counts, for it replaces the one before it. Else only its
+        answer does: it opens a generation, or ends the wait of a JoinGroup; a failure undoes a creation. That
+        a group is Empty is of interest only to a LeaveGroup whose answer waits for it, as long as there is
+        somebody to be told.
+        """
+        if self.may_move(epoch):
+            return True
+        if record.kind is RecordKind.EMPTIED:
+            return record.answer is not None and record.answer.to != NOBODY
+        return record.kind is not RecordKind.CREATION or self.failures
+
+
+DEFAULT = Prospects()
+
 
 @dataclass(frozen=True)
 class Log:
-    """The machine. failure: how an append fails when it does.
+    """The machine.
+
+    Parameters: failure, how an append fails when it does; prospects; settle: clear dead data.
 
     The price of a failure is charged where it does something (`Broker.receive`): one that comes too late to
-    matter must not use up a fault, or a state without the dead append would differ from one with it.
+    matter must not use up a fault, or a state without the dead append would differ from one with it. Where
+    the coordinator may still move every failure does something, and is charged here.
     """
 
     failure: AppendError
+    prospects: Prospects = DEFAULT
+    settle: bool = True
     name: str = "log"
     role: str = "log"
 
     def initial(self) -> Sequence[Value]:
-        """Nothing in flight."""
-        return ((),)
+        """Nothing is stored, nothing in flight."""
+        return (Records(),)
 
-    def offers(self, value: Appends) -> Sequence[Turn]:
+    def offers(self, value: Records) -> Sequence[Turn]:
+        """The oldest append is answered, or another broker takes the log over."""
+        return [*self._answers(value), *self._moves(value)]
+
+    def _answers(self, value: Records) -> list[Turn]:
         """The oldest append is answered: stored, or failed."""
-        if not value:
-            return ()
-        record, rest = value[0], value[1:]
+        if not value.appends:
+            return []
+        record, rest = value.appends[0], replace(value, appends=value.appends[1:])
         stored = Send("coordinator", Appended(record, None))
         failed = Send("coordinator", Appended(record, self.failure))
-        what = f"the assignment of generation {record.generation_id}"
-        return (
-            Turn(rest, (stored,), f"log stores {what}"),
-            Turn(rest, (failed,), f"log fails to store {what}"),
-        )
+        price = (Send("budget", Charge("append")),) if self._may_move(value) else ()
+        what = f"{CONTENT[record.kind]} of generation {record.generation_id}"
+        return [
+            Turn(self._with_durable(rest, (record,)), (stored,), f"log stores {what}"),
+            Turn(rest, (*price, failed), f"log fails to store {what}"),
+        ]
 
-    def receive(self, value: Appends, sender: str, message: Message) -> Sequence[Turn]:
-        """One more append, or all in flight have become pointless."""
+    def _moves(self, value: Records) -> list[Turn]:
+        """Another broker leads the log: some prefix of what is in flight has reached it.
+
+        The old coordinator stops in the same instant. That it goes on for a while adds nothing: what it does
+        meanwhile needs no record, since none would be stored, so it might as well have been done before.
+        """
+        if not self._may_move(value):
+            return []
+        turns = []
+        sends = (Send("budget", Charge("failover")), Send("coordinator", Moved(value.appends)))
+        for survive in range(len(value.appends) + 1):
+            there = self._with_durable(Records((), value.durable, value.epoch), value.appends[:survive])
+            lost = len(value.appends) - survive
+            what = f"the coordinator moves to another broker{f', {lost} appends are lost' if lost else ''}"
+            turns.append(Turn(replace(there, epoch=value.epoch + 1), sends, what))
+        return turns
+
+    def receive(self, value: Records, sender: str, message: Message) -> Sequence[Turn]:
+        """One more append; what has become pointless; a question of the coordinator."""
         if isinstance(message, Append):
-            return (Turn((*value, message.record)),)
+            return (Turn(replace(value, appends=(*value.appends, message.record))),)
         if isinstance(message, ForgetAppends):
-            return (Turn(()),)
+            kept = tuple(r for r in value.appends if r.kind not in message.kinds)
+            return (Turn(replace(value, appends=kept)),)
+        if isinstance(message, Unreachable):
+            return (Turn(replace(value, appends=self._to_nobody(value, message.client))),)
+        if isinstance(message, Owed):
+            return () if any(_waits(message.client, r) for r in value.appends) else (Turn(value),)
+        if isinstance(message, Recall):
+            return (Turn(value, (Send("coordinator", self._recalled(value, message)),)),)
+        if isinstance(message, Read):
+            return (self._read(value),)
         raise TypeError(f"the log does not take {message!r}")
+
+    def _may_move(self, value: Records) -> bool:
+        return self.prospects.may_move(value.epoch)
+
+    def _with_durable(self, value: Records, stored: Appends) -> Records:
+        """What is durable with these records on top."""
+        if not stored or not self._may_move(value):
+            return value
+        return replace(value, durable=_as_stored(stored[-1]))
+
+    def _to_nobody(self, value: Records, client: str) -> Appends:
+        """The appends in flight when the connection is gone on which an answer is waited for."""
+        after = tuple(_without_address(r, client) for r in value.appends)
+        if not self.settle:
+            return after
+        return tuple(r for r in after if self.prospects.counts(r, value.epoch))
+
+    def _read(self, value: Records) -> Turn:
+        """The coordinator loads the group. What the last one has loaded is never looked at again."""
+        after = value if self._may_move(value) or not self.settle else replace(value, durable=None)
+        return Turn(after, (Send("coordinator", Loaded(value.durable)),))
+
+    def _recalled(self, value: Records, message: Recall) -> Recalled:
+        """The ids that could come back: with a record that is loaded, or when a replacement fails."""
+        named = set(message.request.held)
+        if self._may_move(value):
+            records = value.appends if value.durable is None else (value.durable, *value.appends)
+            named.update(line.member_id for record in records for line in record.members)
+        for record in value.appends:
+            if record.replacement is not None:
+                named |= {record.replacement.member_id, record.replacement.former_id}
+        return Recalled(replace(message.request, held=tuple(sorted(named))), message.client)
+
+
+def _as_stored(record: GroupRecord) -> GroupRecord:
+    """A record without what only its answer needs."""
+    return replace(record, kind=RecordKind.ASSIGNMENT, answer=None, replacement=None)
+
+
+def _waits(client: str, record: GroupRecord) -> bool:
+    return record.answer is not None and record.answer.to == client
+
+
+def _without_address(record: GroupRecord, client: str) -> GroupRecord:
+    if record.answer is None or record.answer.to != client:
+        return record
+    return replace(record, answer=replace(record.answer, to=NOBODY))

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from itertools import count
 
-from rota.spec import Group
+from rota.spec import Call, Group, JoinGroupRequest
 
 
 def fresh_id(client: str, group: Group | None, held: tuple[str, ...]) -> str:
     """The id that a client's JoinGroup would be given."""
     known = set(held) if group is None else {*held, *group.members, *group.pending}
     return next(name for name in (f"{client}-{n}" for n in count(1)) if name not in known)
+
+
+def is_newcomer(call: Call) -> bool:
+    """Whether a request may be given a new id."""
+    return isinstance(call.request, JoinGroupRequest) and not call.request.member_id
 
 
 def owner(member_id: str) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rota.spec import Call, GroupRecord
+from rota.spec import Call, GroupRecord, RecordKind
 from rota.spec.vocabulary import AppendError
 
 NOBODY = ""
@@ -72,7 +72,16 @@ class Append:
 
 @dataclass(frozen=True)
 class ForgetAppends:
-    """No answer to an append in flight can do anything any more (see `settled_appends`)."""
+    """No answer to an append of these kinds can do anything any more (see `settled_appends`)."""
+
+    kinds: frozenset[RecordKind]
+
+
+@dataclass(frozen=True)
+class Unreachable:
+    """A client's connection is gone: what a record would have it answered is answered to nobody."""
+
+    client: str
 
 
 @dataclass(frozen=True)

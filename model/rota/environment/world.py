@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rota.environment.broker import Broker
-from rota.environment.budget import FAULTS, KINDS, WISHES, Budget
-from rota.environment.client import Subscription
+from rota.environment.budget import FAULTS, KINDS, Budget
 from rota.environment.eager import EagerClient
-from rota.environment.log import Log
-from rota.kernel import FrozenMap, Property, RuleTable, System, SystemRef
+from rota.environment.log import Log, Prospects
+from rota.environment.subscription import Subscription
+from rota.kernel import FrozenMap, Machine, Property, RuleTable, System, SystemRef
 from rota.spec import PROFILES, RULES, BrokerConfig, classic
 from rota.spec.join import HANDSHAKE_SINCE
 from rota.spec.vocabulary import AppendError
@@ -20,6 +20,11 @@ DEFAULTS: dict[str, Any] = {
     "profile": "kafka-4.x",
     "protocols": (("range",), ("range",)),
     "join_version": 9,
+    "join_versions": (),
+    "clients": (),
+    "instances": (),
+    "offsets": False,
+    "max_size": None,
     "initial_delay_ms": 3_000,
     "session_timeout_ms": 45_000,
     "rebalance_timeout_ms": 3_000,
@@ -31,11 +36,16 @@ DEFAULTS: dict[str, Any] = {
 """The settings of a world.
 
 protocols: per client, its assignment protocols in order of preference; join_version: of JoinGroup, below 4
-without the member-id handshake; rebalance_timeout_ms against initial_delay_ms decides how often the initial
-delay is extended; budget: how many `fault` (any of crash, break, late, append), or of one kind alone, and
-how many of
-`leave`, `rejoin` and `change`; settle: clear dead data.
+without the member-id handshake, and join_versions the same per client; clients: per client, a kind of
+`CLIENTS`, nothing for `eager` ones; instances: per client, its group instance id or "" for a dynamic member,
+nothing for no static ones; offsets: whether clients commit and fetch; max_size: of a group, None for no
+limit; rebalance_timeout_ms against initial_delay_ms decides how often the initial delay is extended; budget:
+how many `fault` (any of crash, break, late, append), or of one kind alone, how many of `leave`, `rejoin` and
+`change`, and how many times the coordinator moves (`failover`); settle: clear dead data.
 """
+
+CLIENTS: dict[str, Callable[[Subscription], Machine]] = {"eager": EagerClient}
+"""The kinds of clients: how the machine of one is made."""
 
 
 class SettingsError(ValueError):
@@ -46,14 +56,19 @@ class SettingsError(ValueError):
 class Observed:
     """What decides which witnesses a configuration must show.
 
-    compatible: whether the clients have a protocol in common; handshake: whether newcomers are sent away
-    with a member id first.
+    compatible: whether the clients have a protocol in common; handshake: whether all newcomers are sent away
+    with a member id first (static ones never are); kinds and instances: per client, as in the settings;
+    max_size: None for no limit.
     """
 
     clients: int
     compatible: bool
     handshake: bool
     budget: Mapping[str, int]
+    kinds: tuple[str, ...] = ()
+    instances: tuple[str | None, ...] = ()
+    offsets: bool = False
+    max_size: int | None = None
 
 
 def world(
@@ -72,20 +87,16 @@ def world(
     if unknown:
         raise SettingsError(f"no setting is called {sorted(unknown)[0]}; there are {', '.join(DEFAULTS)}")
     chosen = {**DEFAULTS, **settings}
-    names = tuple(f"c{n}" for n in range(1, len(chosen["protocols"]) + 1))
-    spec = classic(
-        BrokerConfig(group_initial_rebalance_delay_ms=chosen["initial_delay_ms"]),
-        profile=PROFILES[chosen["profile"]],
-        rules=rules,
-    )
-    clients = [EagerClient(_subscription(name, chosen, i)) for i, name in enumerate(names)]
+    spec = classic(_config(chosen), profile=PROFILES[chosen["profile"]], rules=rules)
+    budget, settle = dict(chosen["budget"]), chosen["settle"]
+    prospects = Prospects(budget.get("failover", 0), bool(budget.get("append") or budget.get("fault")))
     return System(
         name="classic",
         machines=(
-            Broker(spec, settle=chosen["settle"]),
-            Log(AppendError[chosen["append_failure"]]),
-            *clients,
-            _budget(dict(chosen["budget"])),
+            Broker(spec, settle, prospects, statics=any(_instances(chosen))),
+            Log(AppendError[chosen["append_failure"]], prospects, settle),
+            *_clients(chosen),
+            _budget(budget),
         ),
         properties=properties,
         ref=ref,
@@ -96,19 +107,61 @@ def observed(settings: Mapping[str, Any]) -> Observed:
     """What the settings make possible."""
     chosen = {**DEFAULTS, **settings}
     common = set(chosen["protocols"][0]).intersection(*chosen["protocols"][1:])
-    handshake = chosen["join_version"] >= HANDSHAKE_SINCE
-    return Observed(len(chosen["protocols"]), bool(common), handshake, dict(chosen["budget"]))
-
-
-def _subscription(name: str, chosen: Mapping[str, Any], position: int) -> Subscription:
-    return Subscription(
-        client=name,
-        protocols=tuple(chosen["protocols"][position]),
-        join_version=chosen["join_version"],
-        session_timeout_ms=chosen["session_timeout_ms"],
-        rebalance_timeout_ms=chosen["rebalance_timeout_ms"],
-        partitions=chosen["partitions"],
+    instances = _instances(chosen)
+    versions = _per_client(chosen, "join_versions", chosen["join_version"])
+    return Observed(
+        clients=len(chosen["protocols"]),
+        compatible=bool(common),
+        handshake=all(v >= HANDSHAKE_SINCE and i is None for v, i in zip(versions, instances, strict=True)),
+        budget=dict(chosen["budget"]),
+        kinds=_per_client(chosen, "clients", "eager"),
+        instances=instances,
+        offsets=chosen["offsets"],
+        max_size=chosen["max_size"],
     )
+
+
+def _per_client(chosen: Mapping[str, Any], setting: str, otherwise: Any) -> tuple[Any, ...]:
+    """A setting that has a value for each client, or none at all."""
+    count = len(chosen["protocols"])
+    given = tuple(chosen[setting]) or (otherwise,) * count
+    if len(given) != count:
+        raise SettingsError(f"{setting} has {len(given)} values for {count} clients; give one for each")
+    return given
+
+
+def _instances(chosen: Mapping[str, Any]) -> tuple[str | None, ...]:
+    return tuple(instance or None for instance in _per_client(chosen, "instances", None))
+
+
+def _config(chosen: Mapping[str, Any]) -> BrokerConfig:
+    config = BrokerConfig(group_initial_rebalance_delay_ms=chosen["initial_delay_ms"])
+    limit = chosen["max_size"]
+    return config if limit is None else replace(config, group_max_size=limit)
+
+
+def _clients(chosen: Mapping[str, Any]) -> list[Machine]:
+    kinds = _per_client(chosen, "clients", "eager")
+    unknown = set(kinds) - set(CLIENTS)
+    if unknown:
+        raise SettingsError(f"no client is called {sorted(unknown)[0]}; there are {', '.join(CLIENTS)}")
+    versions = _per_client(chosen, "join_versions", chosen["join_version"])
+    lines = zip(kinds, chosen["protocols"], versions, _instances(chosen), strict=True)
+    return [
+        CLIENTS[kind](
+            Subscription(
+                client=f"c{number}",
+                protocols=tuple(protocols),
+                join_version=version,
+                session_timeout_ms=chosen["session_timeout_ms"],
+                rebalance_timeout_ms=chosen["rebalance_timeout_ms"],
+                partitions=chosen["partitions"],
+                group_instance_id=instance,
+                offsets=chosen["offsets"],
+            )
+        )
+        for number, (kind, protocols, version, instance) in enumerate(lines, start=1)
+    ]
 
 
 def _budget(budget: dict[str, int]) -> Budget:
@@ -117,5 +170,5 @@ def _budget(budget: dict[str, int]) -> Budget:
     if unknown:
         raise SettingsError(f"no budget is called {sorted(unknown)[0]}; there are fault, {', '.join(KINDS)}")
     pools = {kind: "fault" for kind in FAULTS if "fault" in budget}
-    pools |= {kind: kind for kind in (*FAULTS, *WISHES) if kind in budget}
+    pools |= {kind: kind for kind in KINDS if kind in budget}
     return Budget(FrozenMap(budget), FrozenMap(pools))
