@@ -2,8 +2,8 @@
 
 `settled` is applied after every step of the coordinator. Each clause gives the reason why no rule reads
 what it clears; a test explores the system without it and compares: the image of all states under `settled`
-must be exactly the states of the settled system. The clauses hold as long as no DescribeGroups, no
-fail-over and no client that sends made-up fields is in scope.
+must be exactly the states of the settled system. What else than the membership is in scope, and so read by
+further rules, is said by `Live`. The clauses hold as long as no client sends made-up fields.
 
 Ids are minted from live data only (`rota.environment.minting`), else dead data would leak into names.
 """
@@ -11,48 +11,97 @@ Ids are minted from live data only (`rota.environment.minting`), else dead data 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from rota.spec.state import Group
-from rota.spec.step import GroupRecord, Timer, TimerKind
+from rota.spec.state import Group, Member
+from rota.spec.step import GroupRecord, RecordKind, Timer, TimerKind
 from rota.spec.vocabulary import GroupState
 
 
-def settled(group: Group) -> Group:
+@dataclass(frozen=True)
+class Live:
+    """What else is in scope than JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
+
+    names: a SyncGroup that names a protocol does not fit a group without one (with the Scala coordinator, so
+    not a scope but a profile's way); offsets: OffsetDelete and expiry ask what a group has subscribed to;
+    describe: DescribeGroups shows assignments and the protocol in every state; failover: another broker may
+    load what was written.
+    """
+
+    names: bool = False
+    offsets: bool = False
+    describe: bool = False
+    failover: bool = False
+
+
+MEMBERSHIP = Live()
+
+
+def settled(group: Group, live: Live = MEMBERSHIP) -> Group:
     """The group without dead fields."""
-    if group.state is not GroupState.STABLE:
-        # Only `sync.stable` reads assignments, and the step to Stable writes them all.
+    if not live.offsets:
+        # Rules of the membership only write it.
+        group = replace(group, subscriptions=None)
+    if group.state is not GroupState.STABLE and not live.describe:
+        # Only `sync.stable` and records of a Stable group read assignments, and the step to Stable writes
+        # them all.
         group = group.with_each((i, replace(m, assignment=b"")) for i, m in group.members.items())
-    if group.state is GroupState.PREPARING_REBALANCE:
+    read = live.names or live.describe or _statics(group)
+    if group.state is GroupState.PREPARING_REBALANCE and not read:
         # The next generation overwrites the protocol. `sync.inconsistent-protocol` reads it before it
         # looks at the state, but a client that syncs with this generation names exactly this protocol,
-        # and none matches any.
+        # and none matches any. A static member that waits for the log is told the protocol.
         group = replace(group, protocol_name=None)
     return group
+
+
+def _statics(group: Group) -> bool:
+    return any(member.group_instance_id is not None for member in group.members.values())
+
+
+def waits_for_log(member: Member) -> bool:
+    """Whether the log may be what a parked JoinGroup waits for: only those of static members ever do.
+
+    What answers it then starts no session anew (see `static.replacement-stored`), so the one that runs while
+    it is parked counts. It is longer than the broker ever waits for the log: six seconds against five, by
+    default (group.min.session.timeout.ms, offsets.commit.timeout.ms).
+    """
+    return member.group_instance_id is not None and member.awaiting_join is not None
 
 
 def settled_timers(group: Group | None, armed: Iterable[Timer]) -> frozenset[Timer]:
     """The armed timers that can do something.
 
-    The session of a member with a parked request is ignored when it runs out
-    (`timers.session-ignored`), and whatever answers the request arms it anew.
+    The session of a member with a parked request is ignored when it runs out (`timers.session-ignored`), and
+    whatever answers the request arms it anew, unless the request waits for the log.
     """
-    parked = (
-        set()
-        if group is None
-        else {
-            i for i, m in group.members.items() if m.awaiting_join is not None or m.awaiting_sync is not None
-        }
-    )
-    return frozenset(t for t in armed if t.kind is not TimerKind.SESSION or t.member_id not in parked)
+    members = {} if group is None else dict(group.members.items())
+    ignored = {
+        i
+        for i, m in members.items()
+        if (m.awaiting_join is not None or m.awaiting_sync is not None) and not waits_for_log(m)
+    }
+    return frozenset(t for t in armed if t.kind is not TimerKind.SESSION or t.member_id not in ignored)
 
 
-def settled_appends(group: Group | None, appends: tuple[GroupRecord, ...]) -> tuple[GroupRecord, ...]:
-    """The appends whose answer can do something.
+def settled_appends(
+    group: Group | None, appends: tuple[GroupRecord, ...], live: Live = MEMBERSHIP
+) -> tuple[GroupRecord, ...]:
+    """The appends whose answer can do something, or that another broker may load.
 
-    `persistence.late-answer` ignores an answer outside CompletingRebalance or of another generation, and
-    a generation is never completed twice. Records of Empty groups are answered to nobody.
+    `persistence.late-answer` ignores an answer to an assignment outside CompletingRebalance or of another
+    generation, and a generation is never completed twice. That a group is Empty is answered to nobody but a
+    LeaveGroup. The failure of a creation or a replacement undoes it.
     """
-    if group is None or group.state is not GroupState.COMPLETING_REBALANCE:
-        return ()
-    return tuple(record for record in appends if record.generation_id == group.generation_id)
+    if live.failover:
+        return appends
+    current = None
+    if group is not None and group.state is GroupState.COMPLETING_REBALANCE:
+        current = group.generation_id
+    return tuple(record for record in appends if _answer_matters(record, current))
+
+
+def _answer_matters(record: GroupRecord, current: int | None) -> bool:
+    if record.kind is RecordKind.ASSIGNMENT:
+        return record.generation_id == current
+    return record.kind is not RecordKind.EMPTIED or record.answer is not None
