@@ -14,7 +14,10 @@ from rota.spec import Call, Group, JoinGroupRequest
 
 def fresh_id(client: str, group: Group | None, held: tuple[str, ...]) -> str:
     """The id that a client's JoinGroup would be given."""
-    known = set(held) if group is None else {*held, *group.members, *group.pending}
+    known = set(held)
+    if group is not None:
+        # Of those who must still sync some may be former ids of static members.
+        known |= {*group.members, *group.pending, *group.pending_sync}
     return next(name for name in (f"{client}-{n}" for n in count(1)) if name not in known)
 
 
