@@ -13,7 +13,7 @@ from typing import Any
 
 from stage import Asked, Client, Stage
 
-from rota.spec import PROFILES, BrokerConfig
+from rota.spec import PROFILES, BrokerConfig, Hosting
 from rota.spec.vocabulary import AppendError
 
 Do = Callable[[Stage], object]
@@ -46,7 +46,8 @@ class Then:
     of leavers with slashes; state: with the generation; members, pending: names; timers: "kind client" →
     milliseconds left, None where it must not be armed; records: how many were written; said: fields of a
     client's last answer, member ids as their owners' names; lists: names of protocols that a member has;
-    timeouts: the session and rebalance timeouts that a member has.
+    timeouts: the session and rebalance timeouts that a member has; offsets: what a client's last OffsetFetch
+    told, "topic-partition" → offset, or offset and error.
     """
 
     answers: str = ""
@@ -60,6 +61,7 @@ class Then:
     said: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     timeouts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    offsets: Mapping[str, Mapping[str, int | tuple[int, str]]] = field(default_factory=dict)
 
     def check(self, stage: Stage, since: int) -> None:
         """Errors: AssertionError naming what differs. since: happenings before what was done."""
@@ -87,6 +89,10 @@ class Then:
         for name, timeouts in self.timeouts.items():
             member = stage.live.members[stage.clients[name].member_id]
             assert (member.session_timeout_ms, member.rebalance_timeout_ms) == timeouts
+        for name, offsets in self.offsets.items():
+            asked = [asked for asked, _ in given if asked.client.name == name][-1]
+            wanted = {key: one if isinstance(one, tuple) else (one, "NONE") for key, one in offsets.items()}
+            assert asked.offsets == wanted
 
 
 def _told(stage: Stage, value: Any) -> Any:
@@ -260,6 +266,30 @@ def leave(name: str, *others: str | tuple[str, str]) -> Do:
 def wait(milliseconds: int) -> Do:
     """Time passes."""
     return lambda stage: stage.wait(milliseconds)
+
+
+def by(name: str, request: str, *args: Any, **changes: Any) -> Do:
+    """Any other request of a client, by the name of its method: commit, fetch, describe, ..."""
+    return lambda stage: getattr(who(stage, name), request)(*args, **_now(stage, changes))
+
+
+def hosts(hosting: Hosting) -> Do:
+    """What the broker is to the group from now on."""
+
+    def do(stage: Stage) -> None:
+        stage.hosting = hosting
+
+    return do
+
+
+def given_up(stage: Stage) -> None:
+    """Another broker becomes the coordinator."""
+    stage.give_up()
+
+
+def loaded(stage: Stage) -> None:
+    """A coordinator has read the log."""
+    stage.load()
 
 
 def configure(**settings: int) -> Do:

@@ -1,15 +1,18 @@
 """What a scenario is, and the list of them: each asserts its point, so that a wrong dialogue still fails.
 
-Numbers count the nineteen situations in which introductions to the rebalance protocol explain it; a letter
-marks a variant. `WAITING` names what the spec cannot play yet, and what it lacks for it.
+Numbers up to 19 count the situations in which introductions to the rebalance protocol explain it; then come
+20 static members, 21 the size of a group, 22 cooperative members, 23 brokers of old. A letter marks a
+variant. `WAITING` names what the spec cannot play yet, and what it lacks for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from stage import Stage
+
+from rota.spec import KAFKA_4, PROFILES, BrokerConfig
 
 Play = Callable[[Stage], None]
 
@@ -22,18 +25,30 @@ CODES = "Kafka documentation, protocol guide, error codes"
 
 @dataclass(frozen=True)
 class Scenario:
-    """A script, its point in a sentence or two, and where that is public."""
+    """A script, its point in a sentence or two, and where that is public.
+
+    profile: of the broker, by name; alone: whether the coordinator is not played beside the spec; settings:
+    of the broker, where they are not Kafka's.
+    """
 
     label: str
     name: str
     point: str
     source: str
     play: Play
+    profile: str = KAFKA_4.name
+    alone: bool = False
+    settings: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def number(self) -> int:
-        """Which of the nineteen."""
-        return int(self.label.rstrip("abc"))
+        """Which situation."""
+        return int(self.label[:2])
+
+    def stage(self, *, beside: bool = True) -> Stage:
+        """An empty stage for it. beside: whether the coordinator is held to it, where it can be."""
+        core = beside and not self.alone and self.profile == KAFKA_4.name
+        return Stage(BrokerConfig(**self.settings), PROFILES[self.profile], beside=core)
 
 
 @dataclass(frozen=True)
@@ -68,12 +83,15 @@ WAITING = (
 SCENARIOS: dict[str, Scenario] = {}
 
 
-def scenario(label: str, source: str) -> Callable[[Play], Play]:
-    """Puts a script among the scenarios; its docstring is the point."""
+def scenario(
+    label: str, source: str, *, profile: str = KAFKA_4.name, alone: bool = False, **settings: int
+) -> Callable[[Play], Play]:
+    """Puts a script among the scenarios; its docstring is the point. See `Scenario`."""
 
     def register(play: Play) -> Play:
         name = f"{label}-{play.__name__.replace('_', '-')}"
-        SCENARIOS[name] = Scenario(label, name, " ".join((play.__doc__ or "").split()), source, play)
+        point = " ".join((play.__doc__ or "").split())
+        SCENARIOS[name] = Scenario(label, name, point, source, play, profile, alone, settings)
         return play
 
     return register

@@ -38,11 +38,25 @@ __all__ = ["GROUP_ID", "Asked", "Client", "Happening", "Stage"]
 
 
 @dataclass(frozen=True)
+class GivenUp:
+    """The broker is the coordinator no more. unanswered: appends in flight."""
+
+    unanswered: tuple[GroupRecord, ...]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The next coordinator has read the log. record: the group's last one."""
+
+    record: GroupRecord | None
+
+
+@dataclass(frozen=True)
 class Happening:
     """One step. timers: delay in milliseconds, None where stopped; armed: when what is armed is due."""
 
     now: int
-    what: Asked | Timer | tuple[GroupRecord, AppendError | None]
+    what: Asked | Timer | tuple[GroupRecord, AppendError | None] | GivenUp | Loaded
     step: Step
     outcomes: int
     rules: tuple[str, ...]
@@ -67,8 +81,9 @@ class Stage:
 
     Parameters: config, of the broker; profile, which line of brokers it is; beside, whether the core, which
     is like kafka-4.x, is held to the same dialogue; log_answers, whether appends are stored at once; else
-    `log` says when; hosting, what the broker is to the group; marks, headings of a dialogue: before which
-    happening.
+    `log` says when; hosting, what the broker is to the group; stored, the group's last record that the log
+    has; given, how many happenings are the way to what a script is about; marks, headings of a dialogue:
+    before which happening.
     """
 
     config: BrokerConfig = field(default_factory=BrokerConfig)
@@ -83,6 +98,8 @@ class Stage:
     happenings: list[Happening] = field(default_factory=list)
     owners: dict[str, Client] = field(default_factory=dict)
     appends: list[GroupRecord] = field(default_factory=list)
+    stored: GroupRecord | None = None
+    given: int = 0
     marks: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -119,12 +136,20 @@ class Stage:
         last = leader.sync({client: f"part of {client.name}" for client in clients})
         assert {asked.error for asked in (*followers, last)} == {"NONE"}
 
-    def ask(self, client: Client, request: CoreRequest, version: int, picks: tuple[int, ...] = ()) -> Asked:
+    def version(self, api: str, wanted: int | None = None) -> int:
+        """The newest version of a request that the broker has, unless another is wanted."""
+        return dict(self.profile.versions)[api][1] if wanted is None else wanted
+
+    def ask(
+        self, client: Client, request: Any, version: int | None = None, picks: tuple[int, ...] = ()
+    ) -> Asked:
         """A request arrives. picks: which of the outcomes, where Kafka leaves a choice."""
+        version = self.version(type(request).__name__.removesuffix("Request"), version)
         asked = Asked(client, f"r{len(self._asked) + 1}", request, version)
         self._asked[asked.address] = asked
         serial = len(self.owners) + 1
-        call = Call(to_spec(request, version), asked.address, version, f"m{serial}", self.hosting)
+        in_spec = to_spec(request, version) if isinstance(request, CoreRequest) else request
+        call = Call(in_spec, asked.address, version, f"m{serial}", self.hosting)
         group = self.group if request.group_id == GROUP_ID else None
         ahead = 0
         if isinstance(request, core.SyncGroup | core.Heartbeat):
@@ -142,7 +167,23 @@ class Stage:
     def log(self, error: AppendError | None = None) -> None:
         """The log answers the oldest append."""
         record = self.appends.pop(0)
+        self.stored = record if error is None else self.stored
         self._play((record, error), lambda spec: spec.appended(self.live, record, error), Logged(0, error))
+
+    def give_up(self, found: int = 0) -> None:
+        """Another broker leads the group's partition; found: how many appends in flight it has all the
+        same."""
+        unanswered = tuple(self.appends)
+        for record in unanswered[:found]:
+            self.stored = record
+        self.appends.clear()
+        self._play(GivenUp(unanswered), lambda spec: spec.unload(self.group, unanswered))
+        self.hosting = Hosting.ELSEWHERE
+
+    def load(self) -> None:
+        """A coordinator has read the log: the next one, which is played from now on."""
+        self.hosting = Hosting.ACTIVE
+        self._play(Loaded(self.stored), lambda spec: spec.load(self.stored))
 
     def configure(self, **settings: int) -> None:
         """Another broker takes over in silence: the same group, other settings."""
@@ -217,11 +258,16 @@ class Stage:
     def _given(self, begin: int, told: str) -> None:
         """Marks the way to the situation that a script is about, and where that begins."""
         if begin == 0:
-            self.marks = {0: f"given: {told}", len(self.happenings): "then"}
+            self.given = len(self.happenings)
+            self.marks = {0: f"given: {told}", self.given: "then"}
 
     # -- one step -----------------------------------------------------------------------------------------
     def _play(
-        self, what: Any, ask: Callable[[Spec], tuple[Step, ...]], twin: Any, picks: tuple[int, ...] = ()
+        self,
+        what: Any,
+        ask: Callable[[Spec], tuple[Step, ...]],
+        twin: Any = None,
+        picks: tuple[int, ...] = (),
     ) -> None:
         steps = self.oracle.outcomes(ask)
         step = steps[picks[0] if picks else 0]

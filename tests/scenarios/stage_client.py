@@ -8,6 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from rota import coordinator as core
 from rota.spec import JoinGroupReply
+from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
+from rota.spec.offset_messages import (
+    OffsetCommitPartition,
+    OffsetCommitReply,
+    OffsetCommitRequest,
+    OffsetCommitTopic,
+    OffsetDeleteReply,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    TopicPartitions,
+    TxnOffsetCommitReply,
+    TxnOffsetCommitRequest,
+)
 
 if TYPE_CHECKING:
     from stage import Stage
@@ -32,18 +45,35 @@ class Asked:
 
     @property
     def error(self) -> str:
-        """The name of the answer's error code; of a LeaveGroup the first member's where the top says NONE."""
+        """The name of the answer's error code; where the top says NONE, or nothing, the first one below
+        it."""
         assert self.reply is not None, f"{self.address} of {self.client.name} is not answered"
-        outcomes = self.errors
-        top = self.reply.error_code.name
-        return outcomes[0] if outcomes and top == "NONE" else top
+        return next((name for name in (self.top, *self.errors) if name != "NONE"), "NONE")
+
+    @property
+    def top(self) -> str:
+        """The name of the error code for the whole answer; NONE where there is no such thing."""
+        code = getattr(self.reply, "error_code", None)
+        return "NONE" if code is None else str(code.name)
 
     @property
     def errors(self) -> list[str]:
-        """The names of the error codes of a LeaveGroup's members."""
-        if not isinstance(self.request, core.LeaveGroup):
-            return []
-        return [outcome.error_code.name for outcome in self.reply.members]
+        """The names of the error codes of a LeaveGroup's members, of the partitions of a commit or
+        deletion."""
+        if isinstance(self.request, core.LeaveGroup):
+            return [outcome.error_code.name for outcome in self.reply.members]
+        if isinstance(self.reply, OffsetCommitReply | TxnOffsetCommitReply | OffsetDeleteReply):
+            return [each.error_code.name for topic in self.reply.topics for each in topic.partitions]
+        return []
+
+    @property
+    def offsets(self) -> dict[str, tuple[int, str]]:
+        """Of an OffsetFetch: partition, as "topic-0" → offset and name of the error."""
+        return {
+            f"{topic.name}-{each.partition_index}": (each.committed_offset, each.error_code.name)
+            for topic in self.reply.topics
+            for each in topic.partitions
+        }
 
 
 @dataclass(eq=False)
@@ -76,8 +106,8 @@ class Client:
             self.member_id, self.generation = reply.member_id, reply.generation_id
             self.protocol = reply.protocol_name or self.protocol
 
-    def join(self, version: int = 9, picks: tuple[int, ...] = (), **changes: Any) -> Asked:
-        """JoinGroup as the client is; `changes` overwrite fields of the request."""
+    def join(self, version: int | None = None, picks: tuple[int, ...] = (), **changes: Any) -> Asked:
+        """JoinGroup as the client is, in the newest version unless said; `changes` overwrite fields."""
         pairs = (entry.partition(":") for entry in self.protocols)
         fields = {
             "group_id": GROUP_ID,
@@ -95,10 +125,13 @@ class Client:
         self.member_id = ""
         if self.instance is None and self.stage.profile.member_id_handshake:
             assert self.join().error == "MEMBER_ID_REQUIRED"
-        return self.join(version=9 if self.stage.profile.member_id_handshake else 3)
+        return self.join()
 
-    def sync(self, parts: Mapping[Client, str] | None = None, version: int = 5, **changes: Any) -> Asked:
+    def sync(
+        self, parts: Mapping[Client, str] | None = None, version: int | None = None, **changes: Any
+    ) -> Asked:
         """SyncGroup; `parts` are a leader's assignments."""
+        version = self.stage.version("SyncGroup", version)
         given = {client.member_id: part.encode() for client, part in (parts or {}).items()}
         fields = {
             "group_id": GROUP_ID,
@@ -119,13 +152,69 @@ class Client:
             "member_id": self.member_id,
             "group_instance_id": self.instance,
         }
-        return self.stage.ask(self, core.Heartbeat(**fields | changes), 4)
+        return self.stage.ask(self, core.Heartbeat(**fields | changes))
 
     def leave(self, *others: Any, group_id: str = GROUP_ID, picks: tuple[int, ...] = ()) -> Asked:
         """LeaveGroup of this one, or of the others: clients, member ids, (member id, instance id)."""
         pairs = [_identity(other) for other in others or (self,)]
         request = core.LeaveGroup(group_id, tuple(core.MemberIdentity(*pair) for pair in pairs))
-        return self.stage.ask(self, request, 5, picks)
+        return self.stage.ask(self, request, picks=picks)
+
+    def commit(self, *offsets: Offset, version: int | None = None, **changes: Any) -> Asked:
+        """OffsetCommit of a member; `changes` overwrite fields."""
+        fields = {
+            "group_id": GROUP_ID,
+            "topics": _topics(offsets or (("t", 0, 1),)),
+            "generation_id_or_member_epoch": self.generation,
+            "member_id": self.member_id,
+            "group_instance_id": self.instance,
+        }
+        return self.stage.ask(self, OffsetCommitRequest(**fields | changes), version)
+
+    def commit_in(self, producer_id: int, *offsets: Offset, **changes: Any) -> Asked:
+        """TxnOffsetCommit of a member, in the open transaction of a producer; `changes` overwrite fields."""
+        fields = {
+            "group_id": GROUP_ID,
+            "producer_id": producer_id,
+            "topics": _topics(offsets or (("t", 0, 1),)),
+            "generation_id": self.generation,
+            "member_id": self.member_id,
+            "group_instance_id": self.instance,
+        }
+        return self.stage.ask(self, TxnOffsetCommitRequest(**fields | changes))
+
+    def fetch(self, *topics: tuple[str, int], stable: bool = False, group_id: str = GROUP_ID) -> Asked:
+        """OffsetFetch of these partitions, of all that there are where none is named."""
+        asked = tuple(TopicPartitions(name, (index,)) for name, index in topics) or None
+        return self.stage.ask(self, OffsetFetchRequest(group_id, asked, stable))
+
+    def delete_offsets(self, *topics: tuple[str, int]) -> Asked:
+        """OffsetDelete."""
+        named = tuple(TopicPartitions(name, (index,)) for name, index in topics)
+        return self.stage.ask(self, OffsetDeleteRequest(GROUP_ID, named))
+
+    def describe(self) -> Asked:
+        """DescribeGroups."""
+        return self.stage.ask(self, DescribeGroupsRequest(GROUP_ID))
+
+    def list_groups(self, states: tuple[str, ...] = (), types: tuple[str, ...] = ()) -> Asked:
+        """ListGroups."""
+        return self.stage.ask(self, ListGroupsRequest(GROUP_ID, states, types))
+
+    def delete_group(self, group_id: str = GROUP_ID) -> Asked:
+        """DeleteGroups."""
+        return self.stage.ask(self, DeleteGroupsRequest(group_id))
+
+
+Offset = tuple[str, int, int] | tuple[str, int, int, str]
+"""Topic, partition, offset, and metadata if any."""
+
+
+def _topics(offsets: tuple[Offset, ...]) -> tuple[OffsetCommitTopic, ...]:
+    return tuple(
+        OffsetCommitTopic(name, (OffsetCommitPartition(index, offset, -1, *metadata),))
+        for name, index, offset, *metadata in offsets
+    )
 
 
 def _identity(who: str | Client | tuple[str, str]) -> tuple[str, str | None]:

@@ -1,6 +1,7 @@
 """A dialogue as text: what came in, what was answered, timers, records, the group after it, the rules used.
 
-One block per step, one fact per line, so that a difference between two texts names the fact that differs.
+One block per step, one fact per line, so that a difference between two texts names the fact that differs. Of
+the way to the situation that a script is about there is only what was said.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stage import Asked, Client, Happening, Stage
+from stage import Asked, Client, GivenUp, Happening, Loaded, Stage
 
 from rota import coordinator as core
-from rota.spec import Group, GroupRecord, Timer
+from rota.spec import BrokerConfig, Group, GroupRecord, Member, MemberRecord, RecordKind, Timer
 
+_USUAL = vars(BrokerConfig())
 WIDTH = 110
 MARGIN = " " * 13
 
@@ -25,7 +27,11 @@ def text(title: str, point: str, source: str, stage: Stage) -> str:
     speech = Speech(stage.owners)
     for number, one in enumerate(stage.happenings):
         lines += ["", f"-- {stage.marks[number]} --"] if number in stage.marks else []
-        lines += ["", *(part for line in speech.step(one) for part in _folded(line))]
+        short = number < stage.given - 1
+        lines += [] if 0 < number < stage.given - 1 else [""]
+        lines += [
+            part for line in (speech.talk(one) if short else speech.step(one)) for part in _folded(line)
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -41,9 +47,8 @@ def _folded(line: str) -> list[str]:
 
 
 def _setting(stage: Stage) -> Iterator[str]:
-    yield f"broker   {stage.oracle.spec.profile.name}"
-    for name, value in vars(stage.oracle.spec.config).items():
-        yield f"         {name} = {value:,}"
+    told = [f"{name} = {value:,}" for name, value in vars(stage.config).items() if value != _USUAL[name]]
+    yield f"broker   {stage.profile.name}, {', '.join(told) if told else 'settings as Kafka has them'}"
     yield f"clients  {', '.join(stage.clients)}; A(m1) is A under the member id m1; r1 is the first request"
 
 
@@ -53,11 +58,15 @@ class Speech:
 
     owners: Mapping[str, Client]
 
-    def step(self, one: Happening) -> Iterator[str]:
-        """One step."""
+    def talk(self, one: Happening) -> Iterator[str]:
+        """What happened, and what was answered."""
         yield f"{one.now:>8,} ms  {self._what(one.what)}"
         for asked, reply in one.answers:
             yield f"{MARGIN}{asked.client.name} ← {asked.address}  {self._reply(reply)}"
+
+    def step(self, one: Happening) -> Iterator[str]:
+        """One step, with all that it did and led to."""
+        yield from self.talk(one)
         for record in one.step.records:
             yield f"{MARGIN}log      + {self._record(record)}"
         for timer, delay in one.timers.items():
@@ -85,8 +94,14 @@ class Speech:
             return f"timer {self._timer(what)} is due"
         if isinstance(what, Asked):
             return f"{what.client.name} → {what.address}  {self._request(what.request, what.version)}"
+        if isinstance(what, GivenUp):
+            return "another broker becomes the coordinator; this one gives the group up"
+        if isinstance(what, Loaded):
+            found = "nothing" if what.record is None else self._record(what.record)
+            return f"a coordinator has read the log and found: {found}"
         record, error = what
-        return f"the log answers generation {record.generation_id}: {error.name if error else 'stored'}"
+        told = error.name if error else "stored"
+        return f"the log answers: {_subject(record)} generation {record.generation_id}, {told}"
 
     def _request(self, request: Any, version: int) -> str:
         parts = [f"{type(request).__name__} v{version}"]
@@ -96,7 +111,8 @@ class Speech:
             parts += [_instance(self._name(one.member_id), one) for one in request.members]
             return ", ".join(parts)
         sender = self._name(request.member_id) if request.member_id else "no member id"
-        parts.append(_instance(sender, request))
+        parts.append(sender)
+        parts += [f"instance {request.group_instance_id}"] if request.group_instance_id is not None else []
         if isinstance(request, core.JoinGroup):
             parts.append(
                 f"session {request.session_timeout_ms:,}, rebalance {request.rebalance_timeout_ms:,}"
@@ -109,7 +125,9 @@ class Speech:
             if request.protocol_type is not None or request.protocol_name is not None:
                 parts.append(f"{request.protocol_type!r}: {request.protocol_name}")
             given = request.assignments
-            parts += [f"{self._name(one.member_id)} gets{_quoted(one.assignment)}" for one in given]
+            parts += [
+                f"{self._name(one.member_id)} gets{_quoted(one.assignment) or ' nothing'}" for one in given
+            ]
         return ", ".join(parts)
 
     def _reply(self, reply: Any) -> str:
@@ -127,12 +145,21 @@ class Speech:
                 parts += [f"leader {self._name(reply.leader)}"]
             listed = (f"{self._name(one.member_id)}{_quoted(one.metadata)}" for one in reply.members)
             parts += [f"members {' '.join(listed)}"] if reply.members else []
+            parts += ["skip the assignment"] if reply.skip_assignment else []
         return ", ".join(parts)
 
     def _record(self, record: GroupRecord) -> str:
-        head = f"generation {record.generation_id}, {_protocol(record)}, leader {self._name(record.leader)}"
-        given = (f"{self._name(who)}{_quoted(part) or ' empty'}" for who, part in record.assignments.items())
-        return ", ".join([head, *given]) if record.assignments else f"{head}, no members"
+        head = f"{_subject(record)} generation {record.generation_id}, {_protocol(record)}"
+        head += f", leader {self._name(record.leader)}"
+        told = [
+            f"{self._static(one.member_id, one)}{_quoted(one.assignment) or ' empty'}"
+            for one in record.members
+        ]
+        waits = [] if record.answer is None else [f"{record.answer.to} waits for it"]
+        return ", ".join([head, *(told or ["no members"]), *waits])
+
+    def _static(self, member_id: str, one: Member | MemberRecord) -> str:
+        return _instance(self._name(member_id), one)
 
     def _group(self, group: Group | None) -> Iterator[str]:
         if group is None:
@@ -140,6 +167,9 @@ class Speech:
             return
         told = f"group    {group.state.value}, generation {group.generation_id}, {_protocol(group)}"
         told += f", leader {self._name(group.leader)}"
+        gone = sorted(group.pending_sync - group.members.keys())
+        if gone:
+            told += f", a SyncGroup owed by {' '.join(map(self._name, gone))}, gone"
         if group.pending:
             told += f", handed out {' '.join(map(self._name, sorted(group.pending)))}"
         if group.initial_join is not None:
@@ -148,13 +178,26 @@ class Speech:
             told += ", somebody came in it"
         yield told
         for member_id, member in group.members.items():
-            facts = [self._name(member_id), " ".join(member.names)]
+            facts = [self._static(member_id, member), " ".join(member.names)]
             facts += ["new"] if member.is_new else []
             facts += [f"JoinGroup {member.awaiting_join} waits"] if member.awaiting_join else []
             facts += [f"SyncGroup {member.awaiting_sync} waits"] if member.awaiting_sync else []
             facts += ["owes a SyncGroup"] if member_id in group.pending_sync else []
             facts += [f"has{_quoted(member.assignment)}"] if member.assignment else []
             yield f"member   {', '.join(facts)}"
+
+
+_SUBJECTS = {
+    RecordKind.CREATION: "new group,",
+    RecordKind.ASSIGNMENT: "assignment,",
+    RecordKind.EMPTIED: "Empty group,",
+    RecordKind.REPLACEMENT: "replacement,",
+}
+
+
+def _subject(record: GroupRecord) -> str:
+    """What a record is about."""
+    return _SUBJECTS[record.kind]
 
 
 def _protocol(one: Any) -> str:
