@@ -16,11 +16,13 @@ class Profile:
 
     Features that came with time (source: their KIPs and upstream's history):
     - member_id_handshake: a newcomer must come back with the id it was given (KIP-394)
-    - static_members: group instance ids (KIP-345)
     - size_limit: group.max.size (KIP-389)
     - new_member_timer: a new member's first join phase is limited to five minutes (KAFKA-7610)
     - sync_timer: members that do not sync within the rebalance timeout are removed (KAFKA-12890)
-    - dead_told: what a request for a group that is Dead is told
+
+    Group instance ids (KIP-345) need no switch: the versions of the requests decide. Nor does a group that is
+    Dead: it is none here. A request that finds the group and then waits until it is removed, which only the
+    Scala coordinator's locks allow, is told UNKNOWN_MEMBER_ID up to 2.2, COORDINATOR_NOT_AVAILABLE later.
 
     Where the Scala coordinator and the Java coordinator differ:
     - inactive_before_group_id: whether one that does not run says so before it looks at the group id
@@ -36,7 +38,7 @@ class Profile:
     - extends_first_generation_only: whether newcomers extend the initial delay of the first generation only
     - replaced_member_stays_new: whether a static member replaced in its first join phase may still run out
     - failed_replacement_keeps_protocols: whether the list of a replacement that could not be stored holds
-    - append_timeout_told: what SyncGroup is told when the log timed out
+    - append_timeout_told: what is told when the log timed out on a group's record
     - offset_append_timeout_told, offset_append_too_large_told: the same for commits
     - absent_group_commit_told: OffsetCommit with a generation to a group that is not there, by version:
       (first version, error) in descending order
@@ -55,11 +57,9 @@ class Profile:
     versions: Versions
     omitted: tuple[str, ...]
     member_id_handshake: bool = True
-    static_members: bool = True
     size_limit: bool = True
     new_member_timer: bool = True
     sync_timer: bool = True
-    dead_told: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE
     inactive_before_group_id: bool = True
     session_before_hosting: bool = True
     sync_while_loading: ErrorCode = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -106,8 +106,6 @@ KAFKA_4 = Profile(
         ("FindCoordinator", (0, 6)),
     ),
     omitted=(
-        "static members (group.instance.id)",
-        "group.max.size",
         "OffsetCommit, OffsetFetch and the other offset requests",
         "DescribeGroups, ListGroups, DeleteGroups, expiry of empty groups",
         "load, unload and fail-over of a coordinator",
@@ -178,11 +176,9 @@ KAFKA_2_1 = replace(
         ("FindCoordinator", (0, 2)),
     ),
     member_id_handshake=False,
-    static_members=False,
     size_limit=False,
     new_member_timer=False,
     sync_timer=False,
-    dead_told=ErrorCode.UNKNOWN_MEMBER_ID,
 )
 
 PROFILES = {profile.name: profile for profile in (KAFKA_4, KAFKA_3, KAFKA_2_1)}
