@@ -62,12 +62,15 @@ class Client:
     last join answer named it leader; assignment: what it consumes, None where it has none: an eager client
     only in its generation, a cooperative one also while it joins the next; outbox: a request on the wire
     that the broker has not taken; inbox: an answer on the wire; orphan: a request of a broken connection
-    that the broker may still take.
+    that the broker may still take; broker: the number under which it found the coordinator (see
+    `rota.environment.signals`).
     Only some variants use these: group_instance_id of a static member, the same for ever; grown: how many
     further partitions it has noticed; remembered: what a sticky assignor claims; position: where it reads
-    on in partition 0, -1 where it does not know.
-    History variables for two properties: unasked: it was sent an answer that it did not wait for;
-    overtaken: the last request of its own that the broker took came late, from a connection that is gone.
+    on in partition 0, -1 where it does not know; broker: where it last found the coordinator (see
+    `rota.environment.signals`).
+    History variables for properties: unasked: it was sent an answer that it did not wait for;
+    overtaken: the last request of its own that the broker took came late, from a connection that is gone;
+    epoch: the number of the coordinator that told it its generation, 0 where it has none.
     """
 
     name: str
@@ -80,12 +83,15 @@ class Client:
     outbox: Call | None = None
     inbox: ReplyMessage | None = None
     orphan: Call | None = None
+    broker: int = 0
     unasked: bool = False
     overtaken: bool = False
+    epoch: int = 0
     group_instance_id: str | None = None
     grown: int = 0
     remembered: Claim | None = None
     position: int = -1
+    broker: int = 0
 
     @property
     def waits(self) -> bool:
@@ -124,10 +130,10 @@ class Client:
 
     def outdated(self) -> Client:
         """A soft reset: the id is kept, the generation is not, and what was owned is lost."""
-        return replace(self, generation_id=-1, leads=False, assignment=None, position=-1)
+        return replace(self, generation_id=-1, epoch=0, leads=False, assignment=None, position=-1)
 
 
 def _named(request: Request) -> tuple[str, ...]:
     if isinstance(request, LeaveGroupRequest):
         return tuple(identity.member_id for identity in request.members)
-    return (request.member_id,)
+    return (getattr(request, "member_id", ""),)

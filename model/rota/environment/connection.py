@@ -8,6 +8,21 @@ from rota.environment.client import ENDED, Client, Phase
 from rota.environment.signals import NOBODY, Charge, Deliver, Disconnected, GaveUp
 from rota.kernel import Send, Turn
 from rota.spec import Call, JoinGroupRequest, SyncGroupRequest
+from rota.spec.messages import FindCoordinatorReply
+from rota.spec.offset_messages import OffsetFetchRequest
+from rota.spec.vocabulary import ErrorCode
+
+AFTER_BREAK = {
+    Phase.JOINING: Phase.UNJOINED,
+    Phase.SYNCING: Phase.UNJOINED,
+    Phase.PREPARING: Phase.UNJOINED,
+    Phase.COMMITTING: Phase.STABLE,
+    Phase.FETCHING: Phase.STABLE,
+    Phase.LEAVING: Phase.GONE,
+    Phase.DROPPING: Phase.UNJOINED,
+}
+"""A join or sync in flight ends in a new join, a commit or a leave is not repeated, a heartbeat just is
+missed; who asked for its offsets asks again."""
 
 
 def turn(value: Client, what: str, *sends: Send) -> Turn:
@@ -17,7 +32,7 @@ def turn(value: Client, what: str, *sends: Send) -> Turn:
 
 def deliver(value: Client, call: Call) -> Send:
     """The broker takes a request."""
-    return Send("coordinator", Deliver(call, value.held))
+    return Send("coordinator", Deliver(call, value.held, value.broker))
 
 
 def taken(value: Client, call: Call) -> Turn:
@@ -28,8 +43,7 @@ def taken(value: Client, call: Call) -> Turn:
 
 def gives_up(value: Client) -> Turn:
     """A request times out on the client's side where no answer will ever come."""
-    after = replace(value, phase=_after_break(value.phase))
-    return turn(after, "gives up waiting (request timeout)", Send("coordinator", GaveUp()))
+    return turn(unanswered(value), "gives up waiting (request timeout)", Send("coordinator", GaveUp()))
 
 
 def left_behind(value: Client, call: Call) -> list[Turn]:
@@ -43,32 +57,63 @@ def left_behind(value: Client, call: Call) -> list[Turn]:
     ]
 
 
-def faults(value: Client) -> list[Turn]:
-    """The process dies; the connection breaks while something is under way on it."""
+def crash(value: Client) -> list[Turn]:
+    """The process dies."""
     if value.phase in ENDED:
         return []
-    broken = replace(value, outbox=None, inbox=None, orphan=value.outbox or value.orphan)
-    gone = Send("coordinator", Disconnected())
-    turns = [turn(stopped(broken), "crashes", Send("budget", Charge("crash")), gone)]
-    if value.outbox is not None or value.inbox is not None or value.waits:
-        after = replace(broken, phase=_after_break(value.phase))
-        turns.append(turn(after, "loses its connection", Send("budget", Charge("break")), gone))
-    return turns
+    return [turn(stopped(value), "crashes", Send("budget", Charge("crash")), Send("coordinator", Disconnected()))]
+
+
+def loss(value: Client, after: Client) -> list[Turn]:
+    """The connection breaks while something is under way on it. after: what becomes of the client."""
+    if value.phase in ENDED or not (value.outbox is not None or value.inbox is not None or value.waits):
+        return []
+    return [
+        turn(after, "loses its connection", Send("budget", Charge("break")), Send("coordinator", Disconnected()))
+    ]
+
+
+def unanswered(value: Client) -> Client:
+    """A client whose connection is gone, and with it the request and the answer under way."""
+    return replace(
+        value,
+        phase=AFTER_BREAK.get(value.phase, value.phase),
+        outbox=None,
+        inbox=None,
+        orphan=_left(value),
+    )
 
 
 def stopped(value: Client) -> Client:
     """What is left of a client whose process is gone: a request on the wire, and who it is."""
-    return Client(value.name, Phase.CRASHED, orphan=value.orphan, group_instance_id=value.group_instance_id)
+    return Client(
+        value.name,
+        Phase.CRASHED,
+        orphan=_left(value),
+        group_instance_id=value.group_instance_id,
+        broker=value.broker,
+    )
 
 
-def _after_break(phase: Phase) -> Phase:
-    """A join or sync in flight ends in a new join; a leave is not repeated; a heartbeat just is missed."""
-    ends = {
-        Phase.JOINING: Phase.UNJOINED,
-        Phase.SYNCING: Phase.UNJOINED,
-        Phase.LEAVING: Phase.GONE,
-    }
-    return ends.get(phase, phase)
+def found(value: Client, reply: FindCoordinatorReply) -> Client:
+    """It keeps in mind where the coordinator is.
+
+    What it left behind at another broker does nothing there any more: no coordinator takes it.
+    """
+    line = reply.coordinators[0]
+    if line.error_code is not ErrorCode.NONE or line.node.node_id == value.broker:
+        return value
+    return replace(value, broker=line.node.node_id, orphan=None)
+
+
+def _left(value: Client) -> Call | None:
+    """The request that a broker may still take: one on the wire, else one left behind before.
+
+    A request that only reads is no matter of anybody's once its connection is gone.
+    """
+    if value.outbox is None or isinstance(value.outbox.request, OffsetFetchRequest):
+        return value.orphan
+    return value.outbox
 
 
 def _overtakes(call: Call) -> bool:

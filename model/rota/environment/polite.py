@@ -1,7 +1,8 @@
 """What all of Kafka's clients have in common: joining, syncing, heartbeats, and the retry rules.
 
-Source: upstream AbstractCoordinator (joinGroupIfNeeded and the response handlers), facts of October 2024.
-A variant says what it gives up before it joins and what it takes up with an assignment.
+Source: upstream AbstractCoordinator and ConsumerCoordinator, facts of October 2024. A variant says what it
+gives up before it joins and what it takes up with an assignment. A client with an instance id is a static
+member: it does not say good-bye, and when it comes back it has no member id but its place.
 
 Simplified, and why that is safe:
 - One request at a time per connection. A broker works off a connection in order and does not read the
@@ -11,29 +12,38 @@ Simplified, and why that is safe:
   one is an early one. Any other answer travels like the rest.
 - A request times out only where the coordinator will never answer it; a time-out that comes too early
   is a broken connection, which is a fault.
-- Finding the coordinator again is not shown: there is one address for whatever broker it is.
+- To look for the coordinator takes no time: any broker answers at once.
+- The application is too slow only while its client is stable: a LeaveGroup behind a parked SyncGroup is read
+  when that is answered.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rota.environment import connection
+from rota.environment.assignment import Claim
 from rota.environment.client import Client, Phase
+from rota.environment.commits import commits, fetched, fetches, must_fetch
 from rota.environment.connection import deliver, turn
-from rota.environment.reactions import Reaction, reaction
-from rota.environment.signals import Charge, Evicted
+from rota.environment.reactions import LOOKED_FOR, Answer, Reaction, before_joining, error_of, reaction
+from rota.environment.signals import Charge, Disconnected, Evicted, Known, Renumbered
 from rota.environment.subscription import Subscription
 from rota.kernel import Message, Send, Turn, Value
 from rota.spec import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
-from rota.spec.messages import ReplyMessage
+from rota.spec.messages import FindCoordinatorReply
+from rota.spec.offset_messages import OffsetCommitReply, OffsetFetchReply
 
-EXPECTED: dict[Phase, type[ReplyMessage]] = {
+EXPECTED: Mapping[Phase, type[Answer]] = {
     Phase.JOINING: JoinGroupReply,
     Phase.SYNCING: SyncGroupReply,
+    Phase.PREPARING: OffsetCommitReply,
+    Phase.COMMITTING: OffsetCommitReply,
+    Phase.FETCHING: OffsetFetchReply,
     Phase.LEAVING: LeaveGroupReply,
+    Phase.DROPPING: LeaveGroupReply,
 }
 """What a client waits for where it waits."""
 
@@ -60,31 +70,40 @@ class PoliteClient(ABC):
 
     def offers(self, value: Client) -> Sequence[Turn]:
         """What the client, its connection or bad luck may do next."""
-        turns: list[Turn] = []
-        if value.outbox is not None:
-            turns.append(connection.taken(value, value.outbox))
-        elif value.inbox is not None:
-            turns += self._read(replace(value, inbox=None), value.inbox)
-        elif value.waits:
-            turns.append(connection.gives_up(value))
-        elif value.phase is Phase.UNJOINED:
-            turns.append(turn(self._join(value), "sends JoinGroup"))
-        elif value.phase is Phase.STABLE:
-            turns += self._stable(value)
+        turns = self._goes_on(value)
         if value.orphan is not None:
             turns += connection.left_behind(value, value.orphan)
         if value.phase is Phase.CRASHED:
-            turns.append(turn(replace(value, phase=Phase.UNJOINED), "restarts"))
-        return [*turns, *connection.faults(value)]
+            turns.append(turn(replace(value, phase=Phase.UNJOINED), "restarts", self._lookup(value)))
+        return [*turns, *connection.crash(value), *connection.loss(value, self._unanswered(value))]
+
+    def _goes_on(self, value: Client) -> list[Turn]:
+        if value.outbox is not None:
+            return [connection.taken(value, value.outbox)]
+        if value.phase is Phase.PROCESSING:
+            return self._processing(value)
+        if value.inbox is not None:
+            return self._read(replace(value, inbox=None), value.inbox)
+        if value.waits:
+            return [connection.gives_up(value), *self._retry(value)]
+        if value.phase is Phase.UNJOINED:
+            return [turn(self._join(value), "sends JoinGroup")]
+        return self._stable(value) if value.phase is Phase.STABLE else []
 
     def receive(self, value: Client, sender: str, message: Message) -> Sequence[Turn]:
-        """An answer arrives on the connection, or a timer took an id away."""
+        """An answer arrives on the connection, a timer took an id away, or there is news of the broker."""
         if isinstance(message, Evicted):
-            late = (Send("budget", Charge("late")),) if value.suffers(message) else ()
+            late = (Send("budget", Charge("late")),) if self._suffers(value, message) else ()
             return (Turn(value, late),)
-        if isinstance(message, HeartbeatReply) and value.phase is Phase.STABLE and value.inbox is None:
-            ignored = reaction(message) is Reaction.GO_ON
-            return (Turn(value if ignored else replace(value, inbox=message)),)
+        if isinstance(message, Renumbered):
+            return (Turn(replace(value, broker=message.broker)),)
+        if isinstance(message, FindCoordinatorReply):
+            return (Turn(connection.found(value, message)),)
+        beats = value.phase in (Phase.STABLE, Phase.PROCESSING) and value.inbox is None
+        if isinstance(message, HeartbeatReply) and beats:
+            if reaction(message) is Reaction.GO_ON:
+                return (Turn(value, self._lookups(value, message)),)
+            return (Turn(replace(value, inbox=message)),)
         if value.waits and isinstance(message, EXPECTED[value.phase]):
             return (Turn(replace(value, inbox=message)),)
         return (Turn(replace(value, unasked=True)),)
@@ -97,46 +116,141 @@ class PoliteClient(ABC):
     def _take_up(self, value: Client, reply: SyncGroupReply) -> Client:
         """What becomes of a client with a new assignment."""
 
+    @abstractmethod
+    def _claims(self, value: Client) -> Mapping[str, Claim]:
+        """What it says to assignors, by name, that it owns."""
+
+    def _suffers(self, value: Client, loss: Evicted) -> bool:
+        """Whether a timer that takes this id was a fault."""
+        return value.suffers(loss)
+
+    def _lookup(self, value: Client) -> Send:
+        return deliver(value, self.subscription.find_coordinator())
+
+    def _lookups(self, value: Client, reply: Answer) -> tuple[Send, ...]:
+        """The coordinator is looked for anew where the answer says that it is not there."""
+        return (self._lookup(value),) if error_of(reply) in LOOKED_FOR else ()
+
     def _join(self, value: Client) -> Client:
         """Join, with the id if there is one."""
-        given_up = replace(self._give_up(value), phase=Phase.JOINING, leads=False)
-        return replace(given_up, outbox=self.subscription.join(value.member_id, changed=value.changed))
+        request = self.subscription.join(
+            value.member_id, changed=value.changed, claims=self._claims(value)
+        )
+        return replace(self._give_up(value), phase=Phase.JOINING, leads=False, outbox=request)
 
-    def _leave(self, value: Client) -> Client:
+    def _rejoin(self, value: Client) -> Client:
+        """Leave a generation for the next one: commit, if there is something to commit, then join."""
+        if value.position >= 0:
+            return commits(self.subscription, value, Phase.PREPARING)
+        return self._join(value)
+
+    def _leave(self, value: Client, phase: Phase) -> Client:
         """State is reset whatever the answer will be."""
-        return replace(value.forget(), phase=Phase.LEAVING, outbox=self.subscription.leave(value.member_id))
+        return replace(value.forget(), phase=phase, outbox=self.subscription.leave(value.member_id))
+
+    def _unanswered(self, value: Client) -> Client:
+        """What becomes of it when its connection breaks."""
+        after = connection.unanswered(value)
+        return self._give_up(after) if value.phase is Phase.PREPARING else after
+
+    def _retry(self, value: Client) -> list[Turn]:
+        """A JoinGroup takes longer than the client's request timeout, and it tries again."""
+        if value.phase is not Phase.JOINING:
+            return []
+        sends = (Send("budget", Charge("retry")), Send("coordinator", Disconnected()))
+        return [turn(self._join(value), "retries its JoinGroup on another connection", *sends)]
 
     def _stable(self, value: Client) -> list[Turn]:
-        heartbeat = self.subscription.heartbeat(value.member_id, value.generation_id)
+        if must_fetch(self.subscription, value):
+            return [turn(fetches(self.subscription, value), "sends OffsetFetch")]
         return [
-            turn(value, "heartbeats", deliver(value, heartbeat)),
-            turn(self._join(value), "rejoins of its own accord", Send("budget", Charge("rejoin"))),
-            turn(self._leave(value), "leaves", Send("budget", Charge("leave"))),
+            self._heartbeat(value),
+            turn(self._rejoin(value), "rejoins of its own accord", Send("budget", Charge("rejoin"))),
+            self._closes(value),
             *self._resubscribe(value),
+            *self._commit(value),
+            *self._notice(value),
+            self._polls_late(value),
+            turn(
+                replace(value, phase=Phase.PROCESSING),
+                "processes for longer than its session",
+                Send("budget", Charge("process")),
+            ),
         ]
+
+    def _heartbeat(self, value: Client) -> Turn:
+        heartbeat = self.subscription.heartbeat(value.member_id, value.generation_id)
+        return turn(value, "heartbeats", deliver(value, heartbeat))
+
+    def _processing(self, value: Client) -> list[Turn]:
+        """The application has not polled for a while; a thread heartbeats (KIP-62), and notes what it hears."""
+        polls = turn(replace(value, phase=Phase.STABLE), "polls again")
+        return [polls] if value.inbox is not None else [self._heartbeat(value), polls]
+
+    def _closes(self, value: Client) -> Turn:
+        """The application closes its client. A static member says nothing, and may come back."""
+        price = Send("budget", Charge("leave"))
+        if self.subscription.group_instance_id is None:
+            return turn(self._leave(value, Phase.LEAVING), "leaves", price)
+        gone = Send("coordinator", Disconnected())
+        return turn(connection.stopped(value), "closes without a word", price, gone)
+
+    def _polls_late(self, value: Client) -> Turn:
+        """The application does not poll within max.poll.interval.ms: the client resets itself.
+
+        A dynamic member leaves, a static one just stops its heartbeats; both join when the application polls.
+        Source: upstream AbstractCoordinator.HeartbeatThread, KIP-345.
+        """
+        price = Send("budget", Charge("poll-timeout"))
+        if self.subscription.group_instance_id is None:
+            return turn(self._leave(value, Phase.DROPPING), "leaves, nobody polls", price)
+        return turn(replace(value.forget(), phase=Phase.UNJOINED), "stops, nobody polls", price)
 
     def _resubscribe(self, value: Client) -> list[Turn]:
         """Once in a process's life the application subscribes to something else."""
         if value.changed:
             return []
-        rejoins = self._join(replace(value, changed=True))
+        rejoins = self._rejoin(replace(value, changed=True))
         return [turn(rejoins, "changes its subscription", Send("budget", Charge("change")))]
 
-    def _read(self, value: Client, reply: ReplyMessage) -> list[Turn]:
+    def _commit(self, value: Client) -> list[Turn]:
+        """The application reads a record and commits."""
+        if value.position < 0:
+            return []
+        further = replace(value, position=value.position + 1)
+        committing = commits(self.subscription, further, Phase.COMMITTING)
+        return [turn(committing, "reads a record and commits", Send("budget", Charge("commit")))]
+
+    def _notice(self, value: Client) -> list[Turn]:
+        """A topic gets one more partition; whoever leads notices, be it later than others, and rejoins."""
+        if not value.leads:
+            return []
+        rejoins = self._rejoin(replace(value, grown=value.grown + 1))
+        known = Known("partitions", value.grown + 1)
+        return [
+            turn(rejoins, "notices a new partition", Send("budget", Charge("partitions"))),
+            turn(rejoins, "notices a partition that is there already", Send("budget", known)),
+        ]
+
+    def _read(self, value: Client, reply: Answer) -> list[Turn]:
         """The client reads an answer and acts on it."""
-        what = f"reads {type(reply).__name__.removesuffix('Reply')} {reply.error_code.name}"
+        what = f"reads {type(reply).__name__.removesuffix('Reply')} {error_of(reply).name}"
         react = reaction(reply)
-        if react is Reaction.GO_ON:
-            return [turn(self._progress(value, reply), what)]
+        if value.phase is Phase.PREPARING:
+            react = before_joining(react)
         if react is Reaction.ADOPT and isinstance(reply, JoinGroupReply):
             given = replace(value, member_id=reply.member_id)
-            leaves = turn(self._leave(given), f"{what} and leaves", Send("budget", Charge("leave")))
+            leaving = self._leave(given, Phase.LEAVING)
+            leaves = turn(leaving, f"{what} and leaves", Send("budget", Charge("leave")))
             return [turn(self._join(given), what), leaves]
-        return [turn(self._recover(value, react), what)]
+        after = self._progress(value, reply) if react is Reaction.GO_ON else self._recover(value, react)
+        return [turn(after, what, *self._lookups(after, reply))]
 
-    def _progress(self, value: Client, reply: ReplyMessage) -> Client:
+    def _progress(self, value: Client, reply: Answer) -> Client:
         if isinstance(reply, LeaveGroupReply):
-            return replace(value, phase=Phase.GONE)
+            return replace(value, phase=connection.AFTER_BREAK[value.phase])
+        if isinstance(reply, OffsetFetchReply):
+            return fetched(value, reply)
         if isinstance(reply, JoinGroupReply):
             return replace(
                 value,
@@ -146,16 +260,17 @@ class PoliteClient(ABC):
                 leads=reply.leader == reply.member_id,
                 outbox=self.subscription.sync(reply, self.subscription.partitions + value.grown),
             )
-        if isinstance(reply, SyncGroupReply):
-            return self._take_up(replace(value, phase=Phase.STABLE, assignment=reply.assignment), reply)
-        return value
+        after = replace(value, phase=Phase.STABLE)
+        return self._take_up(after, reply) if isinstance(reply, SyncGroupReply) else after
 
     def _recover(self, value: Client, react: Reaction) -> Client:
-        """What is lost because of an error, and that the client joins again."""
+        """What is lost because of an error, and that the client asks or joins again."""
         if react is Reaction.FULL:
             return self._join(value.forget())
         if react is Reaction.SOFT:
             return self._join(value.outdated())
+        if react is Reaction.AGAIN:
+            return fetches(self.subscription, value)
         if react is Reaction.REJOIN:
-            return self._join(value)
+            return self._rejoin(value) if value.phase is Phase.STABLE else self._join(value)
         return replace(value.forget(), phase=Phase.FAILED)

@@ -13,15 +13,17 @@ from enum import Enum
 
 from rota.spec import ErrorCode, HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from rota.spec.messages import ReplyMessage
+from rota.spec.offset_messages import OffsetCommitReply, OffsetFetchReply
+
+Answer = ReplyMessage | OffsetCommitReply | OffsetFetchReply
+"""What a client may wait for."""
 
 
 class Reaction(Enum):
-    """What a client does about an answer.
+    """What a client does about an answer."""
 
-    Finding the coordinator anew is not shown: there is one address for whatever broker it is.
-    """
-
-    GO_ON = "takes the answer and goes on"
+    GO_ON = "takes the answer, or does without, and goes on"
+    AGAIN = "asks again"
     ADOPT = "takes the member id that it is given and joins again with it"
     REJOIN = "joins again, with id and generation as they are"
     SOFT = "forgets its generation and joins again with its id"
@@ -59,16 +61,65 @@ HEARTBEAT: Reactions = {
 }
 """Any other error counts as a heartbeat that was missed."""
 
-TABLES: Mapping[type[ReplyMessage], tuple[Reactions, Reaction]] = {
+COMMIT: Reactions = {
+    ErrorCode.NONE: Reaction.GO_ON,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: Reaction.GO_ON,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: Reaction.GO_ON,
+    ErrorCode.NOT_COORDINATOR: Reaction.GO_ON,
+    ErrorCode.REQUEST_TIMED_OUT: Reaction.GO_ON,
+    ErrorCode.REBALANCE_IN_PROGRESS: Reaction.REJOIN,
+    ErrorCode.ILLEGAL_GENERATION: Reaction.SOFT,
+    ErrorCode.UNKNOWN_MEMBER_ID: Reaction.FULL,
+}
+"""A commit is not repeated (commitAsync); FENCED_INSTANCE_ID and whatever says that it can never succeed is
+fatal."""
+
+FETCH: Reactions = {
+    ErrorCode.NONE: Reaction.GO_ON,
+    ErrorCode.UNSTABLE_OFFSET_COMMIT: Reaction.AGAIN,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: Reaction.AGAIN,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: Reaction.AGAIN,
+    ErrorCode.NOT_COORDINATOR: Reaction.AGAIN,
+}
+
+TABLES: Mapping[type[Answer], tuple[Reactions, Reaction]] = {
     JoinGroupReply: (JOIN, Reaction.FAIL),
     SyncGroupReply: (SYNC, Reaction.FAIL),
     HeartbeatReply: (HEARTBEAT, Reaction.GO_ON),
     LeaveGroupReply: ({}, Reaction.GO_ON),
+    OffsetCommitReply: (COMMIT, Reaction.FAIL),
+    OffsetFetchReply: (FETCH, Reaction.FAIL),
 }
 """Kind of answer -> (what is done about an error, what about any that is not listed)."""
 
+LOOKED_FOR = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
+"""What makes a client look for the coordinator anew, whatever it asked. Source: upstream
+markCoordinatorUnknown."""
 
-def reaction(reply: ReplyMessage) -> Reaction:
+
+def error_of(reply: Answer) -> ErrorCode:
+    """The error of an answer: the one for the whole, else the first of a partition."""
+    if isinstance(reply, OffsetCommitReply):
+        errors = [line.error_code for topic in reply.topics for line in topic.partitions]
+    elif isinstance(reply, OffsetFetchReply):
+        lines = [line.error_code for topic in reply.topics for line in topic.partitions]
+        errors = [reply.error_code, *lines]
+    else:
+        errors = [reply.error_code]
+    return next((error for error in errors if error is not ErrorCode.NONE), ErrorCode.NONE)
+
+
+def reaction(reply: Answer) -> Reaction:
     """What a client does about an answer."""
     table, otherwise = TABLES[type(reply)]
-    return table.get(reply.error_code, otherwise)
+    return table.get(error_of(reply), otherwise)
+
+
+def before_joining(react: Reaction) -> Reaction:
+    """What a client does about the answer to the commit that it makes before it joins again.
+
+    It joins whatever the answer says; only that its membership is over counts. That it is fenced the
+    JoinGroup will tell it. Upstream repeats a commit that may yet succeed until the rebalance timeout is
+    over; whoever gives up at once is the same with less patience. Source: ConsumerCoordinator#onJoinPrepare.
+    """
+    return react if react in (Reaction.SOFT, Reaction.FULL) else Reaction.REJOIN

@@ -76,13 +76,15 @@ def over_capacity(spec: Spec, group: Group | None, record: GroupRecord | None) -
 def unload(spec: Spec, group: Group | None, unanswered: tuple[GroupRecord, ...]) -> Steps:
     """The broker does not lead the partition any more: it forgets the group, and who waits is told so.
 
-    Appends that the log has not answered fail first, as if the log had said that another broker leads, though
-    the next coordinator may find some of them. Then parked JoinGroups get NOT_COORDINATOR with their own id,
-    parked SyncGroups without anything, and all timers stop.
+    Answers that wait for the log come first, as if it had said that another broker leads, though the next
+    coordinator may find the record. Then parked JoinGroups get NOT_COORDINATOR with their own id, parked
+    SyncGroups without anything, and all timers stop. Omitted: upstream fails every append that is in flight,
+    which says nothing more to anybody.
     """
     steps = only(Step(group))
     for record in unanswered:
-        steps = tuple(after for step in steps for after in _fails(spec, step, record))
+        if record.answer is not None or record.replacement is not None:
+            steps = tuple(after for step in steps for after in _fails(spec, step, record))
     return tuple(dict.fromkeys(_given_up(step) for step in steps))
 
 
