@@ -62,7 +62,7 @@ class Speech:
         """What happened, and what was answered."""
         yield f"{one.now:>8,} ms  {self._what(one.what)}"
         for asked, reply in one.answers:
-            yield f"{MARGIN}{asked.client.name} ← {asked.address}  {self._reply(reply)}"
+            yield f"{MARGIN}{asked.client.name} ← {asked.address}  {self._reply(reply, asked.version)}"
 
     def step(self, one: Happening) -> Iterator[str]:
         """One step, with all that it did and led to."""
@@ -130,18 +130,19 @@ class Speech:
             ]
         return ", ".join(parts)
 
-    def _reply(self, reply: Any) -> str:
+    def _reply(self, reply: Any, version: int) -> str:
         kind, parts = type(reply).__name__, [f"{reply.error_code.name} ({reply.error_code.value})"]
         if kind == "LeaveGroupReply":
             told = ((_instance(self._name(one.member_id), one), one.error_code.name) for one in reply.members)
             parts += [" ".join(pair) for pair in told]
         elif kind == "SyncGroupReply":
-            parts += [_protocol(reply)] if reply.protocol_type or reply.protocol_name else []
+            parts += [_protocol(reply)] if reply.protocol_type and version >= 5 else []
             parts += [f"assignment{_quoted(reply.assignment) or ' empty'}"]
         elif kind == "JoinGroupReply":
             parts += [f"member id {self._name(reply.member_id)}" if reply.member_id else "no member id"]
             if reply.generation_id >= 0:
-                parts += [f"generation {reply.generation_id}", _protocol(reply)]
+                named = _protocol(reply) if version >= 7 else reply.protocol_name
+                parts += [f"generation {reply.generation_id}", named]
                 parts += [f"leader {self._name(reply.leader)}"]
             listed = (f"{self._name(one.member_id)}{_quoted(one.metadata)}" for one in reply.members)
             parts += [f"members {' '.join(listed)}"] if reply.members else []
