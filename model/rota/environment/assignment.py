@@ -94,11 +94,6 @@ def assign(
     )
 
 
-def reads_claims(protocol_name: str) -> bool:
-    """Whether an assignor looks at what members own."""
-    return protocol_name.endswith("sticky")
-
-
 def _subscription(line: MemberMetadata) -> Subscription:
     metadata = Metadata.decode(line.metadata)
     claim = metadata.claim or Claim((), -1)

@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rota.environment.signals import Charge
+from rota.environment.signals import Charge, Known
 from rota.kernel import FrozenMap, Message, Turn, Value
 
 FAULTS = ("crash", "break", "late", "append")
 """crash: a process dies; break: a connection breaks; late: a timer takes something from a client that is
 alive (a spurious expiry, or too slow for a timeout); append: the log fails."""
 
-WISHES = ("leave", "rejoin", "change")
-"""What clients do of their own accord: leave, join again without being told to, change the subscription."""
+WISHES = (
+    "leave",
+    "rejoin",
+    "change",
+    "commit",
+    "process",
+    "poll-timeout",
+    "retry",
+    "partitions",
+    "odd",
+)
+"""What clients do of their own accord: leave, join again without being told to, change the subscription, read
+and commit, process for longer than a session, not poll for longer than they may, send a JoinGroup again that
+takes too long, notice that a topic has a further partition, send a request that no client would send."""
 
 MOVES = ("failover",)
 """The coordinator moves to another broker. No part of `fault`: it multiplies the states, so it is asked for
@@ -44,7 +56,10 @@ class Budget:
         return ()
 
     def receive(self, value: FrozenMap[str, int], sender: str, message: Message) -> Sequence[Turn]:
-        """Grant a charge, or refuse it when its pool is empty."""
+        """Grant a charge, or refuse it when its pool is empty; say whether something has happened."""
+        if isinstance(message, Known):
+            spent = self.allowed.get(message.kind, 0) - value.get(message.kind, 0)
+            return (Turn(value),) if spent >= message.times else ()
         if not isinstance(message, Charge):
             raise TypeError(f"the budget takes charges, not {message!r}")
         pool = self.pools.get(message.kind)

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from rota.environment.assignment import Assignment, Claim
+from rota.environment.reactions import Answer
 from rota.environment.signals import Evicted
 from rota.spec import Call, JoinGroupReply, LeaveGroupRequest
-from rota.spec.messages import ReplyMessage, Request
+from rota.spec.messages import Request
 
 
 class Phase(Enum):
@@ -66,8 +67,7 @@ class Client:
     `rota.environment.signals`).
     Only some variants use these: group_instance_id of a static member, the same for ever; grown: how many
     further partitions it has noticed; remembered: what a sticky assignor claims; position: where it reads
-    on in partition 0, -1 where it does not know; broker: where it last found the coordinator (see
-    `rota.environment.signals`).
+    on in partition 0, -1 where it does not know.
     History variables for properties: unasked: it was sent an answer that it did not wait for;
     overtaken: the last request of its own that the broker took came late, from a connection that is gone;
     epoch: the number of the coordinator that told it its generation, 0 where it has none.
@@ -81,7 +81,7 @@ class Client:
     leads: bool = False
     assignment: bytes | None = None
     outbox: Call | None = None
-    inbox: ReplyMessage | None = None
+    inbox: Answer | None = None
     orphan: Call | None = None
     broker: int = 0
     unasked: bool = False
@@ -91,7 +91,6 @@ class Client:
     grown: int = 0
     remembered: Claim | None = None
     position: int = -1
-    broker: int = 0
 
     @property
     def waits(self) -> bool:

@@ -8,9 +8,7 @@ from rota.environment.client import ENDED, Client, Phase
 from rota.environment.signals import NOBODY, Charge, Deliver, Disconnected, GaveUp
 from rota.kernel import Send, Turn
 from rota.spec import Call, JoinGroupRequest, SyncGroupRequest
-from rota.spec.messages import FindCoordinatorReply
 from rota.spec.offset_messages import OffsetFetchRequest
-from rota.spec.vocabulary import ErrorCode
 
 AFTER_BREAK = {
     Phase.JOINING: Phase.UNJOINED,
@@ -61,7 +59,9 @@ def crash(value: Client) -> list[Turn]:
     """The process dies."""
     if value.phase in ENDED:
         return []
-    return [turn(stopped(value), "crashes", Send("budget", Charge("crash")), Send("coordinator", Disconnected()))]
+    return [
+        turn(stopped(value), "crashes", Send("budget", Charge("crash")), Send("coordinator", Disconnected()))
+    ]
 
 
 def loss(value: Client, after: Client) -> list[Turn]:
@@ -69,7 +69,12 @@ def loss(value: Client, after: Client) -> list[Turn]:
     if value.phase in ENDED or not (value.outbox is not None or value.inbox is not None or value.waits):
         return []
     return [
-        turn(after, "loses its connection", Send("budget", Charge("break")), Send("coordinator", Disconnected()))
+        turn(
+            after,
+            "loses its connection",
+            Send("budget", Charge("break")),
+            Send("coordinator", Disconnected()),
+        )
     ]
 
 
@@ -85,25 +90,15 @@ def unanswered(value: Client) -> Client:
 
 
 def stopped(value: Client) -> Client:
-    """What is left of a client whose process is gone: a request on the wire, and who it is."""
+    """What is left of a client whose process is gone: a request on its way to a broker, and who it is."""
+    left = _left(value)
     return Client(
         value.name,
         Phase.CRASHED,
-        orphan=_left(value),
+        orphan=left,
+        broker=0 if left is None else value.broker,
         group_instance_id=value.group_instance_id,
-        broker=value.broker,
     )
-
-
-def found(value: Client, reply: FindCoordinatorReply) -> Client:
-    """It keeps in mind where the coordinator is.
-
-    What it left behind at another broker does nothing there any more: no coordinator takes it.
-    """
-    line = reply.coordinators[0]
-    if line.error_code is not ErrorCode.NONE or line.node.node_id == value.broker:
-        return value
-    return replace(value, broker=line.node.node_id, orphan=None)
 
 
 def _left(value: Client) -> Call | None:

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from rota.environment.assignment import Claim
 from rota.environment.client import Client
+from rota.environment.commits import settled
 from rota.environment.polite import PoliteClient
 from rota.spec import SyncGroupReply
+
+STICKY = "sticky"
 
 
 @dataclass(frozen=True)
 class EagerClient(PoliteClient):
-    """The machine. Source: upstream ConsumerCoordinator#onJoinPrepare and #onJoinComplete."""
+    """The machine. Source: upstream ConsumerCoordinator#onJoinPrepare and #onJoinComplete.
+
+    The sticky assignor keeps in mind by itself what it got last, and claims it (StickyAssignor).
+    """
 
     def _give_up(self, value: Client) -> Client:
-        return replace(value, assignment=None)
+        return settled(replace(value, assignment=None))
 
     def _take_up(self, value: Client, reply: SyncGroupReply) -> Client:
-        return value
+        after = replace(value, assignment=reply.assignment)
+        if STICKY not in self.subscription.protocols:
+            return after
+        return replace(after, remembered=Claim(after.partitions, after.generation_id))
+
+    def _claims(self, value: Client) -> Mapping[str, Claim]:
+        return {} if value.remembered is None else {STICKY: value.remembered}

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.environment.client import Client
+from rota.environment.reactions import Answer, error_of
 from rota.environment.signals import Deliver, Renumbered, same_broker
 from rota.kernel import Message, Send
 from rota.spec import Call, ErrorCode, FindCoordinatorReply, FindCoordinatorRequest, LeaveGroupReply
-from rota.spec.messages import ReplyMessage
 
 LOST = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
 """The errors that make a client forget the coordinator. Source: upstream AbstractCoordinator."""
@@ -29,9 +29,9 @@ def looks_up(value: Client, group_id: str = "g") -> Send:
     return Send("coordinator", Deliver(call, value.held, value.broker))
 
 
-def looks_up_after(value: Client, reply: ReplyMessage) -> tuple[Send, ...]:
+def looks_up_after(value: Client, reply: Answer) -> tuple[Send, ...]:
     """The client asks for the coordinator if an answer says so; one that has left does not care."""
-    if reply.error_code not in LOST or isinstance(reply, LeaveGroupReply):
+    if error_of(reply) not in LOST or isinstance(reply, LeaveGroupReply):
         return ()
     return (looks_up(value),)
 

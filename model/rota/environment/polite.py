@@ -12,7 +12,6 @@ Simplified, and why that is safe:
   one is an early one. Any other answer travels like the rest.
 - A request times out only where the coordinator will never answer it; a time-out that comes too early
   is a broken connection, which is a fault.
-- To look for the coordinator takes no time: any broker answers at once.
 - The application is too slow only while its client is stable: a LeaveGroup behind a parked SyncGroup is read
   when that is answered.
 """
@@ -28,12 +27,12 @@ from rota.environment.assignment import Claim
 from rota.environment.client import Client, Phase
 from rota.environment.commits import commits, fetched, fetches, must_fetch
 from rota.environment.connection import deliver, turn
-from rota.environment.reactions import LOOKED_FOR, Answer, Reaction, before_joining, error_of, reaction
-from rota.environment.signals import Charge, Disconnected, Evicted, Known, Renumbered
+from rota.environment.lookup import located, looks_up, looks_up_after
+from rota.environment.reactions import Answer, Reaction, before_joining, error_of, reaction
+from rota.environment.signals import Charge, Disconnected, Evicted, Known
 from rota.environment.subscription import Subscription
 from rota.kernel import Message, Send, Turn, Value
 from rota.spec import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
-from rota.spec.messages import FindCoordinatorReply
 from rota.spec.offset_messages import OffsetCommitReply, OffsetFetchReply
 
 EXPECTED: Mapping[Phase, type[Answer]] = {
@@ -74,7 +73,7 @@ class PoliteClient(ABC):
         if value.orphan is not None:
             turns += connection.left_behind(value, value.orphan)
         if value.phase is Phase.CRASHED:
-            turns.append(turn(replace(value, phase=Phase.UNJOINED), "restarts", self._lookup(value)))
+            turns.append(turn(replace(value, phase=Phase.UNJOINED), "restarts", looks_up(value)))
         return [*turns, *connection.crash(value), *connection.loss(value, self._unanswered(value))]
 
     def _goes_on(self, value: Client) -> list[Turn]:
@@ -95,14 +94,13 @@ class PoliteClient(ABC):
         if isinstance(message, Evicted):
             late = (Send("budget", Charge("late")),) if self._suffers(value, message) else ()
             return (Turn(value, late),)
-        if isinstance(message, Renumbered):
-            return (Turn(replace(value, broker=message.broker)),)
-        if isinstance(message, FindCoordinatorReply):
-            return (Turn(connection.found(value, message)),)
+        elsewhere = located(value, message)
+        if elsewhere is not None:
+            return (Turn(elsewhere),)
         beats = value.phase in (Phase.STABLE, Phase.PROCESSING) and value.inbox is None
         if isinstance(message, HeartbeatReply) and beats:
             if reaction(message) is Reaction.GO_ON:
-                return (Turn(value, self._lookups(value, message)),)
+                return (Turn(value, looks_up_after(value, message)),)
             return (Turn(replace(value, inbox=message)),)
         if value.waits and isinstance(message, EXPECTED[value.phase]):
             return (Turn(replace(value, inbox=message)),)
@@ -124,18 +122,9 @@ class PoliteClient(ABC):
         """Whether a timer that takes this id was a fault."""
         return value.suffers(loss)
 
-    def _lookup(self, value: Client) -> Send:
-        return deliver(value, self.subscription.find_coordinator())
-
-    def _lookups(self, value: Client, reply: Answer) -> tuple[Send, ...]:
-        """The coordinator is looked for anew where the answer says that it is not there."""
-        return (self._lookup(value),) if error_of(reply) in LOOKED_FOR else ()
-
     def _join(self, value: Client) -> Client:
         """Join, with the id if there is one."""
-        request = self.subscription.join(
-            value.member_id, changed=value.changed, claims=self._claims(value)
-        )
+        request = self.subscription.join(value.member_id, changed=value.changed, claims=self._claims(value))
         return replace(self._give_up(value), phase=Phase.JOINING, leads=False, outbox=request)
 
     def _rejoin(self, value: Client) -> Client:
@@ -183,7 +172,7 @@ class PoliteClient(ABC):
         return turn(value, "heartbeats", deliver(value, heartbeat))
 
     def _processing(self, value: Client) -> list[Turn]:
-        """The application has not polled for a while; a thread heartbeats (KIP-62), and notes what it hears."""
+        """The application is busy; a thread heartbeats and notes what it hears (KIP-62)."""
         polls = turn(replace(value, phase=Phase.STABLE), "polls again")
         return [polls] if value.inbox is not None else [self._heartbeat(value), polls]
 
@@ -244,7 +233,7 @@ class PoliteClient(ABC):
             leaves = turn(leaving, f"{what} and leaves", Send("budget", Charge("leave")))
             return [turn(self._join(given), what), leaves]
         after = self._progress(value, reply) if react is Reaction.GO_ON else self._recover(value, react)
-        return [turn(after, what, *self._lookups(after, reply))]
+        return [turn(after, what, *looks_up_after(after, reply))]
 
     def _progress(self, value: Client, reply: Answer) -> Client:
         if isinstance(reply, LeaveGroupReply):
@@ -257,6 +246,7 @@ class PoliteClient(ABC):
                 phase=Phase.SYNCING,
                 member_id=reply.member_id,
                 generation_id=reply.generation_id,
+                epoch=value.broker,
                 leads=reply.leader == reply.member_id,
                 outbox=self.subscription.sync(reply, self.subscription.partitions + value.grown),
             )

@@ -3,7 +3,8 @@
 Source: upstream AbstractCoordinator (JoinGroupResponseHandler, SyncGroupResponseHandler,
 HeartbeatResponseHandler), ConsumerCoordinator (OffsetCommitResponseHandler, OffsetFetchResponseHandler),
 facts of October 2024. Where upstream asks whether the generation has changed since a request was sent: it
-has not, as a client of the model has one request at a time.
+has not, as a client of the model has one request at a time. That a client looks for the coordinator anew is
+in `rota.environment.lookup`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Mapping
 from enum import Enum
 
 from rota.spec import ErrorCode, HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
-from rota.spec.messages import ReplyMessage
 from rota.spec.offset_messages import OffsetCommitReply, OffsetFetchReply
 
-Answer = ReplyMessage | OffsetCommitReply | OffsetFetchReply
+Answer = (
+    JoinGroupReply | SyncGroupReply | HeartbeatReply | LeaveGroupReply | OffsetCommitReply | OffsetFetchReply
+)
 """What a client may wait for."""
 
 
@@ -91,10 +93,6 @@ TABLES: Mapping[type[Answer], tuple[Reactions, Reaction]] = {
     OffsetFetchReply: (FETCH, Reaction.FAIL),
 }
 """Kind of answer -> (what is done about an error, what about any that is not listed)."""
-
-LOOKED_FOR = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
-"""What makes a client look for the coordinator anew, whatever it asked. Source: upstream
-markCoordinatorUnknown."""
 
 
 def error_of(reply: Answer) -> ErrorCode:

@@ -152,3 +152,14 @@ class Charge:
     """Something that the budget must allow: a kind of fault, a leave, an enforced rejoin, a fail-over."""
 
     kind: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """Somebody learns of something that has happened: refused where the budget has not paid for it so often.
+
+    kind: one with a pool of its own; times: how often it must have happened.
+    """
+
+    kind: str
+    times: int

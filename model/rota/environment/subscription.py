@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
-from rota.environment.assignment import Claim, Metadata, assign, reads_claims
+from rota.environment.assignment import Claim, Metadata, assign
 from rota.spec import (
     Call,
     HeartbeatRequest,
@@ -45,6 +47,8 @@ AGES = (
 )
 """Kafka's clients 0.10.0, 0.10.1, 0.11, 2.1, 2.2, 2.3, 2.4, 2.5, 3.1, 3.5: by their version of JoinGroup."""
 
+NO_CLAIMS: Mapping[str, Claim] = MappingProxyType({})
+
 
 @dataclass(frozen=True)
 class Subscription:
@@ -75,14 +79,12 @@ class Subscription:
         """A request on this client's connection."""
         return Call(request, self.client, version)
 
-    def join(self, member_id: str, *, changed: bool, claim: Claim | None = None) -> Call:
+    def join(self, member_id: str, *, changed: bool, claims: Mapping[str, Claim] = NO_CLAIMS) -> Call:
         """JoinGroup, new or again.
 
-        changed: with the metadata of its second subscription; claim: what it says that it owns, to the
-        assignors that ask for it.
+        changed: with the metadata of its second subscription; claims: what it tells assignors, by name, that
+        it owns.
         """
-        plain = Metadata(self.client, changed)
-        claiming = Metadata(self.client, changed, claim)
         request = JoinGroupRequest(
             group_id=self.group_id,
             session_timeout_ms=self.session_timeout_ms,
@@ -90,7 +92,7 @@ class Subscription:
             member_id=member_id,
             protocol_type=self.protocol_type,
             protocols=tuple(
-                ProtocolMetadata(name, (claiming if reads_claims(name) else plain).encode())
+                ProtocolMetadata(name, Metadata(self.client, changed, claims.get(name)).encode())
                 for name in self.protocols
             ),
             group_instance_id=self.group_instance_id,

@@ -1,0 +1,38 @@
+"""The cooperative client: it consumes while it joins, and gives up only what it is to lose (KIP-429)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from rota.environment.assignment import Claim
+from rota.environment.client import Client
+from rota.environment.commits import settled
+from rota.environment.polite import PoliteClient
+from rota.spec import SyncGroupReply
+
+COOPERATIVE_STICKY = "cooperative-sticky"
+
+
+@dataclass(frozen=True)
+class CooperativeClient(PoliteClient):
+    """The machine. Source: upstream ConsumerCoordinator#onJoinPrepare, #onJoinComplete and #metadata.
+
+    It claims what it owns with the generation that it is in, which may be one for which it has no assignment:
+    its SyncGroup was told to join again. What it owns goes on from the generation before; nobody can have
+    been given it meanwhile, since it was claimed.
+    Who was reset has lost all that it owned and claims nothing. Its only topic stays subscribed, so nothing
+    is given up before joining.
+    """
+
+    def _give_up(self, value: Client) -> Client:
+        return value
+
+    def _take_up(self, value: Client, reply: SyncGroupReply) -> Client:
+        """What it owned and is not to have any more is revoked, and it joins again, so that others get it."""
+        after = settled(replace(value, assignment=reply.assignment))
+        return self._rejoin(after) if set(value.partitions) - set(after.partitions) else after
+
+    def _claims(self, value: Client) -> Mapping[str, Claim]:
+        owned = value.partitions
+        return {COOPERATIVE_STICKY: Claim(owned, value.generation_id)} if owned else {}
