@@ -89,8 +89,6 @@ def unload(spec: Spec, group: Group | None, unanswered: tuple[GroupRecord, ...])
 
 
 def _fails(spec: Spec, step: Step, record: GroupRecord) -> Steps:
-    if step.group is None:
-        return only(step)
     failed = spec.appended(step.group, record, AppendError.NOT_LEADER_OR_FOLLOWER)
     return tuple(
         Step(
