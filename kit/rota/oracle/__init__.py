@@ -6,7 +6,7 @@ drives it at random is in `rota.oracle.machine` and run by `rota.oracle.walk`; `
 examples to planted bugs.
 """
 
-from rota.oracle.lockstep import Ask, Due, Input, Lockstep, Logged, replay
+from rota.oracle.lockstep import Ask, Due, Input, Lockstep, Logged, Moved, replay
 from rota.oracle.minimise import minimised
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Shadow, Watch, watched
@@ -18,6 +18,7 @@ __all__ = [
     "Input",
     "Lockstep",
     "Logged",
+    "Moved",
     "Shadow",
     "Watch",
     "minimised",

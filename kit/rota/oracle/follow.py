@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any
@@ -18,9 +18,9 @@ from rota.oracle.translate import (
     core_group,
     core_record,
     core_wishes,
+    group_record,
     seen,
     spec_group,
-    spec_record,
     spec_timer,
     spec_wishes,
 )
@@ -47,15 +47,15 @@ class Oracle:
     """The spec, and which rules it used: also those that only decide, which a step does not name.
 
     Parameters: config, as the coordinator has it; profile, of the broker that it is like.
-    Attributes: spec; rules, slugs used so far; visited, pairs (slug, state of the group before the step).
+    Attributes: spec; profile; rules, slugs used so far; visited, pairs (slug, state of the group before the
+    step).
     """
 
     def __init__(self, config: core.CoordinatorConfig | BrokerConfig, profile: Profile = KAFKA_4) -> None:
-        names = BrokerConfig.__dataclass_fields__.keys() & config.__dataclass_fields__.keys()
-        known = {name: getattr(config, name) for name in names}
+        self.profile = profile
         self._asked: list[str] = []
-        self.spec: Spec = classic(BrokerConfig(**known), profile=profile, rules=self._noting())
         self.visited: set[tuple[str, str]] = set()
+        self.spec: Spec = self._speaking(config)
 
     @property
     def rules(self) -> set[str]:
@@ -79,6 +79,15 @@ class Oracle:
     def count(self, step: Step, state: str) -> None:
         """The step was taken from this state."""
         self.visited.update((rule.slug, state) for rule in self.used(step))
+
+    def configure(self, config: core.CoordinatorConfig) -> None:
+        """From now on the spec has this configuration."""
+        self.spec = self._speaking(config)
+
+    def _speaking(self, config: core.CoordinatorConfig | BrokerConfig) -> Spec:
+        names = BrokerConfig.__dataclass_fields__.keys() & config.__dataclass_fields__.keys()
+        known = {name: getattr(config, name) for name in names}
+        return classic(BrokerConfig(**known), profile=self.profile, rules=self._noting())
 
     def _noting(self) -> RuleTable:
         table = RULES
@@ -104,19 +113,31 @@ class Waiting:
     version: int
 
 
+@dataclass(frozen=True)
+class Appended:
+    """A group's record as both sides have it."""
+
+    core: Any
+    spec: GroupRecord
+
+
 @dataclass
 class Followed:
     """One group as the spec sees it, with what is outside of the spec's state.
 
-    armed: timers and when they are due; waiting: unanswered requests by the coordinator's token; past:
-    addresses of the last ones that do not wait any more; gone: the group as it was when it was deleted; lost:
-    the first divergence, after which the group is not followed any more.
+    armed: timers and when they are due; appends: records under way, by the coordinator's number; stored: the
+    last one in the log, and its number, after which comes what is not stored yet; waiting: unanswered
+    requests by the coordinator's token; past: addresses of the last ones that do not wait any more; gone: the
+    group as it was when it was deleted; lost: the first divergence, after which the group is not followed any
+    more.
     """
 
     oracle: Oracle
     group_id: str
     group: Group | None = None
     armed: dict[Timer, int] = field(default_factory=dict)
+    appends: dict[int, Appended] = field(default_factory=dict)
+    stored: tuple[int, Appended] | None = None
     waiting: dict[Hashable, Waiting] = field(default_factory=dict)
     past: dict[Hashable, str] = field(default_factory=dict)
     gone: Group | None = None
@@ -136,12 +157,12 @@ class Followed:
         effects: core.Effects,
         group: core.Group | None,
         steps: tuple[Step, ...],
-    ) -> tuple[GroupRecord, ...]:
+    ) -> None:
         """The coordinator has made a step: one of the spec's outcomes must be the same, and holds then.
 
         Parameters: told, what happened, in words; address, of the request, "" for other inputs; effects and
-        group, what the coordinator did and its group afterwards; steps, what the spec allows. Returns the
-        records that the spec writes, in the order of the coordinator's appends. Errors: Divergence.
+        group, what the coordinator did and its group afterwards; steps, what the spec allows. Errors:
+        Divergence.
         """
         done = self._done(effects, group)
         answers = brief_answers(done, address)
@@ -153,12 +174,13 @@ class Followed:
         self.oracle.count(step, self.state)
         self.group, self.gone = step.group, self.gone if step.group is None else None
         self.absorb(effects, now_ms)
+        for append, record in zip(effects.appends, step.records, strict=True):
+            self.appends[append.append_id] = Appended(append.record, record)
         self._forget_settled()
-        return step.records
 
     def _forget_settled(self) -> None:
         """Requests that do not wait any more, answered or replaced, are past; the last of them are known."""
-        parked = _parked(self.group)
+        parked = _parked(self.group, [each.spec for each in self.appends.values()])
         for token in [token for token, one in self.waiting.items() if one.address not in parked]:
             self.past[token] = self.waiting.pop(token).address
         while len(self.past) > REMEMBERED:
@@ -173,6 +195,26 @@ class Followed:
                 self.armed[spec_timer(wish.timer_id)] = now_ms + wish.delay_ms
             else:
                 self.armed.pop(spec_timer(wish.timer_id), None)
+
+    def forget_answered_by_state(self) -> None:
+        """The group is deleted: of its records under way only those matter that a request waits for."""
+        self.appends = {key: one for key, one in self.appends.items() if one.spec.answer is not None}
+        self.stored = None
+
+    def answered(self, append_id: int, stored: bool) -> GroupRecord:
+        """The log has answered a record: it is not under way any more. Returns it as the spec has it."""
+        one = self.appends.pop(append_id)
+        if stored and (self.stored is None or self.stored[0] < append_id):
+            self.stored = append_id, one
+        return one.spec
+
+    def part(self, effects: core.Effects) -> core.Effects:
+        """What of a step of several groups is about this one."""
+        return core.Effects(
+            tuple(pair for pair in effects.replies if pair[0] in self.waiting),
+            tuple(wish for wish in effects.timers if wish.timer_id.group_id == self.group_id),
+            tuple(append for append in effects.appends if append.group_id == self.group_id),
+        )
 
     def adopt(self, group: Fields) -> bool:
         """After a call that the spec does not know: take over a creation, a deletion, the end of one.
@@ -225,7 +267,7 @@ class Followed:
             [(reply.to, as_sent(reply.message, versions[reply.to])) for reply in step.replies],
             spec_wishes(step),
             self.armed,
-            map(spec_record, step.records),
+            map(group_record, step.records),
             spec_group(step.group),
         )
 
@@ -241,12 +283,8 @@ def _line(now_ms: int, told: str) -> str:
     return f"{now_ms:>8,} ms  {told}"
 
 
-def _parked(group: Group | None) -> frozenset[str]:
-    """Addresses of all requests that wait in the group."""
+def _parked(group: Group | None, records: Iterable[GroupRecord]) -> set[str | None]:
+    """Addresses of all requests that wait in the group or for one of its records, and perhaps None."""
     members: Mapping[str, Any] = {} if group is None else group.members
-    return frozenset(
-        address
-        for member in members.values()
-        for address in (member.awaiting_join, member.awaiting_sync)
-        if address is not None
-    )
+    addresses = {record.answer.to for record in records if record.answer is not None}
+    return addresses.union(*((each.awaiting_join, each.awaiting_sync) for each in members.values()))

@@ -1,7 +1,7 @@
 """A coordinator core and the spec, driven side by side in virtual time: inputs that can be kept and repeated.
 
 Whoever drives says what happens; `rota.oracle.shadow` compares. What was done is kept as values (`Ask`,
-`Due`, `Logged`), which `replay` does again, all of them or some.
+`Due`, `Logged`, `Moved`), which `replay` does again, all of them or some.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rota.oracle.follow import Followed
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Make, Shadow
 from rota.oracle.translate import CoreRequest
-from rota.spec import Group
+from rota.spec import Group, RecordKind
 from rota.spec.vocabulary import AppendError
 
 GROUP_ID = "g"
@@ -54,7 +54,15 @@ class Logged:
     picks: tuple[int, ...] = ()
 
 
-Input = Ask | Due | Logged
+@dataclass(frozen=True)
+class Moved:
+    """The coordinator gives its groups up; another, with this size limit, reads them from the log."""
+
+    group_max_size: int
+    picks: tuple[int, ...] = ()
+
+
+Input = Ask | Due | Logged | Moved
 
 
 @dataclass
@@ -64,7 +72,7 @@ class Picks:
     left: list[int] = field(default_factory=list)
     fresh: str = ""
 
-    def new_member_id(self, client_id: str) -> str:
+    def new_member_id(self, prefix: str) -> str:
         """The id that goes with the input."""
         return self.fresh
 
@@ -93,7 +101,8 @@ class Lockstep:
         self.inputs: list[Input] = []
         self._picks = Picks()
         self._appends: list[int] = []
-        self.shadow = Shadow(config or core.CoordinatorConfig(), self._picks, make, lambda: self.now)
+        self.config = config or core.CoordinatorConfig()
+        self.shadow = Shadow(self.config, self._picks, make, lambda: self.now)
 
     @property
     def followed(self) -> Followed:
@@ -122,6 +131,13 @@ class Lockstep:
         self._audit()
         return True
 
+    def answer_creations(self) -> None:
+        """The log stores every group that was just created."""
+        for place in reversed(range(len(self._appends))):
+            one = self.followed.appends.get(self._appends[place])
+            if one is not None and one.spec.kind is RecordKind.CREATION:
+                self.do(Logged(place))
+
     def ask(self, request: CoreRequest, version: int, picks: Iterable[int] = ()) -> None:
         """A request arrives; a new member that it makes is called m and the number of the request."""
         ahead = 0
@@ -136,6 +152,8 @@ class Lockstep:
     def _action(self, one: Input) -> Callable[[], core.Effects] | None:
         if isinstance(one, Ask):
             return lambda: self._send(one)
+        if isinstance(one, Moved):
+            return lambda: self._move(one)
         if isinstance(one, Logged):
             if one.place >= len(self._appends):
                 return None
@@ -147,6 +165,12 @@ class Lockstep:
             return None
         self.now = max(self.now, due)
         return lambda: self.shadow.fire(one.timer_id)
+
+    def _move(self, one: Moved) -> core.Effects:
+        self._appends.clear()
+        self.config = replace(self.config, group_max_size=one.group_max_size)
+        self.shadow.move(self.config)
+        return core.Effects()
 
     def _send(self, one: Ask) -> core.Effects:
         self._picks.fresh = f"m{one.serial}"

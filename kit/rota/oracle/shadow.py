@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from rota import coordinator as core
-from rota.oracle.follow import Followed, Oracle, Waiting
+from rota.oracle.follow import Appended, Followed, Oracle, Waiting
 from rota.oracle.report import Divergence, brief_request, shown
 from rota.oracle.translate import CoreRequest, core_group, spec_timer, to_spec
 from rota.server import running
@@ -38,9 +38,9 @@ class Drawn:
         self._choices = choices
         self.member_id = NO_ID
 
-    def new_member_id(self, client_id: str) -> str:
+    def new_member_id(self, prefix: str) -> str:
         """A new id, for the spec to see too."""
-        self.member_id = self._choices.new_member_id(client_id)
+        self.member_id = self._choices.new_member_id(prefix)
         return self.member_id
 
     def protocol(self, tied: tuple[str, ...]) -> str:
@@ -73,12 +73,13 @@ class Shadow:
         clock: Callable[[], int] = _monotonic_ms,
     ) -> None:
         self._drawn = Drawn(choices)
+        self._make = make
         self.core = make(config, self._drawn)
         self.oracle = Oracle(config)
         self.followed: dict[str, Followed] = {}
         self.divergences: list[Divergence] = []
         self.requests = 0
-        self._appends: dict[int, tuple[str, GroupRecord]] = {}
+        self._appends: dict[int, str] = {}
         self._clock = clock
         self._begin = clock()
 
@@ -129,14 +130,48 @@ class Shadow:
             deleted = {group_id for group_id, one in self.followed.items() if one.gone is not None}
             return cast(core.Effects, self._outside(ask, deleted))
         error = AppendError(error_code) if error_code else None
-        group_id, record = self._appends.pop(append_id)
-        told = f"the log answers generation {record.generation_id}: {error.name if error else 'stored'}"
+        followed = self.follow(self._appends.pop(append_id))
+        record = followed.answered(append_id, error is None)
+        what = f"{record.kind.value}, generation {record.generation_id}"
+        told = f"the log answers {what}: {error.name if error else 'stored'}"
         return self._step(
-            self.follow(group_id),
+            followed,
             told,
             "",
             ask,
-            lambda spec, group: spec.appended(cast(Group, group), record, error),
+            lambda spec, group: spec.appended(group, record, error),
+        )
+
+    def move(self, config: core.CoordinatorConfig) -> None:
+        """The coordinator gives all its groups up; another one, with this config, reads them from the log.
+
+        Of a group it finds the last record that was stored. Errors: Divergence.
+        """
+        effects = self.core.unload()
+        self._appends.clear()
+        for followed in self.followed.values():
+            unanswered = tuple(one.spec for one in followed.appends.values())
+            followed.appends.clear()
+            self._take(
+                followed,
+                "the coordinator gives the group up",
+                followed.part(effects),
+                partial(_unloaded, unanswered),
+            )
+        self.core = self._make(config, self._drawn)
+        self.oracle.configure(config)
+        for followed in self.followed.values():
+            if followed.stored is not None and followed.lost is None:
+                self._load(followed, followed.stored[1])
+
+    def _load(self, followed: Followed, one: Appended) -> None:
+        told = f"another one reads it: {one.spec.kind.value}, generation {one.spec.generation_id}"
+        self._step(
+            followed,
+            told,
+            "",
+            lambda: self.core.load(followed.group_id, one.core),
+            lambda spec, _: spec.load(one.spec),
         )
 
     def diverged(self, group_id: str, what: str) -> Divergence:
@@ -187,15 +222,27 @@ class Shadow:
             rule = f" [{steps[0].rules[-1]}]" if steps else ""
             what = f"the coordinator raised {failure!r}{_place(failure)}{rule}"
             raise self._noted(followed.broken(what, self.now, told, steps)) from failure
+        self._take(followed, told, effects, spec, address)
+        self._appends.update((append.append_id, followed.group_id) for append in effects.appends)
+        return effects
+
+    def _take(
+        self,
+        followed: Followed,
+        told: str,
+        effects: core.Effects,
+        spec: Callable[[Spec, Group | None], tuple[Step, ...]],
+        address: str = "",
+    ) -> None:
+        """The spec follows what the core has done."""
+        if followed.lost is not None:
+            return
         steps = self.oracle.outcomes(lambda rules: spec(rules, followed.group))
         group = self.core.groups.get(followed.group_id)
         try:
-            records = followed.follow(self.now, told, address, effects, group, steps)
+            followed.follow(self.now, told, address, effects, group, steps)
         except Divergence as found:
             raise self._noted(found) from None
-        for append, record in zip(effects.appends, records, strict=True):
-            self._appends[append.append_id] = (followed.group_id, record)
-        return effects
 
     def _noted(self, found: Divergence) -> Divergence:
         self.divergences.append(found)
@@ -226,8 +273,15 @@ class Shadow:
                 followed.group_id, f"a request outside of the spec has changed the group: {shown(group)}"
             )
         if followed.group is None:
+            followed.forget_answered_by_state()
             kept = self._appends.items()
-            self._appends = {key: entry for key, entry in kept if entry[0] != followed.group_id}
+            self._appends = {
+                key: name for key, name in kept if name != followed.group_id or key in followed.appends
+            }
+
+
+def _unloaded(unanswered: tuple[GroupRecord, ...], spec: Spec, group: Group | None) -> tuple[Step, ...]:
+    return spec.unload(group, unanswered)
 
 
 def _place(failure: Exception) -> str:

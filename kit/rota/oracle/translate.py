@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from rota import coordinator as core
-from rota.spec import Arm, Group, GroupRecord, Step, Timer
+from rota.spec import Arm, Group, GroupRecord, Member, MemberRecord, Step, Timer
 from rota.spec.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -26,6 +26,14 @@ Seen = Mapping[str, Fields]
 """What one step did: topic ("answer to r3", "timer sync", "record", "group") → field → value."""
 
 CANCELLED = "cancelled"
+RECORDED = {
+    "assignments": "assignment",
+    "subscriptions": "subscription",
+    "instance ids": "group_instance_id",
+    "session timeouts": "session_timeout_ms",
+    "rebalance timeouts": "rebalance_timeout_ms",
+}
+"""What a record says of each member, beside its id: how it is called here → the field."""
 
 
 def to_spec(request: CoreRequest, version: int) -> Request:
@@ -82,31 +90,31 @@ def core_record(append: core.Append, group_id: str) -> Fields:
     record = append.record
     if not isinstance(record, core.GroupRecord):
         return {"kind": type(record).__name__}
-    parts = tuple((member.member_id, member.assignment) for member in record.members)
     foreign = {} if append.group_id == group_id else {"group_id": append.group_id}
-    return {**_record(record, parts), **foreign}
+    return {**group_record(record), **foreign}
 
 
-def spec_record(record: GroupRecord) -> Fields:
-    """A record of the spec."""
-    return _record(record, tuple(record.assignments.items()))
-
-
-def _record(record: core.GroupRecord | GroupRecord, assignments: tuple[tuple[str, bytes], ...]) -> Fields:
+def group_record(record: core.GroupRecord | GroupRecord) -> Fields:
+    """A group's record of either side. No protocol type is the same as an empty one, which the log has."""
     return {
         "generation_id": record.generation_id,
-        "protocol_type": record.protocol_type,
+        "protocol_type": record.protocol_type or None,
         "protocol_name": record.protocol_name,
         "leader": record.leader,
-        "assignments": assignments,
+        **{title: _of_each(record.members, name) for title, name in RECORDED.items()},
     }
+
+
+def _of_each(members: Iterable[core.MemberRecord | MemberRecord], name: str) -> tuple[tuple[str, Any], ...]:
+    return tuple((member.member_id, getattr(member, name)) for member in members)
 
 
 def core_group(group: core.Group | None) -> Fields:
     """The state of the core's group; nothing where there is none."""
     if group is None:
         return {}
-    return _group(group, str(group.state), group.members, group.pending_members, group.pending_sync_members)
+    handed_out, owing = group.pending_members, group.pending_sync_members
+    return _group(group, str(group.state), group.members, handed_out, owing)
 
 
 def spec_group(group: Group | None) -> Fields:
@@ -119,7 +127,7 @@ def spec_group(group: Group | None) -> Fields:
 def _group(
     group: core.Group | Group,
     state: str,
-    members: Iterable[str],
+    members: Mapping[str, core.Member] | Mapping[str, Member],
     pending: Iterable[str],
     pending_sync: Iterable[str],
 ) -> Fields:
@@ -132,6 +140,14 @@ def _group(
         "members": tuple(sorted(members)),
         "handed-out ids": tuple(sorted(pending)),
         "ids that owe a SyncGroup": tuple(sorted(pending_sync)),
+        "instance ids": tuple(
+            sorted(
+                (member_id, member.group_instance_id)
+                for member_id, member in members.items()
+                if member.group_instance_id is not None
+            )
+        ),
+        "subscriptions": None if group.subscriptions is None else tuple(sorted({*group.subscriptions})),
     }
 
 
