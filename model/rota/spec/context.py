@@ -8,9 +8,18 @@ from typing import Any, TypeVar
 
 from rota.kernel import RuleTable
 from rota.spec.messages import Call
+from rota.spec.offset_state import (
+    Expire,
+    OffsetBatch,
+    OffsetRead,
+    Offsets,
+    OffsetSteps,
+    RetentionCheck,
+    TransactionEnd,
+)
 from rota.spec.profiles import BrokerConfig, Profile
 from rota.spec.state import Group
-from rota.spec.step import GroupRecord, Step, Steps, Timer
+from rota.spec.step import GroupRecord, RecordKind, Step, Steps, Timer
 from rota.spec.versions import as_received
 from rota.spec.vocabulary import AppendError
 
@@ -44,7 +53,8 @@ class Spec:
 
     def appended(self, group: Group | None, record: GroupRecord, error: AppendError | None) -> Steps:
         """The log answers an append: stored (None) or failed. A rule of its own: it re-checks everything."""
-        return self._first("append", group, record, error)
+        handler = "deletion" if record.kind is RecordKind.DELETION else "append"
+        return self._first(handler, group, record, error)
 
     def load(self, record: GroupRecord | None) -> Steps:
         """A coordinator has read the log; record: the group's last one."""
@@ -54,12 +64,42 @@ class Spec:
         """The coordinator is one no more; unanswered: appends in flight, oldest first."""
         return self._first("unload", group, unanswered)
 
-    def _first(self, handler: str, group: Group | None, *inputs: Any) -> Steps:
+    def retention(self, group: Group, check: RetentionCheck) -> Steps:
+        """It is time to look what has expired: the group tells the offsets what may go."""
+        return self._first("retention", group, check)
+
+    def unused(self, group: Group) -> Steps:
+        """The offsets have said that they need the group no more (`OffsetStep.removes_group`)."""
+        return self._first("unused", group)
+
+    def offsets_begin(self, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
+        """A batch of records is on its way to the log."""
+        return self._first("offsets_begin", offsets, batch)
+
+    def offsets_appended(
+        self, offsets: Offsets, batch: OffsetBatch, error: AppendError | None
+    ) -> OffsetSteps:
+        """The log answers a batch: stored (None) or failed."""
+        return self._first("offsets_appended", offsets, batch, error)
+
+    def offsets_read(self, offsets: Offsets, read: OffsetRead) -> OffsetSteps:
+        """A fetch is answered."""
+        return self._first("offsets_read", offsets, read)
+
+    def offsets_expire(self, offsets: Offsets, expire: Expire) -> OffsetSteps:
+        """What is too old goes, as far as the group has said that it may."""
+        return self._first("offsets_expire", offsets, expire)
+
+    def transaction_ended(self, offsets: Offsets, end: TransactionEnd) -> OffsetSteps:
+        """The marker that ends a transaction is in the log."""
+        return self._first("transaction_ended", offsets, end)
+
+    def _first(self, handler: str, state: Any, *inputs: Any) -> tuple[Any, ...]:
         for slug in self.handlers[handler]:
-            steps = self.apply(slug, group, *inputs)
+            steps = self.apply(slug, state, *inputs)
             if steps:
                 return steps
-        raise NoRuleError(f"no rule of {handler} matches {group!r}, {inputs!r}")
+        raise NoRuleError(f"no rule of {handler} matches {state!r}, {inputs!r}")
 
     def apply(self, slug: str, *inputs: Any) -> Steps:
         """The outcomes of one rule, each marked with its slug; none where its guard fails."""

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from rota.kernel.rules import RuleTable, collect
 from rota.spec import (
+    admin,
     admission,
+    expiry,
     heartbeat,
     hosting,
     join,
     leave,
     loading,
+    offset_delete,
+    offset_log,
+    offsets,
     persistence,
     rebalance,
     replacement,
     static,
     sync,
     timers,
+    transactions,
     voting,
 )
 from rota.spec.context import Spec
@@ -35,6 +41,12 @@ RULES = collect(
     replacement,
     hosting,
     loading,
+    offsets,
+    offset_log,
+    offset_delete,
+    transactions,
+    admin,
+    expiry,
 )
 
 HANDLERS: dict[str, tuple[str, ...]] = {
@@ -43,9 +55,24 @@ HANDLERS: dict[str, tuple[str, ...]] = {
     "HeartbeatRequest": heartbeat.HANDLER,
     "LeaveGroupRequest": leave.HANDLER,
     "FindCoordinatorRequest": hosting.FIND_HANDLER,
+    "OffsetCommitRequest": offsets.HANDLER,
+    "TxnOffsetCommitRequest": transactions.HANDLER,
+    "OffsetFetchRequest": offset_log.FETCH_HANDLER,
+    "OffsetDeleteRequest": offset_delete.HANDLER,
+    "DescribeGroupsRequest": admin.DESCRIBE_HANDLER,
+    "ListGroupsRequest": admin.LIST_HANDLER,
+    "DeleteGroupsRequest": admin.DELETE_HANDLER,
     "append": persistence.HANDLER,
+    "deletion": admin.DELETION_HANDLER,
     "load": loading.LOAD_HANDLER,
     "unload": loading.UNLOAD_HANDLER,
+    "retention": expiry.CHECK_HANDLER,
+    "unused": expiry.REMOVE_HANDLER,
+    "offsets_begin": offset_log.BEGIN_HANDLER,
+    "offsets_appended": offset_log.ANSWER_HANDLER,
+    "offsets_read": offset_log.READ_HANDLER,
+    "offsets_expire": expiry.EXPIRE_HANDLER,
+    "transaction_ended": transactions.END_HANDLER,
     **timers.HANDLERS,
 }
 

@@ -11,6 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from rota.kernel.rules import rule
+from rota.spec.admin_messages import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    ListGroupsRequest,
+    refused_admin,
+)
 from rota.spec.context import Spec, only, request_of
 from rota.spec.messages import (
     Call,
@@ -26,6 +32,13 @@ from rota.spec.messages import (
     ReplyMessage,
     SyncGroupReply,
     SyncGroupRequest,
+)
+from rota.spec.offset_messages import (
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    TxnOffsetCommitRequest,
+    refused_offsets,
 )
 from rota.spec.profiles import Profile
 from rota.spec.state import Group
@@ -44,10 +57,23 @@ TOLD: dict[type, Told] = {
     SyncGroupRequest: lambda request, error: SyncGroupReply(error),
     HeartbeatRequest: lambda request, error: HeartbeatReply(error),
     LeaveGroupRequest: lambda request, error: LeaveGroupReply(error),
+    OffsetCommitRequest: refused_offsets,
+    TxnOffsetCommitRequest: refused_offsets,
+    OffsetFetchRequest: refused_offsets,
+    OffsetDeleteRequest: refused_offsets,
+    DescribeGroupsRequest: refused_admin,
+    ListGroupsRequest: refused_admin,
+    DeleteGroupsRequest: refused_admin,
 }
 """Request kind -> its answer with an error that is not about what the group holds."""
 
-NAMELESS_GROUP: tuple[type, ...] = ()
+NAMELESS_GROUP: tuple[type, ...] = (
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    DescribeGroupsRequest,
+    ListGroupsRequest,
+    DeleteGroupsRequest,
+)
 """The requests to which the empty group id is as good as any."""
 
 

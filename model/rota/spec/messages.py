@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rota.spec.admin_messages import AdminReply, AdminRequest
+from rota.spec.offset_messages import OffsetReply, OffsetRequest
 from rota.spec.vocabulary import ErrorCode, Hosting
 
 
@@ -176,8 +178,10 @@ class FindCoordinatorReply:
         return self.coordinators[0].error_code
 
 
-Request = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest | FindCoordinatorRequest
-ReplyMessage = JoinGroupReply | SyncGroupReply | HeartbeatReply | LeaveGroupReply | FindCoordinatorReply
+MemberRequest = JoinGroupRequest | SyncGroupRequest | HeartbeatRequest | LeaveGroupRequest
+Request = MemberRequest | FindCoordinatorRequest | OffsetRequest | AdminRequest
+MemberReply = JoinGroupReply | SyncGroupReply | HeartbeatReply | LeaveGroupReply
+ReplyMessage = MemberReply | FindCoordinatorReply | OffsetReply | AdminReply
 
 
 @dataclass(frozen=True)
@@ -187,7 +191,8 @@ class Call:
     Parameters: request; to, the opaque address of the answer; version, of the request;
     fresh_id, the member id that will be handed out if this request needs one (ids are inputs: the spec
     draws none); hosting, what the broker that takes it is to the group; leader, who leads the group's
-    partition as far as that broker knows, None where it knows of no such topic, or of no leader alive.
+    partition as far as that broker knows, None where it knows of no such topic, or of no leader alive;
+    now_ms, the broker's clock, which only commits of offsets look at.
     """
 
     request: Request
@@ -196,3 +201,4 @@ class Call:
     fresh_id: str = ""
     hosting: Hosting = Hosting.ACTIVE
     leader: Node | None = None
+    now_ms: int = 0

@@ -8,12 +8,9 @@ versions stand for them. Authorisation and unknown topics are dealt with before 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rota.spec.vocabulary import ErrorCode
-
-FETCH_TOP_LEVEL_SINCE = 2
-"""The first OffsetFetch version with an error for the whole answer; version 1 tells it of each partition."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +79,35 @@ class TopicOutcome:
     partitions: tuple[PartitionOutcome, ...]
 
 
+def with_errors(
+    topics: tuple[TopicOutcome, ...], change: Callable[[ErrorCode], ErrorCode]
+) -> tuple[TopicOutcome, ...]:
+    """The same outcomes with other errors."""
+    return tuple(
+        replace(
+            topic,
+            partitions=tuple(replace(one, error_code=change(one.error_code)) for one in topic.partitions),
+        )
+        for topic in topics
+    )
+
+
+def first_error(topics: tuple[TopicOutcome, ...]) -> ErrorCode:
+    """The error of the first partition that has one, else NONE."""
+    errors = (one.error_code for topic in topics for one in topic.partitions)
+    return next((error for error in errors if error is not ErrorCode.NONE), ErrorCode.NONE)
+
+
 @dataclass(frozen=True)
 class OffsetCommitReply:
     """The answer to OffsetCommit: there is no error for the whole."""
 
     topics: tuple[TopicOutcome, ...]
+
+    @property
+    def error_code(self) -> ErrorCode:
+        """The first partition's that has failed, by which clients judge the whole."""
+        return first_error(self.topics)
 
 
 @dataclass(frozen=True)
@@ -94,6 +115,11 @@ class TxnOffsetCommitReply:
     """The answer to TxnOffsetCommit: there is no error for the whole."""
 
     topics: tuple[TopicOutcome, ...]
+
+    @property
+    def error_code(self) -> ErrorCode:
+        """The first partition's that has failed, by which clients judge the whole."""
+        return first_error(self.topics)
 
 
 CommitRequest = OffsetCommitRequest | TxnOffsetCommitRequest
@@ -156,7 +182,7 @@ class FetchedTopic:
 
 @dataclass(frozen=True)
 class OffsetFetchReply:
-    """The answer to OffsetFetch, for one group."""
+    """The answer to OffsetFetch, for one group. Version 1 tells an error of each partition asked for."""
 
     error_code: ErrorCode
     topics: tuple[FetchedTopic, ...] = ()
@@ -182,22 +208,14 @@ OffsetRequest = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetFetchReques
 OffsetReply = OffsetCommitReply | TxnOffsetCommitReply | OffsetFetchReply | OffsetDeleteReply
 
 
-def refused_offsets(request: OffsetRequest, error: ErrorCode, version: int = 9) -> OffsetReply:
-    """The answer to a request about offsets that fails as a whole, as its version can say it.
+def refused_offsets(request: OffsetRequest, error: ErrorCode) -> OffsetReply:
+    """The answer to a request about offsets that fails as a whole.
 
     Source: upstream OffsetCommitRequest, TxnOffsetCommitRequest, OffsetFetchRequest and OffsetDeleteRequest
     (#getErrorResponse).
     """
     if isinstance(request, OffsetFetchRequest):
-        if version >= FETCH_TOP_LEVEL_SINCE:
-            return OffsetFetchReply(error)
-        topics = tuple(
-            FetchedTopic(
-                topic.name, tuple(FetchedPartition(i, error_code=error) for i in topic.partition_indexes)
-            )
-            for topic in request.topics or ()
-        )
-        return OffsetFetchReply(ErrorCode.NONE, topics)
+        return OffsetFetchReply(error)
     if isinstance(request, OffsetDeleteRequest):
         return OffsetDeleteReply(error)
     return commit_reply(request, lambda each: error)

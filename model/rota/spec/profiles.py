@@ -19,6 +19,8 @@ class Profile:
     - size_limit: group.max.size (KIP-389)
     - new_member_timer: a new member's first join phase is limited to five minutes (KAFKA-7610)
     - sync_timer: members that do not sync within the rebalance timeout are removed (KAFKA-12890)
+    - completing_told_before_membership: whether OffsetCommit looks at the state before the sender (until 2.5)
+    - unsubscribed_expire: whether a Stable group's offsets of topics that it has left expire (KIP-496)
 
     Group instance ids (KIP-345) need no switch: the versions of the requests decide. Nor does a group that is
     Dead: it is none here. A request that finds the group and then waits until it is removed, which only the
@@ -43,11 +45,16 @@ class Profile:
     - absent_group_commit_told: OffsetCommit with a generation to a group that is not there, by version:
       (first version, error) in descending order
     - absent_group_transaction_creates: whether TxnOffsetCommit with a generation creates the group
+    - failed_commit_forgotten: whether a commit that timed out in the log is gone, else it may count after all
+    - failed_commit_keeps_too_large: whether its answer still tells which metadata were too large
     - unstable_while_appending: whether a commit that the log has not answered makes an offset unstable
     - describe_forgets_assignments: whether DescribeGroups shows assignments in Stable only
     - creation_recorded: whether the creation of a group is written to the log
     - leave_waits_for_record: whether the LeaveGroup that empties a group waits for its record
     - deletion_waits_for_record: whether DeleteGroups and OffsetDelete wait for theirs
+    - state_filter_trimmed: whether blanks around a state that ListGroups asks for do not count
+    - open_transaction_keeps_offset: whether an offset does not expire while a transaction has another for it
+    - open_transaction_keeps_group: whether an Empty group stays for offsets of open transactions alone
 
     omitted: what is not modelled.
     """
@@ -60,6 +67,8 @@ class Profile:
     size_limit: bool = True
     new_member_timer: bool = True
     sync_timer: bool = True
+    completing_told_before_membership: bool = False
+    unsubscribed_expire: bool = True
     inactive_before_group_id: bool = True
     session_before_hosting: bool = True
     sync_while_loading: ErrorCode = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -81,11 +90,16 @@ class Profile:
         (0, ErrorCode.ILLEGAL_GENERATION),
     )
     absent_group_transaction_creates: bool = False
+    failed_commit_forgotten: bool = False
+    failed_commit_keeps_too_large: bool = False
     unstable_while_appending: bool = False
     describe_forgets_assignments: bool = False
     creation_recorded: bool = True
     leave_waits_for_record: bool = True
     deletion_waits_for_record: bool = True
+    state_filter_trimmed: bool = True
+    open_transaction_keeps_offset: bool = True
+    open_transaction_keeps_group: bool = False
 
 
 KAFKA_4 = Profile(
@@ -106,8 +120,7 @@ KAFKA_4 = Profile(
         ("FindCoordinator", (0, 6)),
     ),
     omitted=(
-        "OffsetCommit, OffsetFetch and the other offset requests",
-        "DescribeGroups, ListGroups, DeleteGroups, expiry of empty groups",
+        "topic ids, and what is refused before a coordinator is asked: unknown topics, transactions",
         "load, unload and fail-over of a coordinator",
         "authorisation",
         "several requests in flight on a connection",
@@ -151,11 +164,16 @@ KAFKA_3 = replace(
     offset_append_too_large_told=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
     absent_group_commit_told=((0, ErrorCode.ILLEGAL_GENERATION),),
     absent_group_transaction_creates=True,
+    failed_commit_forgotten=True,
+    failed_commit_keeps_too_large=True,
     unstable_while_appending=True,
     describe_forgets_assignments=True,
     creation_recorded=False,
     leave_waits_for_record=False,
     deletion_waits_for_record=False,
+    state_filter_trimmed=False,
+    open_transaction_keeps_offset=False,
+    open_transaction_keeps_group=True,
 )
 
 KAFKA_2_1 = replace(
@@ -179,6 +197,8 @@ KAFKA_2_1 = replace(
     size_limit=False,
     new_member_timer=False,
     sync_timer=False,
+    completing_told_before_membership=True,
+    unsubscribed_expire=False,
 )
 
 PROFILES = {profile.name: profile for profile in (KAFKA_4, KAFKA_3, KAFKA_2_1)}

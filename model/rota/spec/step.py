@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from rota.spec.messages import ProtocolMetadata, ReplyMessage
 from rota.spec.state import Group
+
+if TYPE_CHECKING:
+    from rota.spec.offset_state import ForOffsets
 
 
 class TimerKind(Enum):
@@ -85,6 +89,8 @@ class RecordKind(Enum):
     ASSIGNMENT = "assignment"
     EMPTIED = "emptied"
     REPLACEMENT = "replacement"
+    DELETION = "deletion"
+    """The group is gone, a record without content: nothing is loaded after it."""
 
 
 @dataclass(frozen=True)
@@ -155,12 +161,16 @@ def record_of(
 
 @dataclass(frozen=True)
 class Step:
-    """One allowed outcome of a rule: the next group, answers, timers and records in the order given."""
+    """One allowed outcome of a rule: the next group, answers, timers and records in the order given.
+
+    offsets: what the offsets are told, in order: to write something to the log, or to answer a question.
+    """
 
     group: Group | None
     replies: tuple[Reply, ...] = ()
     timers: tuple[Arm | Cancel, ...] = ()
     records: tuple[GroupRecord, ...] = ()
+    offsets: tuple[ForOffsets, ...] = ()
     rules: tuple[str, ...] = ()
 
     @property
@@ -189,6 +199,10 @@ class Step:
     def append(self, record: GroupRecord) -> Step:
         """With one more record for the log."""
         return replace(self, records=(*self.records, record))
+
+    def tell_offsets(self, word: ForOffsets) -> Step:
+        """With one more word to the offsets."""
+        return replace(self, offsets=(*self.offsets, word))
 
     def fired(self, *slugs: str) -> Step:
         """With the rules that took part, for coverage and traces."""

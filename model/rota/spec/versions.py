@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.spec.messages import Call, JoinGroupReply, JoinGroupRequest, LeaveGroupReply, ReplyMessage
+from rota.spec.offset_messages import TxnOffsetCommitReply, with_errors
 from rota.spec.vocabulary import ErrorCode
 
 
@@ -27,7 +28,8 @@ def as_sent(reply: ReplyMessage, version: int) -> ReplyMessage:
     """An answer as the request's version can carry it.
 
     JoinGroup: no protocol name is "" below v7 and null from there on. LeaveGroup: below v3 the member's
-    error is the only one. Source: upstream JoinGroupResponse, LeaveGroupResponse (constructors).
+    error is the only one. TxnOffsetCommit: below v2 nobody is told of loading. Source: upstream
+    JoinGroupResponse, LeaveGroupResponse (constructors), KafkaApis#handleTxnOffsetCommitRequest.
     """
     if isinstance(reply, JoinGroupReply):
         return replace(
@@ -36,4 +38,7 @@ def as_sent(reply: ReplyMessage, version: int) -> ReplyMessage:
     if isinstance(reply, LeaveGroupReply) and version < 3:
         errors = (reply.error_code, *(outcome.error_code for outcome in reply.members))
         return LeaveGroupReply(next((e for e in errors if e is not ErrorCode.NONE), ErrorCode.NONE))
+    if isinstance(reply, TxnOffsetCommitReply) and version < 2:
+        loading, instead = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return TxnOffsetCommitReply(with_errors(reply.topics, lambda e: instead if e is loading else e))
     return reply

@@ -1,0 +1,190 @@
+"""The administration: DescribeGroups, ListGroups and DeleteGroups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rota.kernel.rules import rule
+from rota.spec.admin_messages import (
+    CLASSIC,
+    DeleteGroupsReply,
+    DeleteGroupsRequest,
+    DescribedMember,
+    DescribeGroupsReply,
+    DescribeGroupsRequest,
+    ListedGroup,
+    ListGroupsReply,
+    ListGroupsRequest,
+)
+from rota.spec.context import Spec, only, request_of
+from rota.spec.messages import Call
+from rota.spec.offset_delete import CONSUMER
+from rota.spec.offset_log import told
+from rota.spec.offset_state import GroupForgotten, GroupForgottenAnswer
+from rota.spec.state import Group
+from rota.spec.step import GroupRecord, RecordKind, Reply, Step, Steps, TimerKind
+from rota.spec.vocabulary import AppendError, ErrorCode, GroupState, Hosting
+
+HOSTED = ("hosting.inactive", "hosting.loading", "hosting.elsewhere")
+DESCRIBE_HANDLER = (*HOSTED, "admin.describe-unknown-group", "admin.describe")
+LIST_HANDLER = ("hosting.inactive", "hosting.loading", "admin.list")
+DELETE_HANDLER = (*HOSTED, "admin.delete-unknown-group", "admin.delete-non-empty-group", "admin.delete")
+DELETION_HANDLER = ("admin.deletion-failed", "admin.deletion-stored")
+
+NOT_FOUND_SINCE = 6
+"""The first DescribeGroups version with an error for a group that does not exist (KIP-1043)."""
+
+
+def _describe(call: Call) -> DescribeGroupsRequest:
+    return request_of(call, DescribeGroupsRequest)
+
+
+@rule("admin.describe-unknown-group", source="KIP-1043; upstream GroupMetadataManager#describeGroups")
+def describe_unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A group that does not exist is Dead, and no error below version 6."""
+    if group is not None:
+        return ()
+    error = ErrorCode.GROUP_ID_NOT_FOUND if call.version >= NOT_FOUND_SINCE else ErrorCode.NONE
+    reply = DescribeGroupsReply(error, _describe(call).group_id, group_state=GroupState.DEAD.value)
+    return only(Step(None).answer(call.to, reply))
+
+
+@rule("admin.describe", source="upstream ClassicGroup#describe; GroupMetadata#summary (3.x)")
+def describe(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """State, type and members; protocol and metadata only in Stable.
+
+    Outside of Stable the Java coordinator still shows the assignments that the members had last, the Scala
+    one shows none. Ids that were handed out and not used are not members. Left out: the Java coordinator
+    shows what the log has acknowledged, so a change of a moment ago may not show yet; a client cannot know
+    whether its question was taken before the change.
+    """
+    if group is None:
+        return ()
+    stable = group.state is GroupState.STABLE
+    assigned = stable or not spec.profile.describe_forgets_assignments
+    members = tuple(
+        DescribedMember(
+            member_id=member_id,
+            group_instance_id=member.group_instance_id,
+            member_metadata=member.metadata(group.protocol_name) if stable else b"",
+            member_assignment=member.assignment if assigned else b"",
+        )
+        for member_id, member in group.members.items()
+    )
+    reply = DescribeGroupsReply(
+        ErrorCode.NONE,
+        _describe(call).group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        protocol_data=(group.protocol_name or "") if stable else "",
+        members=members,
+    )
+    return only(Step(group).answer(call.to, reply))
+
+
+@rule("admin.list", source="KIP-518, KIP-848; upstream GroupMetadataManager#listGroups")
+def list_groups(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A group is listed if it is in one of the states asked for, and of one of the types.
+
+    Upper and lower case are the same (not before 3.5), and the Java coordinator does not count blanks around
+    a state; a name that is none matches nothing. There is no check of the group id, and a broker lists what
+    it coordinates. Left out: while anything is loading the Scala coordinator lists what is there, with the
+    error, the Java coordinator nothing.
+    """
+    request = request_of(call, ListGroupsRequest)
+    states = {name.strip() if spec.profile.state_filter_trimmed else name for name in request.states_filter}
+    types = {name.lower() for name in request.types_filter}
+    none = only(Step(group).answer(call.to, ListGroupsReply(ErrorCode.NONE)))
+    if group is None or call.hosting is not Hosting.ACTIVE or (types and CLASSIC not in types):
+        return none
+    if states and group.state.value.lower() not in {name.lower() for name in states}:
+        return none
+    line = ListedGroup(request.group_id, group.protocol_type or "", group.state.value)
+    return only(Step(group).answer(call.to, ListGroupsReply(ErrorCode.NONE, (line,))))
+
+
+def _refuse_delete(group: Group | None, call: Call, error: ErrorCode) -> Steps:
+    request = request_of(call, DeleteGroupsRequest)
+    return only(Step(group).answer(call.to, DeleteGroupsReply(request.group_id, error)))
+
+
+@rule("admin.delete-unknown-group", source="upstream GroupMetadataManager#validateDeleteGroup")
+def delete_unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """There is no such group."""
+    return () if group is not None else _refuse_delete(group, call, ErrorCode.GROUP_ID_NOT_FOUND)
+
+
+@rule("admin.delete-non-empty-group", source="upstream ClassicGroup#validateDeleteGroup")
+def delete_non_empty_group(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A group with members, or one that prepares for some, is not deleted."""
+    if group is None or group.state is GroupState.EMPTY:
+        return ()
+    return _refuse_delete(group, call, ErrorCode.NON_EMPTY_GROUP)
+
+
+@rule("admin.delete", source="upstream GroupCoordinatorShard#deleteGroups")
+def delete(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """An Empty group goes, with its offsets and with the ids that it has handed out.
+
+    The Java coordinator answers when the log has the tombstones, the Scala one at once.
+    """
+    if group is None:
+        return ()
+    reply = DeleteGroupsReply(request_of(call, DeleteGroupsRequest).group_id, ErrorCode.NONE)
+    if spec.profile.deletion_waits_for_record:
+        return only(removed(group, GroupForgotten(), Reply(call.to, reply)))
+    return only(removed(group, GroupForgotten()).answer(call.to, reply))
+
+
+def removed(group: Group, forgotten: GroupForgotten, answer: Reply | None = None) -> Step:
+    """An Empty group goes: its tombstone, what becomes of its offsets, and the answer that waits for it."""
+    step = Step(None).append(
+        GroupRecord(
+            group.generation_id, group.protocol_type, None, None, kind=RecordKind.DELETION, answer=answer
+        )
+    )
+    for member_id in sorted(group.pending):
+        step = step.cancel(TimerKind.PENDING, member_id)
+    return step.tell_offsets(forgotten)
+
+
+@rule("admin.deletion-failed", source="upstream CoordinatorRuntime")
+def deletion_failed(spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None) -> Steps:
+    """The tombstones could not be stored.
+
+    The Java coordinator takes the group back, unless it was made anew meanwhile, and whoever waits is told;
+    after a time-out it goes on without the group, for its tombstone may be stored after all. The Scala
+    coordinator has removed it for good. Left out: ids that were handed out come back, too. Nobody knows
+    them but a client that was told that the deletion failed, or their owner, who asks for another.
+    """
+    if error is None:
+        return ()
+    stored = error is AppendError.REQUEST_TIMED_OUT
+    step = Step(group)
+    if spec.profile.deletion_waits_for_record:
+        if group is None and not stored:
+            step = step.to(_former(record))
+        step = step.tell_offsets(GroupForgottenAnswer(stored))
+    if record.answer is None:
+        return only(step)
+    message = record.answer.message
+    if not isinstance(message, DeleteGroupsReply):
+        raise TypeError(f"no answer to a deletion: {message!r}")
+    return only(step.answer(record.answer.to, replace(message, error_code=told(spec, error))))
+
+
+def _former(record: GroupRecord) -> Group:
+    return Group(
+        generation_id=record.generation_id,
+        protocol_type=record.protocol_type,
+        subscriptions=() if record.protocol_type == CONSUMER else None,
+    )
+
+
+@rule("admin.deletion-stored", source="upstream GroupCoordinatorShard#deleteGroups")
+def deletion_stored(spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None) -> Steps:
+    """The tombstones are stored: the offsets are gone for every reader, and who waits is told."""
+    step = Step(group)
+    if spec.profile.deletion_waits_for_record:
+        step = step.tell_offsets(GroupForgottenAnswer(stored=True))
+    return only(step if record.answer is None else step.answer(record.answer.to, record.answer.message))

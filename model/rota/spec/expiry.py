@@ -1,0 +1,142 @@
+"""Offsets that nobody has needed for the retention time, and groups that have become of no use.
+
+Time is an input. Whoever holds the group and its offsets asks from time to time (upstream: every ten minutes,
+the Scala coordinator also at its start): the group says what may go, the offsets what does.
+"""
+
+from __future__ import annotations
+
+from rota.kernel.rules import rule
+from rota.spec.admin import removed
+from rota.spec.context import Spec, only
+from rota.spec.offset_delete import CONSUMER, subscribed
+from rota.spec.offset_state import (
+    NO_PRODUCER,
+    Committed,
+    Expire,
+    GroupForgotten,
+    OffsetBatch,
+    Offsets,
+    OffsetStep,
+    OffsetSteps,
+    OffsetTombstone,
+    RetentionCheck,
+)
+from rota.spec.state import Group
+from rota.spec.step import Step, Steps
+from rota.spec.vocabulary import GroupState
+
+CHECK_HANDLER = (
+    "expiry.simple-group",
+    "expiry.empty-group",
+    "expiry.subscribed-group",
+    "expiry.nothing-expires",
+)
+EXPIRE_HANDLER = ("expiry.group-unused", "expiry.offsets-expired")
+REMOVE_HANDLER = ("expiry.group-in-use", "expiry.group-removed")
+
+CONDITION = "KIP-211; upstream ClassicGroup#offsetExpirationCondition"
+CLEANUP = "upstream OffsetMetadataManager#cleanupExpiredOffsets; GroupMetadata#removeExpiredOffsets (3.x)"
+
+
+@rule("expiry.simple-group", source=CONDITION)
+def simple_group(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
+    """A group without a protocol type only stores offsets: each expires by its own commit."""
+    if group.protocol_type is not None:
+        return ()
+    removable = group.state is GroupState.EMPTY
+    return only(Step(group).tell_offsets(Expire(check.now_ms, None, removable=removable)))
+
+
+@rule("expiry.empty-group", source=CONDITION)
+def empty_group(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
+    """Nobody is in the group: the retention counts from when the last one left.
+
+    Where that is not known, it counts from each commit.
+    """
+    if group.state is not GroupState.EMPTY:
+        return ()
+    return only(Step(group).tell_offsets(Expire(check.now_ms, check.since_ms, removable=True)))
+
+
+@rule("expiry.subscribed-group", source=CONDITION + "; KIP-496, KAFKA-13636")
+def subscribed_group(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
+    """In a Stable group of consumers the offsets of topics that nobody is subscribed to expire."""
+    if not spec.profile.unsubscribed_expire or group.state is not GroupState.STABLE:
+        return ()
+    topics = subscribed(spec, group)
+    if group.protocol_type != CONSUMER or topics is None:
+        return ()
+    return only(Step(group).tell_offsets(Expire(check.now_ms, None, subscribed=topics)))
+
+
+@rule("expiry.nothing-expires", source=CONDITION)
+def nothing_expires(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
+    """While a group rebalances, and where it is not known what its members consume, nothing expires."""
+    return only(Step(group))
+
+
+@rule("expiry.expired", source="upstream OffsetExpirationConditionImpl", decides=True)
+def expired(value: Committed, now_ms: int, base_ms: int | None, retention_ms: int) -> bool:
+    """Whether an offset is too old: at its own expiry if it has one, else after the retention.
+
+    Parameters: base_ms, from when the retention counts, None: from the commit.
+    """
+    if value.expire_timestamp_ms is not None:
+        return now_ms >= value.expire_timestamp_ms
+    return now_ms - (value.commit_timestamp_ms if base_ms is None else base_ms) >= retention_ms
+
+
+def _old(spec: Spec, offsets: Offsets, expire: Expire) -> tuple[tuple[str, int], ...]:
+    """The partitions whose offsets go. None for which a commit is in flight, that would be lost, too."""
+    retention_ms = spec.config.offsets_retention_ms
+    return tuple(
+        (topic, index)
+        for (topic, index), value in offsets.committed.items()
+        if topic not in expire.subscribed
+        and not (spec.profile.open_transaction_keeps_offset and offsets.is_pending(topic, index))
+        and (topic, index, NO_PRODUCER) not in offsets.appended
+        and spec.ask("expiry.expired", value, expire.now_ms, expire.base_ms, retention_ms)
+    )
+
+
+@rule("expiry.group-unused", source=CLEANUP + "; GroupMetadataManager#maybeDeleteGroup")
+def group_unused(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps:
+    """Nobody is in the group and none of its offsets is left: it may go with those that expire now.
+
+    At once: a group without any offset goes at the next look, however short it has been Empty. Open
+    transactions hold it, but not in the Java coordinator as of October 2024 if it has no other offset: its
+    removal leaves them, and their commit is to a group that does not exist.
+    """
+    left = set(offsets.committed) - set(_old(spec, offsets, expire))
+    writing = {key[:2] for key in offsets.appended if key[2] == NO_PRODUCER}
+    if not expire.removable or left or writing:
+        return ()
+    open_transactions = bool(offsets.pending or offsets.appended)
+    if open_transactions and (spec.profile.open_transaction_keeps_group or offsets.committed):
+        return ()
+    return (OffsetStep(offsets, removes_group=True),)
+
+
+@rule("expiry.offsets-expired", source=CLEANUP)
+def offsets_expired(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps:
+    """What is too old goes, when the log has its tombstones; the Scala coordinator does not wait for them."""
+    tombstones = tuple(OffsetTombstone(*key, expired=True) for key in _old(spec, offsets, expire))
+    if not tombstones:
+        return (OffsetStep(offsets),)
+    return spec.offsets_begin(offsets, OffsetBatch(tombstones))
+
+
+@rule("expiry.group-in-use", source="upstream GroupMetadataManager#maybeDeleteGroup")
+def group_in_use(spec: Spec, group: Group) -> Steps:
+    """A group that is not Empty stays, though it has no offsets."""
+    return () if group.state is GroupState.EMPTY else only(Step(group))
+
+
+@rule("expiry.group-removed", source="upstream GroupMetadataManager#maybeDeleteGroup")
+def group_removed(spec: Spec, group: Group) -> Steps:
+    """The group is removed with a tombstone; who joins later begins with generation 1.
+
+    The Scala coordinator writes none for a group of generation 0, of which it has written no record either.
+    """
+    return only(removed(group, GroupForgotten(expired=True)))

@@ -1,0 +1,229 @@
+"""What becomes of offsets: on their way to the log, when the log answers, and when they are read.
+
+These rules are functions of the offsets alone: a commit that was accepted once is stored whatever has become
+of the group meanwhile. Each returns what goes to the end of the line for the log, blindly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rota.kernel import FrozenMap
+from rota.kernel.rules import rule
+from rota.spec.context import Spec, only, request_of
+from rota.spec.messages import Call
+from rota.spec.offset_messages import (
+    CommitReply,
+    FetchedPartition,
+    FetchedTopic,
+    OffsetDeleteReply,
+    OffsetFetchReply,
+    OffsetFetchRequest,
+    TopicPartitions,
+    with_errors,
+)
+from rota.spec.offset_state import (
+    NO_PRODUCER,
+    Committed,
+    OffsetBatch,
+    OffsetRead,
+    OffsetRecord,
+    Offsets,
+    OffsetStep,
+    OffsetSteps,
+    OffsetTombstone,
+)
+from rota.spec.offsets import OMM
+from rota.spec.persistence import REPLY_FOR
+from rota.spec.state import Group
+from rota.spec.step import Reply, Step, Steps
+from rota.spec.vocabulary import AppendError, ErrorCode
+
+FETCH_HANDLER = (
+    "hosting.inactive",
+    "hosting.loading",
+    "hosting.elsewhere",
+    "offsets.stable-fetch-waits",
+    "offsets.fetch-asked",
+)
+BEGIN_HANDLER = ("offsets.nothing-to-delete", "offsets.deleted-at-once", "offsets.appended")
+ANSWER_HANDLER = ("offsets.failed", "offsets.stored")
+READ_HANDLER = ("offsets.fetch",)
+
+FETCH = "upstream GroupCoordinatorService#fetchOffsets"
+SCALA = "upstream GroupMetadata#"
+
+
+def _read(group: Group | None, call: Call, *, waits: bool) -> Steps:
+    return only(Step(group).tell_offsets(OffsetRead(call, known=group is not None, waits=waits)))
+
+
+@rule("offsets.stable-fetch-waits", source="KIP-447; " + FETCH, since="OffsetFetch v7")
+def stable_fetch_waits(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The Java coordinator answers a fetch of stable offsets when all appends before it are answered."""
+    if not request_of(call, OffsetFetchRequest).require_stable or spec.profile.unstable_while_appending:
+        return ()
+    return _read(group, call, waits=True)
+
+
+@rule("offsets.fetch-asked", source=FETCH)
+def fetch_asked(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A fetch reads the offsets: of the group nothing matters but whether it is there."""
+    return _read(group, call, waits=False)
+
+
+def _only(step: OffsetStep) -> OffsetSteps:
+    return (step,)
+
+
+@rule("offsets.nothing-to-delete", source=OMM + "deleteOffsets")
+def nothing_to_delete(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
+    """Where there is no offset, neither stored nor pending nor in flight, no tombstone is written."""
+    if any(isinstance(record, OffsetRecord) or _exists(offsets, record) for record in batch.records):
+        return ()
+    return _only(OffsetStep(offsets).answer(batch.answer))
+
+
+def _exists(offsets: Offsets, record: OffsetTombstone) -> bool:
+    found = record.key in offsets.committed or offsets.is_pending(*record.key)
+    return found or offsets.is_appended(*record.key)
+
+
+@rule("offsets.deleted-at-once", source=SCALA + "removeOffsets; GroupMetadataManager#cleanupGroupMetadata")
+def deleted_at_once(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
+    """The Scala coordinator deletes from its memory and answers; its tombstones are not waited for.
+
+    What is in flight for the partition is forgotten, too, and will be ignored when the log has stored it.
+    Left out: after a fail-over such a commit is there again, as is everything whose tombstone was lost.
+    """
+    if spec.profile.deletion_waits_for_record or any(isinstance(r, OffsetRecord) for r in batch.records):
+        return ()
+    after = offsets
+    for record in batch.records:
+        after = after.stored(record)
+    gone = {record.key for record in batch.records}
+    forgotten = [key for key in after.appended if key[:2] in gone and key[2] == NO_PRODUCER]
+    after = replace(after, appended=after.appended.without(*forgotten))
+    return _only(OffsetStep(after).answer(batch.answer))
+
+
+@rule("offsets.appended", source="upstream CoordinatorRuntime; GroupMetadataManager#storeOffsets (3.x)")
+def appended(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
+    """A batch goes to the log; until it has answered, readers see what was there before."""
+    return _only(OffsetStep(offsets.with_appended(batch), line=(batch,)))
+
+
+def told(spec: Spec, error: AppendError) -> ErrorCode:
+    """The profile's word for an error of the log about offsets.
+
+    Source: upstream GroupMetadataManager#maybeConvertOffsetCommitError (3.x), GroupCoordinatorService
+    #handleOperationException.
+    """
+    if error is AppendError.REQUEST_TIMED_OUT:
+        return spec.profile.offset_append_timeout_told
+    if error is AppendError.RECORD_LIST_TOO_LARGE:
+        return spec.profile.offset_append_too_large_told
+    return REPLY_FOR[error]
+
+
+@rule(
+    "offsets.failed", source="upstream CoordinatorRuntime; GroupMetadataManager#createPutCacheCallback (3.x)"
+)
+def failed(spec: Spec, offsets: Offsets, batch: OffsetBatch, error: AppendError | None) -> OffsetSteps:
+    """Nothing of the batch is stored, and the request has failed.
+
+    The Java coordinator says so of every partition, the Scala one not of those that it left out. After a
+    time-out nobody knows: the Java coordinator goes on with what it has appended, which may be stored after
+    all; the Scala one forgets it. The Scala one also forgets what the same producer had pending before.
+    Left out: after a fail-over its forgotten commit may be there.
+    """
+    if error is None:
+        return ()
+    step = OffsetStep(offsets.answered(batch)).answer(_failure(spec, batch.answer, told(spec, error)))
+    if not spec.profile.failed_commit_forgotten:
+        late = error is AppendError.REQUEST_TIMED_OUT
+        return (step, replace(step, offsets=_all_stored(spec, offsets, batch))) if late else _only(step)
+    producers = {
+        (record.key, record.producer_id) for record in batch.records if isinstance(record, OffsetRecord)
+    }
+    pending = tuple(
+        one for one in step.offsets.pending if (one.record.key, one.record.producer_id) not in producers
+    )
+    return _only(replace(step, offsets=replace(step.offsets, pending=pending)))
+
+
+def _failure(spec: Spec, answer: Reply | None, error: ErrorCode) -> Reply | None:
+    if answer is None:
+        return None
+    message = answer.message
+    if isinstance(message, OffsetDeleteReply):
+        return replace(answer, message=OffsetDeleteReply(error))
+    if not isinstance(message, CommitReply):
+        raise TypeError(f"no answer to a change of offsets: {message!r}")
+    keeps = spec.profile.failed_commit_keeps_too_large
+    topics = with_errors(message.topics, lambda e: e if keeps and e is not ErrorCode.NONE else error)
+    return replace(answer, message=replace(message, topics=topics))
+
+
+@rule("offsets.stored", source=OMM + "replay; GroupMetadata#onOffsetCommitAppend (3.x)")
+def stored(spec: Spec, offsets: Offsets, batch: OffsetBatch, error: AppendError | None) -> OffsetSteps:
+    """The batch is stored: fetches see it, and it is answered. The last in the log wins, not the highest."""
+    return _only(OffsetStep(_all_stored(spec, offsets, batch)).answer(batch.answer))
+
+
+def _all_stored(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> Offsets:
+    after = offsets.answered(batch)
+    for record in batch.records:
+        forgotten = not offsets.is_appended(*record.key) and isinstance(record, OffsetRecord)
+        if spec.profile.deletion_waits_for_record or not forgotten:
+            after = after.stored(record)
+    return after
+
+
+@rule(
+    "offsets.unstable",
+    source="KIP-447; " + OMM + "hasPendingTransactionalOffsets",
+    since="OffsetFetch v7",
+    decides=True,
+)
+def unstable(offsets: Offsets, topic: str, partition_index: int, while_appending: bool) -> bool:
+    """Whether a partition's offset may yet change by what was begun before: an open transaction.
+
+    while_appending: the profile counts commits in flight, too.
+    """
+    in_flight = while_appending and offsets.is_appended(topic, partition_index)
+    return in_flight or offsets.is_pending(topic, partition_index)
+
+
+@rule("offsets.fetch", source=OMM + "fetchOffsets, fetchAllOffsets; GroupMetadataManager#getOffsets (3.x)")
+def fetch(spec: Spec, offsets: Offsets, read: OffsetRead) -> OffsetSteps:
+    """Each partition's stored offset, or that there is none; all there are if none is named.
+
+    Unstable partitions are told so if the reader requires stable ones. Where there is no group there are no
+    offsets, though some may be stored: a transaction may commit to a group that was removed (the Java
+    coordinator looks for open transactions even then).
+    """
+    request = request_of(read.call, OffsetFetchRequest)
+    committed = offsets.committed if read.known else FrozenMap[tuple[str, int], Committed]()
+
+    def told_of(topic: str, index: int) -> FetchedPartition:
+        told = spec.ask("offsets.unstable", offsets, topic, index, spec.profile.unstable_while_appending)
+        if request.require_stable and told:
+            return FetchedPartition(index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        return _fetched(index, committed.get((topic, index)))
+
+    topics = request.topics
+    if topics is None:
+        names = sorted({topic for topic, _ in committed})
+        topics = tuple(TopicPartitions(n, tuple(i for t, i in committed if t == n)) for n in names)
+    answer = tuple(
+        FetchedTopic(topic.name, tuple(told_of(topic.name, i) for i in topic.partition_indexes))
+        for topic in topics
+    )
+    return _only(OffsetStep(offsets).answer(Reply(read.call.to, OffsetFetchReply(ErrorCode.NONE, answer))))
+
+
+def _fetched(index: int, value: Committed | None) -> FetchedPartition:
+    if value is None:
+        return FetchedPartition(index)
+    return FetchedPartition(index, value.committed_offset, value.committed_leader_epoch, value.metadata)
