@@ -48,6 +48,7 @@ BY_TIMER = frozenset({"timers.join-timeout", "timers.initial-delay-over"})
 FAILURES = frozenset(
     {
         "persistence.assignment-failed",
+        "admin.deletion-failed",
         "persistence.creation-failed",
         "persistence.emptied-failed",
         "static.replacement-failed",
@@ -77,7 +78,7 @@ class Broker:
     """The machine.
 
     Parameters: spec, the rules; settle: clear dead data after every step; prospects of the log; statics:
-    whether there are static members, whose former ids may come back.
+    whether there are static members, whose former ids may come back; live: what is in scope.
 
     It stands for all brokers: the coordinator, and whoever a client takes for it.
     """
@@ -86,6 +87,7 @@ class Broker:
     settle: bool = True
     prospects: Prospects = DEFAULT
     statics: bool = False
+    live: Live = MEMBERSHIP
     name: str = "coordinator"
     role: str = "coordinator"
 
@@ -94,14 +96,18 @@ class Broker:
         return (Coordinator(),)
 
     def offers(self, value: Coordinator) -> Sequence[Turn]:
-        """Every armed timer may be due; a coordinator that is loading reads the log."""
+        """Every armed timer may be due; a coordinator that is loading reads the log.
+
+        But for the session of a member that waits for the log: the broker gives up waiting for it before the
+        shortest session is over.
+        """
         if value.loading:
             return (Turn(value, (Send("log", Read()),), "the coordinator reads the log"),)
         group = value.group
         if group is None:
             return ()
         turns = []
-        for timer in sorted(value.armed):
+        for timer in sorted(t for t in value.armed if not _waits_for_log(group, t)):
             fired = replace(value, armed=value.armed - {timer})
             for step in self.spec.fire(group, timer):
                 turns.append(self._fold(fired, step, _due(timer), _evictions(group, step.group)))
@@ -125,7 +131,8 @@ class Broker:
         if isinstance(message, Moved):
             given_up = self.spec.unload(value.group, message.unanswered)
             after = Coordinator(epoch=value.epoch + 1, loading=True)
-            return [Turn(after, tuple(_answers(step)), rules=step.rules) for step in given_up]
+            moved = [Send("offsets", Moved(()))] if self.live.offsets else []
+            return [Turn(after, (*_answers(step), *moved), rules=step.rules) for step in given_up]
         if isinstance(message, Loaded):
             there = replace(value, loading=False)
             return [self._fold(there, step) for step in self.spec.load(message.record)]
@@ -161,6 +168,7 @@ class Broker:
                 armed.discard(effect.timer)
         sends = [Send(f"client/{owner(loss.member_id)}", loss) for loss in evicted]
         sends += _answers(step)
+        sends += [Send("offsets", word) for word in step.offsets]
         sends += [Send("log", Append(r)) for r in step.records if self.prospects.counts(r, value.epoch)]
         dead = _dead_appends(value.group, step.group)
         if self.settle and dead and not self.prospects.may_move(value.epoch):
@@ -180,6 +188,11 @@ class Broker:
         live = replace(self.live, names=not self.spec.profile.unnamed_protocol_fits)
         group = None if value.group is None else settled(value.group, live)
         return replace(value, group=group, armed=settled_timers(group, value.armed))
+
+
+def _waits_for_log(group: Group, timer: Timer) -> bool:
+    member = group.members.get(timer.member_id)
+    return timer.kind is TimerKind.SESSION and member is not None and waits_for_log(member)
 
 
 def _hosting(value: Coordinator, broker: int) -> Hosting:

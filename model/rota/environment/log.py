@@ -34,6 +34,7 @@ CONTENT = {
     RecordKind.ASSIGNMENT: "the assignment",
     RecordKind.EMPTIED: "that the group is empty",
     RecordKind.REPLACEMENT: "the replacement of a static member",
+    RecordKind.DELETION: "that the group is deleted",
 }
 """What a record says, for a person."""
 
@@ -189,8 +190,10 @@ class Log:
         return Recalled(replace(message.request, held=tuple(sorted(named))), message.client)
 
 
-def _as_stored(record: GroupRecord) -> GroupRecord:
-    """A record without what only its answer needs."""
+def _as_stored(record: GroupRecord) -> GroupRecord | None:
+    """A record without what only its answer needs; nothing where it says that the group is deleted."""
+    if record.kind is RecordKind.DELETION:
+        return None
     return replace(record, kind=RecordKind.ASSIGNMENT, answer=None, replacement=None)
 
 

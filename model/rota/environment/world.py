@@ -8,12 +8,15 @@ from typing import Any
 
 from rota.environment.broker import Broker
 from rota.environment.budget import FAULTS, KINDS, Budget
+from rota.environment.cooperative import CooperativeClient
 from rota.environment.eager import EagerClient
 from rota.environment.log import Log, Prospects
+from rota.environment.old import OldClient
 from rota.environment.subscription import Subscription
 from rota.kernel import FrozenMap, Machine, Property, RuleTable, System, SystemRef
 from rota.spec import PROFILES, RULES, BrokerConfig, classic
 from rota.spec.join import HANDSHAKE_SINCE
+from rota.spec.settled import Live
 from rota.spec.vocabulary import AppendError
 
 DEFAULTS: dict[str, Any] = {
@@ -44,7 +47,11 @@ how many `fault` (any of crash, break, late, append), or of one kind alone, how 
 `change`, and how many times the coordinator moves (`failover`); settle: clear dead data.
 """
 
-CLIENTS: dict[str, Callable[[Subscription], Machine]] = {"eager": EagerClient}
+CLIENTS: dict[str, Callable[[Subscription], Machine]] = {
+    "eager": EagerClient,
+    "cooperative": CooperativeClient,
+    "old": OldClient,
+}
 """The kinds of clients: how the machine of one is made."""
 
 
@@ -90,10 +97,11 @@ def world(
     spec = classic(_config(chosen), profile=PROFILES[chosen["profile"]], rules=rules)
     budget, settle = dict(chosen["budget"]), chosen["settle"]
     prospects = Prospects(budget.get("failover", 0), bool(budget.get("append") or budget.get("fault")))
+    live = Live(offsets=chosen["offsets"], failover=prospects.moves > 0)
     return System(
         name="classic",
         machines=(
-            Broker(spec, settle, prospects, statics=any(_instances(chosen))),
+            Broker(spec, settle, prospects, statics=any(_instances(chosen)), live=live),
             Log(AppendError[chosen["append_failure"]], prospects, settle),
             *_clients(chosen),
             _budget(budget),
