@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check test lint pin lock clean
+.PHONY: check test lint pin reference lock clean
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -66,6 +66,10 @@ pin: $(VENV)/ready-test
 	$(BIN)/python tests/pin_counts.py $(foreach profile,$(PROFILES),\
 	  $(OUT)/pin/$(profile)/endless/check.json $(OUT)/pin/$(profile)/check.json)
 	$(BIN)/python tests/oracle/pin.py
+
+# The pages in docs/reference, from the spec; a test fails if they are out of date.
+reference: $(VENV)/ready-run
+	$(BIN)/python -m rota.report.reference docs/reference
 
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate

@@ -100,8 +100,16 @@ def path_to(origin: Origin, state: int) -> list[Edge]:
     return path[::-1]
 
 
+Watch = Callable[[State, Transition], None]
+"""Is shown every transition, with the state that it leaves."""
+
+
 def build(
-    system: System, fairness: Iterable[Fairness], max_states: int, progress: Progress | None = None
+    system: System,
+    fairness: Iterable[Fairness],
+    max_states: int,
+    progress: Progress | None = None,
+    watch: Watch | None = None,
 ) -> Graph:
     """The graph of all reachable states. progress is called after each level. Errors: TooManyStates."""
     assumptions = tuple(dict.fromkeys(fairness))
@@ -128,6 +136,8 @@ def build(
             targets.append(number(transition.target, (at, i)))
             owed.append(_classes(graph, assumptions, transition))
             graph.fired.update(transition.rules)
+            if watch:
+                watch(graph.states[at], transition)
         graph.targets.append(tuple(targets))
         graph.owed.append(tuple(owed))
         graph.possible.append(frozenset[int]().union(*owed))

@@ -1,0 +1,35 @@
+"""All pages by the names of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from rota.report.reference import diagram, property_pages, rule_pages, states, version_pages
+from rota.report.reference.markdown import opening
+
+INDEX = (
+    ("rules.md", "the rules of the spec: what each says, since when, where that is written, who checks it"),
+    ("states.md", "the states of a group and every way from one to another, from explored graphs"),
+    ("versions.md", "what each version of each request brings, and how the lines of brokers differ"),
+    ("properties.md", "what is claimed of the protocol, what each claim kills, and known weaknesses"),
+)
+
+
+def pages() -> Mapping[str, str]:
+    """File name -> text, the same from every run."""
+    graph = states.collect()
+    made: dict[str, Callable[[], Iterator[str]]] = {
+        "README.md": _index,
+        "rules.md": rule_pages.lines,
+        "states.md": lambda: diagram.lines(graph),
+        "versions.md": version_pages.lines,
+        "properties.md": property_pages.lines,
+    }
+    texts = {name: "\n".join(lines()) + "\n" for name, lines in made.items()}
+    return {**texts, "states.svg": diagram.svg(graph)}
+
+
+def _index() -> Iterator[str]:
+    yield from opening("Reference", "Made from the spec itself; a test fails if a page is out of date.")
+    for name, about in INDEX:
+        yield f"- [{name.removesuffix('.md')}]({name}): {about}"

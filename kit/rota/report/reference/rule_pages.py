@@ -1,0 +1,53 @@
+"""The index of rules: every rule of the spec, part by part, and who checks it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from rota.report.matrix import Row, rows_of_the_spec
+from rota.report.reference.claims import guarding
+from rota.report.reference.markdown import codes, link, links, opening
+
+ABOUT = """{rules} rules in {parts} parts. A rule is one pure function in `model/rota/spec`, found by its
+slug, `part.name`; `rota rules SLUG` shows one in full. Those marked *decides* are asked by other rules.
+Mutants are the rule with a mistake in it, each with the property that finds it first; bugs are mistakes
+planted in rota's coordinator, found by comparing it with the spec; cases are dialogues of the conformance
+kit."""
+
+
+def lines() -> Iterator[str]:
+    """The page."""
+    rows = list(rows_of_the_spec().values())
+    parts = {part: list(some) for part, some in groupby(rows, key=lambda row: row.rule.part)}
+    yield from opening("Rules", ABOUT.format(rules=len(rows), parts=len(parts)))
+    for part, some in parts.items():
+        yield f"- {link(part)}: {links(row.rule.slug for row in some)}"
+    for part, some in parts.items():
+        yield from ("", f"## {part}", "", about(some))
+        for row in some:
+            yield from _rule(row, guarding().get(row.rule.slug, ()))
+
+
+def about(rows: Sequence[Row]) -> str:
+    """What a part is about: the first paragraph of its module."""
+    module = sys.modules[inspect.unwrap(rows[0].rule.function).__module__]
+    first, _, _ = inspect.cleandoc(module.__doc__ or "").partition("\n\n")
+    return first
+
+
+def _rule(row: Row, properties: Sequence[str]) -> Iterator[str]:
+    rule = row.rule
+    facts: Mapping[str, str] = {
+        "versions": rule.since,
+        "source": rule.source,
+        "properties": links(properties, "properties.md"),
+        "mutants": ", ".join(f"`{one.name}` ({link(one.killer, 'properties.md')})" for one in row.mutants),
+        "fires only on": row.odd,
+        "bugs": codes(bug.name for bug in row.bugs),
+        "cases": codes(row.cases),
+    }
+    yield from ("", f"### {rule.slug}", "", f"{'*Decides.* ' if rule.decides else ''}{rule.title}", "")
+    yield from (f"- {name}: {words}" for name, words in facts.items() if words)
