@@ -12,6 +12,7 @@ from rota.invariants.liveness import LIVENESS
 from rota.invariants.owners import OWNERS
 from rota.invariants.safety import SAFETY
 from rota.invariants.shape import SHAPE
+from rota.invariants.static import STATIC
 from rota.invariants.steps import STEPS
 from rota.invariants.weaknesses import judged
 from rota.invariants.witnesses import ENDS, witnesses
@@ -28,6 +29,7 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
         *SAFETY,
         *CROWD,
         *OWNERS,
+        *STATIC,
         *STEPS,
         *_weak(settings, strict),
         *witnesses(observed(settings)),

@@ -1,6 +1,7 @@
 """The owner map: what the whole protocol is for, in a few lines, and that it refines it.
 
-A claim is a client that consumes a partition, with the generation since which it does. The map is the set of
+A claim is an owner (a member id, or the instance id of a static member, which may have more than one process)
+that consumes a partition, with the generation since which it does. The map is the set of
 all claims. It knows two moves: a claim ends, or one begins that no other equals in partition and
 generation. `abstract` takes a state of the world to its map, and every transition of the world is moves of
 the map, or none. Properties say so without looking at whole states: a client claims only by reading an
@@ -14,7 +15,7 @@ nobody is taken for dead who is not.
 from __future__ import annotations
 
 from rota.environment.assignment import Assignment
-from rota.environment.client import Client, Phase
+from rota.environment.client import IN_GENERATION, Client, Phase
 from rota.invariants.views import CLIENT
 from rota.kernel import Kind, Property, View
 from rota.kernel.system import State
@@ -23,7 +24,7 @@ Claims = frozenset[tuple[int, int]]
 """(partition, generation since which it is consumed) of one client."""
 
 OwnerMap = frozenset[tuple[int, int, str]]
-"""(partition, since, client): all claims."""
+"""(partition, since, owner): all claims."""
 
 
 def moves(before: OwnerMap, after: OwnerMap) -> bool:
@@ -36,7 +37,7 @@ def moves(before: OwnerMap, after: OwnerMap) -> bool:
 def abstract(state: State) -> OwnerMap:
     """The owner map of a state of the world."""
     clients = (value for value in state if isinstance(value, Client))
-    return frozenset((*claim, client.name) for client in clients for claim in claims(client))
+    return frozenset((*claim, client.label) for client in clients for claim in claims(client))
 
 
 def claims(client: Client) -> Claims:
@@ -51,12 +52,12 @@ def _claimed_by_sync(before: Client, after: Client) -> bool:
     begun = claims(after) - claims(before)
     if not begun:
         return True
-    reads = before.phase is Phase.SYNCING and after.phase is Phase.STABLE
+    reads = before.phase is Phase.SYNCING and after.phase in IN_GENERATION
     return reads and all(since == after.generation_id for _, since in begun)
 
 
 def _nothing_while_joining(client: Client) -> bool:
-    return client.phase is Phase.STABLE or not claims(client)
+    return client.phase in IN_GENERATION or not claims(client)
 
 
 def _partitions(client: Client) -> frozenset[int]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rota.environment.assignment import Assignment
 from rota.environment.broker import Coordinator
-from rota.environment.client import Client, Phase
+from rota.environment.client import IN_GENERATION, Client, Phase
 from rota.invariants.shape import WITH_GENERATION
-from rota.invariants.views import CLIENT, GROUP
+from rota.invariants.views import CLIENT, COORDINATOR, GROUP, labels
 from rota.kernel import Kind, Property, View
 from rota.spec import ErrorCode, Group, GroupState, JoinGroupReply
 from rota.spec.voting import candidates
@@ -22,12 +22,13 @@ def _common_protocol(group: Group | None) -> bool:
     return group is None or not group.members or bool(candidates([m.names for m in group.members.values()]))
 
 
-def _leads(client: Client) -> tuple[int, str] | None:
-    return (client.generation_id, client.member_id) if client.leads else None
+def _leads(client: Client) -> tuple[int, int, str] | None:
+    return (client.epoch, client.generation_id, client.label) if client.leads else None
 
 
-def _one_leader(one: tuple[int, str] | None, other: tuple[int, str] | None) -> bool:
-    return one is None or other is None or one[0] != other[0]
+def _one_leader(one: tuple[int, int, str] | None, other: tuple[int, int, str] | None) -> bool:
+    """Two processes of one instance are one member, until the older one hears that it is fenced."""
+    return one is None or other is None or one[:2] != other[:2] or one[2] == other[2]
 
 
 def _join_answer(client: Client) -> JoinGroupReply | None:
@@ -42,56 +43,84 @@ def _list_for_leader_only(reply: JoinGroupReply | None) -> bool:
     return reply.member_id in listed if reply.leader == reply.member_id else not listed
 
 
+def _first_epoch(value: Coordinator) -> Group | None:
+    """The group while its coordinator has not moved: afterwards a generation's number may come again."""
+    return None if value.epoch else value.group
+
+
 def _list_is_membership(group: Group | None, reply: JoinGroupReply | None) -> bool:
     if group is None or reply is None or not reply.members or group.state not in WITH_GENERATION:
         return True
     if reply.generation_id != group.generation_id:
         return True
-    return {line.member_id for line in reply.members} == set(group.members)
+    return {line.group_instance_id or line.member_id for line in reply.members} == set(labels(group))
 
 
 def _own_part(client: Client) -> Assignment | None:
-    return Assignment.decode(client.assignment) if client.assignment else None
+    """What it was given in its generation; a cooperative client that joins keeps what is of an older one."""
+    holds = client.assignment and client.phase in IN_GENERATION
+    return Assignment.decode(client.assignment) if client.assignment and holds else None
 
 
 def _own_assignment(client: Client) -> bool:
     part = _own_part(client)
-    return part is None or (part.member_id, part.generation_id) == (client.member_id, client.generation_id)
+    return part is None or (part.member_id, part.generation_id) == (client.label, client.generation_id)
 
 
-def _owns(client: Client) -> tuple[int, tuple[int, ...]] | None:
+Owns = tuple[int, int, str, tuple[int, ...]]
+"""(epoch, generation, member id or instance id, partitions)."""
+
+
+def _owns(client: Client) -> Owns | None:
     part = _own_part(client)
-    return None if part is None else (client.generation_id, part.partitions)
+    return None if part is None else (client.epoch, client.generation_id, client.label, part.partitions)
 
 
-def _disjoint(one: tuple[int, tuple[int, ...]] | None, other: tuple[int, tuple[int, ...]] | None) -> bool:
-    return one is None or other is None or one[0] != other[0] or not set(one[1]) & set(other[1])
+def _disjoint(one: Owns | None, other: Owns | None) -> bool:
+    if one is None or other is None or one[:2] != other[:2] or one[2] == other[2]:
+        return True
+    return not set(one[3]) & set(other[3])
 
 
-def _consumes(client: Client) -> tuple[str, int, bytes] | None:
-    return None if client.assignment is None else (client.member_id, client.generation_id, client.assignment)
+Consumes = tuple[int, str, int, bytes]
+"""(epoch, member id, generation, assignment)."""
 
 
-def _as_stored(group: Group | None, consumes: tuple[str, int, bytes] | None) -> bool:
+def _consumes(client: Client) -> Consumes | None:
+    if client.assignment is None or client.phase not in IN_GENERATION:
+        return None
+    return client.epoch, client.member_id, client.generation_id, client.assignment
+
+
+def _as_stored(value: Coordinator, consumes: Consumes | None) -> bool:
+    group = value.group
     if group is None or consumes is None or group.state not in WITH_GENERATION:
         return True
-    member_id, generation_id, assignment = consumes
-    if generation_id != group.generation_id or member_id not in group.members:
+    epoch, member_id, generation_id, assignment = consumes
+    if (epoch, generation_id) != (value.epoch, group.generation_id) or member_id not in group.members:
         return True
     return group.state is GroupState.STABLE and group.members[member_id].assignment == assignment
 
 
-def _generation(client: Client) -> int:
-    return client.generation_id
+def _reached(value: Coordinator) -> tuple[int, int]:
+    return value.epoch, 0 if value.group is None else value.group.generation_id
 
 
-def _not_ahead(group: Group | None, generation_id: int) -> bool:
-    return generation_id <= (0 if group is None else group.generation_id)
+def _generation(client: Client) -> tuple[int, int]:
+    return client.epoch, client.generation_id
+
+
+def _not_ahead(reached: tuple[int, int], generation: tuple[int, int]) -> bool:
+    return reached[0] != generation[0] or generation[1] <= reached[1]
 
 
 def _stable_as(client: Client) -> tuple[str, int] | None:
-    """Whom a late request of its own overtook is not asked: it cannot know that the group has moved on."""
-    calm = client.phase is Phase.STABLE and not client.overtaken
+    """Who is asked; not whom a late request of its own overtook, nor a static member.
+
+    The one cannot know that the group has moved on, the other stays in the group without joining.
+    """
+    known = not client.overtaken and client.group_instance_id is None
+    calm = client.phase in IN_GENERATION and known
     return (client.member_id, client.generation_id) if calm else None
 
 
@@ -177,7 +206,7 @@ SAFETY = (
         "join.list-is-the-membership",
         Kind.SAFETY,
         "The member list that the leader gets is the membership of that generation.",
-        (GROUP, View("client", _join_answer)),
+        (View("coordinator", _first_epoch), View("client", _join_answer)),
         _list_is_membership,
         source="KAFKA-9801; upstream ClassicGroup#currentClassicGroupMembers",
         rules=("join.next-generation", "leave.batch"),
@@ -204,7 +233,7 @@ SAFETY = (
         "sync.as-stored",
         Kind.SAFETY,
         "Who consumes in the current generation has exactly the bytes that the coordinator stored for it.",
-        (GROUP, View("client", _consumes)),
+        (COORDINATOR, View("client", _consumes)),
         _as_stored,
         source="upstream GroupMetadataManager#classicGroupSyncToClassicGroup",
         rules=("sync.follower-waits", "sync.leader-assigns", "persistence.assignment-stored"),
@@ -212,8 +241,8 @@ SAFETY = (
     Property(
         "generation.client-not-ahead",
         Kind.SAFETY,
-        "No client carries a generation that the group has not reached.",
-        (GROUP, View("client", _generation)),
+        "No client carries a generation that its coordinator has not reached.",
+        (View("coordinator", _reached), View("client", _generation)),
         _not_ahead,
         source="upstream ClassicGroup#initNextGeneration",
         rules=("join.next-generation",),
@@ -221,7 +250,7 @@ SAFETY = (
     Property(
         "join.no-bystander",
         Kind.SAFETY,
-        "A member of the current generation has itself joined it, and does not consume in an older one.",
+        "A dynamic member of the current generation has itself joined it, and consumes in no older one.",
         (GROUP, View("client", _stable_as)),
         _no_bystander,
         source="upstream GroupMetadataManager#completeClassicGroupJoin",

@@ -7,7 +7,7 @@ from rota.invariants.views import COORDINATOR, GROUP
 from rota.kernel import Kind, Property
 from rota.spec import Group, GroupState, Timer
 from rota.spec.rebalance import barrier
-from rota.spec.settled import settled_timers
+from rota.spec.settled import settled_timers, waits_for_log
 from rota.spec.step import TimerKind, timer
 
 WITH_GENERATION = frozenset({GroupState.COMPLETING_REBALANCE, GroupState.STABLE})
@@ -22,7 +22,7 @@ def _fields_match_state(group: Group | None) -> bool:
     if group.state is GroupState.PREPARING_REBALANCE:
         return not group.pending_sync
     chosen = group.protocol_name is not None and group.initial_join is None
-    return chosen and bool(group.members) and group.pending_sync <= set(group.members)
+    return chosen and bool(group.members)
 
 
 def _leader_is_a_member(group: Group | None) -> bool:
@@ -39,7 +39,8 @@ def _parked_fits_state(group: Group | None) -> bool:
     if group is None:
         return True
     for member in group.members.values():
-        if member.awaiting_join is not None and group.state is not GroupState.PREPARING_REBALANCE:
+        in_phase = group.state is GroupState.PREPARING_REBALANCE
+        if member.awaiting_join is not None and not in_phase and not waits_for_log(member):
             return False
         if member.awaiting_sync is not None and group.state is not GroupState.COMPLETING_REBALANCE:
             return False

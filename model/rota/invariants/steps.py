@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rota.environment.broker import Coordinator
 from rota.invariants.shape import WITH_GENERATION
-from rota.invariants.views import COORDINATOR, GROUP
+from rota.invariants.views import COORDINATOR, labels
 from rota.kernel import Kind, Property
 from rota.spec import Group, GroupState
 
@@ -18,6 +20,19 @@ E, P, C, S = (
 LEGAL = frozenset({(E, P), (P, E), (P, C), (C, P), (C, S), (S, P), (C, C), (S, C), (C, E), (S, E)})
 """(before, after) of one transition where the state or the generation changes. The last four pass through
 PreparingRebalance: a phase whose barrier is open at once."""
+
+
+Test = Callable[[Group | None, Group | None], bool]
+
+
+def _within_epoch(test: Test) -> Callable[[Coordinator, Coordinator], bool]:
+    """A sentence about one coordinator: another one goes on from what the log has, and may repeat numbers."""
+
+    def judged(before: Coordinator, after: Coordinator) -> bool:
+        moved = before.epoch != after.epoch or before.loading
+        return moved or test(before.group, after.group)
+
+    return judged
 
 
 def _generation_grows(before: Group | None, after: Group | None) -> bool:
@@ -39,7 +54,7 @@ def _membership_fixed(before: Group | None, after: Group | None) -> bool:
     if before is None or after is None or after.state not in WITH_GENERATION:
         return True
     same = before.generation_id == after.generation_id
-    return not same or set(before.members) == set(after.members)
+    return not same or set(labels(before)) == set(labels(after))
 
 
 def _assignment_fixed(before: Group | None, after: Group | None) -> bool:
@@ -53,12 +68,17 @@ def _assignment_fixed(before: Group | None, after: Group | None) -> bool:
 def _parked_member_stays(before: Group | None, after: Group | None) -> bool:
     if before is None or after is None:
         return True
-    parked = {i for i, m in before.members.items() if not m.is_new and (m.awaiting_join or m.awaiting_sync)}
-    return parked <= set(after.members)
+    stay = labels(after)
+    return all(
+        (member.group_instance_id or member_id) in stay
+        for member_id, member in before.members.items()
+        if not member.is_new and (member.awaiting_join or member.awaiting_sync)
+    )
 
 
 def _barrier_waits_for_pending(before: Coordinator, after: Coordinator) -> bool:
-    if before.group is None or after.group is None or after.group.state is not C:
+    moved = before.epoch != after.epoch or before.loading
+    if moved or before.group is None or after.group is None or after.group.state is not C:
         return True
     new_generation = before.group.generation_id != after.group.generation_id
     return not (new_generation and after.ended_by_barrier and after.group.pending)
@@ -69,8 +89,8 @@ STEPS = (
         "generation.grows-by-completed-joins",
         Kind.STEP,
         "The generation grows by one with every completed join phase and never otherwise.",
-        (GROUP,),
-        _generation_grows,
+        (COORDINATOR,),
+        _within_epoch(_generation_grows),
         source="upstream ClassicGroup#initNextGeneration",
         rules=("join.next-generation", "join.empty"),
     ),
@@ -78,8 +98,8 @@ STEPS = (
         "state.legal-transition",
         Kind.STEP,
         "The state changes only along the legal transitions.",
-        (GROUP,),
-        _legal_transition,
+        (COORDINATOR,),
+        _within_epoch(_legal_transition),
         source="upstream ClassicGroupState",
         rules=("join.prepare-rebalance", "persistence.late-answer"),
     ),
@@ -87,8 +107,8 @@ STEPS = (
         "join.membership-fixed-in-a-generation",
         Kind.STEP,
         "While a generation is completed or stable its members do not change.",
-        (GROUP,),
-        _membership_fixed,
+        (COORDINATOR,),
+        _within_epoch(_membership_fixed),
         source="KAFKA-9801; upstream GroupMetadataManager#maybePrepareRebalanceOrCompleteJoin",
         rules=("leave.batch", "timers.session-expired", "join.rebalance-or-complete"),
     ),
@@ -96,8 +116,8 @@ STEPS = (
         "sync.assignment-fixed-in-a-generation",
         Kind.STEP,
         "The assignments of a stable generation do not change.",
-        (GROUP,),
-        _assignment_fixed,
+        (COORDINATOR,),
+        _within_epoch(_assignment_fixed),
         source="upstream GroupMetadataManager#classicGroupSyncToClassicGroup",
         rules=("sync.stable", "persistence.late-answer"),
     ),
@@ -105,8 +125,8 @@ STEPS = (
         "timers.parked-member-stays",
         Kind.STEP,
         "A member whose client waits for an answer is not removed, unless it is new.",
-        (GROUP,),
-        _parked_member_stays,
+        (COORDINATOR,),
+        _within_epoch(_parked_member_stays),
         source="upstream ClassicGroupMember#hasSatisfiedHeartbeat",
         rules=("timers.session-ignored", "join.complete-phase"),
     ),

@@ -18,3 +18,8 @@ def _itself(value: object) -> object:
 GROUP = View("coordinator", _group)
 COORDINATOR = View("coordinator", _itself)
 CLIENT = View("client", _itself)
+
+
+def labels(group: Group) -> list[str]:
+    """Who is in a group: a static member by its instance id, for its member id may change."""
+    return [member.group_instance_id or member_id for member_id, member in group.members.items()]

@@ -56,23 +56,33 @@ def _two(chosen: Chosen) -> bool:
     return len(lists) > 1 and bool(set(lists[0]).intersection(*lists[1:]))
 
 
+def _instances(chosen: Chosen) -> list[str]:
+    return [instance for instance in chosen["instances"] if instance]
+
+
 def _a_request_is_late(chosen: Chosen) -> bool:
     """A connection may break: its request may arrive after that of the next connection."""
     return _any_of(chosen, "break")
 
 
 def _somebody_is_late(chosen: Chosen) -> bool | None:
-    """A client may be taken for dead, or join by a late request without knowing; another gets what it had."""
-    if not _two(chosen) or not _any_of(chosen, "late", "break"):
+    """A client may be taken for dead, or be left behind by a rebalance; another gets what it had."""
+    if not _two(chosen):
         return False
-    return True if _any_of(chosen, "late") else None
+    if _any_of(chosen, "late"):
+        return True
+    return None if _instances(chosen) or _any_of(chosen, "break", "failover") else False
 
 
 def _an_id_is_left(chosen: Chosen) -> bool | None:
     """An id may be handed out and not used: its client vanishes, or its answer is lost; others wait."""
-    if not _any_of(chosen, "crash", "break") or chosen["join_version"] < HANDSHAKE_SINCE:
+    clients = len(chosen["protocols"])
+    versions = chosen["join_versions"] or (chosen["join_version"],) * clients
+    instances = chosen["instances"] or ("",) * clients
+    asked = [version >= HANDSHAKE_SINCE and not i for version, i in zip(versions, instances, strict=True)]
+    if not any(asked) or not _any_of(chosen, "crash", "break", "failover"):
         return False
-    return True if _two(chosen) and _any_of(chosen, "crash") else None
+    return True if _two(chosen) and all(asked) and _any_of(chosen, "crash") else None
 
 
 EVERY = tuple(PROFILES)
@@ -89,6 +99,14 @@ _ABOUT: Mapping[str, tuple[tuple[str, ...], Cause]] = {
     "weakness.replaced-request-waits": (EVERY, _a_request_is_late),
 }
 """Sentence -> (profiles whose brokers break it, its cause)."""
+
+STRONG_FORMS: Mapping[str, str] = {
+    "weakness.replaced-request-unanswered": "parked.iff-waiting",
+    "weakness.taken-for-dead-and-consuming": "sync.one-owner",
+    "weakness.unused-id-holds-up": "join.pending-ids-end",
+    "weakness.replaced-request-waits": "parked.answered-in-the-end",
+}
+"""Sentence -> the property that does hold and of which it is the strong form."""
 
 WEAKNESSES: tuple[Weakness, ...] = tuple(Weakness(one, *_ABOUT[name]) for name, one in _SENTENCES.items())
 """All of them, in the order of their sentences."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rota.environment.broker import Coordinator
-from rota.environment.client import ENDED, Client, Phase
+from rota.environment.client import ENDED, IN_GENERATION, Client, Phase
 from rota.environment.world import Observed
 from rota.invariants.views import CLIENT, GROUP
 from rota.kernel import Kind, Property, View
@@ -13,7 +13,7 @@ from rota.spec import Group, GroupState
 
 
 def _stable_in(client: Client) -> int | None:
-    return client.generation_id if client.phase is Phase.STABLE else None
+    return client.generation_id if client.phase in IN_GENERATION else None
 
 
 def _together(one: int | None, other: int | None) -> bool:
