@@ -31,7 +31,10 @@ MOVES = ("failover",)
 """The coordinator moves to another broker. No part of `fault`: it multiplies the states, so it is asked for
 by name, and whoever needs to know how often it may still happen can count."""
 
-KINDS = (*FAULTS, *WISHES, *MOVES)
+CLOCK = ("retention",)
+"""The retention time of offsets passes."""
+
+KINDS = (*FAULTS, *WISHES, *MOVES, *CLOCK)
 
 
 @dataclass(frozen=True)

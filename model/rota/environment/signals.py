@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rota.spec import Call, GroupRecord, RecordKind
+from rota.spec.offset_state import RetentionCheck
 from rota.spec.vocabulary import AppendError
 
 NOBODY = ""
@@ -152,6 +153,23 @@ class Charge:
     """Something that the budget must allow: a kind of fault, a leave, an enforced rejoin, a fail-over."""
 
     kind: str
+
+
+@dataclass(frozen=True)
+class Trespass:
+    """To the offsets: a commit was accepted from somebody who must not commit. Nobody should ever say so."""
+
+
+@dataclass(frozen=True)
+class RetentionDue:
+    """From the offsets: it is time for the coordinator to say what may expire."""
+
+    check: RetentionCheck
+
+
+@dataclass(frozen=True)
+class Unused:
+    """From the offsets: none is left, and the group may go."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from rota.spec.context import Spec, only, request_of
 from rota.spec.messages import Call
 from rota.spec.offset_delete import CONSUMER
 from rota.spec.offset_log import told
-from rota.spec.offset_state import GroupForgotten, GroupForgottenAnswer
+from rota.spec.offset_state import GroupForgotten, GroupForgottenAnswer, Offsets, OffsetStep, OffsetSteps
 from rota.spec.state import Group
 from rota.spec.step import GroupRecord, RecordKind, Reply, Step, Steps, TimerKind
 from rota.spec.vocabulary import AppendError, ErrorCode, GroupState, Hosting
@@ -30,6 +30,8 @@ DESCRIBE_HANDLER = (*HOSTED, "admin.describe-unknown-group", "admin.describe")
 LIST_HANDLER = ("hosting.inactive", "hosting.loading", "admin.list")
 DELETE_HANDLER = (*HOSTED, "admin.delete-unknown-group", "admin.delete-non-empty-group", "admin.delete")
 DELETION_HANDLER = ("admin.deletion-failed", "admin.deletion-stored")
+FORGET_HANDLER = ("admin.offsets-wait", "admin.offsets-forgotten")
+FORGOTTEN_HANDLER = ("admin.offsets-kept", "admin.offsets-forgotten")
 
 NOT_FOUND_SINCE = 6
 """The first DescribeGroups version with an error for a group that does not exist (KIP-1043)."""
@@ -188,3 +190,31 @@ def deletion_stored(spec: Spec, group: Group | None, record: GroupRecord, error:
     if spec.profile.deletion_waits_for_record:
         step = step.tell_offsets(GroupForgottenAnswer(stored=True))
     return only(step if record.answer is None else step.answer(record.answer.to, record.answer.message))
+
+
+@rule("admin.offsets-wait", source="upstream GroupCoordinatorShard#deleteGroups")
+def offsets_wait(spec: Spec, offsets: Offsets, forgotten: GroupForgotten) -> OffsetSteps:
+    """Until the log has the tombstones the offsets are still there for those who read them."""
+    if not spec.profile.deletion_waits_for_record:
+        return ()
+    return (OffsetStep(offsets, line=(forgotten,)),)
+
+
+@rule("admin.offsets-kept", source="upstream CoordinatorRuntime")
+def offsets_kept(spec: Spec, offsets: Offsets, forgotten: GroupForgotten, stored: bool) -> OffsetSteps:
+    """The tombstones could not be stored: nothing has changed."""
+    return () if stored else (OffsetStep(offsets),)
+
+
+@rule("admin.offsets-forgotten", source="upstream OffsetMetadataManager#deleteAllOffsets")
+def offsets_forgotten(
+    spec: Spec, offsets: Offsets, forgotten: GroupForgotten, stored: bool = True
+) -> OffsetSteps:
+    """The group's offsets are gone, those of open transactions with them if somebody wanted it.
+
+    What is still in flight is ignored where deletions do not wait for the log (`offsets.stored`).
+    """
+    if forgotten.expired:
+        return (OffsetStep(offsets.without(offsets.committed, expired=True)),)
+    later = offsets.appended if spec.profile.deletion_waits_for_record else Offsets().appended
+    return (OffsetStep(Offsets(appended=later)),)

@@ -10,6 +10,7 @@ from rota.kernel import RuleTable
 from rota.spec.messages import Call
 from rota.spec.offset_state import (
     Expire,
+    GroupForgotten,
     OffsetBatch,
     OffsetRead,
     Offsets,
@@ -89,6 +90,14 @@ class Spec:
     def offsets_expire(self, offsets: Offsets, expire: Expire) -> OffsetSteps:
         """What is too old goes, as far as the group has said that it may."""
         return self._first("offsets_expire", offsets, expire)
+
+    def offsets_forget(self, offsets: Offsets, forgotten: GroupForgotten) -> OffsetSteps:
+        """The group is removed: its offsets go now, or when the log has its tombstone."""
+        return self._first("offsets_forget", offsets, forgotten)
+
+    def offsets_forgotten(self, offsets: Offsets, forgotten: GroupForgotten, stored: bool) -> OffsetSteps:
+        """The log has answered the tombstone of a group that was removed. stored: it has it."""
+        return self._first("offsets_forgotten", offsets, forgotten, stored)
 
     def transaction_ended(self, offsets: Offsets, end: TransactionEnd) -> OffsetSteps:
         """The marker that ends a transaction is in the log."""

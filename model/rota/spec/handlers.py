@@ -72,6 +72,8 @@ HANDLERS: dict[str, tuple[str, ...]] = {
     "offsets_appended": offset_log.ANSWER_HANDLER,
     "offsets_read": offset_log.READ_HANDLER,
     "offsets_expire": expiry.EXPIRE_HANDLER,
+    "offsets_forget": admin.FORGET_HANDLER,
+    "offsets_forgotten": admin.FORGOTTEN_HANDLER,
     "transaction_ended": transactions.END_HANDLER,
     **timers.HANDLERS,
 }

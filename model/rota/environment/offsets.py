@@ -1,0 +1,284 @@
+"""The offsets of the group as a machine: what is stored, what waits for the log, and what readers are told.
+
+Beside the coordinator and not in it, so that their values do not multiply: the coordinator decides who may
+commit and forwards what its rules say to the offsets (`Step.offsets`), this machine does the rest.
+
+Simplified, and why that is safe:
+- The log answers offsets and group records in two lines, each in its order. A real log has one line, so there
+  is more here than any broker does; only the removal of a group waits in both.
+- Transactions end when the environment says so: there is no transaction coordinator.
+- The clock stands still: every commit is made at time 0, and the retention has passed or it has not.
+- A fail-over keeps a prefix of what is in flight. Whoever waits is told NOT_COORDINATOR.
+
+Two history variables carry what properties ask: the offsets that were promised to a client (acknowledged, and
+not replaced, deleted or put in doubt since), and whether a promise or the right to commit was broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from rota.environment.signals import (
+    NOBODY,
+    Charge,
+    Moved,
+    Owed,
+    RetentionDue,
+    Trespass,
+    Unreachable,
+    Unused,
+)
+from rota.kernel import FrozenMap, Message, Send, Turn, Value
+from rota.spec import Group, GroupState, Spec
+from rota.spec.offset_messages import (
+    OffsetCommitRequest,
+    OffsetFetchReply,
+    OffsetFetchRequest,
+    refused_offsets,
+)
+from rota.spec.offset_state import (
+    NO_PRODUCER,
+    Expire,
+    GroupForgotten,
+    GroupForgottenAnswer,
+    InLine,
+    OffsetBatch,
+    OffsetRead,
+    Offsets,
+    OffsetStep,
+    OffsetTombstone,
+    RetentionCheck,
+    TransactionEnd,
+)
+from rota.spec.step import Reply
+from rota.spec.vocabulary import AppendError, ErrorCode
+
+Key = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class OffsetsKept:
+    """The offsets' part of the state.
+
+    line: what waits for the log, oldest first. History variables: promised, the offset by topic and partition
+    that was acknowledged last; broken: a fetch has told something else; trespassed: a commit was accepted
+    that should not have been.
+    """
+
+    offsets: Offsets = field(default_factory=Offsets)
+    line: tuple[InLine, ...] = ()
+    promised: FrozenMap[Key, int] = field(default_factory=FrozenMap)
+    broken: bool = False
+    trespassed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class OffsetsKeeper:
+    """The machine. Parameters: spec, the rules; failure: how an append fails when it does."""
+
+    spec: Spec
+    failure: AppendError
+    name: str = "offsets"
+    role: str = "offsets"
+
+    def initial(self) -> Sequence[Value]:
+        """Nobody has committed anything."""
+        return (OffsetsKept(),)
+
+    def offers(self, value: OffsetsKept) -> Sequence[Turn]:
+        """The log answers the oldest append; the retention time passes."""
+        check = RetentionCheck(self.spec.config.offsets_retention_ms, since_ms=0)
+        sends = (Send("budget", Charge("retention")), Send("coordinator", RetentionDue(check)))
+        return [*self._answers(value), Turn(value, sends, "the retention time of offsets passes")]
+
+    def _answers(self, value: OffsetsKept) -> list[Turn]:
+        """Stored, or failed, which is a fault: somebody is told. The tombstone of a group is not ours."""
+        if not value.line:
+            return []
+        first, rest = value.line[0], replace(value, line=value.line[1:])
+        if isinstance(first, TransactionEnd):
+            after = _without(rest, (one.record.key for one in value.offsets.pending))
+            what = f"the transaction of producer {first.producer_id} ends"
+            return [
+                self._fold(after, step, what) for step in self.spec.transaction_ended(value.offsets, first)
+            ]
+        if not isinstance(first, OffsetBatch):
+            return []
+        stored = self.spec.offsets_appended(value.offsets, first, None)
+        failed = self.spec.offsets_appended(value.offsets, first, self.failure)
+        doubted = _without(rest, (record.key for record in first.records)) if self._in_doubt else rest
+        price = Send("budget", Charge("append"))
+        return [
+            *(self._fold(self._promised(rest, first), step, "log stores offsets") for step in stored),
+            *(self._fold(doubted, step, "log fails to store offsets", price) for step in failed),
+        ]
+
+    @property
+    def _in_doubt(self) -> bool:
+        return self.failure is AppendError.REQUEST_TIMED_OUT
+
+    def receive(self, value: OffsetsKept, sender: str, message: Message) -> Sequence[Turn]:
+        """What the coordinator forwards, and news of connections and fail-overs."""
+        if isinstance(message, Trespass):
+            return (Turn(replace(value, trespassed=True)),)
+        if isinstance(message, Unreachable):
+            line = tuple(_to_nobody(item, message.client) for item in value.line)
+            return (Turn(replace(value, line=line)),)
+        if isinstance(message, Owed):
+            return () if any(_address(item) == message.client for item in value.line) else (Turn(value),)
+        if isinstance(message, Moved):
+            return [self._moved(value, survive) for survive in range(len(value.line) + 1)]
+        return self._told(value, message)
+
+    def _told(self, value: OffsetsKept, message: Message) -> Sequence[Turn]:
+        """A word of the coordinator's rules. What it asks to have deleted is promised no more."""
+        offsets = value.offsets
+        if isinstance(message, OffsetBatch):
+            deleted = (r.key for r in message.records if isinstance(r, OffsetTombstone))
+            after = _without(value, deleted)
+            return [self._fold(after, step) for step in self.spec.offsets_begin(offsets, message)]
+        if isinstance(message, Expire):
+            after = _without(value, (key for key in value.promised if key[0] not in message.subscribed))
+            return [self._fold(after, step) for step in self.spec.offsets_expire(offsets, message)]
+        if isinstance(message, GroupForgotten):
+            after = replace(value, promised=FrozenMap())
+            return [self._fold(after, step) for step in self.spec.offsets_forget(offsets, message)]
+        if isinstance(message, GroupForgottenAnswer):
+            return self._forgotten(value, message)
+        if isinstance(message, OffsetRead | TransactionEnd):
+            in_line = replace(value, line=(*value.line, message))
+            if isinstance(message, TransactionEnd) or (message.waits and value.line):
+                return (Turn(in_line),)
+            return (self._fold(replace(value, line=(message, *value.line)), OffsetStep(offsets)),)
+        raise TypeError(f"the offsets do not take {message!r}")
+
+    def _forgotten(self, value: OffsetsKept, message: GroupForgottenAnswer) -> Sequence[Turn]:
+        """The log has answered the group's tombstone: not before all offsets that were written earlier."""
+        first = value.line[0] if value.line else None
+        if not isinstance(first, GroupForgotten):
+            return ()
+        rest = replace(value, line=value.line[1:])
+        after = replace(rest, promised=FrozenMap()) if message.stored else rest
+        steps = self.spec.offsets_forgotten(value.offsets, first, message.stored)
+        return [self._fold(after, step) for step in steps]
+
+    def _fold(self, value: OffsetsKept, step: OffsetStep, label: str = "", *first: Send) -> Turn:
+        """One step of the spec becomes one value, and whoever is at the front of the line reads."""
+        after = replace(value, offsets=step.offsets, line=(*value.line, *step.line))
+        replies, rules = list(step.replies), list(step.rules)
+        while after.line and isinstance(after.line[0], OffsetRead):
+            read = after.line[0]
+            (answer,) = self.spec.offsets_read(after.offsets, read)
+            replies += answer.replies
+            rules += answer.rules
+            kept = all(_keeps(after.promised, read, reply) for reply in answer.replies)
+            after = replace(after, line=after.line[1:], broken=after.broken or not kept)
+        sends = [*first, *_sends(replies)]
+        if step.removes_group:
+            sends.append(Send("coordinator", Unused()))
+        return Turn(after, tuple(sends), label, tuple(rules))
+
+    def _promised(self, value: OffsetsKept, batch: OffsetBatch) -> OffsetsKept:
+        """A batch is stored. Where deletions do not wait, one may have come between."""
+        after = value
+        for record in batch.records:
+            if isinstance(record, OffsetTombstone):
+                after = _without(after, (record.key,))
+            elif record.producer_id == NO_PRODUCER and (
+                self.spec.profile.deletion_waits_for_record or value.offsets.is_appended(*record.key)
+            ):
+                promised = after.promised.set(record.key, record.value.committed_offset)
+                after = replace(after, promised=promised)
+        return after
+
+    def _moved(self, value: OffsetsKept, survive: int) -> Turn:
+        """Another broker reads what has reached it. Markers of transactions are sent again until they do."""
+        offsets = replace(value.offsets, appended=FrozenMap())
+        after = value
+        for item in value.line[:survive]:
+            if isinstance(item, OffsetBatch):
+                after = _without(after, (record.key for record in item.records))
+                for record in item.records:
+                    offsets = offsets.stored(record)
+            elif isinstance(item, TransactionEnd):
+                after = _without(after, (one.record.key for one in offsets.pending))
+                offsets = self.spec.transaction_ended(offsets, item)[0].offsets
+            elif isinstance(item, GroupForgotten):
+                offsets, after = Offsets(), replace(after, promised=FrozenMap())
+        markers = tuple(item for item in value.line[survive:] if isinstance(item, TransactionEnd))
+        told = [self._unhosted(value.offsets, item) for item in value.line]
+        return Turn(replace(after, offsets=offsets, line=markers), _sends(r for rs in told for r in rs))
+
+    def _unhosted(self, offsets: Offsets, item: InLine) -> tuple[Reply, ...]:
+        """What is told to whoever waits for a broker that is the coordinator no more."""
+        if isinstance(item, OffsetBatch):
+            lost = AppendError.NOT_LEADER_OR_FOLLOWER
+            return self.spec.offsets_appended(offsets, item, lost)[0].replies
+        if isinstance(item, OffsetRead):
+            request = item.call.request
+            assert isinstance(request, OffsetFetchRequest)
+            return (Reply(item.call.to, refused_offsets(request, ErrorCode.NOT_COORDINATOR)),)
+        return ()
+
+
+def watched(turn: Turn, group: Group | None, request: object) -> Turn:
+    """A turn of the coordinator, with a word to the offsets if it accepts a commit that it must not.
+
+    group: before the request. A member names the current generation; anybody may commit without one while
+    the group is Empty.
+    """
+    accepted = any(isinstance(send.message, OffsetBatch) for send in turn.sends)
+    if not accepted or not isinstance(request, OffsetCommitRequest) or _may_commit(group, request):
+        return turn
+    return replace(turn, sends=(*turn.sends, Send("offsets", Trespass())))
+
+
+def _may_commit(group: Group | None, request: OffsetCommitRequest) -> bool:
+    if group is None or group.state is GroupState.EMPTY:
+        return request.generation_id_or_member_epoch < 0
+    member = group.members.get(request.member_id)
+    return (
+        member is not None
+        and request.generation_id_or_member_epoch == group.generation_id
+        and request.group_instance_id in (None, member.group_instance_id)
+    )
+
+
+def _sends(replies: Iterable[Reply]) -> tuple[Send, ...]:
+    return tuple(Send(f"client/{reply.to}", reply.message) for reply in replies if reply.to != NOBODY)
+
+
+def _without(value: OffsetsKept, keys: Iterable[Key]) -> OffsetsKept:
+    """Without promises for these partitions."""
+    return replace(value, promised=value.promised.without(*keys))
+
+
+def _keeps(promised: FrozenMap[Key, int], read: OffsetRead, reply: Reply) -> bool:
+    """Whether a fetch was told what was promised; an offset that is not stable yet is no lie."""
+    request, message = read.call.request, reply.message
+    assert isinstance(request, OffsetFetchRequest)
+    assert isinstance(message, OffsetFetchReply)
+    told = {(topic.name, one.partition_index): one for topic in message.topics for one in topic.partitions}
+    asked = set(promised) if request.topics is None else set(told)
+    return all(
+        key in told
+        and (told[key].error_code is not ErrorCode.NONE or told[key].committed_offset == promised[key])
+        for key in asked & set(promised)
+    )
+
+
+def _address(item: InLine) -> str | None:
+    if isinstance(item, OffsetBatch):
+        return None if item.answer is None else item.answer.to
+    return item.call.to if isinstance(item, OffsetRead) else None
+
+
+def _to_nobody(item: InLine, client: str) -> InLine:
+    """An item whose answer reaches nobody, if it was this client's."""
+    if _address(item) != client:
+        return item
+    if isinstance(item, OffsetBatch):
+        return replace(item, answer=None)
+    assert isinstance(item, OffsetRead)
+    return replace(item, call=replace(item.call, to=NOBODY))
