@@ -10,8 +10,8 @@ from rota.spec.messages import JoinGroupReply, SyncGroupReply
 from rota.spec.persistence import told
 from rota.spec.rebalance import GMM
 from rota.spec.state import Group, Member
-from rota.spec.step import GroupRecord, Step, Steps, TimerKind
-from rota.spec.vocabulary import AppendError, ErrorCode
+from rota.spec.step import GroupRecord, Replacement, Step, Steps, TimerKind
+from rota.spec.vocabulary import AppendError, ErrorCode, GroupState
 
 UPDATE = GMM + "updateStaticMemberThenRebalanceOrCompleteJoin"
 
@@ -40,8 +40,10 @@ def replacement_stored(
     leader that there was before: one that restarted sees its former id and takes itself for a follower.
 
     Whatever happened since: if the member still waits, it is answered with what the group is now, also while
-    a rebalance is prepared, and must join again. If it was answered, has gone or was replaced, nothing
-    happens. No timer is touched: a session that ran out meanwhile begins with the first heartbeat.
+    a rebalance is prepared, and must join again; but then a leader that would be given the list waits on,
+    since upstream fails on the list (ClassicGroup#currentClassicGroupMembers). If it was answered, has gone
+    or was replaced, nothing happens. No timer is touched: a session that ran out meanwhile begins with the
+    first heartbeat.
     """
     change = record.replacement
     if change is None or error is not None:
@@ -50,6 +52,8 @@ def replacement_stored(
     if group is None or member is None or member.awaiting_join is None:
         return only(Step(group))
     leads = change.skips_assignment and group.leader == change.member_id
+    if leads and group.state is GroupState.PREPARING_REBALANCE:
+        return only(Step(group))
     leader = group.leader if change.skips_assignment else change.leader
     reply = JoinGroupReply(
         error_code=ErrorCode.NONE,
@@ -76,8 +80,10 @@ def replacement_failed(
 
     Upstream does this whatever happened since, as long as the new id is a member: in a later generation,
     in which the member has been answered, its parked SyncGroup is fenced and its parked JoinGroup is never
-    answered. Omitted: where the new id is gone the Java coordinator counts the group's protocols wrongly
-    from then on.
+    answered. Omitted: upstream restores the protocols even where a newcomer or a new generation relies on the
+    new ones, and then fails in the vote or on the record; where the new id has sent a second JoinGroup
+    upstream answers the first; where the new id is gone the Java coordinator counts the group's protocols
+    wrongly from then on.
     """
     change = record.replacement
     if change is None or error is None:
@@ -101,9 +107,17 @@ def replacement_failed(
         member,
         rebalance_timeout_ms=change.rebalance_timeout_ms,
         session_timeout_ms=change.session_timeout_ms,
-        protocols=member.protocols if keeps else change.protocols,
+        protocols=member.protocols if keeps or not _fits(spec, group, change) else change.protocols,
         awaiting_join=None,
         awaiting_sync=None,
     )
     step = renamed(step, change.member_id, change.former_id, back)
     return only(step.arm(TimerKind.SESSION, change.session_timeout_ms, change.former_id))
+
+
+def _fits(spec: Spec, group: Group, change: Replacement) -> bool:
+    """Whether the members can do with the former protocols: they share some, or the generation's if any."""
+    others = [member.names for member_id, member in group.members.items() if member_id != change.member_id]
+    former = tuple(protocol.name for protocol in change.protocols)
+    shared = spec.ask("voting.candidates", [former, *others])
+    return bool(shared) if group.state is GroupState.PREPARING_REBALANCE else group.protocol_name in shared
