@@ -34,6 +34,7 @@ class Replaced:
 
     member: Member
     parked: Parked
+    generation_id: int
     old_member_id: str
     old_leader: str | None
     old_protocols: tuple[JoinGroupProtocol, ...]

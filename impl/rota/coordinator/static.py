@@ -35,7 +35,7 @@ def replace_member(
         and voting.select_protocol(group, step.choices) == group.protocol_name
     ):
         assignments = {each.member_id: each.assignment for each in group.members.values()}
-        replaced = Replaced(member, parked, old.member_id, *before)
+        replaced = Replaced(member, parked, group.generation_id, old.member_id, *before)
         step.append(group.group_id, group.record(assignments), replaced)
     else:
         rebalance(step, group)
@@ -95,14 +95,19 @@ def _stored(step: Step, group: Group, entry: Replaced) -> None:
 def _failed(step: Step, group: Group, entry: Replaced, error_code: int) -> None:
     """The old id is back, with its list and timeouts, and with what has become of the group since.
 
-    (A broker restores the list even if the members then have no protocol in common, and is stuck; here the
-    new one is kept in that case.) What the new id has waiting is dropped, or fenced if it is a SyncGroup. The
-    answer names the generation and the old leader, unlike that to any other error, and no member id.
+    The answer names the generation and the old leader, unlike that to any other error, and no member id. If
+    there is another generation by now the JoinGroup has been answered: what the new id has waiting since is
+    dropped, or fenced if it is a SyncGroup.
+
+    (If the new id, which its client does not know yet, has sent a second JoinGroup, a broker answers the
+    first and not the second. And it restores the list even if the members then have no protocol in common,
+    and is stuck; here the new one is kept in that case.)
     """
     member = entry.member
-    if group.parked_joins.take(member.member_id) is entry.parked:
+    waiting = group.parked_joins.take(member.member_id)
+    if waiting is not None and group.generation_id == entry.generation_id:
         step.reply(
-            entry.parked,
+            waiting,
             JoinGroupReply(
                 error_code,
                 group.generation_id,
