@@ -1,358 +1,152 @@
-"""The Hypothesis machine: requests of several members, right and wrong, timers, answers of the log.
-
-Most runs get far because some rules act as clients do; all others send whatever can be sent.
-"""
+"""The Hypothesis machine: what `Members` does, and static members, size limits, coordinators that move."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import initialize, precondition, rule
 
-from rota.coordinator import (
-    GroupCoordinator,
-    Heartbeat,
-    JoinGroup,
-    JoinGroupProtocol,
-    LeaveGroup,
-    MemberIdentity,
-    SyncGroup,
-    SyncGroupAssignment,
-    TimerId,
-)
-from rota.oracle.lockstep import GROUP_ID, Due, Lockstep, Logged
-from rota.oracle.shadow import Make
-from rota.spec import Group, Timer
+from rota.coordinator import JoinGroup, LeaveGroup, MemberIdentity
+from rota.oracle.lockstep import GROUP_ID, Logged, Moved
+from rota.oracle.members import INSTANCES, LISTS, METADATA, POLITE_MS, Members, offered
 from rota.spec.vocabulary import AppendError, GroupState
 
-LISTS = (
-    ("range", "sticky"),
-    ("sticky", "range"),
-    ("range",),
-    ("sticky",),
-    ("cooperative-sticky", "range"),
-    ("range", "sticky", "range"),
-    (),
-)
-PHASE_TIMERS = ("initial_join", "join")
-SESSIONS = (10_000, 6_000, 5_999, 0, 300_000, 1_800_000, 1_800_001)
-REBALANCES = (10_000, 6_000, -1, 0, 2_000, 300_000)
-POLITE_MS = (10_000, 8_000, 4_000)
-METADATA = (b"", b"m")
-STABLE_THEN = ("leaves", "joins again", "syncs again", "instance id", "other type", "newcomer")
+NO_LIMIT = 2_147_483_647
+LIMITS = (*[NO_LIMIT] * 6, 3, 2, 1)
+CREWS = ((None, "i1"), ("i1", None), ("i1", "i2"), ("i1", "i2", None), (None, "i1", None), (None, "i2"))
+"""Instance ids of the members of a group, the leader first."""
 
-picks = st.lists(st.integers(0, 2), max_size=2)
-group_ids = st.sampled_from([GROUP_ID] * 20 + [""])
-instance_ids = st.sampled_from([None] * 12 + ["i1"])
-protocol_types = st.sampled_from(["consumer"] * 12 + ["connect", ""])
+VERSIONS = (9, 9, 9, 8, 5)
+MEANWHILE = ("", "", "newcomer", "metadata", "again", "leaves", "joins", "syncs", "phase")
+errors = st.sampled_from((None, None, *AppendError))
+indexes = st.integers(0, 3)
 
 
-def offered(names: tuple[str, ...], metadata: bytes) -> tuple[JoinGroupProtocol, ...]:
-    """A member's list, with the same metadata for each protocol."""
-    return tuple(JoinGroupProtocol(name, metadata) for name in names)
-
-
-class CoordinatorFollowsSpec(RuleBasedStateMachine):
+class CoordinatorFollowsSpec(Members):
     """Core and spec in lockstep. Subclass it and set `make` to judge another core of the same interface."""
 
-    make: Make = GroupCoordinator
+    @initialize(limit=st.sampled_from(LIMITS), creations_stored=st.sampled_from((True, True, True, False)))
+    def begins(self, limit: int, creations_stored: bool) -> None:
+        """A limit for the group, and whether the log is quick."""
+        self.creations_stored = creations_stored
+        if limit != NO_LIMIT:
+            self.lockstep.do(Moved(limit))
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.picks: tuple[int, ...] = ()
-        self.lockstep = Lockstep(make=type(self).make)
-
-    @property
-    def group(self) -> Group:
-        """The group as the spec sees it; an empty one where there is none."""
-        return self.lockstep.group or Group()
-
-    @property
-    def timers(self) -> list[Timer]:
-        """Armed timers, by name."""
-        return sorted(self.lockstep.followed.armed)
-
-    def ids(self) -> list[str]:
-        """Members, then handed-out ids."""
-        return [*self.group.members, *sorted(self.group.pending)]
-
-    def id_at(self, index: int) -> str:
-        """A member's or handed-out id, none, or a foreign one."""
-        ids = [*self.ids(), "", "stranger"]
-        return ids[index % len(ids)]
-
-    def member_at(self, index: int) -> str:
-        """A member's id."""
-        return list(self.group.members)[index % len(self.group.members)]
-
-    def ask(self, request: Any, version: int) -> None:
-        """A request of the usual group, or of the group that it names."""
-        self.lockstep.ask(request, version, self.picks)
-
-    def fire(self, timer: Timer) -> None:
-        """An armed timer is due."""
-        timer_id = TimerId(timer.kind.value, GROUP_ID, timer.member_id)
-        self.lockstep.do(Due(timer_id, self.picks))
-
-    @rule(drawn=picks)
-    def choices(self, drawn: list[int]) -> None:
-        """How the core's choices fall from now on."""
-        self.picks = tuple(drawn)
+    def static_ids(self) -> list[str]:
+        """Members with an instance id."""
+        return [key for key, member in self.group.members.items() if member.group_instance_id is not None]
 
     @rule(
-        index=st.integers(0, 6),
-        names=st.sampled_from(LISTS),
+        instances=st.sampled_from(CREWS),
+        names=st.sampled_from((LISTS[0], LISTS[0], LISTS[2])),
         metadata=st.sampled_from(METADATA),
-        session=st.sampled_from(SESSIONS),
-        rebalance=st.sampled_from(REBALANCES),
-        version=st.integers(0, 9),
-        group_id=group_ids,
-        instance_id=instance_ids,
-        kind=protocol_types,
+        stable=st.booleans(),
+        debtor=st.booleans(),
     )
-    def join(self, index: int, names: tuple[str, ...], metadata: bytes, session: int, rebalance: int,
-             version: int, group_id: str, instance_id: str | None, kind: str) -> None:  # fmt: skip
-        """Any JoinGroup."""
-        member_id = self.id_at(index)
-        entries = offered(names, metadata)
-        self.ask(JoinGroup(group_id, session, rebalance, member_id, instance_id, kind, entries), version)
+    @precondition(lambda self: not self.group.members)
+    def crew(self, instances: tuple[str | None, ...], names: tuple[str, ...], metadata: bytes,
+             stable: bool, debtor: bool) -> None:  # fmt: skip
+        """Several members form a group, static ones among them."""
+        for instance_id in instances:
+            entries = offered(names, metadata)
+            self.ask(
+                JoinGroup(GROUP_ID, 10_000, 10_000, "", instance_id, self._type(), entries),
+                5 if instance_id else 3,
+            )
+        if stable:
+            self.all_goes_well(debtor)
 
     @rule(
-        names=st.sampled_from(LISTS[:2]),
+        instance_id=st.sampled_from(INSTANCES),
+        names=st.sampled_from(LISTS[:4]),
         metadata=st.sampled_from(METADATA),
         rebalance=st.sampled_from(POLITE_MS),
-        version=st.sampled_from((9, 9, 9, 4, 3)),
-        comes_back=st.sampled_from((True, True, True, False)),
+        version=st.sampled_from(VERSIONS),
     )
     @precondition(lambda self: len(self.ids()) < 4)
-    def newcomer(
-        self, names: tuple[str, ...], metadata: bytes, rebalance: int, version: int, comes_back: bool
+    def static_newcomer(
+        self, instance_id: str, names: tuple[str, ...], metadata: bytes, rebalance: int, version: int
     ) -> None:
-        """A new member as clients do it: it asks for an id and mostly comes back with it."""
+        """A static member comes for the first time, or again."""
         entries = offered(names, metadata)
-        request = JoinGroup(GROUP_ID, 10_000, rebalance, "", None, self._type(), entries)
-        before = self.group.pending
-        self.ask(request, version)
-        for member_id in self.group.pending - before:
-            if comes_back:
-                self._join_as(member_id, entries, rebalance)
+        self.ask(JoinGroup(GROUP_ID, 10_000, rebalance, "", instance_id, self._type(), entries), version)
 
-    @rule(index=st.integers(0, 3))
-    @precondition(lambda self: self.group.pending)
-    def comes_back(self, index: int) -> None:
-        """Somebody uses its handed-out id after a while."""
-        pending = sorted(self.group.pending)
-        self._join_as(pending[index % len(pending)], offered(LISTS[0], b""))
-
-    @rule(index=st.integers(0, 3), change=st.sampled_from(("", "", "metadata", "order", "timeouts")))
-    @precondition(lambda self: self.group.members)
-    def rejoin(self, index: int, change: str) -> None:
-        """A member joins again with what it sent before, or with something else."""
-        member_id = self.member_at(index)
-        member = self.group.members[member_id]
-        entries = tuple(JoinGroupProtocol(p.name, p.metadata) for p in member.protocols)
+    @rule(
+        index=indexes, change=st.sampled_from(("", "", "metadata", "list")), version=st.sampled_from(VERSIONS)
+    )
+    @precondition(lambda self: self.static_ids())
+    def restarts(self, index: int, change: str, version: int) -> None:
+        """A static member has lost its id."""
+        ids = self.static_ids()
+        member = self.group.members[ids[index % len(ids)]]
+        entries = tuple(offered((p.name,), p.metadata)[0] for p in member.protocols)
         if change == "metadata":
-            entries = tuple(JoinGroupProtocol(p.name, p.metadata + b"+") for p in member.protocols)
-        elif change == "order":
-            entries = entries[::-1]
-        timeouts = (member.session_timeout_ms, member.rebalance_timeout_ms)
-        session, rebalance = (12_000, 20_000) if change == "timeouts" else timeouts
-        self._join_as(member_id, entries, rebalance, session)
+            entries = tuple(replace(entry, metadata=entry.metadata + b"+") for entry in entries)
+        elif change == "list":
+            entries = offered(("sticky",) if len(entries) > 1 else LISTS[1], b"")
+        request = JoinGroup(GROUP_ID, 12_000, 12_000, "", member.group_instance_id, self._type(), entries)
+        self.ask(request, version)
 
-    def _join_as(
-        self,
-        member_id: str,
-        entries: tuple[JoinGroupProtocol, ...],
-        rebalance: int = 10_000,
-        session: int = 10_000,
-    ) -> None:
-        self.ask(JoinGroup(GROUP_ID, session, rebalance, member_id, None, self._type(), entries), 9)
-
-    def _type(self) -> str:
-        return (self.group.protocol_type or "consumer") if self.group.members else "consumer"
-
-    @rule(index=st.integers(0, 3), how=st.sampled_from(("timer", "leave", "heartbeat")))
-    @precondition(lambda self: self.group.pending)
-    def id_unused(self, index: int, how: str) -> None:
-        """A handed-out id expires, is given back, or is used as if it were a member's."""
-        pending = sorted(self.group.pending)
-        member_id = pending[index % len(pending)]
-        if how == "timer":
-            self.fire(Timer("pending", member_id))
-        elif how == "leave":
-            self.ask(LeaveGroup(GROUP_ID, (MemberIdentity(member_id),)), 5)
-        else:
-            self.ask(Heartbeat(GROUP_ID, self.group.generation_id, member_id), 4)
-
-    @rule()
-    @precondition(lambda self: any(timer.name in PHASE_TIMERS for timer in self.timers))
-    def phase_ends(self) -> None:
-        """The join phase runs out of time."""
-        self.fire(next(timer for timer in self.timers if timer.name in PHASE_TIMERS))
-
-    @rule()
-    @precondition(lambda self: self.group.state is GroupState.STABLE and self.group.pending_sync)
-    def syncing_ends(self) -> None:
-        """Somebody has not synced in time, though the others have their assignments."""
-        self.fire(Timer("sync"))
-
-    @rule(index=st.integers(0, 3), what=st.sampled_from(("type", "name", "voted")))
-    @precondition(lambda self: self.group.members and self.group.protocol_name)
-    def wrong_protocol(self, index: int, what: str) -> None:
-        """A member syncs for another type or protocol, perhaps one that it supports."""
-        group = self.group
-        kind = "connect" if what == "type" else group.protocol_type
-        other = {"range": "sticky"}.get(str(group.protocol_name), "range")
-        name = {"type": group.protocol_name, "name": "other", "voted": other}[what]
-        self.ask(SyncGroup(GROUP_ID, group.generation_id, self.member_at(index), None, kind, name), 5)
-
-    @rule(debtor=st.booleans())
-    @precondition(lambda self: self.group.members)
-    def all_goes_well(self, debtor: bool) -> None:
-        """Everybody does what it should until the group is Stable; all but one of them if somebody owes."""
-        self._all_rejoin()
-        for _ in range(4):
-            if any(timer.name in PHASE_TIMERS for timer in self.timers):
-                self.phase_ends()
-        owing = sorted(self.group.pending_sync, key=lambda one: one == self.group.leader)
-        for member_id in owing[debtor:] if len(owing) > 1 else owing:
-            self._sync_as(member_id)
-        if self.lockstep.appends:
-            self.lockstep.do(Logged(self.lockstep.appends - 1, None, self.picks))
-
-    def _all_rejoin(self) -> None:
-        for index, member in enumerate(tuple(self.group.members.values())):
-            if self.group.state is GroupState.PREPARING_REBALANCE and member.awaiting_join is None:
-                self.rejoin(index, "")
-
-    @rule(index=st.integers(0, 3), what=st.sampled_from(STABLE_THEN))
-    @precondition(lambda self: self.group.members)
-    def stable_then(self, index: int, what: str) -> None:
-        """The group becomes Stable, and then one thing happens, before it is gone again."""
-        self.all_goes_well(debtor=False)
-        group = self.group
-        if group.state is not GroupState.STABLE:
+    @rule(
+        index=indexes,
+        other=indexes,
+        debtor=st.booleans(),
+        change=st.sampled_from(("", "", "metadata", "list")),
+        version=st.sampled_from(VERSIONS),
+        meanwhile=st.sampled_from(MEANWHILE),
+        error=errors,
+    )
+    @precondition(lambda self: self.static_ids())
+    def restarts_in_stable(self, index: int, other: int, debtor: bool, change: str, version: int,
+                           meanwhile: str, error: AppendError | None) -> None:  # fmt: skip
+        """A static member restarts, and something happens before the log answers."""
+        self.all_goes_well(debtor)
+        if self.group.state is not GroupState.STABLE or not self.static_ids():
             return
-        member_id = self.member_at(index)
-        if what == "leaves":
-            self.ask(LeaveGroup(GROUP_ID, (MemberIdentity(member_id),)), 5)
-        elif what == "joins again":
-            self.rejoin(index, "")
-        elif what == "syncs again":
-            self._sync_as(member_id)
-        elif what == "instance id":
-            self.ask(Heartbeat(GROUP_ID, group.generation_id, member_id, "i1"), 4)
-        else:
-            kind = "connect" if what == "other type" else self._type()
-            self.ask(JoinGroup(GROUP_ID, 10_000, 10_000, "", None, kind, offered(LISTS[0], b"")), 9)
+        appends = self.lockstep.appends
+        self.restarts(index, change, version)
+        if self.lockstep.appends == appends:
+            return
+        self._meanwhile(meanwhile, index, other)
+        self.lockstep.do(Logged(appends, error, self.picks))
 
-    @rule(index=st.integers(0, 3))
-    @precondition(lambda self: self.group.protocol_name)
-    def next_generation(self, index: int) -> None:
-        """Somebody's metadata has changed, and everybody joins again."""
-        if self.group.members:
+    def _meanwhile(self, what: str, index: int, other: int) -> None:
+        if what == "newcomer":
+            entries = offered(LISTS[0], b"")
+            self.ask(JoinGroup(GROUP_ID, 10_000, 10_000, "", None, self._type(), entries), 3)
+        elif what == "metadata":
+            self.rejoin(other, "metadata")
+        elif what == "again":
+            self.restarts(index, "", 9)
+        elif what == "leaves":
+            self.ask(LeaveGroup(GROUP_ID, (MemberIdentity("", INSTANCES[other % 2]),)), 5)
+        elif what == "joins":
+            self.rejoin(other, "")
+        elif what == "syncs":
+            self._sync_as(self.member_at(other))
+        elif what == "phase":
+            self.next_generation(other)
+
+    @rule(index=indexes, somebody_rejoins=st.booleans())
+    @precondition(
+        lambda self: (
+            self.static_ids() and self.group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE)
+        )
+    )
+    def static_members_stay_away(self, index: int, somebody_rejoins: bool) -> None:
+        """A join phase ends without the static members; all others have left, or one has rejoined."""
+        leavers = [key for key in self.group.members if key not in self.static_ids()]
+        if somebody_rejoins or not leavers:
             self.rejoin(index, "metadata")
-            self._all_rejoin()
+        else:
+            self.ask(LeaveGroup(GROUP_ID, tuple(map(MemberIdentity, leavers))), 5)
+        if any(timer.name == "join" for timer in self.timers):
+            self.phase_ends()
 
-    @rule(index=st.integers(0, 3), late=st.booleans(), error=st.sampled_from((None, None, *AppendError)))
-    @precondition(lambda self: self.group.state is GroupState.COMPLETING_REBALANCE)
-    def log_takes_its_time(self, index: int, late: bool, error: AppendError | None) -> None:
-        """The leader syncs; the log answers, perhaps when there is another generation already."""
-        self._sync_as(str(self.group.leader))
-        append = self.lockstep.appends - 1
-        if late:
-            self.next_generation(index)
-        self.lockstep.do(Logged(append, error, self.picks))
-
-    @rule(
-        index=st.integers(0, 3),
-        shares=st.lists(st.integers(0, 3), max_size=3),
-        slip=st.sampled_from(("", "", "", "instance id", "generation")),
-    )
-    @precondition(lambda self: self.group.state is GroupState.COMPLETING_REBALANCE)
-    def odd_sync(self, index: int, shares: list[int], slip: str) -> None:
-        """A member, leader or not, sends shares for some, strangers among them, or for some twice."""
-        group = self.group
-        parts = tuple(SyncGroupAssignment(self.id_at(i), bytes([place])) for place, i in enumerate(shares))
-        member_id = str(group.leader) if index == 0 else self.member_at(index)
-        kind, name = group.protocol_type, group.protocol_name
-        generation_id = group.generation_id + (slip == "generation")
-        instance_id = "i1" if slip == "instance id" else None
-        self.ask(SyncGroup(GROUP_ID, generation_id, member_id, instance_id, kind, name, parts), 5)
-
-    def _sync_as(self, member_id: str) -> None:
-        group = self.group
-        leads = member_id == group.leader
-        parts = tuple(SyncGroupAssignment(each, each.encode()) for each in group.members) if leads else ()
-        kind, name = group.protocol_type, group.protocol_name
-        self.ask(SyncGroup(GROUP_ID, group.generation_id, member_id, None, kind, name, parts), 5)
-
-    @rule(index=st.integers(0, 3), leader=st.booleans())
-    @precondition(lambda self: self.group.pending_sync)
-    def good_sync(self, index: int, leader: bool) -> None:
-        """A member syncs as it should; the leader with a share for everybody."""
-        owing = sorted(self.group.pending_sync)
-        self._sync_as(str(self.group.leader) if leader else owing[index % len(owing)])
-
-    @rule(
-        index=st.integers(0, 5),
-        offset=st.sampled_from((0, 0, 0, 0, 1, -1)),
-        version=st.sampled_from((5, 5, 5, 4, 0)),
-        kind=st.sampled_from(("", "", "", "connect", None)),
-        name=st.sampled_from(("", "", "", "other", None)),
-        shares=st.lists(st.integers(0, 5), max_size=3),
-        group_id=group_ids,
-        instance_id=instance_ids,
-    )
-    def sync(self, index: int, offset: int, version: int, kind: str | None, name: str | None,
-             shares: list[int], group_id: str, instance_id: str | None) -> None:  # fmt: skip
-        """Any SyncGroup; "" is the group's own type or name."""
-        group = self.group
-        if version < 5:
-            kind = name = None
-        kind = group.protocol_type if kind == "" else kind
-        name = group.protocol_name if name == "" else name
-        parts = tuple(SyncGroupAssignment(self.id_at(i), bytes([place])) for place, i in enumerate(shares))
-        generation_id, member_id = group.generation_id + offset, self.id_at(index)
-        self.ask(SyncGroup(group_id, generation_id, member_id, instance_id, kind, name, parts), version)
-
-    @rule(
-        index=st.integers(0, 5),
-        offset=st.sampled_from((0, 0, 0, 1, -1)),
-        version=st.integers(0, 4),
-        group_id=group_ids,
-        instance_id=instance_ids,
-    )
-    def heartbeat(
-        self, index: int, offset: int, version: int, group_id: str, instance_id: str | None
-    ) -> None:
-        """Any Heartbeat."""
-        generation_id = self.group.generation_id + offset
-        self.ask(Heartbeat(group_id, generation_id, self.id_at(index), instance_id), version)
-
-    @rule(
-        leavers=st.lists(st.tuples(st.integers(0, 5), instance_ids), max_size=3),
-        version=st.sampled_from((5, 3, 2)),
-        group_id=group_ids,
-    )
-    def leave(self, leavers: list[tuple[int, str | None]], version: int, group_id: str) -> None:
-        """Any LeaveGroup."""
-        if version < 3:
-            index = leavers[0][0] if leavers else 0
-            self.ask(LeaveGroup(group_id, (), self.id_at(index)), version)
-            return
-        members = tuple(MemberIdentity(self.id_at(index), instance) for index, instance in leavers)
-        self.ask(LeaveGroup(group_id, members), version)
-
-    @rule(index=st.integers(0, 9))
-    @precondition(lambda self: self.timers)
-    def timer(self, index: int) -> None:
-        """Any armed timer, not only the first due: the spec allows every order."""
-        self.fire(self.timers[index % len(self.timers)])
-
-    @rule(place=st.integers(0, 2), error=st.sampled_from((None, None, *AppendError)))
-    @precondition(lambda self: self.lockstep.appends)
-    def log_answers(self, place: int, error: AppendError | None) -> None:
-        """The log answers any append, in any way."""
-        self.lockstep.do(Logged(place % self.lockstep.appends, error, self.picks))
+    @rule(limit=st.sampled_from(LIMITS), rarely=st.integers(0, 3))
+    @precondition(lambda self: self.lockstep.followed.stored is not None)
+    def moves(self, limit: int, rarely: int) -> None:
+        """Another coordinator reads the group, with another limit perhaps."""
+        if rarely == 0:
+            self.lockstep.do(Moved(limit, self.picks))
