@@ -256,7 +256,10 @@ def test_stats_are_printed_when_asked_for(invoke: Invoke) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--scope", "tinny"], "there is no scope 'tinny'; did you mean tiny? there are tiny, small, endless"),
+        (
+            ["--scope", "tinny"],
+            "there is no scope 'tinny'; did you mean tiny? there are tiny, small, endless",
+        ),
         (["--engine", "warp"], "there is no engine 'warp'; there are auto, reference, fast, numpy, spark"),
         (["--design", "watchers"], "there is no design 'watchers'; there is classic"),
         (["--profile", "kafka-4"], "there is no profile 'kafka-4'; did you mean kafka-4.x?"),

@@ -13,6 +13,7 @@ from rota.conformance.registry import WIRE, all_cases
 from rota.report import matrix, matrix_text
 from rota.report.check_text import counted, wrapped
 from rota.report.matrix import Row
+from rota.report.reference.claims import guarding
 
 
 def select(rows: Mapping[str, Row], selector: str | None) -> list[Row]:
@@ -81,6 +82,7 @@ def _as_json(row: Row) -> dict[str, object]:
         "decides": rule.decides,
         "cases": list(row.cases),
         "mutants": _names(row),
+        "properties": list(guarding().get(rule.slug, ())),
     }
 
 
@@ -94,6 +96,7 @@ def _print_one(row: Row) -> None:
         ("source", rule.source),
         ("versions", rule.since),
         ("kind", "decides: other rules ask it" if rule.decides else "acts: a step of the coordinator"),
+        ("claims", ", ".join(guarding().get(rule.slug, ())) or "no property names it"),
         ("mutants", ", ".join(_names(row)) or _no_mutant(row)),
         ("bugs", ", ".join(bug.name for bug in row.bugs) or "none breaks it in the coordinator"),
         ("cases", ", ".join(row.cases) or "none is about it"),

@@ -10,6 +10,7 @@ from rota.conformance.registry import all_cases
 from rota.kernel import Rule
 from rota.mutants import MUTANTS, ODD_REQUESTS, Mutant
 from rota.mutants.core import CoreBug, core_bugs
+from rota.mutants.endless import ENDLESS_KILLS, EndlessKill
 from rota.spec import RULES
 
 
@@ -17,12 +18,14 @@ from rota.spec import RULES
 class Row:
     """A rule with what checks it.
 
-    mutants: of the spec, that replace it; bugs: of the coordinator, that break it; cases: ids of the
-    conformance cases about it; odd: the request that it takes, if polite clients never make it fire.
+    mutants: of the spec, that replace it; lasting: what sentences about endless runs kill of them; bugs: of
+    the coordinator, that break it; cases: ids of the conformance cases about it; odd: the request that it
+    takes, if polite clients never make it fire.
     """
 
     rule: Rule
     mutants: tuple[Mutant, ...]
+    lasting: tuple[EndlessKill, ...]
     bugs: tuple[CoreBug, ...]
     cases: tuple[str, ...]
     odd: str
@@ -45,6 +48,7 @@ def rows_of_the_spec() -> dict[str, Row]:
         slug: Row(
             rule,
             tuple(mutant for mutant in MUTANTS.values() if mutant.slug == slug),
+            tuple(one for one in ENDLESS_KILLS if one.mutant in MUTANTS and MUTANTS[one.mutant].slug == slug),
             tuple(bug for bug in core_bugs().values() if bug.rule == slug),
             tuple(id for about, id in cases if about == slug),
             ODD_REQUESTS.get(slug, ""),
@@ -63,6 +67,11 @@ def kills(rows: Sequence[Row]) -> dict[str, int]:
     return dict(Counter(mutant.killer for row in rows for mutant in row.mutants).most_common())
 
 
+def lasting_kills(rows: Sequence[Row]) -> dict[str, int]:
+    """Sentence about endless runs → how many mutants it is known to kill, most first."""
+    return dict(Counter(one.by for row in rows for one in row.lasting).most_common())
+
+
 def as_json(rows: Sequence[Row]) -> dict[str, object]:
     """The matrix for machines."""
     return {
@@ -71,6 +80,7 @@ def as_json(rows: Sequence[Row]) -> dict[str, object]:
         "matrix": [_row(row) for row in rows],
         "without_killer": unguarded(rows),
         "kills": kills(rows),
+        "endless_kills": lasting_kills(rows),
     }
 
 
@@ -82,6 +92,7 @@ def _row(row: Row) -> dict[str, object]:
         "guarded": row.guarded,
         "odd_request": row.odd or None,
         "spec_mutants": [{field: getattr(one, field) for field in fields} for one in row.mutants],
+        "endless_kills": [vars(one) for one in row.lasting],
         "coordinator_bugs": [{"name": bug.name, "meaning": bug.meaning} for bug in row.bugs],
         "cases": list(row.cases),
     }

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rota.report.check_text import counted, wrapped
-from rota.report.matrix import Row, kills, unguarded
+from rota.report.matrix import Row, kills, lasting_kills, unguarded
+
+ABOUT = """each rule; the mutants of the spec that replace it, the property that kills each and the
+configuration where it dies first, and what else kills it in endless runs; coordinator bugs; cases"""
 
 UNBROKEN = "\u00a0"
 """A blank at which no line is broken."""
@@ -18,8 +21,7 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
         max((len(mutant.name) for mutant in mutants), default=0),
         max((len(mutant.killer) for mutant in mutants), default=0),
     )
-    yield wrapped("", "each rule; the mutants of the spec that replace it, the property that kills each and")
-    yield wrapped("", "the configuration where it dies first; coordinator bugs; conformance cases")
+    yield wrapped("", ABOUT)
     part = ""
     for row in rows:
         if row.rule.part != part:
@@ -36,6 +38,9 @@ def _block(row: Row, name: int, killer: int) -> Iterator[str]:
         yield wrapped("      ", f"fires only on {row.odd}: no mutant of the spec")
     for mutant in row.mutants:
         yield f"      {mutant.name:<{name}}  {mutant.killer:<{killer}}  {mutant.configuration}"
+        for one in row.lasting:
+            if one.mutant == mutant.name:
+                yield f"      {'':<{name}}  {one.by:<{killer}}  {one.configuration}  (endless runs)"
     if row.bugs:
         yield wrapped("      bugs   ", ", ".join(bug.name for bug in row.bugs))
     if row.cases:
@@ -53,6 +58,7 @@ def _numbers(rows: Sequence[Row]) -> Iterator[str]:
     yield ""
     for title, words in (
         ("killed by, at first", [f"{name} {number}" for name, number in kills(rows).items()]),
+        ("killed by, in endless runs", [f"{name} {number}" for name, number in lasting_kills(rows).items()]),
         ("no polite client makes them fire; bugs of the coordinator and cases stand in", _odd(rows)),
         ("rules without a killer", unguarded(rows)),
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rota.invariants import WEAKNESSES
+from rota.invariants.weaknesses import STRONG_FORMS
 from rota.kernel import Kind, Liveness
 from rota.report.reference.claims import DEADLOCKS, Claim, claims, kills
 from rota.report.reference.markdown import codes, link, links, opening, paragraph, table
@@ -69,6 +70,10 @@ def _claim(name: str, claim: Claim) -> Iterator[str]:
     elif name.startswith("weakness."):
         yield f"- kind: {claim.kind.value}"
     facts = {
+        "strong form of": link(STRONG_FORMS[name]) if name in STRONG_FORMS else "",
+        "strong forms, which brokers break": links(
+            strong for strong, weak in STRONG_FORMS.items() if weak == name
+        ),
         "source": claim.source,
         "rules": links(claim.rules, "rules.md"),
         "kills": codes(kills().get(name, ())),
