@@ -47,7 +47,8 @@ class Then:
     milliseconds left, None where it must not be armed; records: how many were written; said: fields of a
     client's last answer, member ids as their owners' names; lists: names of protocols that a member has;
     timeouts: the session and rebalance timeouts that a member has; offsets: what a client's last OffsetFetch
-    told, "topic-partition" → offset, or offset and error.
+    told, "topic-partition" → offset, or offset and error; described: fields of the members in the last
+    DescribeGroups.
     """
 
     answers: str = ""
@@ -62,6 +63,7 @@ class Then:
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     timeouts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     offsets: Mapping[str, Mapping[str, int | tuple[int, str]]] = field(default_factory=dict)
+    described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def check(self, stage: Stage, since: int) -> None:
         """Errors: AssertionError naming what differs. since: happenings before what was done."""
@@ -83,7 +85,7 @@ class Then:
         assert left == dict(self.timers)
         for name, fields in self.said.items():
             reply = [reply for asked, reply in given if asked.client.name == name][-1]
-            assert {key: _told(stage, getattr(reply, key)) for key in fields} == dict(fields)
+            assert {key: _told(stage, key, getattr(reply, key)) for key in fields} == dict(fields)
         for name, protocols in self.lists.items():
             assert stage.live.members[stage.clients[name].member_id].names == protocols
         for name, timeouts in self.timeouts.items():
@@ -93,12 +95,17 @@ class Then:
             asked = [asked for asked, _ in given if asked.client.name == name][-1]
             wanted = {key: one if isinstance(one, tuple) else (one, "NONE") for key, one in offsets.items()}
             assert asked.offsets == wanted
+        if self.described:
+            shown = {stage.owners[one.member_id].name: one for one in given[-1][1].members}
+            assert shown.keys() == self.described.keys()
+            for name, fields in self.described.items():
+                assert {key: getattr(shown[name], key) for key in fields} == dict(fields)
 
 
-def _told(stage: Stage, value: Any) -> Any:
+def _told(stage: Stage, key: str, value: Any) -> Any:
     """A field of an answer; member ids, and the members of a leader's list, as their owners' names."""
-    if isinstance(value, tuple):
-        return " ".join(sorted(_told(stage, one.member_id) for one in value))
+    if key == "members":
+        return " ".join(sorted(_told(stage, "member_id", one.member_id) for one in value))
     return stage.owners[value].name if isinstance(value, str) and value in stage.owners else value
 
 
@@ -271,6 +278,16 @@ def wait(milliseconds: int) -> Do:
 def by(name: str, request: str, *args: Any, **changes: Any) -> Do:
     """Any other request of a client, by the name of its method: commit, fetch, describe, ..."""
     return lambda stage: getattr(who(stage, name), request)(*args, **_now(stage, changes))
+
+
+def end(producer_id: int, *, committed: bool) -> Do:
+    """A transaction ends."""
+    return lambda stage: stage.end_transaction(producer_id, committed=committed)
+
+
+def looked_for_expired(stage: Stage) -> None:
+    """The broker looks what has expired."""
+    stage.look_for_expired()
 
 
 def hosts(hosting: Hosting) -> Do:

@@ -144,6 +144,7 @@ ASKED_ABOUT: tuple[Row, ...] = (
     row(
         J("testOnClassicGroupStateTransitionOnLoading"),
         given=both(stable("A"), leave("A"), by("X", "delete_group"), given_up),
+        alone=True,
         steps=[(loaded, Then("", "absent"))],
     ),
 )

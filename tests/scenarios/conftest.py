@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-pytest.register_assert_rewrite("stage", "stage_client", "scenarios_membership", "scenarios_answers")
+SCRIPTS = [path.stem for path in Path(__file__).parent.glob("scenarios_*.py")]
+pytest.register_assert_rewrite("stage", "stage_client", "stage_offsets", *SCRIPTS)
 
 
 def pytest_addoption(parser):

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from stage_client import GROUP_ID, Asked, Client
+from stage_client import Asked, Client
+from stage_offsets import Ledger, LookForExpired, Unused
 
 from rota import coordinator as core
 from rota.oracle import Ask, Due, Lockstep, Logged
@@ -27,14 +28,30 @@ from rota.spec import (
     Hosting,
     JoinGroupReply,
     Profile,
+    RecordKind,
     Spec,
     Step,
     Timer,
 )
+from rota.spec.offset_state import (
+    GroupForgotten,
+    InLine,
+    OffsetRead,
+    Offsets,
+    OffsetStep,
+    RetentionCheck,
+    TransactionEnd,
+)
 from rota.spec.versions import as_sent
 from rota.spec.vocabulary import AppendError
 
-__all__ = ["GROUP_ID", "Asked", "Client", "Happening", "Stage"]
+__all__ = ["Asked", "Client", "Happening", "Stage"]
+
+
+Waiting = GroupRecord | InLine
+"""What waits for the log."""
+
+Answered = tuple[Waiting, AppendError | None]
 
 
 @dataclass(frozen=True)
@@ -53,16 +70,22 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Happening:
-    """One step. timers: delay in milliseconds, None where stopped; armed: when what is armed is due."""
+    """One step.
+
+    timers: delay in milliseconds, None where stopped; armed: when what is armed is due; line: what about
+    offsets waits for the log from now on; offsets: those stored and pending.
+    """
 
     now: int
-    what: Asked | Timer | tuple[GroupRecord, AppendError | None] | GivenUp | Loaded
+    what: Asked | Timer | Answered | TransactionEnd | GivenUp | Loaded | LookForExpired | Unused
     step: Step
     outcomes: int
     rules: tuple[str, ...]
     answers: tuple[tuple[Asked, Any], ...]
     timers: Mapping[Timer, int | None]
     armed: Mapping[Timer, int]
+    line: tuple[InLine, ...]
+    offsets: Offsets
 
 
 def _names(clients: Iterable[Client]) -> str:
@@ -81,9 +104,9 @@ class Stage:
 
     Parameters: config, of the broker; profile, which line of brokers it is; beside, whether the core, which
     is like kafka-4.x, is held to the same dialogue; log_answers, whether appends are stored at once; else
-    `log` says when; hosting, what the broker is to the group; stored, the group's last record that the log
-    has; given, how many happenings are the way to what a script is about; marks, headings of a dialogue:
-    before which happening.
+    `log` says when; hosting, what the broker is to the group; group_id, of the group; stored, the group's
+    last record that the log has; since, when the group came into its state; given, how many happenings are
+    the way to what a script is about; marks, headings of a dialogue: before which happening.
     """
 
     config: BrokerConfig = field(default_factory=BrokerConfig)
@@ -91,20 +114,23 @@ class Stage:
     beside: bool = True
     log_answers: bool = True
     hosting: Hosting = Hosting.ACTIVE
+    group_id: str = "g"
     now: int = 0
     group: Group | None = None
     clients: dict[str, Client] = field(default_factory=dict)
     armed: dict[Timer, int] = field(default_factory=dict)
     happenings: list[Happening] = field(default_factory=list)
     owners: dict[str, Client] = field(default_factory=dict)
-    appends: list[GroupRecord] = field(default_factory=list)
+    appends: list[Waiting] = field(default_factory=list)
     stored: GroupRecord | None = None
+    since: int = 0
     given: int = 0
     marks: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.oracle = Oracle(self.config, self.profile)
         self.lockstep = Lockstep(_core_config(self.config)) if self.beside else None
+        self.ledger = Ledger(lambda: self.oracle.spec)
         self._asked: dict[str, Asked] = {}
 
     # -- what a script says -------------------------------------------------------------------------------
@@ -149,8 +175,8 @@ class Stage:
         self._asked[asked.address] = asked
         serial = len(self.owners) + 1
         in_spec = to_spec(request, version) if isinstance(request, CoreRequest) else request
-        call = Call(in_spec, asked.address, version, f"m{serial}", self.hosting)
-        group = self.group if request.group_id == GROUP_ID else None
+        call = Call(in_spec, asked.address, version, f"m{serial}", self.hosting, now_ms=self.now)
+        group = self.group if request.group_id == self.group_id else None
         ahead = 0
         if isinstance(request, core.SyncGroup | core.Heartbeat):
             ahead = request.generation_id - (group.generation_id if group else 0)
@@ -161,19 +187,33 @@ class Stage:
     def fire(self, timer: Timer) -> None:
         """An armed timer is due; the clock moves to its deadline."""
         self.now = max(self.now, self.armed.pop(timer))
-        twin = Due(core.TimerId(timer.name, GROUP_ID, timer.member_id))
+        twin = Due(core.TimerId(timer.name, self.group_id, timer.member_id))
         self._play(timer, lambda spec: spec.fire(self.live, timer), twin)
 
     def log(self, error: AppendError | None = None) -> None:
-        """The log answers the oldest append."""
-        record = self.appends.pop(0)
-        self.stored = record if error is None else self.stored
-        self._play((record, error), lambda spec: spec.appended(self.live, record, error), Logged(0, error))
+        """The log answers the oldest append, and reads that wait behind it."""
+        first = self.appends.pop(0)
+        if isinstance(first, GroupRecord):
+            if error is None:
+                self.stored = None if first.kind is RecordKind.DELETION else first
+            self._play((first, error), lambda spec: spec.appended(self.group, first, error), Logged(0, error))
+        else:
+            self._settle((first, error), self.ledger.answered(first, error))
+
+    def end_transaction(self, producer_id: int, *, committed: bool) -> None:
+        """The marker that ends a producer's transaction is on its way to the log."""
+        self.appends.append(TransactionEnd(producer_id, committed))
+        self._drain()
+
+    def look_for_expired(self) -> None:
+        """The broker looks what has expired, as it does every ten minutes."""
+        check = RetentionCheck(self.now, self.since)
+        self._play(LookForExpired(self.since), lambda spec: spec.retention(self.live, check))
 
     def give_up(self, found: int = 0) -> None:
         """Another broker leads the group's partition; found: how many appends in flight it has all the
         same."""
-        unanswered = tuple(self.appends)
+        unanswered = tuple(one for one in self.appends if isinstance(one, GroupRecord))
         for record in unanswered[:found]:
             self.stored = record
         self.appends.clear()
@@ -272,18 +312,46 @@ class Stage:
         steps = self.oracle.outcomes(ask)
         step = steps[picks[0] if picks else 0]
         used = tuple(rule.slug for rule in self.oracle.used(step))
-        timers = self._timers(step)
-        answers = tuple(self._answered(reply.to, reply.message) for reply in step.replies)
-        if not isinstance(what, Asked) or what.request.group_id == GROUP_ID:
-            self.group = step.group
+        told = [self.ledger.tell(word, queue=bool(self.appends)) for word in step.offsets]
+        self._happened(what, step, len(steps), used, told)
+        self._compare(twin)
+        self._drain()
+
+    def _settle(self, what: Answered, outcome: OffsetStep) -> None:
+        """The log has answered something about offsets."""
+        self._happened(what, Step(self.group), 1, (), [outcome])
+        self._drain()
+
+    def _happened(
+        self, what: Any, step: Step, outcomes: int, used: tuple[str, ...], told: list[OffsetStep]
+    ) -> None:
+        replies = (*step.replies, *(reply for one in told for reply in one.replies))
+        rules = (*used, *(slug for one in told for slug in one.rules))
+        line = tuple(item for one in told for item in one.line if not isinstance(item, GroupForgotten))
+        if not isinstance(what, Asked) or what.request.group_id == self.group_id:
+            self._become(step.group)
         if isinstance(what, Asked) and step.group is not None:
             for member_id in {*step.group.members, *step.group.pending} - self.owners.keys():
                 self.owners[member_id] = what.client
-        self.appends += step.records
-        done = Happening(self.now, what, step, len(steps), used, answers, timers, dict(self.armed))
-        self.happenings.append(done)
-        self._compare(twin)
-        while self.appends and self.log_answers:
+        timers = self._timers(step)
+        answers = tuple(self._answered(reply.to, reply.message) for reply in replies)
+        self.appends += [*step.records, *line]
+        offsets = self.ledger.offsets
+        self.happenings.append(
+            Happening(self.now, what, step, outcomes, rules, answers, timers, dict(self.armed), line, offsets)
+        )
+        if any(one.removes_group for one in told):
+            self._play(Unused(), lambda spec: spec.unused(self.live))
+
+    def _become(self, group: Group | None) -> None:
+        state = None if self.group is None else self.group.state
+        if group is not None and group.state is not state:
+            self.since = self.now
+        self.group = group
+
+    def _drain(self) -> None:
+        """What need not wait is answered: everything if the log answers at once, else reads at the front."""
+        while self.appends and (self.log_answers or isinstance(self.appends[0], OffsetRead)):
             self.log()
 
     def _timers(self, step: Step) -> Mapping[Timer, int | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,8 +25,6 @@ from rota.spec.offset_messages import (
 
 if TYPE_CHECKING:
     from stage import Stage
-
-GROUP_ID = "g"
 
 
 @dataclass(eq=False)
@@ -80,7 +79,8 @@ class Asked:
 class Client:
     """A consumer that knows its id, generation and protocol from its last JoinGroup answer.
 
-    protocols: its list, each as "name" or "name:metadata"; instance: its group instance id, if it is static.
+    protocols: its list, each as "name" or "name:metadata"; instance: its group instance id, if it is static;
+    topics: what its metadata say that it subscribes to, instead of the metadata above.
     """
 
     stage: Stage
@@ -93,6 +93,7 @@ class Client:
     generation: int = -1
     protocol: str | None = "range"
     instance: str | None = None
+    topics: tuple[str, ...] = ()
 
     def restart(self, *protocols: str) -> Client:
         """The process is started anew: id and generation are forgotten; with another list if one is given."""
@@ -110,12 +111,15 @@ class Client:
         """JoinGroup as the client is, in the newest version unless said; `changes` overwrite fields."""
         pairs = (entry.partition(":") for entry in self.protocols)
         fields = {
-            "group_id": GROUP_ID,
+            "group_id": self.stage.group_id,
             "session_timeout_ms": self.session,
             "rebalance_timeout_ms": self.rebalance,
             "member_id": self.member_id,
             "protocol_type": self.protocol_type,
-            "protocols": tuple(core.JoinGroupProtocol(name, data.encode()) for name, _, data in pairs),
+            "protocols": tuple(
+                core.JoinGroupProtocol(name, subscription(*self.topics) if self.topics else data.encode())
+                for name, _, data in pairs
+            ),
             "group_instance_id": self.instance,
         }
         return self.stage.ask(self, core.JoinGroup(**fields | changes), version, picks)
@@ -134,7 +138,7 @@ class Client:
         version = self.stage.version("SyncGroup", version)
         given = {client.member_id: part.encode() for client, part in (parts or {}).items()}
         fields = {
-            "group_id": GROUP_ID,
+            "group_id": self.stage.group_id,
             "generation_id": self.generation,
             "member_id": self.member_id,
             "assignments": tuple(core.SyncGroupAssignment(*pair) for pair in given.items()),
@@ -147,23 +151,24 @@ class Client:
     def heartbeat(self, **changes: Any) -> Asked:
         """Heartbeat."""
         fields = {
-            "group_id": GROUP_ID,
+            "group_id": self.stage.group_id,
             "generation_id": self.generation,
             "member_id": self.member_id,
             "group_instance_id": self.instance,
         }
         return self.stage.ask(self, core.Heartbeat(**fields | changes))
 
-    def leave(self, *others: Any, group_id: str = GROUP_ID, picks: tuple[int, ...] = ()) -> Asked:
+    def leave(self, *others: Any, group_id: str | None = None, picks: tuple[int, ...] = ()) -> Asked:
         """LeaveGroup of this one, or of the others: clients, member ids, (member id, instance id)."""
         pairs = [_identity(other) for other in others or (self,)]
-        request = core.LeaveGroup(group_id, tuple(core.MemberIdentity(*pair) for pair in pairs))
+        group = self.stage.group_id if group_id is None else group_id
+        request = core.LeaveGroup(group, tuple(core.MemberIdentity(*pair) for pair in pairs))
         return self.stage.ask(self, request, picks=picks)
 
     def commit(self, *offsets: Offset, version: int | None = None, **changes: Any) -> Asked:
         """OffsetCommit of a member; `changes` overwrite fields."""
         fields = {
-            "group_id": GROUP_ID,
+            "group_id": self.stage.group_id,
             "topics": _topics(offsets or (("t", 0, 1),)),
             "generation_id_or_member_epoch": self.generation,
             "member_id": self.member_id,
@@ -174,7 +179,7 @@ class Client:
     def commit_in(self, producer_id: int, *offsets: Offset, **changes: Any) -> Asked:
         """TxnOffsetCommit of a member, in the open transaction of a producer; `changes` overwrite fields."""
         fields = {
-            "group_id": GROUP_ID,
+            "group_id": self.stage.group_id,
             "producer_id": producer_id,
             "topics": _topics(offsets or (("t", 0, 1),)),
             "generation_id": self.generation,
@@ -183,38 +188,45 @@ class Client:
         }
         return self.stage.ask(self, TxnOffsetCommitRequest(**fields | changes))
 
-    def fetch(self, *topics: tuple[str, int], stable: bool = False, group_id: str = GROUP_ID) -> Asked:
+    def fetch(self, *topics: tuple[str, int], stable: bool = False) -> Asked:
         """OffsetFetch of these partitions, of all that there are where none is named."""
         asked = tuple(TopicPartitions(name, (index,)) for name, index in topics) or None
-        return self.stage.ask(self, OffsetFetchRequest(group_id, asked, stable))
+        return self.stage.ask(self, OffsetFetchRequest(self.stage.group_id, asked, stable))
 
     def delete_offsets(self, *topics: tuple[str, int]) -> Asked:
         """OffsetDelete."""
         named = tuple(TopicPartitions(name, (index,)) for name, index in topics)
-        return self.stage.ask(self, OffsetDeleteRequest(GROUP_ID, named))
+        return self.stage.ask(self, OffsetDeleteRequest(self.stage.group_id, named))
 
     def describe(self) -> Asked:
         """DescribeGroups."""
-        return self.stage.ask(self, DescribeGroupsRequest(GROUP_ID))
+        return self.stage.ask(self, DescribeGroupsRequest(self.stage.group_id))
 
     def list_groups(self, states: tuple[str, ...] = (), types: tuple[str, ...] = ()) -> Asked:
         """ListGroups."""
-        return self.stage.ask(self, ListGroupsRequest(GROUP_ID, states, types))
+        return self.stage.ask(self, ListGroupsRequest(self.stage.group_id, states, types))
 
-    def delete_group(self, group_id: str = GROUP_ID) -> Asked:
+    def delete_group(self) -> Asked:
         """DeleteGroups."""
-        return self.stage.ask(self, DeleteGroupsRequest(group_id))
+        return self.stage.ask(self, DeleteGroupsRequest(self.stage.group_id))
 
 
-Offset = tuple[str, int, int] | tuple[str, int, int, str]
-"""Topic, partition, offset, and metadata if any."""
+Offset = tuple[str, int, int] | tuple[str, int, int, str] | tuple[str, int, int, str, int]
+"""Topic, partition, offset, and metadata and leader epoch if any."""
 
 
 def _topics(offsets: tuple[Offset, ...]) -> tuple[OffsetCommitTopic, ...]:
-    return tuple(
-        OffsetCommitTopic(name, (OffsetCommitPartition(index, offset, -1, *metadata),))
-        for name, index, offset, *metadata in offsets
-    )
+    return tuple(OffsetCommitTopic(name, (_partition(*rest),)) for name, *rest in offsets)
+
+
+def _partition(index: int, offset: int, metadata: str = "", epoch: int = -1) -> OffsetCommitPartition:
+    return OffsetCommitPartition(index, offset, epoch, metadata)
+
+
+def subscription(*topics: str) -> bytes:
+    """A consumer's metadata in the coordinator's reading: version 0, topics, no user data."""
+    names = b"".join(struct.pack(">h", len(name)) + name.encode() for name in topics)
+    return struct.pack(">hi", 0, len(topics)) + names + struct.pack(">i", -1)
 
 
 def _identity(who: str | Client | tuple[str, str]) -> tuple[str, str | None]:

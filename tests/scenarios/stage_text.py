@@ -12,9 +12,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from stage import Asked, Client, GivenUp, Happening, Loaded, Stage
+from stage_offsets import LookForExpired, Unused
 
 from rota import coordinator as core
 from rota.spec import BrokerConfig, Group, GroupRecord, Member, MemberRecord, RecordKind, Timer
+from rota.spec.offset_state import (
+    NO_PRODUCER,
+    Committed,
+    InLine,
+    OffsetBatch,
+    OffsetRead,
+    OffsetRecord,
+    OffsetTombstone,
+    PendingOffset,
+    TransactionEnd,
+)
 
 _USUAL = vars(BrokerConfig())
 WIDTH = 110
@@ -69,6 +81,7 @@ class Speech:
         yield from self.talk(one)
         for record in one.step.records:
             yield f"{MARGIN}log      + {self._record(record)}"
+        yield from (f"{MARGIN}log      + {_in_line(item)}" for item in one.line)
         for timer, delay in one.timers.items():
             told = "stopped" if delay is None else f"in {delay:,} ms"
             yield f"{MARGIN}timer    {self._timer(timer)} {told}"
@@ -76,6 +89,9 @@ class Speech:
         if one.armed:
             due = sorted(one.armed.items(), key=lambda pair: (pair[1], pair[0]))
             yield f"{MARGIN}due      " + ", ".join(f"{self._timer(timer)} at {at:,}" for timer, at in due)
+        kept = [*one.offsets.committed.items(), *((p.record.key, p) for p in one.offsets.pending)]
+        if kept:
+            yield f"{MARGIN}offsets  " + ", ".join(_kept(key, value) for key, value in kept)
         yield f"{MARGIN}rules    {', '.join(one.rules)}"
         if one.outcomes > 1:
             yield f"{MARGIN}choice   one of {one.outcomes} outcomes that are allowed"
@@ -94,14 +110,20 @@ class Speech:
             return f"timer {self._timer(what)} is due"
         if isinstance(what, Asked):
             return f"{what.client.name} → {what.address}  {self._request(what.request, what.version)}"
+        if isinstance(what, LookForExpired):
+            return f"the broker looks what has expired; the group is in its state since {what.since_ms:,}"
+        if isinstance(what, Unused):
+            return "no offset is left, and nobody is in the group"
         if isinstance(what, GivenUp):
             return "another broker becomes the coordinator; this one gives the group up"
         if isinstance(what, Loaded):
             found = "nothing" if what.record is None else self._record(what.record)
             return f"a coordinator has read the log and found: {found}"
-        record, error = what
+        first, error = what
         told = error.name if error else "stored"
-        return f"the log answers: {_subject(record)} generation {record.generation_id}, {told}"
+        if not isinstance(first, GroupRecord):
+            return f"the log answers: {_in_line(first)}, {told}"
+        return f"the log answers: {_subject(first)} generation {first.generation_id}, {told}"
 
     def _request(self, request: Any, version: int) -> str:
         parts = [f"{type(request).__name__} v{version}"]
@@ -193,12 +215,44 @@ _SUBJECTS = {
     RecordKind.ASSIGNMENT: "assignment,",
     RecordKind.EMPTIED: "Empty group,",
     RecordKind.REPLACEMENT: "replacement,",
+    RecordKind.DELETION: "end of the group,",
 }
 
 
 def _subject(record: GroupRecord) -> str:
     """What a record is about."""
     return _SUBJECTS[record.kind]
+
+
+def _in_line(item: InLine) -> str:
+    """What about offsets waits for the log."""
+    if isinstance(item, TransactionEnd):
+        return f"end of the transaction of producer {item.producer_id}, {_end(item)}"
+    if isinstance(item, OffsetRead):
+        return f"{item.call.to} reads"
+    if not isinstance(item, OffsetBatch):
+        raise TypeError(f"nothing that waits in the line: {item!r}")
+    told = [_recorded(record) for record in item.records]
+    waits = [] if item.answer is None else [f"{item.answer.to} waits for it"]
+    return ", ".join([*told, *waits])
+
+
+def _end(end: TransactionEnd) -> str:
+    return "committed" if end.committed else "aborted"
+
+
+def _recorded(record: OffsetRecord | OffsetTombstone) -> str:
+    name = f"{record.topic}-{record.partition_index}"
+    if isinstance(record, OffsetTombstone):
+        return f"{name} without an offset"
+    by = "" if record.producer_id == NO_PRODUCER else f" in the transaction of producer {record.producer_id}"
+    return f"{name} at {record.value.committed_offset}{by}"
+
+
+def _kept(key: tuple[str, int], value: Committed | PendingOffset) -> str:
+    if isinstance(value, PendingOffset):
+        return _recorded(value.record)
+    return f"{key[0]}-{key[1]} at {value.committed_offset}"
 
 
 def _protocol(one: Any) -> str:
