@@ -74,8 +74,7 @@ and so on for ever: step 2 comes next again
 
 why  A car that waits gets across. For ever, or again and again, it is otherwise:
      car    waiting
-     the run keeps what is assumed: A machine that keeps offering moves which others do not refuse makes
-                                    one.
+     the run keeps what is assumed: A machine that keeps offering moves which others do not refuse makes one.
      guarded by these rules: car.goes
      source: the highway code
 """

@@ -76,6 +76,12 @@ def test_counts_are_judged_only_where_every_state_was_visited() -> None:
     assert Run(job(expected={"distinct": result().distinct}), result()).differing == ()
 
 
+@pytest.mark.parametrize(("names", "words"), [("abcd", "a, b, c, d"), ("abcdef", "a, b, c and 3 more")])
+def test_many_differing_counts_are_told_in_few_words(names: str, words: str) -> None:
+    runs = [Run(job(name, expected={"distinct": 1}), result()) for name in names]
+    assert list(report(*runs).reasons()) == [f"the counts of {words} differ from the pinned ones"]
+
+
 def test_rules_that_decide_are_not_missed() -> None:
     rules = {
         slug: Rule(slug, office, "all versions", "nowhere", decides)

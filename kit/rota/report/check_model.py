@@ -178,14 +178,21 @@ class Report:
             yield f"{self.found.violation.name} {_length(self.found.violation)} in {self.found.run.job.name}"
         for run in self.runs:
             yield from _vacuous(self.plan, run)
-            if run.differing:
-                yield f"the counts of {run.job.name} differ from the pinned ones"
+        if differing := [run.job.name for run in self.runs if run.differing]:
+            yield f"the counts of {_some(differing)} differ from the pinned ones"
         for run in self.runs:
             if run.result.outcome is Outcome.UNDECIDED:
                 yield f"{run.job.name} was given up after {run.result.distinct:,} states"
         missing = len(self.plan.jobs) - len(self.runs)
         if missing and not self.found:
             yield f"{missing} of {len(self.plan.jobs)} configurations did not run"
+
+
+def _some(names: Sequence[str]) -> str:
+    """Names, the first of them where they are many."""
+    if len(names) <= 4:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
 def _length(violation: Violation) -> str:
