@@ -23,12 +23,13 @@ class Live:
     """What else is in scope than JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
 
     names: a SyncGroup that names a protocol does not fit a group without one (with the Scala coordinator, so
-    not a scope but a profile's way); offsets: OffsetDelete and expiry ask what a group has subscribed to;
-    describe: DescribeGroups shows assignments and the protocol in every state; failover: another broker may
-    load what was written.
+    not a scope but a profile's way); statics: there may be static members; offsets: OffsetDelete and expiry
+    ask what a group has subscribed to; describe: DescribeGroups shows assignments and the protocol in every
+    state; failover: another broker may load what was written.
     """
 
     names: bool = False
+    statics: bool = False
     offsets: bool = False
     describe: bool = False
     failover: bool = False
@@ -46,17 +47,13 @@ def settled(group: Group, live: Live = MEMBERSHIP) -> Group:
         # Only `sync.stable` and records of a Stable group read assignments, and the step to Stable writes
         # them all.
         group = group.with_each((i, replace(m, assignment=b"")) for i, m in group.members.items())
-    read = live.names or live.describe or _statics(group)
+    read = live.names or live.statics or live.describe
     if group.state is GroupState.PREPARING_REBALANCE and not read:
         # The next generation overwrites the protocol. `sync.inconsistent-protocol` reads it before it
         # looks at the state, but a client that syncs with this generation names exactly this protocol,
         # and none matches any. A static member that waits for the log is told the protocol.
         group = replace(group, protocol_name=None)
     return group
-
-
-def _statics(group: Group) -> bool:
-    return any(member.group_instance_id is not None for member in group.members.values())
 
 
 def waits_for_log(member: Member) -> bool:
@@ -90,18 +87,19 @@ def settled_appends(
     """The appends whose answer can do something, or that another broker may load.
 
     `persistence.late-answer` ignores an answer to an assignment outside CompletingRebalance or of another
-    generation, and a generation is never completed twice. That a group is Empty is answered to nobody but a
-    LeaveGroup. The failure of a creation or a replacement undoes it.
+    generation, and a generation is never completed twice. The failure of a creation undoes nothing after
+    the first generation, that of a replacement may undo it at any time. That a group is Empty is answered
+    to nobody but a LeaveGroup.
     """
     if live.failover:
         return appends
-    current = None
-    if group is not None and group.state is GroupState.COMPLETING_REBALANCE:
-        current = group.generation_id
-    return tuple(record for record in appends if _answer_matters(record, current))
+    return tuple(record for record in appends if _answer_matters(group, record))
 
 
-def _answer_matters(record: GroupRecord, current: int | None) -> bool:
+def _answer_matters(group: Group | None, record: GroupRecord) -> bool:
+    same = group is not None and record.generation_id == group.generation_id
     if record.kind is RecordKind.ASSIGNMENT:
-        return record.generation_id == current
-    return record.kind is not RecordKind.EMPTIED or record.answer is not None
+        return same and group is not None and group.state is GroupState.COMPLETING_REBALANCE
+    if record.kind is RecordKind.CREATION:
+        return same
+    return record.kind is RecordKind.REPLACEMENT or record.answer is not None
