@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rota.environment.world import observed
-from rota.invariants.crowd import CROWD
+from rota.invariants.crowd import CROWD, joiners_within_limit
 from rota.invariants.liveness import LIVENESS
 from rota.invariants.owners import OWNERS
 from rota.invariants.safety import SAFETY
@@ -30,11 +30,17 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
         *CROWD,
         *OWNERS,
         *STATIC,
+        *_size(settings),
         *STEPS,
         *_weak(settings, strict),
         *witnesses(observed(settings)),
         *ENDS,
     )
+
+
+def _size(settings: Mapping[str, Any]) -> tuple[Property, ...]:
+    limit = observed(settings).max_size
+    return () if limit is None else (joiners_within_limit(limit),)
 
 
 def endless(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Liveness, ...]:

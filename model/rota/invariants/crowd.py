@@ -73,16 +73,39 @@ KNOWN_WEAKNESSES = (
 )
 
 
-def within_limit(limit: int) -> Property:
-    """The size of a group that has a generation, for a group.max.size."""
+NO_LIMIT = 2_147_483_647
+
+
+def within_limit(limit: int = NO_LIMIT) -> Property:
+    """The size of a stable group, for a group.max.size."""
 
     def fits(group: Group | None) -> bool:
         return group is None or group.state is not GroupState.STABLE or len(group.members) <= limit
 
     return Property(
-        "join.size-within-limit",
+        "weakness.absent-members-not-counted",
         Kind.SAFETY,
         "A stable group has no more members than group.max.size.",
+        (GROUP,),
+        fits,
+        source="KIP-389; upstream GroupMetadataManager#acceptJoiningMember: while a rebalance is prepared "
+        "only members that wait are counted, and a static member that does not come back stays nevertheless",
+        rules=("join.group-max-size-reached",),
+    )
+
+
+def joiners_within_limit(limit: int = NO_LIMIT) -> Property:
+    """The weak form: of the dynamic members of a stable group."""
+
+    def fits(group: Group | None) -> bool:
+        if group is None or group.state is not GroupState.STABLE:
+            return True
+        return sum(member.group_instance_id is None for member in group.members.values()) <= limit
+
+    return Property(
+        "join.size-within-limit",
+        Kind.SAFETY,
+        "A stable group has no more dynamic members than group.max.size.",
         (GROUP,),
         fits,
         source="KIP-389; upstream GroupMetadataManager#acceptJoiningMember",

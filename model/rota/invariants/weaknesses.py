@@ -8,14 +8,18 @@ what it takes is in a configuration, it is a property like all others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rota.environment.world import DEFAULTS
-from rota.invariants import crowd, liveness, owners, safety
+from rota.invariants import crowd, liveness, owners, safety, shape, static
 from rota.kernel import Liveness, Property
 from rota.spec import PROFILES
 from rota.spec.join import HANDSHAKE_SINCE
+from rota.spec.static import SKIPS_SINCE
+
+GROUP_INSTANCE_ID_SINCE = 5
+"""The JoinGroup version from which a member may be static (KIP-345)."""
 
 Chosen = Mapping[str, Any]
 """All settings of a world, its budget as a mapping."""
@@ -56,8 +60,50 @@ def _two(chosen: Chosen) -> bool:
     return len(lists) > 1 and bool(set(lists[0]).intersection(*lists[1:]))
 
 
+def _versions(chosen: Chosen) -> tuple[int, ...]:
+    return tuple(chosen["join_versions"]) or (chosen["join_version"],) * len(chosen["protocols"])
+
+
 def _instances(chosen: Chosen) -> list[str]:
     return [instance for instance in chosen["instances"] if instance]
+
+
+def _a_process_restarts(chosen: Chosen) -> bool | None:
+    """A static member comes back while others are in the group, and is not refused for its size."""
+    if not _instances(chosen):
+        return False
+    return True if _two(chosen) and _any_of(chosen, "crash") and chosen["max_size"] is None else None
+
+
+def _an_old_leader_restarts(chosen: Chosen) -> bool | None:
+    """The same, with a JoinGroup that cannot say that the assignment is to be skipped (KIP-814)."""
+    old = max(_versions(chosen)) < SKIPS_SINCE
+    restarts = _a_process_restarts(chosen)
+    return restarts if old or not restarts else None
+
+
+def _a_full_group_restarts(chosen: Chosen) -> bool | None:
+    """A static member of a full group comes back."""
+    if chosen["max_size"] is None or not _instances(chosen):
+        return False
+    return True if chosen["max_size"] <= len(chosen["protocols"]) and _any_of(chosen, "crash") else None
+
+
+def _too_many_while_preparing(chosen: Chosen) -> bool | None:
+    """Members that rejoin and newcomers compete for less places than there are clients."""
+    return _competition(chosen, clients=3)
+
+
+def _too_many_beside_the_absent(chosen: Chosen) -> bool | None:
+    """The same, with a static member that does not come back in time."""
+    return _competition(chosen, clients=3) if _instances(chosen) else False
+
+
+def _competition(chosen: Chosen, clients: int) -> bool | None:
+    limit, there = chosen["max_size"], len(chosen["protocols"])
+    if limit is None:
+        return False
+    return True if limit == clients - 1 and there == clients else None
 
 
 def _a_request_is_late(chosen: Chosen) -> bool:
@@ -77,9 +123,8 @@ def _somebody_is_late(chosen: Chosen) -> bool | None:
 def _an_id_is_left(chosen: Chosen) -> bool | None:
     """An id may be handed out and not used: its client vanishes, or its answer is lost; others wait."""
     clients = len(chosen["protocols"])
-    versions = chosen["join_versions"] or (chosen["join_version"],) * clients
     instances = chosen["instances"] or ("",) * clients
-    asked = [version >= HANDSHAKE_SINCE and not i for version, i in zip(versions, instances, strict=True)]
+    asked = [v >= HANDSHAKE_SINCE and not i for v, i in zip(_versions(chosen), instances, strict=True)]
     if not any(asked) or not _any_of(chosen, "crash", "break", "failover"):
         return False
     return True if _two(chosen) and all(asked) and _any_of(chosen, "crash") else None
@@ -87,15 +132,42 @@ def _an_id_is_left(chosen: Chosen) -> bool | None:
 
 EVERY = tuple(PROFILES)
 WITH_HANDSHAKE = tuple(profile.name for profile in PROFILES.values() if profile.member_id_handshake)
+WITH_STATIC_MEMBERS = tuple(
+    profile.name
+    for profile in PROFILES.values()
+    if dict(profile.versions)["JoinGroup"][1] >= GROUP_INSTANCE_ID_SINCE
+)
+WITH_SIZE_LIMIT = tuple(profile.name for profile in PROFILES.values() if profile.size_limit)
+WAITS_AFTER_REFUSAL = tuple(
+    profile.name
+    for profile in PROFILES.values()
+    if profile.size_limit and not profile.refusal_completes_phase
+)
+
+SIZE = crowd.within_limit()
 
 _SENTENCES: Mapping[str, Property | Liveness] = {
-    one.name: one for part in (safety, owners, crowd, liveness) for one in part.KNOWN_WEAKNESSES
+    one.name: one
+    for one in (
+        *shape.KNOWN_WEAKNESSES,
+        *safety.KNOWN_WEAKNESSES,
+        *owners.KNOWN_WEAKNESSES,
+        *crowd.KNOWN_WEAKNESSES,
+        SIZE,
+        *static.KNOWN_WEAKNESSES,
+        *liveness.KNOWN_WEAKNESSES,
+    )
 }
 
 _ABOUT: Mapping[str, tuple[tuple[str, ...], Cause]] = {
     "weakness.replaced-request-unanswered": (EVERY, _a_request_is_late),
     "weakness.taken-for-dead-and-consuming": (EVERY, _somebody_is_late),
     "weakness.unused-id-holds-up": (WITH_HANDSHAKE, _an_id_is_left),
+    "join.open-barrier-completes": (WAITS_AFTER_REFUSAL, _too_many_while_preparing),
+    "weakness.absent-members-not-counted": (WITH_SIZE_LIMIT, _too_many_beside_the_absent),
+    "weakness.stale-sync-debt": (WITH_STATIC_MEMBERS, _a_process_restarts),
+    "weakness.static-restart-refused": (WITH_STATIC_MEMBERS, _a_full_group_restarts),
+    "weakness.leader-does-not-know": (WITH_STATIC_MEMBERS, _an_old_leader_restarts),
     "weakness.replaced-request-waits": (EVERY, _a_request_is_late),
 }
 """Sentence -> (profiles whose brokers break it, its cause)."""
@@ -122,4 +194,11 @@ def judged(settings: Mapping[str, Any]) -> tuple[tuple[Weakness, bool], ...]:
     chosen = {**DEFAULTS, **settings}
     chosen["budget"] = dict(chosen["budget"])
     causes = ((one, one.cause(chosen) if one.known_in(chosen["profile"]) else False) for one in WEAKNESSES)
-    return tuple((one, cause) for one, cause in causes if cause is not None)
+    return tuple((_fitted(one, chosen), cause) for one, cause in causes if cause is not None)
+
+
+def _fitted(weakness: Weakness, chosen: Chosen) -> Weakness:
+    """With the limit that the sentence is about, where it is about one."""
+    if weakness.name != SIZE.name or chosen["max_size"] is None:
+        return weakness
+    return replace(weakness, sentence=crowd.within_limit(chosen["max_size"]))
