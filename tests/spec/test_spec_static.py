@@ -220,17 +220,30 @@ def test_a_replacement_is_answered_only_when_the_log_answers() -> None:
 
 
 def test_the_answer_tells_what_the_group_is_by_then() -> None:
-    """While the log is asked the leader leaves: the restarted member may lead, in the old generation."""
+    """A rebalance is prepared and the leader has gone: the member learns of both, in the old generation."""
+    stage = staged(a="i", b="j", c="k")
+    again = stage.join(instance="j")
+    stage.join(version=3)
+    stage.leave(("", "i"))
+    stage.choose(lambda step: step.live.leader == "c")
+    stage.stored()
+    reply = stage.joined(again)
+    assert (reply.generation_id, reply.leader, reply.skip_assignment) == (1, "c", False)
+    assert stage.state is PREPARING
+    assert stage.live.members["m1"].awaiting_join is None, "it must join again"
+
+
+def test_who_leads_by_then_is_answered_only_when_the_rebalance_is_over() -> None:
     stage = staged(a="i", b="j", c="k")
     again = stage.join(instance="j")
     stage.join(version=3)
     stage.leave(("", "i"))
     stage.choose(lambda step: step.live.leader == "m1")
-    assert stage.state is PREPARING
     stage.stored()
+    assert stage.waits(again)
+    stage.join("c", "k")
     reply = stage.joined(again)
-    assert (reply.generation_id, reply.leader, reply.skip_assignment) == (1, "m1", True)
-    assert {line.member_id for line in reply.members} == set(stage.live.members)
+    assert (reply.generation_id, reply.leader, reply.skip_assignment) == (2, "m1", False)
 
 
 def test_who_was_answered_by_a_join_phase_meanwhile_is_not_answered_again() -> None:
