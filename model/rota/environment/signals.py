@@ -55,9 +55,9 @@ class GaveUp:
 
 @dataclass(frozen=True)
 class Evicted:
-    """A timer took this id from its owner; who is alive and counts on it was late, which is a fault.
+    """A timer took this id from its owner, or went on without it; who is alive and counts on it was late.
 
-    answered: the owner's connection has a request parked under this id.
+    That is a fault. answered: the owner's connection has a request parked under this id.
     """
 
     member_id: str
