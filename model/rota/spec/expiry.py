@@ -33,7 +33,7 @@ CHECK_HANDLER = (
     "expiry.nothing-expires",
 )
 EXPIRE_HANDLER = ("expiry.group-unused", "expiry.offsets-expired")
-REMOVE_HANDLER = ("expiry.group-in-use", "expiry.group-removed")
+REMOVE_HANDLER = ("expiry.group-removed",)
 
 CONDITION = "KIP-211; upstream ClassicGroup#offsetExpirationCondition"
 CLEANUP = "upstream OffsetMetadataManager#cleanupExpiredOffsets; GroupMetadata#removeExpiredOffsets (3.x)"
@@ -127,15 +127,9 @@ def offsets_expired(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps
     return spec.offsets_begin(offsets, OffsetBatch(tombstones))
 
 
-@rule("expiry.group-in-use", source="upstream GroupMetadataManager#maybeDeleteGroup")
-def group_in_use(spec: Spec, group: Group) -> Steps:
-    """A group that is not Empty stays, though it has no offsets."""
-    return () if group.state is GroupState.EMPTY else only(Step(group))
-
-
 @rule("expiry.group-removed", source="upstream GroupMetadataManager#maybeDeleteGroup")
 def group_removed(spec: Spec, group: Group) -> Steps:
-    """The group is removed with a tombstone; who joins later begins with generation 1.
+    """The Empty group is removed with a tombstone; who joins later begins with generation 1.
 
     The Scala coordinator writes none for a group of generation 0, of which it has written no record either.
     """

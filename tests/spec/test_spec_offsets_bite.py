@@ -1,0 +1,226 @@
+"""Every rule and every switch of offsets, administration and expiry can be noticed.
+
+A few stories are told under the rules; without a rule, or with a switch the other way, some story ends
+differently. That the rule does the right thing is in the tables beside this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from offset_stage import BOTH, JAVA, OLD, RETENTION, SCALA, Stage, group, topics
+
+from rota.kernel import RuleTable
+from rota.spec import PROFILES, RULES, Group, GroupState, Profile
+from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
+from rota.spec.context import NoRuleError
+from rota.spec.offset_messages import OffsetCommitPartition, OffsetDeleteRequest
+from rota.spec.vocabulary import AppendError
+
+PARTS = ("offsets", "transactions", "admin", "expiry")
+SLUGS = [slug for slug, rule in RULES.items() if rule.part in PARTS]
+EMPTY, STABLE = GroupState.EMPTY, GroupState.STABLE
+PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
+LONG = OffsetCommitPartition(0, 7, committed_metadata="x" * 4_097)
+
+Make = Callable[[Group | None], Stage]
+
+
+def commits(make: Make) -> list[Stage]:
+    stages = [make(None), make(group(STABLE, "t", instance="i")), make(group(COMPLETING)), make(Group())]
+    for stage in stages:
+        for generation in (-1, 1, 2):
+            for member_id in ("", "m1", "m2", "x"):
+                for instance in (None, "i"):
+                    stage.commit(
+                        generation=generation,
+                        member_id=member_id,
+                        group_instance_id=instance,
+                        topics=topics(t=LONG, u=generation),
+                    )
+        stage.fetch("u", stable=True)
+        stage.fetch(None)
+        stage.store()
+    nowhere = make(None)
+    nowhere.commit(generation=2, member_id="m1")
+    return [*stages, nowhere]
+
+
+def transactions(make: Make) -> list[Stage]:
+    stages = [make(None), make(group(STABLE, "t", instance="i")), make(group(COMPLETING)), make(Group())]
+    for stage in stages:
+        stage.stored(t=1)
+        stage.txn(group_id="")
+        for producer, (generation, member_id) in enumerate(((2, "m1"), (1, "m2"), (-1, ""), (2, "x"))):
+            stage.txn(producer, generation_id=generation, member_id=member_id)
+            stage.txn(producer, generation_id=generation, member_id=member_id, group_instance_id="i")
+        stage.store()
+        stage.fetch(stable=True)
+        stage.commit()
+        stage.txn(8)
+        stage.store()
+        stage.txn(8)
+        stage.store(AppendError.NOT_ENOUGH_REPLICAS)
+        stage.txn(9, topics=topics(t=99))
+        for producer in range(10):
+            stage.end(producer, committed=producer != 9)
+        stage.store()
+        stage.fetch()
+    return stages
+
+
+def failures(make: Make) -> list[Stage]:
+    stages = []
+    for error in AppendError:
+        stage = make(group(EMPTY))
+        stages.append(stage)
+        stage.commit(topics=topics(t=LONG, u=5))
+        stage.store(error, pick=-1)
+        stage.fetch("u")
+        stage.stored(v=1)
+        stage.delete("v")
+        stage.store(error)
+        stage.call(DeleteGroupsRequest("g"), 2)
+        stage.fetch("v")
+        stage.store(error)
+    return stages
+
+
+def deletions(make: Make) -> list[Stage]:
+    stages = [
+        make(there)
+        for there in (
+            None,
+            group(EMPTY),
+            group(STABLE, kind="any"),
+            group(STABLE, "t"),
+            replace(group(STABLE, "t"), subscriptions=(b"?",)),
+        )
+    ]
+    for stage in stages:
+        stage.stored(t=1, u=2)
+        stage.call(OffsetDeleteRequest("", ()), 0)
+        stage.commit(topics=topics(u=3))
+        stage.delete("t", "u")
+        stage.fetch("u")
+        stage.delete("none")
+        stage.store()
+        stage.fetch("u")
+    nowhere = make(None)
+    nowhere.delete("t")
+    return [*stages, nowhere]
+
+
+def administration(make: Make) -> list[Stage]:
+    stages = [make(None), make(group(EMPTY)), make(group(PREPARING)), make(group(STABLE, "t"))]
+    for stage in stages:
+        stage.stored(t=1)
+        stage.call(DescribeGroupsRequest("g"), 5)
+        stage.call(ListGroupsRequest("g", (" Stable ",)), 5)
+        stage.call(DeleteGroupsRequest("g"), 2)
+        stage.kept.line and stage.fetch()
+        stage.store()
+        stage.call(DescribeGroupsRequest("g"), 6)
+        stage.commit()
+        stage.store()
+        stage.fetch()
+    return stages
+
+
+def expiry(make: Make) -> list[Stage]:
+    stages = [make(g) for g in (Group(), group(EMPTY), group(PREPARING), group(STABLE, "t"))]
+    for stage in stages:
+        stage.stored(t=1, u=1, v=1)
+        stage.txn(topics=topics(v=2), generation_id=-1)
+        stage.store()
+        stage.check(RETENTION - 1, since=0)
+        stage.check(RETENTION, since=1)
+        stage.store()
+        stage.check(2 * RETENTION, since=0)
+        stage.fetch("u")
+        stage.store()
+    open_only = make(None)
+    open_only.txn()
+    open_only.store()
+    open_only.check(0)
+    open_only.store()
+    open_only.end()
+    open_only.store()
+    return [*stages, open_only]
+
+
+STORIES = (commits, transactions, failures, deletions, administration, expiry)
+
+
+def ends(profile: Profile | str, rules: RuleTable = RULES) -> list[Any]:
+    """How each story ends: what was told, what is stored, and the group."""
+    found: list[Any] = []
+    for story in STORIES:
+        try:
+            stages = story(lambda there: Stage(profile, there, rules))
+        except (NoRuleError, ValueError, IndexError, KeyError, AssertionError) as error:
+            found.append((story.__name__, type(error).__name__))
+            continue
+        found.append([(s.told, s.kept, s.group, s.timers, s.log) for s in stages])
+    return found
+
+
+USUAL = {name: ends(name) for name in (JAVA, SCALA, OLD)}
+
+
+def test_the_stories_can_be_told_and_every_rule_takes_part() -> None:
+    fired = set()
+    for name in USUAL:
+        for story in STORIES:
+            for stage in story(lambda there, name=name: Stage(name, there)):
+                fired.update(stage.rules)
+    acting = {slug for slug in SLUGS if not RULES[slug].decides}
+    assert acting - fired == set()
+
+
+def without(slug: str) -> RuleTable:
+    """The table without a rule: it never applies, or decides the other way."""
+    if not RULES[slug].decides:
+        return RULES.replaced(slug, lambda *inputs: ())
+    usual = RULES[slug].function
+    others = {"offsets.topics-of": lambda metadata: frozenset()}
+    return RULES.replaced(slug, others.get(slug, lambda *inputs: not usual(*inputs)))
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_without_a_rule_some_story_ends_differently(slug: str) -> None:
+    assert any(ends(name, without(slug)) != USUAL[name] for name in USUAL)
+
+
+SWITCHES = (
+    ("completing_told_before_membership", True),
+    ("unsubscribed_expire", False),
+    ("absent_group_commit_told", PROFILES[SCALA].absent_group_commit_told),
+    ("absent_group_transaction_creates", True),
+    ("offset_append_timeout_told", PROFILES[SCALA].offset_append_timeout_told),
+    ("offset_append_too_large_told", PROFILES[SCALA].offset_append_too_large_told),
+    ("failed_commit_forgotten", True),
+    ("failed_commit_keeps_too_large", True),
+    ("unstable_while_appending", True),
+    ("describe_forgets_assignments", True),
+    ("deletion_waits_for_record", False),
+    ("state_filter_trimmed", False),
+    ("open_transaction_keeps_offset", False),
+    ("open_transaction_keeps_group", True),
+)
+"""The switches of offsets and administration, and what they are not in the Java coordinator."""
+
+
+@pytest.mark.parametrize(("switch", "other"), SWITCHES)
+def test_a_switch_the_other_way_ends_some_story_differently(switch: str, other: Any) -> None:
+    java = PROFILES[JAVA]
+    assert getattr(java, switch) != other
+    assert ends(replace(java, **{switch: other})) != USUAL[JAVA]
+
+
+@pytest.mark.parametrize(("switch", "other"), SWITCHES)
+def test_some_profile_has_it_the_other_way(switch: str, other: Any) -> None:
+    assert other in [getattr(PROFILES[name], switch) for name in (*BOTH[1:], OLD)]

@@ -1,0 +1,159 @@
+"""OffsetDelete: what may be deleted under whom, and when it is gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from offset_stage import BOTH, JAVA, SCALA, Stage, group, subscription, topics
+
+from rota.spec import ErrorCode, Group, GroupState
+from rota.spec.offset_messages import OffsetDeleteReply, OffsetDeleteRequest
+from rota.spec.vocabulary import AppendError
+
+E = ErrorCode
+EMPTY, STABLE = GroupState.EMPTY, GroupState.STABLE
+PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
+FREE, SUBSCRIBED = {"t": E.NONE}, {"t": E.GROUP_SUBSCRIBED_TO_TOPIC}
+
+
+def unknown(state: GroupState, subscriptions: tuple[bytes, ...] | None) -> Group:
+    return replace(group(state), subscriptions=subscriptions)
+
+
+UNDER_WHOM = [
+    (None, E.GROUP_ID_NOT_FOUND, "offsets.delete-unknown-group"),
+    (group(EMPTY), FREE, "offsets.delete"),
+    (group(EMPTY, kind="connect"), FREE, "offsets.delete"),
+    (Group(), FREE, "offsets.delete"),
+    (group(STABLE, kind="connect"), E.NON_EMPTY_GROUP, "offsets.delete-non-empty-group"),
+    (group(PREPARING, kind="connect"), E.NON_EMPTY_GROUP, "offsets.delete-non-empty-group"),
+    *[
+        (group(state, *names), answer, "offsets.delete")
+        for state in (STABLE, PREPARING, COMPLETING)
+        for names, answer in (((), FREE), (("u",), FREE), (("u", "t"), SUBSCRIBED))
+    ],
+    # Not known: before the first generation, or one that cannot be read
+    (unknown(PREPARING, None), SUBSCRIBED, "offsets.delete"),
+    (unknown(STABLE, (subscription("u"), b"?")), SUBSCRIBED, "offsets.delete"),
+    # A group of consumers that begins anew after it was Empty
+    (unknown(PREPARING, ()), FREE, "offsets.delete"),
+]
+
+
+@pytest.mark.parametrize("profile", BOTH)
+@pytest.mark.parametrize(("there", "told", "rule"), UNDER_WHOM)
+def test_under_whom(profile: str, there: Group | None, told: Any, rule: str) -> None:
+    stage = Stage(profile, there).stored(t=5)
+    answer = stage.delete("t")
+    if answer is None:
+        assert stage.fetch() == 5
+        answer = stage.store()
+        answer = {topic.name: topic.partitions[0].error_code for topic in answer.topics}
+    assert answer == told
+    assert rule in stage.rules
+    assert stage.group == there
+    assert stage.committed == ({} if told == FREE else {"t": 5})
+
+
+def test_each_topic_for_itself() -> None:
+    stage = Stage(group=group(STABLE, "bar")).stored(foo=1, bar=2)
+    assert stage.delete("foo", "bar", "none") is None
+    reply = stage.store()
+    assert [(t.name, t.partitions[0].error_code) for t in reply.topics] == [
+        ("foo", E.NONE),
+        ("bar", E.GROUP_SUBSCRIBED_TO_TOPIC),
+        ("none", E.NONE),
+    ]
+    assert stage.committed == {"bar": 2}
+
+
+@pytest.mark.parametrize("profile", BOTH)
+def test_the_empty_group_id_is_refused(profile: str) -> None:
+    stage = Stage(profile, group(EMPTY))
+    assert stage.call(OffsetDeleteRequest("", ()), 0) == OffsetDeleteReply(E.INVALID_GROUP_ID)
+
+
+@pytest.mark.parametrize("profile", BOTH)
+def test_where_there_is_nothing_no_tombstone_is_written(profile: str) -> None:
+    stage = Stage(profile, group(EMPTY))
+    assert stage.delete("t") == FREE
+    assert stage.rules[-1] == "offsets.nothing-to-delete"
+    assert not stage.kept.line
+
+
+def test_what_is_only_in_flight_or_pending_is_deleted_too() -> None:
+    flying = Stage(group=group(EMPTY))
+    flying.commit()
+    assert flying.delete("t") is None
+    flying.store()
+    assert flying.committed == {}
+    pending = Stage(group=group(EMPTY))
+    pending.txn()
+    pending.store()
+    assert pending.delete("t") is None
+    pending.end()
+    pending.store()
+    assert pending.committed == {}
+
+
+def test_scala_deletes_at_once_and_ignores_what_was_in_flight() -> None:
+    stage = Stage(SCALA, group(EMPTY)).stored(t=3)
+    stage.commit()
+    assert stage.delete("t") == FREE
+    assert stage.rules[-1] == "offsets.deleted-at-once"
+    assert stage.fetch() == -1
+    assert stage.store().error_code is E.NONE, "the commit was stored"
+    assert stage.fetch() == -1, "and forgotten"
+
+
+def test_scala_counts_a_commit_after_the_deletion() -> None:
+    stage = Stage(SCALA, group(EMPTY)).stored(t=3)
+    stage.delete("t")
+    stage.commit()
+    stage.store()
+    assert stage.fetch() == 5
+
+
+def test_java_deletes_with_the_log_and_tells_its_error() -> None:
+    stage = Stage(JAVA, group(EMPTY)).stored(t=3)
+    assert stage.delete("t") is None
+    assert stage.fetch() == 3
+    assert stage.store(AppendError.NOT_ENOUGH_REPLICAS) == OffsetDeleteReply(E.COORDINATOR_NOT_AVAILABLE)
+    assert stage.fetch() == 3
+    stage.delete("t")
+    assert stage.store().error_code is E.NONE
+    assert stage.fetch() == -1
+
+
+def test_java_keeps_the_order_of_the_log() -> None:
+    stage = Stage(JAVA, group(EMPTY)).stored(t=3)
+    stage.delete("t")
+    stage.commit(topics=topics(t=9))
+    stage.delete("t")
+    stage.commit(topics=topics(t=8))
+    stage.store()
+    assert stage.fetch() == 8
+
+
+@pytest.mark.parametrize(
+    ("metadata", "found"),
+    [
+        (subscription(), frozenset()),
+        (subscription("a", "b"), {"a", "b"}),
+        (subscription("a") + b"\0\0\0\0 whatever later versions add", {"a"}),
+        (b"\0\7" + subscription("a")[2:], {"a"}),
+        (b"\0\0\0\0\0\1\0\1a\0\0\0\2xy", {"a"}),
+        (b"", None),
+        (b"\0", None),
+        (b"\0\0\0\0\0\2\0\1a", None),
+        (b"\0\0\0\0\0\1\0\1a", None),
+        (b"\0\0\0\0\0\1\0\1a\0\0\0\2x", None),
+        (b"\0\0\0\0\0\1\xff\xffa\0\0\0\0", None),
+        (b"\0\0\xff\xff\xff\xff\0\0\0\0", None),
+        (b"\0\0\x7f\xff\xff\xff\0\1a", None),
+    ],
+)
+def test_topics_of(metadata: bytes, found: Any) -> None:
+    assert Stage().spec.ask("offsets.topics-of", metadata) == found
