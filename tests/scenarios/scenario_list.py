@@ -1,8 +1,8 @@
 """What a scenario is, and the list of them: each asserts its point, so that a wrong dialogue still fails.
 
 Numbers up to 19 count the situations in which introductions to the rebalance protocol explain it; then come
-20 static members, 21 the size of a group, 22 cooperative members, 23 brokers of old. A letter marks a
-variant. `WAITING` names what the spec cannot play yet, and what it lacks for it.
+20 static members, 21 the size of a group, 22 cooperative members, 23 brokers of old, 24 transactions. A
+letter marks a variant.
 """
 
 from __future__ import annotations
@@ -50,35 +50,6 @@ class Scenario:
         core = beside and not self.alone and self.profile == KAFKA_4.name
         return Stage(BrokerConfig(**self.settings), PROFILES[self.profile], beside=core)
 
-
-@dataclass(frozen=True)
-class Waiting:
-    """What cannot be played. feature: what the spec's profile omits; part: false where the whole waits."""
-
-    number: int
-    what: str
-    feature: str
-    part: bool
-
-
-FAILOVER = "load, unload and fail-over of a coordinator"
-WAITING = (
-    Waiting(
-        9,
-        "offsets are committed with the old generation while a rebalance is prepared",
-        "OffsetCommit, OffsetFetch and the other offset requests",
-        part=False,
-    ),
-    Waiting(
-        16,
-        "the offsets of an Empty group expire, and then the group",
-        "DescribeGroups, ListGroups, DeleteGroups, expiry of empty groups",
-        part=True,
-    ),
-    Waiting(17, "the coordinator moves and the next one loads the group from the log", FAILOVER, part=False),
-    Waiting(19, "a request reaches the wrong broker", FAILOVER, part=True),
-    Waiting(19, "a request reaches a broker that is still loading", FAILOVER, part=True),
-)
 
 SCENARIOS: dict[str, Scenario] = {}
 

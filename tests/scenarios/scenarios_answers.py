@@ -135,10 +135,10 @@ def join_is_repeated_while_it_waits(stage: Stage) -> None:
     stage.settle(a, b)
 
 
-@scenario("16", f"{DESIGN}; {GUIDE}: LeaveGroup; KIP-134")
+@scenario("16a", f"{DESIGN}; {GUIDE}: LeaveGroup; KIP-134")
 def last_member_leaves(stage: Stage) -> None:
     """The last member leaves. The group is Empty at once, which counts as a generation and is written to the
-    log; nothing is left to expire. Who comes next begins with the initial delay again."""
+    log; the LeaveGroup is answered when it is there. Who comes next begins with the initial delay again."""
     a, b = stage.client("A"), stage.client("B")
     stage.stable(a)
     assert a.leave().error == "NONE"

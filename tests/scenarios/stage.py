@@ -27,6 +27,7 @@ from rota.spec import (
     GroupRecord,
     Hosting,
     JoinGroupReply,
+    Node,
     Profile,
     RecordKind,
     Spec,
@@ -104,9 +105,10 @@ class Stage:
 
     Parameters: config, of the broker; profile, which line of brokers it is; beside, whether the core, which
     is like kafka-4.x, is held to the same dialogue; log_answers, whether appends are stored at once; else
-    `log` says when; hosting, what the broker is to the group; group_id, of the group; stored, the group's
-    last record that the log has; since, when the group came into its state; given, how many happenings are
-    the way to what a script is about; marks, headings of a dialogue: before which happening.
+    `log` says when; hosting, what the broker is to the group, and led_by, who leads its partition;
+    group_id, of the group; stored, the group's last record that the log has; since, when the group came
+    into its state; given, how many happenings are the way to what a script is about; marks, headings of a
+    dialogue: before which happening.
     """
 
     config: BrokerConfig = field(default_factory=BrokerConfig)
@@ -114,6 +116,7 @@ class Stage:
     beside: bool = True
     log_answers: bool = True
     hosting: Hosting = Hosting.ACTIVE
+    led_by: Node | None = None
     group_id: str = "g"
     now: int = 0
     group: Group | None = None
@@ -136,8 +139,10 @@ class Stage:
     # -- what a script says -------------------------------------------------------------------------------
     def client(self, name: str, *protocols: str, **fields: Any) -> Client:
         """A client outside of the group."""
-        self.clients[name] = Client(self, name, protocols or ("range",), **fields)
-        return self.clients[name]
+        made = self.clients[name] = Client(self, name, protocols or ("range",), **fields)
+        if made.member_id:
+            self.owners[made.member_id] = made
+        return made
 
     def generation(self, *clients: Client) -> None:
         """New clients, all admitted in one generation after the initial delay; the first one leads."""
@@ -175,8 +180,8 @@ class Stage:
         self._asked[asked.address] = asked
         serial = len(self.owners) + 1
         in_spec = to_spec(request, version) if isinstance(request, CoreRequest) else request
-        call = Call(in_spec, asked.address, version, f"m{serial}", self.hosting, now_ms=self.now)
-        group = self.group if request.group_id == self.group_id else None
+        call = Call(in_spec, asked.address, version, f"m{serial}", self.hosting, self.led_by, self.now)
+        group = self.group if self._ours(request) else None
         ahead = 0
         if isinstance(request, core.SyncGroup | core.Heartbeat):
             ahead = request.generation_id - (group.generation_id if group else 0)
@@ -328,7 +333,7 @@ class Stage:
         replies = (*step.replies, *(reply for one in told for reply in one.replies))
         rules = (*used, *(slug for one in told for slug in one.rules))
         line = tuple(item for one in told for item in one.line if not isinstance(item, GroupForgotten))
-        if not isinstance(what, Asked) or what.request.group_id == self.group_id:
+        if not isinstance(what, Asked) or self._ours(what.request):
             self._become(step.group)
         if isinstance(what, Asked) and step.group is not None:
             for member_id in {*step.group.members, *step.group.pending} - self.owners.keys():
@@ -342,6 +347,10 @@ class Stage:
         )
         if any(one.removes_group for one in told):
             self._play(Unused(), lambda spec: spec.unused(self.live))
+
+    def _ours(self, request: Any) -> bool:
+        """Whether a request is about the group, or about none."""
+        return bool(getattr(request, "group_id", self.group_id) == self.group_id)
 
     def _become(self, group: Group | None) -> None:
         state = None if self.group is None else self.group.state

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rota import coordinator as core
-from rota.spec import JoinGroupReply
+from rota.spec import FindCoordinatorRequest, JoinGroupReply
 from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.offset_messages import (
     OffsetCommitPartition,
@@ -197,6 +197,10 @@ class Client:
         """OffsetDelete."""
         named = tuple(TopicPartitions(name, (index,)) for name, index in topics)
         return self.stage.ask(self, OffsetDeleteRequest(self.stage.group_id, named))
+
+    def find(self) -> Asked:
+        """FindCoordinator, which any broker answers."""
+        return self.stage.ask(self, FindCoordinatorRequest((self.stage.group_id,)))
 
     def describe(self) -> Asked:
         """DescribeGroups."""

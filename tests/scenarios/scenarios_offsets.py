@@ -1,0 +1,138 @@
+"""Scenarios 9, 16b and 24: offsets are committed, fetched, and expire."""
+
+from __future__ import annotations
+
+from scenario_list import BROKER, CODES, GUIDE, scenario
+from stage import Stage
+
+from rota.spec.vocabulary import AppendError
+
+COMMIT = f"{GUIDE}: OffsetCommit"
+WEEK = 7 * 24 * 60 * 60 * 1_000
+
+
+@scenario("09a", f"{COMMIT}; KIP-62", alone=True)
+def commit_while_a_rebalance_is_prepared(stage: Stage) -> None:
+    """A rebalance is being prepared. Until it is complete the old generation is the current one, and its
+    members may commit what they have read before they join again. Who waits too long is refused: in
+    CompletingRebalance with the old generation, and with the new one until the group is Stable."""
+    a, b = stage.client("A"), stage.client("B")
+    stage.stable(a)
+    newcomer = b.enter()
+    assert a.heartbeat().error == "REBALANCE_IN_PROGRESS"
+    assert stage.state == "PreparingRebalance 1"
+    assert a.commit(("t", 0, 5), ("t", 1, 7)).error == "NONE"
+    assert stage.left("session", a) == 10_000
+    assert [one.reply.generation_id for one in (a.join(), newcomer)] == [2, 2]
+    assert a.commit(("t", 0, 6), generation_id_or_member_epoch=1).error == "ILLEGAL_GENERATION"
+    assert a.commit(("t", 0, 6)).error == "REBALANCE_IN_PROGRESS"
+    stage.settle(a, b)
+    assert b.fetch(("t", 0), ("t", 1)).offsets == {"t-0": (5, "NONE"), "t-1": (7, "NONE")}
+    assert b.commit(("t", 1, 8)).error == "NONE"
+
+
+@scenario("09b", f"{COMMIT}; {CODES}", alone=True)
+def who_may_commit(stage: Stage) -> None:
+    """While a group has members only they may commit, and only with the current generation. Once it is Empty
+    anybody may who names no generation."""
+    a, stranger = stage.client("A"), stage.client("S")
+    stage.stable(a)
+    assert stranger.commit().error == "UNKNOWN_MEMBER_ID"
+    assert stranger.commit(member_id="made up", generation_id_or_member_epoch=1).error == "UNKNOWN_MEMBER_ID"
+    assert a.commit(generation_id_or_member_epoch=2).error == "ILLEGAL_GENERATION"
+    assert a.commit(("t", 0, 5)).error == "NONE"
+    a.leave()
+    assert a.commit(("t", 0, 6)).error == "UNKNOWN_MEMBER_ID"
+    assert stranger.commit(("t", 0, 4)).error == "NONE"
+    assert stranger.fetch(("t", 0)).offsets == {"t-0": (4, "NONE")}, "the last one counts, not the highest"
+
+
+@scenario("09c", f"{COMMIT}; {GUIDE}: OffsetFetch; KIP-447", alone=True)
+def commit_waits_for_the_log(stage: Stage) -> None:
+    """A commit is answered when the log has it. Until then a fetch sees the offset that was there before; one
+    that asks for stable offsets waits. If the log fails, the commit fails and nothing has changed."""
+    a = stage.client("A")
+    stage.stable(a)
+    a.commit(("t", 0, 5))
+    stage.log_answers = False
+    committing = a.commit(("t", 0, 6))
+    assert committing.waits
+    assert a.fetch(("t", 0)).offsets == {"t-0": (5, "NONE")}
+    patient = a.fetch(("t", 0), stable=True)
+    assert patient.waits
+    stage.log(AppendError.NOT_ENOUGH_REPLICAS)
+    assert committing.error == "COORDINATOR_NOT_AVAILABLE"
+    assert patient.offsets == {"t-0": (5, "NONE")}
+
+
+@scenario("16b", f"KIP-211; {BROKER}: offsets.retention.minutes", alone=True)
+def offsets_of_an_empty_group_expire(stage: Stage) -> None:
+    """Nobody is in a group any more, but its offsets are kept for the retention time, counted from when the
+    last member left. Then they go, and with them the group; the broker looks for such offsets every ten
+    minutes. Who comes later begins with generation 1 in a group of that name that has no offsets."""
+    a, b = stage.client("A"), stage.client("B")
+    stage.stable(a)
+    a.commit(("t", 0, 5))
+    stage.wait(5_000)
+    a.leave()
+    left = stage.now
+    stage.wait(WEEK - 1)
+    stage.look_for_expired()
+    assert stage.state == "Empty 2"
+    assert b.fetch(("t", 0)).offsets == {"t-0": (5, "NONE")}
+    stage.wait(1)
+    assert stage.now - left == WEEK
+    stage.look_for_expired()
+    assert stage.group is None
+    assert b.fetch(("t", 0)).offsets == {"t-0": (-1, "NONE")}
+    assert b.describe().reply.group_state == "Dead"
+    stage.generation(b)
+    assert b.generation == 1
+
+
+@scenario("16c", f"{GUIDE}: DeleteGroups; KIP-229", alone=True)
+def operator_deletes_a_group(stage: Stage) -> None:
+    """An operator deletes a group. That works only when nobody is in it; the offsets go with it. A client
+    that was given a member id just before and had not used it is unknown then."""
+    a, late, operator = stage.client("A"), stage.client("B"), stage.client("O")
+    stage.stable(a)
+    a.commit(("t", 0, 5))
+    assert operator.delete_group().error == "NON_EMPTY_GROUP"
+    a.leave()
+    assert late.join().error == "MEMBER_ID_REQUIRED"
+    assert operator.delete_group().error == "NONE"
+    assert stage.group is None
+    assert operator.fetch(("t", 0)).offsets == {"t-0": (-1, "NONE")}
+    assert late.join().error == "UNKNOWN_MEMBER_ID"
+
+
+@scenario("24a", f"{GUIDE}: TxnOffsetCommit; KIP-447", alone=True)
+def offsets_in_a_transaction(stage: Stage) -> None:
+    """A member commits its offsets in a producer's transaction, with what it has produced from them. They
+    count when the transaction is committed; until then the old ones do, and who asks for stable offsets is
+    told that these are not. The member may do so even in CompletingRebalance, and it is no sign of life."""
+    a, b = stage.client("A"), stage.client("B")
+    stage.stable(a)
+    a.commit(("t", 0, 5))
+    stage.wait(1_000)
+    assert a.commit_in(7, ("t", 0, 9)).error == "NONE"
+    assert stage.left("session", a) == 9_000
+    assert b.fetch(("t", 0)).offsets == {"t-0": (5, "NONE")}
+    assert b.fetch(("t", 0), stable=True).offsets == {"t-0": (-1, "UNSTABLE_OFFSET_COMMIT")}
+    stage.end_transaction(7, committed=True)
+    assert b.fetch(("t", 0), stable=True).offsets == {"t-0": (9, "NONE")}
+
+
+@scenario("24b", f"{GUIDE}: TxnOffsetCommit; upstream OffsetMetadataManager#replay", alone=True)
+def a_later_commit_wins_over_a_transaction(stage: Stage) -> None:
+    """Offsets that were committed after those of an open transaction stay when the transaction is committed:
+    the order in the log decides. And an aborted transaction leaves nothing behind."""
+    a = stage.client("A")
+    stage.stable(a)
+    a.commit_in(7, ("t", 0, 9), ("t", 1, 9))
+    a.commit(("t", 0, 5))
+    stage.end_transaction(7, committed=True)
+    assert a.fetch().offsets == {"t-0": (5, "NONE"), "t-1": (9, "NONE")}
+    a.commit_in(8, ("t", 1, 12))
+    stage.end_transaction(8, committed=False)
+    assert a.fetch(("t", 1), stable=True).offsets == {"t-1": (9, "NONE")}
