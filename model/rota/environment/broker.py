@@ -32,6 +32,7 @@ from rota.spec import (
     Arm,
     FindCoordinatorRequest,
     Group,
+    GroupRecord,
     GroupState,
     Hosting,
     Node,
@@ -44,17 +45,6 @@ from rota.spec import (
 from rota.spec.settled import MEMBERSHIP, Live, settled, settled_timers, waits_for_log
 
 BY_TIMER = frozenset({"timers.join-timeout", "timers.initial-delay-over"})
-
-FAILURES = frozenset(
-    {
-        "persistence.assignment-failed",
-        "admin.deletion-failed",
-        "persistence.creation-failed",
-        "persistence.emptied-failed",
-        "static.replacement-failed",
-    }
-)
-"""The rules by which a failed append does something."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +67,8 @@ class Coordinator:
 class Broker:
     """The machine.
 
-    Parameters: spec, the rules; settle: clear dead data after every step; prospects of the log; statics:
-    whether there are static members, whose former ids may come back; live: what is in scope.
+    Parameters: spec, the rules; settle: clear dead data after every step; prospects of the log; live: what is
+    in scope, and so is no dead data.
 
     It stands for all brokers: the coordinator, and whoever a client takes for it.
     """
@@ -86,7 +76,6 @@ class Broker:
     spec: Spec
     settle: bool = True
     prospects: Prospects = DEFAULT
-    statics: bool = False
     live: Live = MEMBERSHIP
     name: str = "coordinator"
     role: str = "coordinator"
@@ -122,7 +111,8 @@ class Broker:
             return self._handled(value, message.request, message.client)
         if isinstance(message, Appended):
             steps = self.spec.appended(value.group, message.record, message.error)
-            return [self._charged(value, self._fold(value, step)) for step in steps]
+            turns = [self._fold(value, step) for step in steps]
+            return turns if message.error is None else [self._charged(value, turn) for turn in turns]
         if isinstance(message, Disconnected):
             after = replace(value, group=_without_address(value.group, client))
             return (Turn(after, (Send("log", Unreachable(client)),)),)
@@ -140,7 +130,7 @@ class Broker:
 
     def _delivered(self, value: Coordinator, message: Deliver, client: str) -> Sequence[Turn]:
         """A request. Where old ids could come back the log is asked for them before a new one is minted."""
-        recalls = self.statics or self.prospects.may_move(value.epoch)
+        recalls = self.live.statics or self.prospects.may_move(value.epoch)
         if recalls and is_newcomer(message.call) and _hosting(value, message.broker) is Hosting.ACTIVE:
             return (Turn(value, (Send("log", Recall(message, client)),)),)
         return self._handled(value, message, client)
@@ -169,7 +159,8 @@ class Broker:
         sends = [Send(f"client/{owner(loss.member_id)}", loss) for loss in evicted]
         sends += _answers(step)
         sends += [Send("offsets", word) for word in step.offsets]
-        sends += [Send("log", Append(r)) for r in step.records if self.prospects.counts(r, value.epoch)]
+        records = (_addressed(record) for record in step.records)
+        sends += [Send("log", Append(r)) for r in records if self.prospects.counts(r, value.epoch)]
         dead = _dead_appends(value.group, step.group)
         if self.settle and dead and not self.prospects.may_move(value.epoch):
             sends.append(Send("log", ForgetAppends(dead)))
@@ -180,13 +171,12 @@ class Broker:
 
     def _charged(self, value: Coordinator, turn: Turn) -> Turn:
         """A failed append that does something is a fault, unless the log has charged for it."""
-        if self.prospects.may_move(value.epoch) or FAILURES.isdisjoint(turn.rules):
+        if self.prospects.may_move(value.epoch) or (turn.value == value and not turn.sends):
             return turn
         return replace(turn, sends=(Send("budget", Charge("append")), *turn.sends))
 
     def _settled(self, value: Coordinator) -> Coordinator:
-        live = replace(self.live, names=not self.spec.profile.unnamed_protocol_fits)
-        group = None if value.group is None else settled(value.group, live)
+        group = None if value.group is None else settled(value.group, self.live)
         return replace(value, group=group, armed=settled_timers(group, value.armed))
 
 
@@ -204,6 +194,12 @@ def _hosting(value: Coordinator, broker: int) -> Hosting:
 
 def _answers(step: Step) -> list[Send]:
     return [Send(f"client/{reply.to}", reply.message) for reply in step.replies if reply.to != NOBODY]
+
+
+def _addressed(record: GroupRecord) -> GroupRecord:
+    """A record without the answer that would reach nobody."""
+    lost = record.answer is not None and record.answer.to == NOBODY
+    return replace(record, answer=None) if lost else record
 
 
 def _completing(group: Group | None) -> bool:
@@ -229,11 +225,16 @@ def _ended_by_barrier(value: Coordinator, step: Step) -> bool:
 
 
 def _evictions(before: Group, after: Group | None) -> tuple[Evicted, ...]:
-    """The ids that a firing timer took from their owners, in order."""
+    """The ids that a firing timer took from their owners or left out of a generation, in order.
+
+    Static members are left out: they stay in a group though they have not come back to it.
+    """
     left = set() if after is None else {*after.members, *after.pending}
     parked = {i for i, m in before.members.items() if m.awaiting_join or m.awaiting_sync}
-    lost = sorted({*before.members, *before.pending} - left)
-    return tuple(Evicted(member_id, member_id in parked) for member_id in lost)
+    lost = {*before.members, *before.pending} - left
+    if after is not None and after.generation_id != before.generation_id:
+        lost |= before.members.keys() - set(before.awaiting_join)
+    return tuple(Evicted(member_id, member_id in parked) for member_id in sorted(lost))
 
 
 def _owes(group: Group | None, client: str) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rota.environment.signals import (
-    NOBODY,
     Append,
     Appended,
     Charge,
@@ -71,13 +70,12 @@ class Prospects:
 
         Where the coordinator may move every record counts, for it replaces the one before it. Else only its
         answer does: it opens a generation, or ends the wait of a JoinGroup; a failure undoes a creation. That
-        a group is Empty is of interest only to a LeaveGroup whose answer waits for it, as long as there is
-        somebody to be told.
+        a group is Empty is of interest only to a LeaveGroup whose answer waits for it.
         """
         if self.may_move(epoch):
             return True
         if record.kind is RecordKind.EMPTIED:
-            return record.answer is not None and record.answer.to != NOBODY
+            return record.answer is not None
         return record.kind is not RecordKind.CREATION or self.failures
 
 
@@ -168,7 +166,7 @@ class Log:
 
     def _to_nobody(self, value: Records, client: str) -> Appends:
         """The appends in flight when the connection is gone on which an answer is waited for."""
-        after = tuple(_without_address(r, client) for r in value.appends)
+        after = tuple(_without_answer(r, client) for r in value.appends)
         if not self.settle:
             return after
         return tuple(r for r in after if self.prospects.counts(r, value.epoch))
@@ -201,7 +199,7 @@ def _waits(client: str, record: GroupRecord) -> bool:
     return record.answer is not None and record.answer.to == client
 
 
-def _without_address(record: GroupRecord, client: str) -> GroupRecord:
+def _without_answer(record: GroupRecord, client: str) -> GroupRecord:
     if record.answer is None or record.answer.to != client:
         return record
-    return replace(record, answer=replace(record.answer, to=NOBODY))
+    return replace(record, answer=None)

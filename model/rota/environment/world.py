@@ -97,11 +97,16 @@ def world(
     spec = classic(_config(chosen), profile=PROFILES[chosen["profile"]], rules=rules)
     budget, settle = dict(chosen["budget"]), chosen["settle"]
     prospects = Prospects(budget.get("failover", 0), bool(budget.get("append") or budget.get("fault")))
-    live = Live(offsets=chosen["offsets"], failover=prospects.moves > 0)
+    live = Live(
+        names=not spec.profile.unnamed_protocol_fits,
+        statics=any(_instances(chosen)),
+        offsets=chosen["offsets"],
+        failover=prospects.moves > 0,
+    )
     return System(
         name="classic",
         machines=(
-            Broker(spec, settle, prospects, statics=any(_instances(chosen)), live=live),
+            Broker(spec, settle, prospects, live),
             Log(AppendError[chosen["append_failure"]], prospects, settle),
             *_clients(chosen),
             _budget(budget),
