@@ -64,6 +64,17 @@ def test_the_profiles_of_a_configuration_exist() -> None:
         assert set(one.expected_in) <= set(PROFILES) - {"kafka-4.x"}
 
 
+def test_what_brokers_do_not_have_is_not_explored() -> None:
+    """Static members came with 2.3, the size limit with 2.2; clients of several versions are all capped."""
+    static = Configuration("static", "", "", None, {"instances": ("one", "")}, None)
+    limited = Configuration("limited", "", "", None, {"max_size": 1}, None)
+    several = Configuration("several", "", "", None, {"join_versions": (3, 9)}, None)
+    assert [one.is_for("kafka-3.x") for one in (static, limited, several)] == [True, True, True]
+    assert [one.is_for("kafka-2.1") for one in (static, limited, several)] == [False, False, True]
+    assert several.settings_for("kafka-2.1")["join_versions"] == (3, 3)
+    assert several.settings_for("kafka-4.x") == {"join_versions": (3, 9), "profile": "kafka-4.x"}
+
+
 def test_a_configuration_of_other_profiles_is_refused(invoke: Invoke) -> None:
     result = invoke("--profile", "kafka-2.1", "--scope", "tiny", "--configuration", "no-handshake")
     assert (result.exit_code, result.stderr) == (

@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from rota.environment.world import DEFAULTS
+from rota.invariants.weaknesses import WITH_SIZE_LIMIT, WITH_STATIC_MEMBERS
 from rota.spec import PROFILES
 
 
@@ -40,7 +41,11 @@ class Configuration:
     profiles: tuple[str, ...] = ()
 
     def is_for(self, profile: str) -> bool:
-        """Whether it is explored under a profile."""
+        """Whether it is explored under a profile, whose brokers must have what it is about."""
+        if any(self.settings.get("instances", ())) and profile not in WITH_STATIC_MEMBERS:
+            return False
+        if self.settings.get("max_size") is not None and profile not in WITH_SIZE_LIMIT:
+            return False
         return not self.profiles or profile in self.profiles
 
     def counts(self, profile: str) -> Mapping[str, Any] | None:
@@ -49,10 +54,19 @@ class Configuration:
 
     def settings_for(self, profile: str) -> dict[str, Any]:
         """The settings under a profile: clients speak no newer version than its brokers."""
-        _, newest = dict(PROFILES[profile].versions)["JoinGroup"]
-        version = self.settings.get("join_version", DEFAULTS["join_version"])
-        capped = {"join_version": newest} if version > newest else {}
-        return {**self.settings, "profile": profile, **capped}
+        newest = _newest_join(profile)
+        chosen = {**DEFAULTS, **self.settings}
+        capped = {
+            "join_version": min(chosen["join_version"], newest),
+            "join_versions": tuple(min(version, newest) for version in chosen["join_versions"]),
+        }
+        changed = {name: value for name, value in capped.items() if value != chosen[name]}
+        return {**self.settings, "profile": profile, **changed}
+
+
+def _newest_join(profile: str) -> int:
+    """The newest version of JoinGroup that a profile's brokers serve."""
+    return dict(PROFILES[profile].versions)["JoinGroup"][1]
 
 
 @dataclass(frozen=True)
