@@ -42,6 +42,14 @@ def _stuck_behind_pending(group: Group | None) -> bool:
     return bool(group.pending) and len(group.awaiting_join) == len(group.members)
 
 
+def _leads(client: Client) -> tuple[int, int] | None:
+    return (client.epoch, client.generation_id) if client.leads else None
+
+
+def _same_number(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
+    return one is not None and other is not None and one[0] != other[0] and one[1] == other[1]
+
+
 def _phase(client: Client) -> Phase:
     return client.phase
 
@@ -80,6 +88,16 @@ def witnesses(observed: Observed) -> tuple[Property, ...]:
         ]
     if observed.budget.get("fault", 0) or observed.budget.get("leave", 0) >= observed.clients:
         found.append(_witness("can_empty_again", "The group loses its last member.", (GROUP,), _empty_again))
+    if observed.budget.get("failover") and observed.clients > 1 and observed.compatible:
+        leads = View("client", _leads)
+        found.append(
+            _witness(
+                "can_reuse_a_generation",
+                "Two clients lead generations of one number, made by one coordinator after the other.",
+                (leads, leads),
+                _same_number,
+            )
+        )
     if observed.budget.get("fault", 0):
         found.append(
             _witness(
