@@ -15,7 +15,7 @@ from rota.spec.context import Spec, only
 from rota.spec.messages import JoinGroupReply, ProtocolMetadata, SyncGroupReply
 from rota.spec.rebalance import GMM, subscriptions
 from rota.spec.state import Group, Member
-from rota.spec.step import GroupRecord, MemberRecord, Step, Steps, TimerKind
+from rota.spec.step import GroupRecord, MemberRecord, RecordKind, Step, Steps, TimerKind
 from rota.spec.vocabulary import AppendError, ErrorCode, GroupState
 
 LOAD_HANDLER = ("loading.over-capacity", "loading.load")
@@ -78,12 +78,12 @@ def unload(spec: Spec, group: Group | None, unanswered: tuple[GroupRecord, ...])
 
     Answers that wait for the log come first, as if it had said that another broker leads, though the next
     coordinator may find the record. Then parked JoinGroups get NOT_COORDINATOR with their own id, parked
-    SyncGroups without anything, and all timers stop. Omitted: upstream fails every append that is in flight,
-    which says nothing more to anybody.
+    SyncGroups without anything, and all timers stop. While the creation of the group is not stored nobody is
+    told an id. Omitted: upstream fails every append that is in flight, which says nothing more to anybody.
     """
     steps = only(Step(group))
     for record in unanswered:
-        if record.answer is not None or record.replacement is not None:
+        if record.answer or record.replacement or record.kind is RecordKind.CREATION:
             steps = tuple(after for step in steps for after in _fails(spec, step, record))
     return tuple(dict.fromkeys(_given_up(step) for step in steps))
 
