@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from rota.environment.log import DEFAULT, Prospects
 from rota.environment.minting import fresh_id, is_newcomer, owner
+from rota.environment.offsets import watched
 from rota.environment.signals import (
     NOBODY,
     Append,
@@ -24,7 +25,9 @@ from rota.environment.signals import (
     Recall,
     Recalled,
     Renumbered,
+    RetentionDue,
     Unreachable,
+    Unused,
     same_broker,
 )
 from rota.kernel import Message, Send, Turn, Value
@@ -115,9 +118,9 @@ class Broker:
             return turns if message.error is None else [self._charged(value, turn) for turn in turns]
         if isinstance(message, Disconnected):
             after = replace(value, group=_without_address(value.group, client))
-            return (Turn(after, (Send("log", Unreachable(client)),)),)
+            return (Turn(after, self._to_lines(Unreachable(client))),)
         if isinstance(message, GaveUp):
-            return () if _owes(value.group, client) else (Turn(value, (Send("log", Owed(client)),)),)
+            return () if _owes(value.group, client) else (Turn(value, self._to_lines(Owed(client))),)
         if isinstance(message, Moved):
             given_up = self.spec.unload(value.group, message.unanswered)
             after = Coordinator(epoch=value.epoch + 1, loading=True)
@@ -126,12 +129,27 @@ class Broker:
         if isinstance(message, Loaded):
             there = replace(value, loading=False)
             return [self._fold(there, step) for step in self.spec.load(message.record)]
+        if isinstance(message, RetentionDue | Unused):
+            return self._expired(value, message)
         raise TypeError(f"the coordinator does not take {message!r}")
+
+    def _expired(self, value: Coordinator, message: RetentionDue | Unused) -> Sequence[Turn]:
+        """The offsets have come to their age, or the last of them is gone."""
+        if value.group is None:
+            return (Turn(value),)
+        if isinstance(message, Unused):
+            return [self._fold(value, step) for step in self.spec.unused(value.group)]
+        return [self._fold(value, step) for step in self.spec.retention(value.group, message.check)]
+
+    def _to_lines(self, message: Message) -> tuple[Send, ...]:
+        """To the log and to the offsets, both of which may owe a client an answer."""
+        return tuple(Send(line, message) for line in ("log", "offsets")[: 1 + self.live.offsets])
 
     def _delivered(self, value: Coordinator, message: Deliver, client: str) -> Sequence[Turn]:
         """A request. Where old ids could come back the log is asked for them before a new one is minted."""
         recalls = self.live.statics or self.prospects.may_move(value.epoch)
-        if recalls and is_newcomer(message.call) and _hosting(value, message.broker) is Hosting.ACTIVE:
+        hosted = _hostings(value, message.broker) == (Hosting.ACTIVE,)
+        if recalls and hosted and is_newcomer(message.call):
             return (Turn(value, (Send("log", Recall(message, client)),)),)
         return self._handled(value, message, client)
 
@@ -140,10 +158,13 @@ class Broker:
         if isinstance(call.request, FindCoordinatorRequest):
             call = replace(call, leader=Node(value.epoch))
             return [self._fold(value, step) for step in self.spec.handle(value.group, call)]
-        hosting = _hosting(value, message.broker)
-        call = replace(call, hosting=hosting, fresh_id=fresh_id(client, value.group, message.held))
-        turns = [self._fold(value, step) for step in self.spec.handle(value.group, call)]
-        if hosting is Hosting.ELSEWHERE or message.broker == value.epoch:
+        call = replace(call, fresh_id=fresh_id(client, value.group, message.held))
+        turns = [
+            watched(self._fold(value, step), value.group, call.request)
+            for hosting in _hostings(value, message.broker)
+            for step in self.spec.handle(value.group, replace(call, hosting=hosting))
+        ]
+        if not same_broker(message.broker, value.epoch) or message.broker == value.epoch:
             return turns
         renumbered = Send(f"client/{client}", Renumbered(value.epoch))
         return [replace(turn, sends=(renumbered, *turn.sends)) for turn in turns]
@@ -185,11 +206,11 @@ def _waits_for_log(group: Group, timer: Timer) -> bool:
     return timer.kind is TimerKind.SESSION and member is not None and waits_for_log(member)
 
 
-def _hosting(value: Coordinator, broker: int) -> Hosting:
-    """What the broker of that number is to the group."""
+def _hostings(value: Coordinator, broker: int) -> tuple[Hosting, ...]:
+    """What the broker of that number may be to the group. One that is not the coordinator may be stopping."""
     if not same_broker(broker, value.epoch):
-        return Hosting.ELSEWHERE
-    return Hosting.LOADING if value.loading else Hosting.ACTIVE
+        return (Hosting.ELSEWHERE, Hosting.INACTIVE)
+    return (Hosting.LOADING,) if value.loading else (Hosting.ACTIVE,)
 
 
 def _answers(step: Step) -> list[Send]:

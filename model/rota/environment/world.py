@@ -11,6 +11,7 @@ from rota.environment.budget import FAULTS, KINDS, Budget
 from rota.environment.cooperative import CooperativeClient
 from rota.environment.eager import EagerClient
 from rota.environment.log import Log, Prospects
+from rota.environment.offsets import OffsetsKeeper
 from rota.environment.old import OldClient
 from rota.environment.subscription import Subscription
 from rota.kernel import FrozenMap, Machine, Property, RuleTable, System, SystemRef
@@ -108,6 +109,7 @@ def world(
         machines=(
             Broker(spec, settle, prospects, live),
             Log(AppendError[chosen["append_failure"]], prospects, settle),
+            *((OffsetsKeeper(spec, AppendError[chosen["append_failure"]]),) if chosen["offsets"] else ()),
             *_clients(chosen),
             _budget(budget),
         ),

@@ -121,7 +121,6 @@ KAFKA_4 = Profile(
     ),
     omitted=(
         "topic ids, and what is refused before a coordinator is asked: unknown topics, transactions",
-        "load, unload and fail-over of a coordinator",
         "authorisation",
         "several requests in flight on a connection",
         "the consumer protocol of KIP-848, share and streams groups",
