@@ -123,8 +123,7 @@ class OffsetsKeeper:
         if isinstance(message, Trespass):
             return (Turn(replace(value, trespassed=True)),)
         if isinstance(message, Unreachable):
-            line = tuple(_to_nobody(item, message.client) for item in value.line)
-            return (Turn(replace(value, line=line)),)
+            return (Turn(replace(value, line=_without_waiting(value.line, message.client))),)
         if isinstance(message, Owed):
             return () if any(_address(item) == message.client for item in value.line) else (Turn(value),)
         if isinstance(message, Moved):
@@ -147,10 +146,9 @@ class OffsetsKeeper:
         if isinstance(message, GroupForgottenAnswer):
             return self._forgotten(value, message)
         if isinstance(message, OffsetRead | TransactionEnd):
-            in_line = replace(value, line=(*value.line, message))
-            if isinstance(message, TransactionEnd) or (message.waits and value.line):
-                return (Turn(in_line),)
-            return (self._fold(replace(value, line=(message, *value.line)), OffsetStep(offsets)),)
+            waits = isinstance(message, TransactionEnd) or message.waits
+            line = (*value.line, message) if waits else (message, *value.line)
+            return (self._fold(replace(value, line=line), OffsetStep(offsets)),)
         raise TypeError(f"the offsets do not take {message!r}")
 
     def _forgotten(self, value: OffsetsKept, message: GroupForgottenAnswer) -> Sequence[Turn]:
@@ -165,7 +163,8 @@ class OffsetsKeeper:
 
     def _fold(self, value: OffsetsKept, step: OffsetStep, label: str = "", *first: Send) -> Turn:
         """One step of the spec becomes one value, and whoever is at the front of the line reads."""
-        after = replace(value, offsets=step.offsets, line=(*value.line, *step.line))
+        line = _without_waiting((*value.line, *step.line), NOBODY)
+        after = replace(value, offsets=step.offsets, line=line)
         replies, rules = list(step.replies), list(step.rules)
         while after.line and isinstance(after.line[0], OffsetRead):
             read = after.line[0]
@@ -274,11 +273,12 @@ def _address(item: InLine) -> str | None:
     return item.call.to if isinstance(item, OffsetRead) else None
 
 
-def _to_nobody(item: InLine, client: str) -> InLine:
-    """An item whose answer reaches nobody, if it was this client's."""
-    if _address(item) != client:
-        return item
-    if isinstance(item, OffsetBatch):
-        return replace(item, answer=None)
-    assert isinstance(item, OffsetRead)
-    return replace(item, call=replace(item.call, to=NOBODY))
+def _without_waiting(line: Iterable[InLine], client: str) -> tuple[InLine, ...]:
+    """The line when this client waits for nothing any more."""
+    kept: list[InLine] = []
+    for item in line:
+        if _address(item) != client:
+            kept.append(item)
+        elif isinstance(item, OffsetBatch):
+            kept.append(replace(item, answer=None))
+    return tuple(kept)
