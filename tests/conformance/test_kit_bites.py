@@ -17,13 +17,18 @@ from rota.coordinator import (
     GroupState,
     HeartbeatReply,
     LeaveGroupReply,
+    admin,
     heartbeat,
     join,
     leave,
+    offsets,
+    phase,
+    static,
     sync,
     timers,
     voting,
 )
+from rota.server.cluster import Cluster
 
 Original = Callable[..., Any]
 
@@ -45,8 +50,9 @@ def rebalancing_while_completing(original: Original) -> Original:
 
 
 def everyone_is_told(original: Original) -> Original:
-    def reply(group: Group, member: Any) -> Any:
-        return replace(original(group, group.members[group.leader or ""]), member_id=member.member_id)
+    def reply(group: Group, member: Any, with_members: bool = True) -> Any:
+        leader = group.members[group.leader or ""]
+        return replace(original(group, leader, with_members), member_id=member.member_id)
 
     return reply
 
@@ -91,6 +97,109 @@ def nothing(_original: Original) -> Original:
     return lambda *_: None
 
 
+def instances_unchecked(original: Original) -> Original:
+    return lambda group, member_id, instance_id: original(group, member_id, None)
+
+
+def everyone_fenced(original: Original) -> Original:
+    """An instance id that nobody holds is fenced, too."""
+    return lambda group, member_id, instance_id: (
+        82
+        if instance_id is not None and instance_id not in group.static_members
+        else original(group, member_id, instance_id)
+    )
+
+
+def always_rebalances(_original: Original) -> Original:
+    def instead(step: Any, group: Group, old: Any, member_id: str, request: Any, parked: Any) -> None:
+        group.update_and_park(static._take_over(step, group, old, member_id), request, parked)
+        static.rebalance(step, group)
+
+    return instead
+
+
+def nobody_fenced(_original: Original) -> Original:
+    def take_over(step: Any, group: Group, old: Any, member_id: str) -> Any:
+        group.parked_joins.take(old.member_id)
+        group.parked_syncs.take(old.member_id)
+        return group.rename(old, member_id)
+
+    return take_over
+
+
+def never_skips(original: Original) -> Original:
+    def stored(step: Any, group: Group, entry: Any) -> None:
+        old = replace(entry.parked, version=8)
+        original(step, group, replace(entry, parked=old))
+
+    return stored
+
+
+def static_dropped(original: Original) -> Original:
+    def complete(step: Any, group: Group) -> None:
+        for member in group.members.values():
+            member.group_instance_id = None
+        original(step, group)
+
+    return complete
+
+
+def any_size(_original: Original) -> Original:
+    return lambda *_: True
+
+
+def members_first(_original: Original) -> Original:
+    return lambda group, member_id, most: member_id in group.members or len(group.parked_joins) < most
+
+
+def without_check(code: int) -> Callable[[Original], Original]:
+    """A check that lets one error pass."""
+
+    def plant(original: Original) -> Original:
+        return lambda *arguments: 0 if original(*arguments) == code else original(*arguments)
+
+    return plant
+
+
+def one_error_for_another(code: int, other: int) -> Callable[[Original], Original]:
+    def plant(original: Original) -> Original:
+        def check(*arguments: Any) -> int:
+            error: int = original(*arguments)
+            return other if error == code else error
+
+        return check
+
+    return plant
+
+
+def nothing_subscribed(_original: Original) -> Original:
+    return lambda *_: lambda topic: False
+
+
+def always_stable(original: Original) -> Original:
+    def described(group_id: str, group: Group | None) -> Any:
+        found = original(group_id, group)
+        return replace(found, protocol_data=(group.protocol_name if group else None) or "")
+
+    return described
+
+
+def without_filters(original: Original) -> Original:
+    return lambda groups, request: original(groups, replace(request, states_filter=(), types_filter=()))
+
+
+def any_key_type(original: Original) -> Original:
+    return lambda self, key_type, key: original(self, 0, key)
+
+
+def no_offset_is_an_error(original: Original) -> Original:
+    def told(index: int, record: Any) -> Any:
+        found = original(index, record)
+        return found if record is not None else replace(found, error_code=3)
+
+    return told
+
+
 @dataclass(frozen=True)
 class Bug:
     """What is wrong, where it is planted, and the case of the rule that it breaks."""
@@ -114,8 +223,8 @@ BUGS = [
     ),
     Bug(
         "list for everyone",
-        join,
-        "_generation_reply",
+        phase,
+        "generation_reply",
         everyone_is_told,
         "join.next-generation.members-for-leader-only",
     ),
@@ -145,7 +254,7 @@ BUGS = [
     Bug("voted once for good", voting, "select_protocol", protocol_for_good, "join.protocol.voted-anew"),
     Bug("no group, said at the top", leave, "leave_group", unknown_at_the_top, "leave.unknown-group.batch"),
     Bug("absent members stay", Group, "remove", nothing, "join.complete-phase.absent-removed"),
-    Bug("absent leader stays", voting, "settle_leader", nothing, "join.leader.absent-replaced"),
+    Bug("absent leader stays", voting, "settle_joined_leader", nothing, "join.leader.absent-replaced"),
     Bug(
         "expiry unnoticed",
         timers,
@@ -153,11 +262,123 @@ BUGS = [
         nothing,
         "join.complete-if-all-joined.session-expired",
     ),
-    Bug("no sync timer", join, "start_sync_timer", nothing, "timers.sync-timeout.only-heartbeats"),
+    Bug(
+        "instance ids unchecked",
+        Group,
+        "member_error",
+        instances_unchecked,
+        "heartbeat.fenced-instance-id.wrong-id",
+    ),
+    Bug(
+        "instance ids unchecked",
+        Group,
+        "member_error",
+        instances_unchecked,
+        "sync.fenced-instance-id.wrong-id",
+    ),
+    Bug(
+        "instance ids unchecked",
+        Group,
+        "member_error",
+        instances_unchecked,
+        "join.fenced-instance-id.wrong-id",
+    ),
+    Bug(
+        "instance ids unchecked",
+        Group,
+        "member_error",
+        instances_unchecked,
+        "leave.fenced-instance-id.wrong-id",
+    ),
+    Bug(
+        "unknown instances fenced", Group, "member_error", everyone_fenced, "static.validate.unknown-instance"
+    ),
+    Bug(
+        "a restart always rebalances",
+        static,
+        "replace_member",
+        always_rebalances,
+        "static.replaced-in-stable.same-generation",
+    ),
+    Bug("nobody fenced", static, "_take_over", nobody_fenced, "static.replaced-while-completing.rebalances"),
+    Bug(
+        "nobody fenced", static, "_take_over", nobody_fenced, "static.replaced-while-preparing.fences-waiting"
+    ),
+    Bug("never told to skip", static, "_stored", never_skips, "static.replacement-stored.leader-skips"),
+    Bug(
+        "absent static members dropped",
+        phase,
+        "complete_join",
+        static_dropped,
+        "join.complete-phase.static-kept",
+    ),
+    Bug("no size limit", join, "has_room", any_size, "join.group-max-size-reached.first-step"),
+    Bug(
+        "members keep their places", join, "has_room", members_first, "join.group-max-size-reached.pushed-out"
+    ),
+    Bug(
+        "commits while assignments are awaited",
+        offsets,
+        "commit_error",
+        without_check(27),
+        "offsets.rebalance-in-progress.completing",
+        "offsets.commit.member",
+    ),
+    Bug(
+        "commits of any generation",
+        offsets,
+        "commit_error",
+        without_check(22),
+        "offsets.illegal-generation.older-and-newer",
+        "offsets.commit.member",
+    ),
+    Bug(
+        "commits of strangers",
+        offsets,
+        "commit_error",
+        without_check(25),
+        "offsets.unknown-member.stranger",
+        "offsets.commit.member",
+    ),
+    Bug(
+        "no group, said as before version 9",
+        offsets,
+        "commit_error",
+        one_error_for_another(69, 22),
+        "offsets.unknown-group.from-9",
+        "offsets.unknown-group.before-9",
+    ),
+    Bug(
+        "metadata unmeasured",
+        offsets,
+        "metadata_error",
+        without_check(12),
+        "offsets.metadata-too-large.others-stored",
+    ),
+    Bug("subscriptions ignored", offsets, "is_subscribed", nothing_subscribed, "offsets.delete.subscribed"),
+    Bug(
+        "any group's offsets deleted",
+        offsets,
+        "delete_error",
+        without_check(68),
+        "offsets.delete-non-empty-group.other-type",
+    ),
+    Bug("no offset is an error", offsets, "_told", no_offset_is_an_error, "offsets.fetch.absent-group"),
+    Bug("protocol always told", admin, "_described", always_stable, "admin.describe.outside-stable"),
+    Bug("filters ignored", admin, "list_groups", without_filters, "admin.list.state-filter"),
+    Bug(
+        "groups with members deleted",
+        admin,
+        "_deletion_error",
+        without_check(68),
+        "admin.delete-non-empty-group.stable",
+    ),
+    Bug("key types unread", Cluster, "_coordinator", any_key_type, "hosting.find-coordinator.unknown-type"),
+    Bug("no sync timer", phase, "start_sync_timer", nothing, "timers.sync-timeout.only-heartbeats"),
 ]
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.what)
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: f"{bug.what}: {bug.case}")
 def test_planted_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     planted = bug.plant(getattr(bug.owner, bug.attribute))
     monkeypatch.setattr(bug.owner, bug.attribute, planted)

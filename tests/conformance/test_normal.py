@@ -37,6 +37,11 @@ def heard(*texts: str, **fields: object) -> Outcome:
         (f'← JoinGroup  member_id "{ID}"', "← JoinGroup  member_id @leader"),
         (f'← JoinGroup  member_id "{ID.replace("a-0", "b-0")}"', '← JoinGroup  member_id "b-UUID"'),
         ("← DescribeGroups  group_id rota-7-x-other", "← DescribeGroups  group_id GROUP-other"),
+        (
+            '← FindCoordinator  NONE  node_id 1  host "127.0.0.1"  port 22977',
+            "← FindCoordinator  NONE  node_id 1  host its  port own",
+        ),
+        ('← DescribeGroups  client_host "/127.0.0.1"', '← DescribeGroups  client_host "/127.0.0.1"'),
         ("← JoinGroup  member_id @a2", "← JoinGroup  member_id @leader2"),
     ],
 )

@@ -7,16 +7,8 @@ from collections import Counter
 import pytest
 
 from rota.conformance.registry import WIRE, all_cases, rule_of
+from rota.conformance.unseen import UNSEEN, out_of_reach
 from rota.spec import RULES
-
-UNSEEN = {
-    "static.not-supported.join": "stands in for static members in this version, no rule for others",
-    "static.not-supported.sync": "stands in for static members in this version, no rule for others",
-    "static.not-supported.heartbeat": "stands in for static members in this version, no rule for others",
-    "persistence.late-answer": "needs a log that is slow, which no client can bring about",
-    "persistence.assignment-failed": "needs a log that fails, which no client can bring about",
-}
-"""Rules without a case → why no peer can be made to show them."""
 
 
 def test_every_case_is_about_a_rule_of_the_spec_or_about_bytes() -> None:
@@ -34,13 +26,18 @@ def test_every_rule_that_can_be_seen_has_a_case() -> None:
     assert {slug for slug in RULES if not cases[slug]} == UNSEEN.keys()
 
 
+def test_what_is_out_of_reach_is_said_once() -> None:
+    assert sorted(out_of_reach()) == sorted(set(UNSEEN.values()))
+
+
 def test_the_part_follows_the_rule() -> None:
     parts = {rule.slug: rule.part for rule in RULES.values()}
     assert all(case.part == parts.get(case.rule, WIRE) for case in all_cases())
 
 
 def test_the_longest_slug_is_the_rule() -> None:
-    assert rule_of("static.not-supported.join.refused") == "static.not-supported.join"
+    assert rule_of("static.replaced.haunted") == "static.replaced"
+    assert rule_of("static.replaced-in-stable.same-generation") == "static.replaced-in-stable"
     assert rule_of("join.barrier.pending-blocks") == "join.barrier"
     assert rule_of("wire.unknown-tags") == "wire.unknown-tags"
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 INITIAL_DELAY = "group.initial.rebalance.delay.ms"
 MIN_SESSION = "group.min.session.timeout.ms"
 MAX_SIZE = "group.max.size"
+RETENTION = "offsets.retention.minutes"
+RETENTION_CHECK = "offsets.retention.check.interval.ms"
 """The broker settings that dialogues ask for; Kafka's names."""
 
 

@@ -15,11 +15,11 @@ Play = Callable[[Dialogue], None]
 WIRE = "wire"
 """The part of the rules that the spec does not have: how requests become bytes."""
 
-PARTS = ("join", "sync", "heartbeat", "leave", "voting", "timers", "persistence", WIRE)
+PARTS = (
+    *("join", "static", "sync", "heartbeat", "leave", "voting", "timers", "persistence", "hosting"),
+    *("offsets", "admin", "expiry", WIRE),
+)
 """The parts of the protocol, in the order of the reports."""
-
-PROBE_PARTS = (*PARTS, "static", "size", "offsets", "admin")
-"""The parts that probes are about."""
 
 _CASES: dict[str, Case] = {}
 _PROBES: dict[str, Probe] = {}
@@ -111,7 +111,7 @@ def probe(
     def add(play: Play) -> Play:
         if id in _PROBES:
             raise ValueError(f"two probes are called {id}")
-        if id.count(".") != 2 or id.split(".", 1)[0] not in PROBE_PARTS:
+        if id.count(".") != 2 or id.split(".", 1)[0] not in PARTS:
             raise ValueError(
                 f"{id} is no probe: it has to be part.subject.detail, with a part of the protocol"
             )
@@ -135,7 +135,7 @@ def all_probes() -> list[Probe]:
     """Every probe, part by part."""
     import rota.conformance.probes  # noqa: F401 - defines them
 
-    return sorted(_PROBES.values(), key=lambda probe: PROBE_PARTS.index(probe.part))
+    return sorted(_PROBES.values(), key=lambda probe: PARTS.index(probe.part))
 
 
 def all_scripts() -> list[Script]:

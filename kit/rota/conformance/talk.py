@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from rota.conformance.codes import error_name
@@ -14,14 +15,19 @@ from rota.conformance.model import MIN_SESSION, Deviation
 SHORT_SESSIONS = {MIN_SESSION: 1000}
 """Settings for sessions as short as a second."""
 
-STATIC = {"JoinGroup": (5, 9), "SyncGroup": (3, 5), "Heartbeat": (3, 4), "LeaveGroup": (3, 5)}
+STATIC = {"JoinGroup": (5, 9), "SyncGroup": (3, 5), "Heartbeat": (3, 4)}
 """Versions that know group instance ids (KIP-345)."""
+
+LEAVES = {**STATIC, "LeaveGroup": (3, 5)}
+"""The same, and LeaveGroup by instance id."""
 
 TOPIC = "rota-probe"
 """The topic whose offsets are committed, made by asking for its metadata."""
 
-_NEEDS_TOPIC = {"Metadata": (4, 13)}
-COMMIT = {"OffsetCommit": (2, 9), **_NEEDS_TOPIC}
+NAMED_TOPICS = {"Metadata": (4, 7)}
+"""Versions of Metadata in which topics are made and have names alone; no case judges it."""
+
+COMMIT = {"OffsetCommit": (2, 9), **NAMED_TOPICS}
 FETCH = {"OffsetFetch": (8, 9)}
 DESCRIBE = {"DescribeGroups": (0, 6)}
 DELETE = {"DeleteGroups": (0, 2)}
@@ -56,12 +62,21 @@ def static(d: Dialogue, name: str, instance: str, **settings: Any) -> Member:
     return d.member(name, group_instance_id=instance, **settings)
 
 
-def handed_out(d: Dialogue, name: str) -> Member:
+def handed_out(d: Dialogue, name: str, **settings: Any) -> Member:
     """Someone who has been handed a member id and has not used it."""
-    member = d.member(name)
+    member = d.member(name, **settings)
     with d.reaching(f"an id that was handed out to {name}"):
         d.expect(member.join(""), error="MEMBER_ID_REQUIRED")
     return member
+
+
+def until_told(d: Dialogue, who: Member, seconds: float) -> str:
+    """Heartbeats until they are answered with an error, or for so many seconds; the last answer."""
+    since, error = d.transcript.elapsed(), "NONE"
+    while error == "NONE" and d.transcript.elapsed() - since < seconds:
+        d.wait(0.4)
+        error = who.heartbeat().error
+    return error
 
 
 def leave_as(d: Dialogue, *identities: tuple[str, str | None]) -> Reply:
@@ -105,23 +120,31 @@ def in_topic(name: str, offset: int = 7, metadata: str | None = "", **fields: An
     return {"name": name, "partitions": [partition]}
 
 
-def expect_each(d: Dialogue, reply: Reply, *errors: str) -> None:
-    """Hold the errors of the partitions in an answer to OffsetCommit or OffsetDelete against the rule."""
-    said = [error_name(part["error_code"]) for topic in reply["topics"] for part in topic["partitions"]]
-    wanted = ", ".join(errors)
-    d.require(said == list(errors), f"{reply.asked.api} answered with {wanted}", ", ".join(said) or "nothing")
+def expect_each(d: Dialogue, reply: Reply, error: str) -> None:
+    """Hold the error of every partition in an answer to OffsetCommit or OffsetDelete against the rule."""
+    expect_topics(d, reply, dict.fromkeys((topic["name"] for topic in reply["topics"]), error) or {"": error})
 
 
-def fetch(d: Dialogue, *group_ids: str, **fields: Any) -> Reply:
+def expect_topics(d: Dialogue, reply: Reply, wanted: Mapping[str, str]) -> None:
+    """As `expect_each`, with an error for each topic by name; the order in the answer means nothing."""
+    said = {
+        topic["name"]: ", ".join(error_name(part["error_code"]) for part in topic["partitions"])
+        for topic in reply["topics"]
+    }
+    right, got = (", ".join(f"{name}: {one[name]}" for name in sorted(one)) for one in (wanted, said))
+    d.require(said == wanted, f"{reply.asked.api} answered with {right}", got or "nothing")
+
+
+def fetch(d: Dialogue, *group_ids: str, topic_name: str = TOPIC, **fields: Any) -> Reply:
     """OffsetFetch of partition 0 for the groups given, else the dialogue's."""
-    asked = [{"name": TOPIC, "partition_indexes": [0]}]
+    asked = [{"name": topic_name, "partition_indexes": [0]}]
     groups = [{"group_id": group_id, "topics": asked} for group_id in group_ids or (d.group_id,)]
     return d.member("reader").send_whole("OffsetFetch", {"groups": groups, **fields}).answer()
 
 
-def fetched(d: Dialogue, group_id: str | None = None) -> Any:
+def fetched(d: Dialogue, group_id: str | None = None, topic_name: str = TOPIC) -> Any:
     """What OffsetFetch says of partition 0 for one group, which has to be without an error."""
-    (group,) = fetch(d, d.group_id if group_id is None else group_id)["groups"]
+    (group,) = fetch(d, d.group_id if group_id is None else group_id, topic_name=topic_name)["groups"]
     d.require(group["error_code"] == 0, "offsets", error_name(group["error_code"]))
     partition = group["topics"][0]["partitions"][0]
     d.require(partition["error_code"] == 0, "an offset", error_name(partition["error_code"]))

@@ -15,12 +15,18 @@ from typing import Protocol
 from rota.conformance import mock
 from rota.conformance.kafka import Brokers
 from rota.conformance.kafka_jars import RELEASES, missing
-from rota.conformance.model import INITIAL_DELAY, MAX_SIZE, MIN_SESSION, Script
+from rota.conformance.model import INITIAL_DELAY, MAX_SIZE, MIN_SESSION, RETENTION, RETENTION_CHECK, Script
 from rota.conformance.process import NotStarted, Process
 from rota.server import running
 from rota.server.settings import SettingsError
 
-DEFAULTS = {INITIAL_DELAY: 3000, MIN_SESSION: 6000, MAX_SIZE: 2**31 - 1}
+DEFAULTS = {
+    INITIAL_DELAY: 3000,
+    MIN_SESSION: 6000,
+    MAX_SIZE: 2**31 - 1,
+    RETENTION: 10_080,
+    RETENTION_CHECK: 600_000,
+}
 """Kafka's defaults, taken for targets whose settings are not known."""
 
 PLANNED = ("kfake", "tansu")
@@ -99,7 +105,7 @@ def parse_target(text: str, settings: Mapping[str, int] | None = None) -> Target
     """
     known = settings or {}
     if text == "rota":
-        return Target("rota", Embedded, fresh=True, parallel=16, settable=True)
+        return Target("rota", Embedded, fresh=True, parallel=32, settable=True)
     if text in RELEASES:
         if (cause := missing(RELEASES[text])) is not None:
             raise TargetError(f"target {text} cannot be started: {cause[0]}; {cause[1]}", there=False)

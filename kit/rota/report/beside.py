@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from rota.conformance.model import Case, Script
 from rota.conformance.probes.triage import DIFFERENCES, Class, Triaged
 from rota.conformance.registry import all_cases, all_probes, all_scripts
-from rota.report.check_text import WIDTH
+from rota.report.check_text import WIDTH, counted
 
 _MEANS = {
-    Class.NOT_MODELLED: "Kafka does it, and spec and coordinator do not have it yet.",
+    Class.NOT_MODELLED: "Kafka does it, and rota does not do it yet.",
     Class.OPEN: "Both are right: no client may depend on it.",
     Class.DELIBERATE: "Kafka does it, and rota does something else with a reason.",
     Class.KAFKA_BUG: "Kafka does not do what its own protocol says.",
@@ -56,7 +56,7 @@ def _entry(known: Triaged) -> Iterator[str]:
 
 def _kinds(scripts: list[Script]) -> str:
     if len(scripts) != 1:
-        return f"{len(scripts)} probes"
+        return counted(len(scripts), "dialogue")
     return f"{scripts[0].level.value} case" if isinstance(scripts[0], Case) else "probe"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rota.conformance.model import CaseResult, Verdict
 from rota.conformance.transcript import render
+from rota.conformance.unseen import out_of_reach
 from rota.report.check_text import WIDTH, counted, wrapped
 from rota.report.events import CaseFinished, Collected, Event, RunFinished, RunStarted, counts
 
@@ -120,13 +121,16 @@ def _one_line(result: CaseResult) -> str:
 
 def _not_checked(finished: RunFinished, results: Sequence[CaseResult]) -> Iterator[str]:
     """What the verdict says nothing about."""
+    reasons: dict[str, list[str]] = {}
     for skipped in finished.not_checked:
-        yield f"not checked: {skipped.case.id}: {skipped.why}"
+        reasons.setdefault(skipped.why, []).append(skipped.case.id)
     for verdict in (Verdict.UNSUPPORTED, Verdict.UNDECIDED):
         ids = [result.case.id for result in results if result.verdict is verdict]
         if ids:
-            yield wrapped(f"not checked ({verdict.value}): ", ", ".join(ids))
+            reasons[verdict.value] = ids
+    for why, ids in reasons.items():
+        yield wrapped(f"not checked ({why}): ", ", ".join(ids))
     for api, versions in finished.unread.items():
         numbers = ", ".join(f"v{version}" for version in versions)
         yield f"not spoken: {api} {numbers}: advertised, but the target cannot read it"
-    yield "not checked: static members, group.max.size, offsets, fail-over: no cases yet (see --diff)"
+    yield wrapped("not checked (no case is about it): ", "; ".join(out_of_reach()))

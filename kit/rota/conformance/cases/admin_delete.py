@@ -35,7 +35,7 @@ def delete_absent(d: Dialogue) -> None:
 
 
 @case(
-    "admin.delete-non-empty.stable",
+    "admin.delete-non-empty-group.stable",
     "A group with members cannot be deleted: NON_EMPTY_GROUP; it goes on.",
     _DELETE,
     needs=DELETE,
@@ -48,7 +48,7 @@ def delete_stable(d: Dialogue) -> None:
 
 
 @case(
-    "admin.delete-non-empty.rebalancing",
+    "admin.delete-non-empty-group.rebalancing",
     "Nor can it while the members join, or while assignments are awaited.",
     _DELETE,
     needs=DELETE,
@@ -92,7 +92,7 @@ def begins_anew(d: Dialogue) -> None:
 
 
 @case(
-    "admin.delete.offsets-too",
+    "admin.offsets-forgotten.deleted-group",
     "Its offsets go with the group.",
     _DELETE,
     needs={**DELETE, **COMMIT, **FETCH},
@@ -109,7 +109,7 @@ def offsets_too(d: Dialogue) -> None:
 
 
 @case(
-    "admin.delete.named-twice",
+    "admin.deletion-stored.answered-once",
     "A group that is named twice is deleted and answered once; each name has an error of its own.",
     _DELETE,
     level=Level.SHOULD,

@@ -35,6 +35,11 @@ def _assignments(group: Any) -> dict[str, bytes]:
     return {member["member_id"]: member["member_assignment"] for member in group["members"]}
 
 
+def _named(d: Dialogue, told: dict[str, bytes]) -> str:
+    """Bytes by member, in words."""
+    return ", ".join(sorted(f"{d.transcript.named(who)}: {data!r}" for who, data in told.items()))
+
+
 def _metadata(group: Any) -> dict[str, bytes]:
     return {member["member_id"]: member["member_metadata"] for member in group["members"]}
 
@@ -51,8 +56,8 @@ def describe_stable(d: Dialogue) -> None:
     group = described(d)
     _expect(d, group, group_state="Stable", protocol_type="consumer", protocol_data="range")
     metadata = {m.member_id: m.settings["protocols"][0][1] for m in (a, b)}
-    d.require(_metadata(group) == metadata, "the metadata of both", f"{_metadata(group)}")
-    d.require(_assignments(group) == formed.assignments, "both assignments", f"{_assignments(group)}")
+    d.require(_metadata(group) == metadata, "the metadata of both", _named(d, _metadata(group)))
+    d.require(_assignments(group) == formed.assignments, "both assignments", _named(d, _assignments(group)))
 
 
 @case(
@@ -95,7 +100,7 @@ def outside_stable(d: Dialogue) -> None:
     group = described(d)
     _expect(d, group, group_state="CompletingRebalance", protocol_type="consumer", protocol_data="")
     told = _metadata(group)
-    d.require(told == {a.member_id: b"", b.member_id: b""}, "two members, no metadata", f"{told}")
+    d.require(told == {a.member_id: b"", b.member_id: b""}, "two members, no metadata", _named(d, told))
 
 
 @case(
@@ -137,7 +142,7 @@ def _still_shown(d: Dialogue, state: str, formed: Formed) -> None:
     group = described(d)
     _expect(d, group, group_state=state, protocol_data="")
     told = _assignments(group)
-    d.require(told == formed.assignments, "the assignments from before", f"{told}")
+    d.require(told == formed.assignments, _named(d, formed.assignments), _named(d, told))
 
 
 @case(
@@ -152,7 +157,9 @@ def describe_first(d: Dialogue) -> None:
         d.expect(a.enter().answer(), error="NONE")
     group = described(d)
     _expect(d, group, group_state="CompletingRebalance")
-    d.require(_assignments(group) == {a.member_id: b""}, "an empty assignment", f"{_assignments(group)}")
+    d.require(
+        _assignments(group) == {a.member_id: b""}, "an empty assignment", _named(d, _assignments(group))
+    )
 
 
 @case(
@@ -169,7 +176,7 @@ def describe_empty(d: Dialogue) -> None:
 
 
 @case(
-    "admin.describe.absent",
+    "admin.describe-unknown-group.dead",
     "Before version 6 a group that does not exist is described as Dead, without error.",
     _DESCRIBE,
     level=Level.SHOULD,
@@ -181,7 +188,7 @@ def describe_absent(d: Dialogue) -> None:
 
 
 @case(
-    "admin.describe.absent-newer",
+    "admin.describe-unknown-group.from-6",
     "From version 6 a group that does not exist is described as Dead with GROUP_ID_NOT_FOUND.",
     f"KIP-1043; {_DESCRIBE}",
     level=Level.SHOULD,
@@ -207,32 +214,6 @@ def describe_several(d: Dialogue) -> None:
     reply = d.member("admin").send_whole("DescribeGroups", {"groups": [absent, d.group_id]}).answer(PROMPTLY)
     told = {group["group_id"]: group["group_state"] for group in reply["groups"]}
     d.require(told == {absent: "Dead", d.group_id: "Stable"}, "Dead and Stable", f"{told}")
-
-
-@case(
-    "persistence.creation-stored.after-handshake",
-    "A group exists, Empty, from the moment that an id was handed out in it.",
-    f"KIP-394; {_DESCRIBE}",
-    level=Level.SHOULD,
-    needs={**DESCRIBE, **HANDSHAKE},
-)
-def after_handshake(d: Dialogue) -> None:
-    handed_out(d, "a")
-    _expect(d, described(d), group_state="Empty", protocol_type="", members=[])
-
-
-@case(
-    "persistence.creation-stored.after-refused-join",
-    "A first JoinGroup that is refused for its protocols leaves an Empty group behind.",
-    f"GroupMetadataManager.classicGroupJoin; {_DESCRIBE}",
-    level=Level.INFO,
-    needs=DESCRIBE,
-)
-def after_refused(d: Dialogue) -> None:
-    reply = d.member("a", protocols=[]).join("", within=PROMPTLY)
-    with d.reaching("a JoinGroup that is refused"):
-        d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL")
-    _expect(d, described(d), group_state="Empty")
 
 
 @case(

@@ -225,3 +225,44 @@ def pending_unblocks(d: Dialogue) -> None:
         again.silent()
     d.expect(b.leave(), error="NONE")
     d.expect(again.answer(PROMPTLY), error="NONE")
+
+
+@case(
+    "leave.pending-member.disturbs-the-group",
+    "An id that was handed out and leaves starts a rebalance of a Stable group that it was never in.",
+    f"{_LEAVE}, which looks at the state and not at who has left",
+    level=Level.INFO,
+    needs=HANDSHAKE,
+    older="The group is left alone.",
+)
+def pending_disturbs(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    stable(d, a)
+    with d.reaching("a member id that was handed out"):
+        d.expect(b.join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
+    d.expect(b.leave(), error="NONE")
+    d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
+
+
+@case(
+    "leave.batch.one-evaluation",
+    "A batch that removes the missing member and then one that waits: nobody of it gets a generation.",
+    f"KIP-345; {_LEAVE}",
+    level=Level.INFO,
+    needs=_BATCH,
+    older="The first removal ends the join phase; who leaves next is granted a generation before it goes.",
+)
+def one_evaluation(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"), d.member("c"))
+    missing, waits = formed.followers
+    with d.reaching("a join phase that waits for one"):
+        staying = formed.leader.send_join()
+        staying.silent(A_WHILE / 4)
+        waiting = waits.send_join()
+        waiting.silent(A_WHILE / 4)
+    reply = d.member("admin").leave(missing.member_id, waits.member_id)
+    d.require(_each(reply) == ["NONE", "NONE"], "NONE, NONE", ", ".join(_each(reply)))
+    d.expect(waiting.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")
+    joined = staying.answer(PROMPTLY)
+    d.expect(joined, error="NONE")
+    d.require(joined.member_ids == {formed.leader.member_id}, "one member", f"{len(joined.member_ids)}")

@@ -7,7 +7,7 @@ from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
 from rota.conformance.groups import stable
 from rota.conformance.model import Level
 from rota.conformance.registry import case
-from rota.conformance.talk import DESCRIBE, STATIC, described, lead_stable, leave_as, static
+from rota.conformance.talk import LEAVES, lead_stable, leave_as, static
 
 _LEAVE = "KIP-345; GroupMetadataManager.classicGroupLeaveToClassicGroup"
 
@@ -23,7 +23,7 @@ def _expect(d: Dialogue, reply: Reply, *wanted: str) -> None:
     "leave.by-instance-id.gone",
     "An instance id alone is enough to remove a static member; its id is unknown then.",
     _LEAVE,
-    needs=STATIC,
+    needs=LEAVES,
 )
 def by_instance(d: Dialogue) -> None:
     a, b = d.member("a"), static(d, "b", "two")
@@ -38,7 +38,7 @@ def by_instance(d: Dialogue) -> None:
     "The answer repeats the instance id and the empty member id; it does not tell whose id it was.",
     f"{_LEAVE}; LeaveGroup response schema",
     level=Level.SHOULD,
-    needs=STATIC,
+    needs=LEAVES,
 )
 def by_instance_answer(d: Dialogue) -> None:
     stable(d, static(d, "a", "one"))
@@ -53,7 +53,7 @@ def by_instance_answer(d: Dialogue) -> None:
     "leave.by-instance-id.named-twice",
     "An instance id that is named twice in a batch leaves once; its second mention is UNKNOWN_MEMBER_ID.",
     _LEAVE,
-    needs=STATIC,
+    needs=LEAVES,
 )
 def named_twice(d: Dialogue) -> None:
     stable(d, static(d, "a", "one"))
@@ -64,7 +64,7 @@ def named_twice(d: Dialogue) -> None:
     "leave.by-instance-id.waiting-join",
     "The JoinGroup in which a static member waits is answered UNKNOWN_MEMBER_ID when it is removed so.",
     _LEAVE,
-    needs=STATIC,
+    needs=LEAVES,
 )
 def waiting_join(d: Dialogue) -> None:
     a, b = d.member("a"), static(d, "b", "two")
@@ -80,7 +80,7 @@ def waiting_join(d: Dialogue) -> None:
     "leave.by-instance-id.comes-back",
     "Whose instance was removed may come back with it: a newcomer, not a restart.",
     _LEAVE,
-    needs=STATIC,
+    needs=LEAVES,
 )
 def comes_back(d: Dialogue) -> None:
     a, b = d.member("a"), static(d, "b", "two")
@@ -97,7 +97,7 @@ def comes_back(d: Dialogue) -> None:
     "leave.fenced-instance-id.wrong-id",
     "A wrong member id beside a known instance id is fenced, and nobody leaves.",
     _LEAVE,
-    needs=STATIC,
+    needs=LEAVES,
 )
 def wrong_id(d: Dialogue) -> None:
     a = static(d, "a", "one")
@@ -110,7 +110,7 @@ def wrong_id(d: Dialogue) -> None:
     "leave.unknown-member.unknown-instance",
     "An instance id that the group does not know cannot leave: UNKNOWN_MEMBER_ID, whatever the member id.",
     _LEAVE,
-    needs=STATIC,
+    needs=LEAVES,
 )
 def unknown_instance(d: Dialogue) -> None:
     a = static(d, "a", "one")
@@ -125,7 +125,7 @@ def unknown_instance(d: Dialogue) -> None:
     "A batch entry with neither member id nor instance id is UNKNOWN_MEMBER_ID.",
     _LEAVE,
     level=Level.SHOULD,
-    needs=STATIC,
+    needs=LEAVES,
 )
 def no_identity(d: Dialogue) -> None:
     a = static(d, "a", "one")
@@ -138,7 +138,7 @@ def no_identity(d: Dialogue) -> None:
     "leave.batch.mixed",
     "In one batch some leave by instance id, some by member id, some by both; who is unknown spoils nothing.",
     _LEAVE,
-    needs=STATIC,
+    needs=LEAVES,
 )
 def mixed(d: Dialogue) -> None:
     a, b, c, e = d.member("a"), static(d, "b", "two"), d.member("c"), static(d, "e", "five")
@@ -155,7 +155,7 @@ def mixed(d: Dialogue) -> None:
     "A static member's id is enough to leave, without its instance id.",
     _LEAVE,
     level=Level.SHOULD,
-    needs=STATIC,
+    needs=LEAVES,
 )
 def without_instance(d: Dialogue) -> None:
     a = static(d, "a", "one")
@@ -169,21 +169,7 @@ def without_instance(d: Dialogue) -> None:
     "Instance ids of a group that does not exist are UNKNOWN_MEMBER_ID, each of them.",
     "GroupCoordinatorService.leaveGroup",
     level=Level.SHOULD,
-    needs=STATIC,
+    needs=LEAVES,
 )
 def unknown_group(d: Dialogue) -> None:
     _expect(d, leave_as(d, ("", "one"), ("", "two")), "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID")
-
-
-@case(
-    "persistence.emptied-stored.last-leaves",
-    "The LeaveGroup of the last member is answered, and the group is Empty then.",
-    "GroupMetadataManager.completeClassicGroupJoin, whose record of an Empty group the answer waits for",
-    needs=DESCRIBE,
-)
-def emptied(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    d.expect(a.leave(), error="NONE")
-    state = described(d)["group_state"]
-    d.require(state == "Empty", "the state Empty", str(state))

@@ -14,6 +14,7 @@ from rota.conformance.talk import (
     DELETE,
     DESCRIBE,
     FETCH,
+    NAMED_TOPICS,
     STATIC,
     commit,
     delete,
@@ -29,9 +30,9 @@ from rota.conformance.talk import (
 )
 
 _COMMIT = "OffsetMetadataManager.validateOffsetCommit; ClassicGroup.validateOffsetCommit"
-_SIMPLE = {"generation_id_or_member_epoch": -1, "member_id": ""}
+_SIMPLE: dict[str, Any] = {"generation_id_or_member_epoch": -1, "member_id": ""}
 _BOTH = {**COMMIT, **FETCH}
-_STATIC = {**STATIC, "OffsetCommit": (7, 9), "Metadata": (4, 13)}
+_STATIC = {**STATIC, "OffsetCommit": (7, 9), **NAMED_TOPICS}
 _STRANGER = "never-handed-out"
 
 
@@ -127,7 +128,7 @@ def anyone_while_empty(d: Dialogue) -> None:
     emptied(d, a)
     expect_each(d, commit(a, offset=1, **_SIMPLE), "NONE")
     expect_each(d, commit(a, offset=2, generation_id_or_member_epoch=-1), "NONE")
-    stranger = {"generation_id_or_member_epoch": -1, "member_id": _STRANGER}
+    stranger: dict[str, Any] = {"generation_id_or_member_epoch": -1, "member_id": _STRANGER}
     expect_each(d, commit(a, offset=3, **stranger), "NONE")
     expect_fetched(d, 3)
 
@@ -142,7 +143,7 @@ def anyone_while_empty(d: Dialogue) -> None:
 def any_instance(d: Dialogue) -> None:
     a = _settled(d, static(d, "a", "one"))
     emptied(d, a)
-    foreign = {**_SIMPLE, "group_instance_id": "no-such-instance"}
+    foreign: dict[str, Any] = {**_SIMPLE, "group_instance_id": "no-such-instance"}
     expect_each(d, commit(a, **foreign), "NONE")
 
 
@@ -156,7 +157,7 @@ def any_instance(d: Dialogue) -> None:
 def empty_group_id(d: Dialogue) -> None:
     topic(d)
     expect_each(d, commit(d.member("a"), group_id="", **_SIMPLE), "NONE")
-    expect_fetched(d, 7, "")
+    expect_fetched(d, 7, group_id="")
     state = described(d, "")["group_state"]
     d.require(state == "Empty", "the state Empty", str(state))
     expect_deleted(d, delete(d, ""), "NONE")
@@ -218,7 +219,7 @@ def empty_group(d: Dialogue) -> None:
 )
 def member_before_generation(d: Dialogue) -> None:
     a = _settled(d)
-    wrong = {"generation_id_or_member_epoch": a.generation_id + 7, "member_id": _STRANGER}
+    wrong: dict[str, Any] = {"generation_id_or_member_epoch": a.generation_id + 7, "member_id": _STRANGER}
     expect_each(d, commit(a, **wrong), "UNKNOWN_MEMBER_ID")
 
 
@@ -254,7 +255,7 @@ def fenced(d: Dialogue) -> None:
 def fenced_before_generation(d: Dialogue) -> None:
     a = _settled(d, static(d, "a", "one"))
     for generation_id in (a.generation_id + 7, -1):
-        wrong = {"generation_id_or_member_epoch": generation_id, "member_id": _STRANGER}
+        wrong: dict[str, Any] = {"generation_id_or_member_epoch": generation_id, "member_id": _STRANGER}
         expect_each(d, commit(a, **wrong), "FENCED_INSTANCE_ID")
 
 

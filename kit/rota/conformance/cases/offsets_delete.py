@@ -16,12 +16,17 @@ from rota.conformance.talk import (
     emptied,
     expect_each,
     expect_fetched,
+    expect_topics,
     static,
     subscriber,
     topic,
 )
 
 _DELETE = "KIP-496; OffsetMetadataManager.deleteOffsets; ClassicGroup.validateOffsetDelete"
+_OWNED_NOTHING = b"\x00\x00\x00\x00" + b"\xff\xff\xff\xff" + b"\xff\xff"
+"""The end of a subscription of version 3: no owned partitions, no generation, no rack."""
+
+_NO_TOPIC = "rota-no-such-topic"
 _NEEDS = {"OffsetDelete": (0, 0), **COMMIT}
 _BOTH = {**_NEEDS, **FETCH}
 
@@ -35,7 +40,7 @@ def _committed(d: Dialogue, a: Member) -> None:
 
 
 @case(
-    "offsets.delete-subscribed.refused",
+    "offsets.delete.subscribed",
     "Offsets of a topic that the group's members subscribe to cannot be deleted: GROUP_SUBSCRIBED_TO_TOPIC.",
     _DELETE,
     needs=_BOTH,
@@ -77,7 +82,7 @@ def empty_group(d: Dialogue) -> None:
 
 
 @case(
-    "offsets.delete.nothing-there",
+    "offsets.nothing-to-delete.no-error",
     "Deleting an offset that is not there is no error.",
     _DELETE,
     level=Level.SHOULD,
@@ -98,14 +103,14 @@ def nothing_there(d: Dialogue) -> None:
 )
 def unknown_topic(d: Dialogue) -> None:
     _committed(d, d.member("a"))
-    reply = delete_offsets(d, "rota-no-such-topic", TOPIC)
+    reply = delete_offsets(d, _NO_TOPIC, TOPIC)
     d.expect(reply, error="NONE")
-    expect_each(d, reply, "UNKNOWN_TOPIC_OR_PARTITION", "NONE")
+    expect_topics(d, reply, {_NO_TOPIC: "UNKNOWN_TOPIC_OR_PARTITION", TOPIC: "NONE"})
     expect_fetched(d, -1)
 
 
 @case(
-    "offsets.delete-subscribed.of-the-generation",
+    "offsets.delete.of-the-generation",
     "What counts is what the members subscribed to when the generation began, not what they ask for now.",
     "ClassicGroup.computeSubscribedTopics",
     level=Level.INFO,
@@ -121,7 +126,7 @@ def of_the_generation(d: Dialogue) -> None:
 
 
 @case(
-    "offsets.delete-subscribed.not-since-restart",
+    "offsets.delete.not-since-restart",
     "What a static member has subscribed to since its restart does not count: its offsets can be deleted.",
     "ClassicGroup.computeSubscribedTopics, which a restart does not call",
     level=Level.INFO,
@@ -138,7 +143,7 @@ def not_since_restart(d: Dialogue) -> None:
 
 
 @case(
-    "offsets.delete-subscribed.unreadable",
+    "offsets.topics-of.unreadable",
     "Where a member's metadata is no subscription, every topic counts as subscribed to.",
     "ClassicGroup.computeSubscribedTopics; ClassicGroup.isSubscribedToTopic",
     level=Level.INFO,
@@ -149,6 +154,23 @@ def unreadable(d: Dialogue) -> None:
     a = d.member("a", protocols=[("range", b"changed")])
     _committed(d, a)
     expect_each(d, delete_offsets(d), "GROUP_SUBSCRIBED_TO_TOPIC")
+
+
+@case(
+    "offsets.topics-of.later-versions",
+    "A subscription of a later version is read as far as version 0 goes.",
+    "ConsumerProtocol.deserializeConsumerProtocolSubscription",
+    level=Level.SHOULD,
+    needs=_NEEDS,
+)
+def later_versions(d: Dialogue) -> None:
+    version_3 = b"\x00\x03" + subscription(topic=TOPIC)[2:] + _OWNED_NOTHING
+    topic(d)
+    stable(d, d.member("a", protocols=[("range", version_3)]))
+    other = f"{TOPIC}-other"
+    topic(d, other)
+    wanted = {TOPIC: "GROUP_SUBSCRIBED_TO_TOPIC", other: "NONE"}
+    expect_topics(d, delete_offsets(d, TOPIC, other), wanted)
 
 
 @case(
@@ -175,7 +197,7 @@ def empty_group_id(d: Dialogue) -> None:
 
 
 @case(
-    "offsets.delete-non-empty.other-type",
+    "offsets.delete-non-empty-group.other-type",
     "Of a group with members that are no consumers nothing can be deleted: NON_EMPTY_GROUP.",
     _DELETE,
     needs=_NEEDS,

@@ -15,6 +15,7 @@ from rota.conformance.talk import (
     emptied,
     expect_each,
     expect_fetched,
+    expect_topics,
     fetch,
     fetched,
     in_topic,
@@ -24,6 +25,7 @@ from rota.conformance.talk import (
 _COMMIT = "OffsetMetadataManager.commitOffset"
 _FETCH = "OffsetMetadataManager.fetchOffsets"
 _BOTH = {**COMMIT, **FETCH}
+_NO_TOPIC = "rota-no-such-topic"
 _LIMIT = 4096
 """Kafka's default of offset.metadata.max.bytes."""
 
@@ -36,7 +38,7 @@ def _settled(d: Dialogue) -> Member:
 
 
 @case(
-    "offsets.commit.last-wins", "The last commit counts, also if its offset is smaller.", _COMMIT, needs=_BOTH
+    "offsets.stored.last-wins", "The last commit counts, also if its offset is smaller.", _COMMIT, needs=_BOTH
 )
 def last_wins(d: Dialogue) -> None:
     a = _settled(d)
@@ -46,7 +48,7 @@ def last_wins(d: Dialogue) -> None:
 
 
 @case(
-    "offsets.commit.kept-as-given",
+    "offsets.stored.kept-as-given",
     "The metadata and the leader epoch of a commit are given back as they came.",
     "KIP-320; OffsetMetadataManager.commitOffset",
     needs={**_BOTH, "OffsetCommit": (6, 9)},
@@ -61,7 +63,7 @@ def kept_as_given(d: Dialogue) -> None:
 
 
 @case(
-    "offsets.commit.null-metadata",
+    "offsets.stored.null-metadata",
     "Metadata that is null is kept as an empty string.",
     _COMMIT,
     level=Level.SHOULD,
@@ -74,7 +76,7 @@ def null_metadata(d: Dialogue) -> None:
 
 
 @case(
-    "offsets.commit.metadata-too-large",
+    "offsets.metadata-too-large.others-stored",
     "Metadata above offset.metadata.max.bytes is OFFSET_METADATA_TOO_LARGE; other partitions are stored.",
     "offset.metadata.max.bytes; OffsetMetadataManager.commitOffset",
     needs=_BOTH,
@@ -85,12 +87,12 @@ def metadata_too_large(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
     topics = [in_topic(other, 7, "m" * (_LIMIT + 1)), in_topic(TOPIC, 7, "m" * _LIMIT)]
-    expect_each(d, commit(a, topics=topics), "OFFSET_METADATA_TOO_LARGE", "NONE")
+    expect_topics(d, commit(a, topics=topics), {other: "OFFSET_METADATA_TOO_LARGE", TOPIC: "NONE"})
     expect_fetched(d, 7)
 
 
 @case(
-    "offsets.commit.metadata-in-characters",
+    "offsets.metadata-too-large.characters",
     "The limit on metadata, in spite of its name, counts characters and not bytes.",
     "OffsetMetadataManager.isMetadataInvalid",
     level=Level.INFO,
@@ -109,8 +111,8 @@ def metadata_in_characters(d: Dialogue) -> None:
 )
 def unknown_topic(d: Dialogue) -> None:
     a = _settled(d)
-    reply = commit(a, topics=[in_topic("rota-no-such-topic"), in_topic(TOPIC)])
-    expect_each(d, reply, "UNKNOWN_TOPIC_OR_PARTITION", "NONE")
+    reply = commit(a, topics=[in_topic(_NO_TOPIC), in_topic(TOPIC)])
+    expect_topics(d, reply, {_NO_TOPIC: "UNKNOWN_TOPIC_OR_PARTITION", TOPIC: "NONE"})
     expect_fetched(d, 7)
 
 
@@ -131,7 +133,7 @@ def unknown_partition(d: Dialogue) -> None:
 
 
 @case(
-    "offsets.commit.any-offset",
+    "offsets.stored.any-offset",
     "Offsets are not looked at: a negative one is stored as any other.",
     _COMMIT,
     level=Level.INFO,
@@ -191,7 +193,7 @@ def nothing_committed(d: Dialogue) -> None:
     needs=FETCH,
 )
 def fetch_unknown_topic(d: Dialogue) -> None:
-    asked = [{"name": "rota-no-such-topic", "partition_indexes": [0]}]
+    asked = [{"name": _NO_TOPIC, "partition_indexes": [0]}]
     body = {"groups": [{"group_id": d.group_id, "topics": asked}]}
     (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
     found = group["topics"][0]["partitions"][0]
@@ -259,7 +261,7 @@ def fetch_one(d: Dialogue) -> None:
 
 
 @case(
-    "offsets.fetch.anyone-in-any-state",
+    "offsets.fetch-asked.anyone-in-any-state",
     "Anyone may fetch, also while the members join and while assignments are awaited.",
     _FETCH,
     needs=_BOTH,
@@ -277,7 +279,7 @@ def anyone(d: Dialogue) -> None:
 
 
 @case(
-    "offsets.fetch.after-members-left",
+    "offsets.fetch-asked.after-members-left",
     "Offsets stay when all members have left.",
     _FETCH,
     needs=_BOTH,

@@ -1,11 +1,15 @@
-"""What members see once the leader's assignment is stored; a log that fails or is slow is out of reach."""
+"""What is seen once a group, an assignment or a group's end is stored; a log that fails is out of reach."""
 
 from __future__ import annotations
 
+from rota.conformance.cases.join_admission import HANDSHAKE
 from rota.conformance.dialogue import PROMPTLY, Dialogue
-from rota.conformance.groups import ON_ITS_WAY, forming
+from rota.conformance.groups import ON_ITS_WAY, forming, stable
+from rota.conformance.model import Level
 from rota.conformance.registry import case
+from rota.conformance.talk import DESCRIBE, described, handed_out
 
+_DESCRIBE = "GroupMetadataManager.describeGroups"
 _SYNC = "GroupMetadataManager.classicGroupSyncToClassicGroup"
 
 
@@ -46,3 +50,46 @@ def reply_names_protocol(d: Dialogue) -> None:
     formed = forming(d, d.member("a"))
     reply = formed.leader.sync(formed.assignments)
     d.expect(reply, error="NONE", protocol_type="consumer", protocol_name="range")
+
+
+@case(
+    "persistence.creation-stored.after-handshake",
+    "A group exists, Empty, from the moment that an id was handed out in it.",
+    f"KIP-394; {_DESCRIBE}",
+    level=Level.SHOULD,
+    needs={**DESCRIBE, **HANDSHAKE},
+)
+def after_handshake(d: Dialogue) -> None:
+    handed_out(d, "a")
+    group = described(d)
+    told = (group["group_state"], group["protocol_type"], group["members"])
+    d.require(told == ("Empty", "", []), "an Empty group without type and members", f"{told}")
+
+
+@case(
+    "persistence.creation-stored.after-refused-join",
+    "A first JoinGroup that is refused for its protocols leaves an Empty group behind.",
+    f"GroupMetadataManager.classicGroupJoin; {_DESCRIBE}",
+    level=Level.INFO,
+    needs=DESCRIBE,
+)
+def after_refused(d: Dialogue) -> None:
+    reply = d.member("a", protocols=[]).join("", within=PROMPTLY)
+    with d.reaching("a JoinGroup that is refused"):
+        d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL")
+    state = described(d)["group_state"]
+    d.require(state == "Empty", "the state Empty", str(state))
+
+
+@case(
+    "persistence.emptied-stored.last-leaves",
+    "The LeaveGroup of the last member is answered, and the group is Empty then.",
+    "GroupMetadataManager.completeClassicGroupJoin, whose record of an Empty group the answer waits for",
+    needs=DESCRIBE,
+)
+def emptied(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    d.expect(a.leave(), error="NONE")
+    state = described(d)["group_state"]
+    d.require(state == "Empty", "the state Empty", str(state))

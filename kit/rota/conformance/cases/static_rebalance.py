@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from rota.conformance.codes import error_name
-from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, subscription
 from rota.conformance.groups import stable
 from rota.conformance.model import Level
 from rota.conformance.registry import case
-from rota.conformance.talk import STATIC, lead, lead_stable, static
+from rota.conformance.talk import STATIC, lead, lead_stable, static, until_told
 
 _REPLACE = "KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin"
 _TIMEOUT = "KIP-345; GroupMetadataManager.completeClassicGroupJoin"
@@ -269,7 +268,7 @@ def session_expired(d: Dialogue) -> None:
     a, b = d.member("a"), static(d, "b", "two")
     lead_stable(d, a, b)
     since = d.transcript.elapsed()
-    error = _until_told(d, a, 6.0 + _LATE)
+    error = until_told(d, a, 6.0 + _LATE)
     took = d.transcript.elapsed() - since
     d.require(error == "REBALANCE_IN_PROGRESS" and took > 4.5, "a rebalance after six seconds", error)
     d.expect(b.heartbeat(), error="UNKNOWN_MEMBER_ID")
@@ -292,15 +291,6 @@ def absent_removed_by_sync(d: Dialogue) -> None:
         d.expect(reply, error="NONE")
         d.require(b.member_id in reply.member_ids, "the absent static member in the list", "it is not there")
         d.expect(a.sync({a.member_id: b"all"}), error="NONE")
-    error = _until_told(d, a, 1.5 + _LATE)
+    error = until_told(d, a, 1.5 + _LATE)
     d.require(error == "REBALANCE_IN_PROGRESS", "a rebalance without the absent member", error)
     d.expect(b.heartbeat(), error="UNKNOWN_MEMBER_ID")
-
-
-def _until_told(d: Dialogue, who: Member, seconds: float) -> str:
-    """Heartbeats until they are answered with an error, or for so many seconds; the last answer."""
-    since, error = d.transcript.elapsed(), "NONE"
-    while error == "NONE" and d.transcript.elapsed() - since < seconds:
-        d.wait(0.4)
-        error = error_name(who.heartbeat()["error_code"])
-    return error

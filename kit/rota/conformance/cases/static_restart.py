@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from rota.conformance.codes import error_name
 from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, subscription
 from rota.conformance.groups import stable
 from rota.conformance.model import Level
 from rota.conformance.registry import case
-from rota.conformance.talk import DESCRIBE, STATIC, described, lead, lead_stable, static
+from rota.conformance.talk import DESCRIBE, STATIC, described, lead, lead_stable, static, until_told
 
 _REPLACE = "KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin"
 _LEADER = f"{_REPLACE}; KIP-814"
@@ -38,7 +37,7 @@ def _restarted(d: Dialogue) -> tuple[Member, Member, Member]:
 
 
 @case(
-    "static.replaced-in-stable.keeps-assignment",
+    "static.replaced.keeps-assignment",
     "Who has restarted gets by SyncGroup what was assigned to it before.",
     _REPLACE,
     needs=STATIC,
@@ -95,7 +94,7 @@ def added_protocol(d: Dialogue) -> None:
 
 
 @case(
-    "static.replacement-stored.old-id-fenced",
+    "static.replaced.old-id-fenced",
     "The id from before a restart is fenced wherever it comes with its instance id.",
     _REPLACE,
     needs=STATIC,
@@ -110,7 +109,7 @@ def old_id_fenced(d: Dialogue) -> None:
 
 
 @case(
-    "static.replacement-stored.old-id-unknown",
+    "static.replaced.old-id-unknown",
     "Without its instance id the id from before a restart is UNKNOWN_MEMBER_ID.",
     _REPLACE,
     needs=STATIC,
@@ -170,7 +169,7 @@ def leader_before_nine(d: Dialogue) -> None:
 
 
 @case(
-    "static.replacement-stored.leader-rejoins",
+    "static.replaced.leader-rejoins",
     "Who was the leader before a restart is it afterwards: its next JoinGroup rebalances, and it leads.",
     _REPLACE,
     needs={**STATIC, "JoinGroup": (9, 9)},
@@ -207,7 +206,7 @@ def restart_described(d: Dialogue) -> None:
 
 
 @case(
-    "static.replacement-stored.first-client-id",
+    "static.replaced.first-client-id",
     "DescribeGroups keeps the client id with which a static member first came, whatever it restarts with.",
     "ClassicGroup.replaceStaticMember",
     level=Level.INFO,
@@ -223,7 +222,7 @@ def first_client_id(d: Dialogue) -> None:
 
 
 @case(
-    "static.replacement-stored.haunted",
+    "static.replaced.haunted",
     "A restart of one who had not synced: its dead id is still waited for, and its time-out rebalances.",
     "KAFKA-12890; ClassicGroup.replaceStaticMember, ClassicGroup.allPendingSyncMembers",
     level=Level.INFO,
@@ -240,8 +239,24 @@ def haunted(d: Dialogue) -> None:
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
         d.expect(again.sync(), error="NONE")
         d.in_time(since, 2.0)
-    error = "NONE"
-    while error == "NONE" and d.transcript.elapsed() - since < 5.0:
-        error = error_name(a.heartbeat()["error_code"])
-        d.wait(0.4)
+    error = until_told(d, a, 5.0)
     d.require(error == "REBALANCE_IN_PROGRESS", "REBALANCE_IN_PROGRESS after three seconds", error)
+
+
+@case(
+    "static.replaced.former-session",
+    "Who asks for a longer session in a restart has the former one until its first heartbeat.",
+    "ClassicGroup.replaceStaticMember; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
+    level=Level.INFO,
+    needs=STATIC,
+    seconds=8.0,
+)
+def former_session(d: Dialogue) -> None:
+    a, b = d.member("a"), static(d, "b", "two", protocols=_SAME)
+    lead_stable(d, a, b)
+    again = static(d, "again", "two", protocols=_SAME, session_timeout_ms=20_000)
+    with d.reaching("a restart that asks for 20 s instead of 6 s"):
+        d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=b.generation_id)
+    error = until_told(d, a, 8.5)
+    d.require(error == "REBALANCE_IN_PROGRESS", "a rebalance after six seconds", error)
+    d.expect(again.heartbeat(), error="UNKNOWN_MEMBER_ID")

@@ -218,3 +218,21 @@ def protocol_before_state(d: Dialogue) -> None:
     with d.reaching("a rebalance"):
         d.member("b").enter().silent()
     d.expect(a.sync(protocol_name="roundrobin"), error="INCONSISTENT_GROUP_PROTOCOL")
+
+
+@case(
+    "sync.rebalance-in-progress.first-generation",
+    "Before the first generation SyncGroup may name any protocol: the group has none to compare it with.",
+    _CHECKS,
+    level=Level.INFO,
+    needs={**_TYPED, **HANDSHAKE},
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    older="It is INCONSISTENT_GROUP_PROTOCOL.",
+)
+def before_first_generation(d: Dialogue) -> None:
+    a = d.member("a")
+    with d.reaching("a first join phase"):
+        a.enter().silent(0.2)
+    reply = a.elsewhere().sync(generation_id=0, protocol_name="range")
+    d.expect(reply, error="REBALANCE_IN_PROGRESS")

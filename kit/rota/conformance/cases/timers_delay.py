@@ -1,4 +1,4 @@
-"""Timers: the initial rebalance delay in detail, and time-outs that leave no time."""
+"""Timers: the initial rebalance delay in detail, time-outs that leave no time, sessions of odd members."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue
 from rota.conformance.groups import stable
 from rota.conformance.model import Level
 from rota.conformance.registry import case
-from rota.conformance.talk import SHORT_SESSIONS
+from rota.conformance.talk import SHORT_SESSIONS, STATIC, handed_out, static
 
 _INITIAL = "KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule"
 _SYNC = "KAFKA-12890; GroupMetadataManager.expirePendingSync"
@@ -196,3 +196,85 @@ def connection_cut(d: Dialogue) -> None:
     reply = a.join(within=PROMPTLY)
     d.expect(reply, error="NONE")
     d.require(len(reply["members"]) == 2, "both members in the list", f"{len(reply['members'])}")
+
+
+@case(
+    "timers.initial-delay-extended.after-empty",
+    "A newcomer extends the initial delay of a group that became empty, too, not only of a new group.",
+    _INITIAL,
+    level=Level.INFO,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=4.0,
+    older="Only a group that never had a generation extends its delay.",
+)
+def extended_after_empty(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    with d.reaching("an empty group"):
+        d.expect(a.leave(), error="NONE")
+    b, c = d.member("b"), d.member("c")
+    first = b.enter()
+    began = d.transcript.elapsed()
+    second = c.enter()
+    d.in_time(began, d.initial_delay * 0.9)
+    first.silent(began + d.initial_delay * 1.6 - d.transcript.elapsed())
+    d.expect(first.answer(), error="NONE")
+    d.expect(second.answer(), error="NONE")
+
+
+@case(
+    "timers.pending-expired.ends-initial-delay",
+    "When an id expires that was handed out, the initial delay ends if everyone else waits.",
+    "KIP-394; GroupMetadataManager.expireClassicGroupMemberHeartbeat",
+    level=Level.INFO,
+    needs=HANDSHAKE,
+    initial_delay_ms=3000,
+    least_delay_ms=3000,
+    settings=SHORT_SESSIONS,
+    older="The initial delay runs to its end.",
+)
+def expiry_ends_delay(d: Dialogue) -> None:
+    a = d.member("a")
+    began = d.transcript.elapsed()
+    handed_out(d, "b", session_timeout_ms=1000)
+    joining = a.enter()
+    d.expect(joining.answer(began + 0.8 * d.initial_delay - d.transcript.elapsed()), error="NONE")
+
+
+@case(
+    "timers.session-ignored.restarted-newcomer",
+    "A static newcomer that restarts while it waits for the first generation is not expired by its session.",
+    "ClassicGroup.replaceStaticMember; ClassicGroupMember.hasSatisfiedHeartbeat",
+    level=Level.INFO,
+    needs=STATIC,
+    initial_delay_ms=3000,
+    least_delay_ms=3000,
+    settings=SHORT_SESSIONS,
+    older="Its JoinGroup is refused with UNKNOWN_MEMBER_ID when the session is over.",
+)
+def restarted_newcomer(d: Dialogue) -> None:
+    a, again = (static(d, name, "one", session_timeout_ms=1000) for name in ("a", "again"))
+    first = a.send_join("")
+    first.silent(0.3)
+    second = again.send_join("")
+    d.expect(first.answer(PROMPTLY), error="FENCED_INSTANCE_ID")
+    d.expect(second.answer(), error="NONE")
+
+
+@case(
+    "timers.session-expired.sync-is-no-heartbeat",
+    "SyncGroup in a Stable group gives a member no more time: without heartbeats its session ends.",
+    "GroupMetadataManager.classicGroupSyncToClassicGroup",
+    level=Level.INFO,
+    seconds=8.0,
+    older="SyncGroup in a Stable group begins the session anew.",
+)
+def sync_is_no_heartbeat(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    since, error = d.transcript.elapsed(), "NONE"
+    while error == "NONE" and d.transcript.elapsed() - since < 8.5:
+        d.wait(1.0)
+        error = a.sync().error
+    d.require(error == "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID after six seconds", error)

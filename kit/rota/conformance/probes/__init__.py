@@ -2,9 +2,6 @@
 
 from rota.conformance.probes import (  # noqa: F401 - each registers its probes
     admin,
-    offsets,
-    size,
-    statics,
     voting,
     wire,
 )

@@ -42,11 +42,10 @@ _TIE = "Kafka takes the name that comes first in the order of java.util.HashMap,
 
 DIFFERENCES: Sequence[Triaged] = (
     Triaged(
-        "static.",
+        "expiry.",
         Class.NOT_MODELLED,
-        "Static members: rota answers a group instance id with UNSUPPORTED_VERSION.",
+        "Expiry: the spec has it, but rota's server keeps offsets and unused groups for as long as it runs.",
     ),
-    Triaged("size.", Class.NOT_MODELLED, "group.max.size: rota has no such setting."),
     Triaged("voting.tie.range-or-sticky", Class.OPEN, _TIE),
     Triaged("voting.tie.range-or-cooperative-sticky", Class.OPEN, _TIE),
     Triaged("voting.tie.roundrobin-or-sticky", Class.OPEN, _TIE),

@@ -1,0 +1,256 @@
+"""What expires: offsets whose commit said for how long (OffsetCommit versions 2 to 4), and unused groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rota.conformance.dialogue import Dialogue, Member
+from rota.conformance.groups import stable
+from rota.conformance.model import RETENTION, RETENTION_CHECK, Level
+from rota.conformance.registry import case
+from rota.conformance.talk import (
+    COMMIT,
+    DESCRIBE,
+    FETCH,
+    TOPIC,
+    commit,
+    describe,
+    emptied,
+    expect_each,
+    expect_fetched,
+    fetched,
+    handed_out,
+    in_topic,
+    subscriber,
+    topic,
+)
+
+_EXPIRY = "KAFKA-4682 (KIP-211); OffsetMetadataManager.cleanupExpiredOffsets; OffsetExpirationConditionImpl"
+_REMOVED = "GroupCoordinatorShard.cleanupGroupMetadata; GroupMetadataManager.maybeDeleteGroup"
+_SOON = {RETENTION_CHECK: 1000}
+_LIMITED = {**COMMIT, **FETCH, "OffsetCommit": (2, 4)}
+_AT_ONCE = 1
+"""Milliseconds for which a commit is to be kept: it is too old at the next look."""
+
+_LOOKS = 3.0
+"""Seconds in which a broker that looks every second has looked at least twice."""
+
+
+def _until(d: Dialogue, holds: Callable[[], bool]) -> bool:
+    since = d.transcript.elapsed()
+    while d.transcript.elapsed() - since < _LOOKS:
+        if holds():
+            return True
+        d.wait(0.4)
+    return holds()
+
+
+def _expect_gone(d: Dialogue) -> None:
+    gone = _until(d, lambda: bool(fetched(d)["committed_offset"] == -1))
+    d.require(gone, "no offset after some seconds", "the offset is still there")
+
+
+def _state(d: Dialogue) -> str:
+    (group,) = describe(d)["groups"]
+    return str(group["group_state"])
+
+
+def _with_offset(d: Dialogue, a: Member, retention_time_ms: int = -1) -> None:
+    topic(d)
+    stable(d, a)
+    with d.reaching("an offset that is stored"):
+        expect_each(d, commit(a, retention_time_ms=retention_time_ms), "NONE")
+
+
+@case(
+    "expiry.offsets-expired.own-retention",
+    "An offset of an Empty group whose commit said for how long is gone when that is over.",
+    _EXPIRY,
+    level=Level.SHOULD,
+    needs=_LIMITED,
+    settings=_SOON,
+    seconds=3.0,
+)
+def own_retention(d: Dialogue) -> None:
+    a = d.member("a")
+    _with_offset(d, a, _AT_ONCE)
+    emptied(d, a)
+    _expect_gone(d)
+
+
+@case(
+    "expiry.expired.not-before",
+    "One whose commit did not say so is kept for the retention of the broker.",
+    _EXPIRY,
+    needs=_LIMITED,
+    settings=_SOON,
+    seconds=4.0,
+)
+def not_before(d: Dialogue) -> None:
+    a = d.member("a")
+    _with_offset(d, a)
+    emptied(d, a)
+    d.wait(_LOOKS)
+    expect_fetched(d, 7)
+
+
+@case(
+    "expiry.simple-group.own-retention",
+    "The offset of a simple consumer expires likewise, and its group goes with it.",
+    f"{_EXPIRY}; {_REMOVED}",
+    level=Level.SHOULD,
+    needs={**_LIMITED, "DescribeGroups": (0, 5)},
+    settings=_SOON,
+    seconds=3.0,
+)
+def simple_group(d: Dialogue) -> None:
+    topic(d)
+    simple = {"generation_id_or_member_epoch": -1, "member_id": "", "retention_time_ms": _AT_ONCE}
+    with d.reaching("an offset that is stored"):
+        expect_each(d, commit(d.member("a"), 7, "", **simple), "NONE")
+    _expect_gone(d)
+    d.require(_until(d, lambda: _state(d) == "Dead"), "the state Dead", "the group is still there")
+
+
+@case(
+    "expiry.subscribed-group.keeps-subscribed",
+    "Under members the offsets of topics that they subscribe to are kept; those of other topics expire.",
+    _EXPIRY,
+    needs=_LIMITED,
+    settings=_SOON,
+    seconds=4.0,
+)
+def keeps_subscribed(d: Dialogue) -> None:
+    other = f"{TOPIC}-other"
+    topic(d, TOPIC, other)
+    a = subscriber(d, "a")
+    stable(d, a)
+    both = [in_topic(TOPIC), in_topic(other)]
+    with d.reaching("offsets that are stored"):
+        expect_each(d, commit(a, topics=both, retention_time_ms=_AT_ONCE), "NONE")
+    gone = _until(d, lambda: bool(fetched(d, topic_name=other)["committed_offset"] == -1))
+    d.require(gone, "no offset of the other topic after some seconds", "the offset is still there")
+    expect_fetched(d, 7)
+
+
+@case(
+    "expiry.nothing-expires.rebalancing",
+    "While the members join nothing expires.",
+    _EXPIRY,
+    level=Level.SHOULD,
+    needs=_LIMITED,
+    settings=_SOON,
+    seconds=4.0,
+)
+def rebalancing(d: Dialogue) -> None:
+    topic(d)
+    a = d.member("a")
+    stable(d, a)
+    with d.reaching("a rebalance"):
+        d.member("b").enter().silent(0.4)
+        expect_each(d, commit(a, retention_time_ms=_AT_ONCE), "NONE")
+    d.wait(_LOOKS)
+    expect_fetched(d, 7)
+
+
+@case(
+    "expiry.nothing-expires.other-type",
+    "Nor does anything under members that are no consumers: what they use is not known.",
+    _EXPIRY,
+    level=Level.SHOULD,
+    needs=_LIMITED,
+    settings=_SOON,
+    seconds=4.0,
+)
+def other_type(d: Dialogue) -> None:
+    _with_offset(d, d.member("a", protocol_type="connect"), _AT_ONCE)
+    d.wait(_LOOKS)
+    expect_fetched(d, 7)
+
+
+@case(
+    "expiry.group-unused.removed",
+    "An Empty group without offsets is removed when the broker looks next, however short it has been Empty.",
+    _REMOVED,
+    level=Level.INFO,
+    needs={"DescribeGroups": (0, 5)},
+    settings=_SOON,
+    seconds=3.0,
+)
+def group_unused(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    emptied(d, a)
+    d.require(_until(d, lambda: _state(d) == "Dead"), "the state Dead", "the group is still there")
+
+
+@case(
+    "expiry.group-removed.generation-1",
+    "Who joins a group that was removed begins with generation 1.",
+    _REMOVED,
+    level=Level.INFO,
+    needs={"DescribeGroups": (0, 5)},
+    settings=_SOON,
+    seconds=3.0,
+)
+def begins_anew(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    emptied(d, a)
+    with d.reaching("a group that was removed"):
+        d.require(_until(d, lambda: _state(d) == "Dead"), "the state Dead", "the group is still there")
+    d.expect(d.member("b").enter().answer(), error="NONE", generation_id=1)
+
+
+@case(
+    "expiry.group-removed.handed-out-id",
+    "An id that was handed out does not hold its group: it is removed, and the id is UNKNOWN_MEMBER_ID.",
+    f"KIP-394; {_REMOVED}",
+    level=Level.INFO,
+    needs={"JoinGroup": (4, 9), "DescribeGroups": (0, 5)},
+    settings=_SOON,
+    seconds=3.0,
+)
+def handed_out_id(d: Dialogue) -> None:
+    a = handed_out(d, "a")
+    with d.reaching("a group that was removed"):
+        d.require(_until(d, lambda: _state(d) == "Dead"), "the state Dead", "the group is still there")
+    d.expect(a.join(within=2.0), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "expiry.group-unused.not-with-members",
+    "A group with members stays, though it has no offsets.",
+    _REMOVED,
+    needs=DESCRIBE,
+    settings=_SOON,
+    seconds=4.0,
+)
+def group_in_use(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    d.wait(_LOOKS)
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "expiry.empty-group.since-last-member",
+    "The retention of a group that became Empty counts from when its last member left, not from the commit.",
+    _EXPIRY,
+    needs={**COMMIT, **FETCH},
+    settings={**_SOON, RETENTION: 1},
+    seconds=110.0,
+)
+def since_last_member(d: Dialogue) -> None:
+    a = subscriber(d, "a")
+    _with_offset(d, a)
+    committed = d.transcript.elapsed()
+    while d.transcript.elapsed() - committed < 35:
+        d.wait(2.0)
+        d.expect(a.heartbeat(), error="NONE")
+    emptied(d, a)
+    left = d.transcript.elapsed()
+    d.wait(committed + 75 - d.transcript.elapsed())
+    expect_fetched(d, 7)
+    d.wait(left + 62 - d.transcript.elapsed())
+    _expect_gone(d)

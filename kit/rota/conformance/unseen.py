@@ -1,0 +1,48 @@
+"""Rules that no case is about, and what it takes to see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_LOG = "a log that fails or is slow"
+_MOVES = "a coordinator that loads, moves or is lost"
+_TRANSACTIONS = "transactions, whose requests the kit does not speak"
+_ELDERS = "rules that only brokers before 4.0 have"
+
+UNSEEN: Mapping[str, str] = {
+    "persistence.late-answer": _LOG,
+    "persistence.assignment-failed": _LOG,
+    "persistence.creation-failed": _LOG,
+    "persistence.emptied-failed": _LOG,
+    "static.replacement-failed": _LOG,
+    "hosting.inactive": _MOVES,
+    "hosting.loading": _MOVES,
+    "hosting.elsewhere": _MOVES,
+    "loading.load": _MOVES,
+    "loading.over-capacity": _MOVES,
+    "loading.unload": _MOVES,
+    "offsets.appended": _LOG,
+    "offsets.failed": _LOG,
+    "offsets.stable-fetch-waits": _LOG,
+    "admin.deletion-failed": _LOG,
+    "admin.offsets-wait": _LOG,
+    "admin.offsets-kept": _LOG,
+    "offsets.unstable": _TRANSACTIONS,
+    "transactions.commit-invalid-group-id": _TRANSACTIONS,
+    "transactions.commit-unknown-group": _TRANSACTIONS,
+    "transactions.commit-without-membership": _TRANSACTIONS,
+    "transactions.commit-unknown-member": _TRANSACTIONS,
+    "transactions.commit-fenced-instance-id": _TRANSACTIONS,
+    "transactions.commit-illegal-generation": _TRANSACTIONS,
+    "transactions.commit": _TRANSACTIONS,
+    "transactions.aborted": _TRANSACTIONS,
+    "transactions.ended": _TRANSACTIONS,
+    "offsets.rebalance-before-membership": _ELDERS,
+    "offsets.deleted-at-once": _ELDERS,
+}
+"""Slug of a rule -> what it takes, which is out of the cases' reach."""
+
+
+def out_of_reach() -> list[str]:
+    """What no case is about, each thing once."""
+    return list(dict.fromkeys(UNSEEN.values()))
