@@ -9,7 +9,8 @@ from typing import Any
 from rota.environment.world import observed
 from rota.invariants.crowd import CROWD, joiners_within_limit
 from rota.invariants.liveness import LIVENESS
-from rota.invariants.owners import OWNERS
+from rota.invariants.offsets import CAN_COMMIT, OFFSETS
+from rota.invariants.owners import EAGER, OWNERS
 from rota.invariants.safety import SAFETY
 from rota.invariants.shape import SHAPE
 from rota.invariants.static import STATIC
@@ -24,23 +25,22 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
 
     strict: known weaknesses are properties like all others, and violated; else they must be found anew.
     """
+    seen = observed(settings)
     return (
         *SHAPE,
         *SAFETY,
         *CROWD,
         *OWNERS,
+        *(() if "cooperative" in seen.kinds else EAGER),
         *STATIC,
-        *_size(settings),
+        *(() if seen.max_size is None else (joiners_within_limit(seen.max_size),)),
+        *(OFFSETS if seen.offsets else ()),
         *STEPS,
         *_weak(settings, strict),
-        *witnesses(observed(settings)),
+        *witnesses(seen),
+        *((CAN_COMMIT,) if seen.offsets and seen.budget.get("commit") else ()),
         *ENDS,
     )
-
-
-def _size(settings: Mapping[str, Any]) -> tuple[Property, ...]:
-    limit = observed(settings).max_size
-    return () if limit is None else (joiners_within_limit(limit),)
 
 
 def endless(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Liveness, ...]:

@@ -58,6 +58,19 @@ def _log(transition: Transition) -> tuple[str, ...]:
     return (machine,) if machine == "log" and not charged(transition) else ()
 
 
+def _commits(transition: Transition) -> tuple[str, ...]:
+    first = transition.hops[0]
+    owed = first.machine == "offsets" and first.label.startswith("log ") and not charged(transition)
+    return (first.machine,) if owed else ()
+
+
+def _loads(transition: Transition) -> tuple[str, ...]:
+    first = transition.hops[0]
+    return (
+        (first.machine,) if first.machine == "coordinator" and first.label.endswith("reads the log") else ()
+    )
+
+
 def timers(name: str, meaning: str, *slugs: str) -> Fairness:
     """A timer that stays armed fires, if one of these rules handles it; each timer is a class.
 
@@ -99,8 +112,11 @@ SESSIONS = timers(
 )
 PENDING_TIMERS = timers("unused ids end", "The time to use a member id ends.", "timers.pending-expired")
 
+COMMITS = Fairness("commits are stored", "An append of offsets is answered in the end.", _commits)
+LOADS = Fairness("loading ends", "A coordinator that has moved reads the log in the end.", _loads)
+
 PHASES = (CLIENTS, TIMEOUTS, LOG, JOIN_TIMERS, SYNC_TIMER)
-EVERYTHING = (*PHASES, SESSIONS, PENDING_TIMERS)
+EVERYTHING = (*PHASES, SESSIONS, PENDING_TIMERS, COMMITS, LOADS)
 
 
 def _in(state: GroupState) -> Callable[[Group | None], bool]:
@@ -175,7 +191,7 @@ LIVENESS = (
         "A join phase ends, whether or not sessions run out.",
         (GROUP,),
         _not_in(GroupState.PREPARING_REBALANCE),
-        fairness=(CLIENTS, TIMEOUTS, JOIN_TIMERS),
+        fairness=(CLIENTS, TIMEOUTS, JOIN_TIMERS, COMMITS),
         given=_in(GroupState.PREPARING_REBALANCE),
         source="upstream GroupMetadataManager#maybeCompleteJoinElseSchedule",
         rules=("timers.initial-delay-over", "timers.join-timeout"),
@@ -197,7 +213,7 @@ LIVENESS = (
         "A client that waits is answered, unless an earlier request of its own has overtaken this one.",
         (View("client", _waits),),
         _is_not,
-        fairness=PHASES,
+        fairness=(*PHASES, COMMITS),
         given=_is,
         source="upstream GroupMetadataManager#completeClassicGroupJoin, #propagateAssignment",
         rules=("join.next-generation", "persistence.assignment-stored", "persistence.assignment-failed"),
@@ -230,7 +246,7 @@ LIVENESS = (
         "In the end every client that has not ended is a stable member of the current generation, for good.",
         (GROUP, View("client", _standing)),
         _settled,
-        fairness=PHASES,
+        fairness=(*PHASES, COMMITS, LOADS),
         source="upstream AbstractCoordinator#joinGroupIfNeeded",
         rules=("join.rebalance-or-complete", "join.complete-phase", "persistence.assignment-stored"),
     ),

@@ -52,8 +52,7 @@ def _claimed_by_sync(before: Client, after: Client) -> bool:
     begun = claims(after) - claims(before)
     if not begun:
         return True
-    reads = before.phase is Phase.SYNCING and after.phase in IN_GENERATION
-    return reads and all(since == after.generation_id for _, since in begun)
+    return before.phase is Phase.SYNCING and all(since == after.generation_id for _, since in begun)
 
 
 def _nothing_while_joining(client: Client) -> bool:
@@ -78,6 +77,9 @@ OWNERS = (
         source="upstream ConsumerCoordinator#onJoinComplete",
         rules=("sync.stable", "persistence.assignment-stored"),
     ),
+)
+
+EAGER = (
     Property(
         "owners.revoked-before-joining",
         Kind.SAFETY,
@@ -88,6 +90,7 @@ OWNERS = (
         rules=("join.complete-phase",),
     ),
 )
+"""What holds where nobody is cooperative."""
 
 KNOWN_WEAKNESSES = (
     Property(

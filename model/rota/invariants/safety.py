@@ -145,7 +145,7 @@ def _parked(value: Coordinator) -> frozenset[Debt]:
 
 def _waiting(client: Client) -> tuple[str, Phase | None, bool]:
     """(address, the kind of answer it waits for, whether a later request may have replaced its own)."""
-    owed = client.waits and client.phase is not Phase.LEAVING
+    owed = client.waits and client.phase in (Phase.JOINING, Phase.SYNCING)
     return client.name, client.phase if owed else None, client.overtaken
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rota.environment.world import DEFAULTS
-from rota.invariants import crowd, liveness, owners, safety, shape, static
+from rota.invariants import crowd, liveness, offsets, owners, safety, shape, static
 from rota.kernel import Liveness, Property
 from rota.spec import PROFILES
 from rota.spec.join import HANDSHAKE_SINCE
@@ -106,6 +106,13 @@ def _competition(chosen: Chosen, clients: int) -> bool | None:
     return True if limit == clients - 1 and there == clients else None
 
 
+def _a_client_is_busy(chosen: Chosen) -> bool | None:
+    """An application takes its time before it polls again, and its client heartbeats only then."""
+    if not chosen["budget"].get("process"):
+        return False
+    return True if "old" in chosen["clients"] else None
+
+
 def _a_request_is_late(chosen: Chosen) -> bool:
     """A connection may break: its request may arrive after that of the next connection."""
     return _any_of(chosen, "break")
@@ -115,7 +122,7 @@ def _somebody_is_late(chosen: Chosen) -> bool | None:
     """A client may be taken for dead, or be left behind by a rebalance; another gets what it had."""
     if not _two(chosen):
         return False
-    if _any_of(chosen, "late"):
+    if _any_of(chosen, "late") or _a_client_is_busy(chosen):
         return True
     return None if _instances(chosen) or _any_of(chosen, "break", "failover") else False
 
@@ -155,6 +162,7 @@ _SENTENCES: Mapping[str, Property | Liveness] = {
         *crowd.KNOWN_WEAKNESSES,
         SIZE,
         *static.KNOWN_WEAKNESSES,
+        *offsets.KNOWN_WEAKNESSES,
         *liveness.KNOWN_WEAKNESSES,
     )
 }
@@ -168,6 +176,7 @@ _ABOUT: Mapping[str, tuple[tuple[str, ...], Cause]] = {
     "weakness.stale-sync-debt": (WITH_STATIC_MEMBERS, _a_process_restarts),
     "weakness.static-restart-refused": (WITH_STATIC_MEMBERS, _a_full_group_restarts),
     "weakness.leader-does-not-know": (WITH_STATIC_MEMBERS, _an_old_leader_restarts),
+    "weakness.busy-client-taken-for-dead": (EVERY, _a_client_is_busy),
     "weakness.replaced-request-waits": (EVERY, _a_request_is_late),
 }
 """Sentence -> (profiles whose brokers break it, its cause)."""

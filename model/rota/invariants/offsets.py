@@ -1,0 +1,82 @@
+"""Offsets: who may commit, and that what was acknowledged is told."""
+
+from __future__ import annotations
+
+from rota.environment.client import Client, Phase
+from rota.environment.offsets import OffsetsKept
+from rota.invariants.views import GROUP
+from rota.kernel import Kind, Property, View
+from rota.spec import Group
+
+
+def _trespassed(value: OffsetsKept) -> bool:
+    return value.trespassed
+
+
+def _broken(value: OffsetsKept) -> bool:
+    return value.broken
+
+
+def _never(flag: bool) -> bool:
+    return not flag
+
+
+def _committed(value: OffsetsKept) -> bool:
+    return any(offset > 0 for offset in value.promised.values())
+
+
+def _is(flag: bool) -> bool:
+    return flag
+
+
+def _processing(client: Client) -> str | None:
+    return client.member_id if client.phase is Phase.PROCESSING else None
+
+
+def _still_a_member(group: Group | None, processing: str | None) -> bool:
+    return processing is None or (group is not None and processing in group.members)
+
+
+OFFSETS = (
+    Property(
+        "offsets.commit-by-current-member",
+        Kind.SAFETY,
+        "A commit is accepted of a member of the current generation, or of anybody while nobody is in.",
+        (View("offsets", _trespassed),),
+        _never,
+        source="upstream ClassicGroup#validateOffsetCommit",
+        rules=("offsets.unknown-member", "offsets.illegal-generation", "offsets.rebalance-in-progress"),
+    ),
+    Property(
+        "offsets.acknowledged-is-told",
+        Kind.SAFETY,
+        "Who fetches is told the offset that was acknowledged last, fail-overs or not.",
+        (View("offsets", _broken),),
+        _never,
+        source="upstream OffsetMetadataManager#fetchOffsets, #replay",
+        rules=("offsets.stored", "offsets.fetch", "offsets.commit"),
+    ),
+)
+"""What is claimed where clients commit."""
+
+CAN_COMMIT = Property(
+    "can_commit",
+    Kind.WITNESS,
+    "A client's progress is stored.",
+    (View("offsets", _committed),),
+    _is,
+)
+
+KNOWN_WEAKNESSES = (
+    Property(
+        "weakness.busy-client-taken-for-dead",
+        Kind.SAFETY,
+        "A client that is alive and processes what it got is not taken out of its group.",
+        (GROUP, View("client", _processing)),
+        _still_a_member,
+        source="KIP-62: before 0.10.1 heartbeats came from poll(), so whoever processed for longer than its "
+        "session was taken for dead",
+        rules=("timers.session-expired",),
+    ),
+)
+"""What clients before 0.10.1 cannot avoid, whatever the broker."""
