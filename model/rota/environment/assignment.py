@@ -7,6 +7,7 @@ the leader of this generation made for it.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -32,25 +33,41 @@ class Metadata:
     """A member's subscription.
 
     client: only tells one member's metadata from another's; changed: it wants another topic as well; claim:
-    None where nothing is claimed.
+    None where nothing is claimed; readable: topics stand where a coordinator reads them, which only those do
+    that keep offsets.
     """
 
     client: str
     changed: bool = False
     claim: Claim | None = None
+    readable: bool = False
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """What it wants."""
+        return (TOPIC, OTHER_TOPIC) if self.changed else (TOPIC,)
 
     def encode(self) -> bytes:
-        """As the bytes that travel: the client, `*` if changed, `@generation:partitions` if claimed."""
+        """As the bytes that travel: the client, `*` if changed, `@generation:partitions` if claimed.
+
+        Readable metadata are version 0 of Kafka's consumer protocol with these as user data.
+        """
         claim = "" if self.claim is None else f"@{self.claim.generation_id}:{_written(self.claim.partitions)}"
-        return f"{self.client}{'*' * self.changed}{claim}".encode()
+        text = f"{self.client}{'*' * self.changed}{claim}".encode()
+        if not self.readable:
+            return text
+        names = b"".join(struct.pack(">h", len(topic)) + topic.encode() for topic in self.topics)
+        return struct.pack(">hi", 0, len(self.topics)) + names + struct.pack(">i", len(text)) + text
 
     @classmethod
     def decode(cls, raw: bytes) -> Metadata:
         """The inverse of `encode`; of other bytes without a claim the client is whatever they say."""
-        wants, claims, rest = raw.decode().partition("@")
+        readable = raw.startswith(b"\0")
+        text = raw.rpartition(b"\0")[2][1:] if readable else raw
+        wants, claims, rest = text.decode().partition("@")
         generation_id, _, numbers = rest.partition(":")
         claim = Claim(_read(numbers), int(generation_id)) if claims else None
-        return cls(wants.removesuffix("*"), wants.endswith("*"), claim)
+        return cls(wants.removesuffix("*"), wants.endswith("*"), claim, readable)
 
 
 @dataclass(frozen=True)
@@ -99,7 +116,7 @@ def _subscription(line: MemberMetadata) -> Subscription:
     claim = metadata.claim or Claim((), -1)
     return Subscription(
         member_id=line.member_id,
-        topics=(TOPIC, OTHER_TOPIC) if metadata.changed else (TOPIC,),
+        topics=metadata.topics,
         owned_partitions=tuple((TOPIC, number) for number in claim.partitions),
         generation_id=claim.generation_id,
         group_instance_id=line.group_instance_id,

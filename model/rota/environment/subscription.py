@@ -92,7 +92,9 @@ class Subscription:
             member_id=member_id,
             protocol_type=self.protocol_type,
             protocols=tuple(
-                ProtocolMetadata(name, Metadata(self.client, changed, claims.get(name)).encode())
+                ProtocolMetadata(
+                    name, Metadata(self.client, changed, claims.get(name), self.offsets).encode()
+                )
                 for name in self.protocols
             ),
             group_instance_id=self.group_instance_id,

@@ -13,6 +13,7 @@ from rota.environment.eager import EagerClient
 from rota.environment.log import Log, Prospects
 from rota.environment.offsets import OffsetsKeeper
 from rota.environment.old import OldClient
+from rota.environment.raw import RawClient
 from rota.environment.subscription import Subscription
 from rota.kernel import FrozenMap, Machine, Property, RuleTable, System, SystemRef
 from rota.spec import PROFILES, RULES, BrokerConfig, classic
@@ -52,6 +53,7 @@ CLIENTS: dict[str, Callable[[Subscription], Machine]] = {
     "eager": EagerClient,
     "cooperative": CooperativeClient,
     "old": OldClient,
+    "raw": RawClient,
 }
 """The kinds of clients: how the machine of one is made."""
 
