@@ -79,6 +79,42 @@ def test_new_member_timer(on: bool) -> None:
 
 
 @pytest.mark.parametrize("on", [True, False])
+def test_new_member_timer_and_what_a_removed_member_is_told(on: bool) -> None:
+    stage = of("new_member_timer", on)()
+    stage.stable(a=None, b=None)
+    again = stage.join("a")
+    stage.leave("a")
+    assert stage.waits(again) is not on
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_heartbeats_while_completing(on: bool) -> None:
+    stage = of("heartbeats_while_completing", on)()
+    stage.join(version=3)
+    stage.wait(DELAY)
+    due = dict(stage.due)
+    stage.now += 1
+    told = ErrorCode.NONE if on else ErrorCode.REBALANCE_IN_PROGRESS
+    assert stage.heartbeat("m1") is told
+    assert (stage.due == due) is not on
+    assert stage.heartbeat("m1", generation=7) is (ErrorCode.ILLEGAL_GENERATION if on else told)
+    assert stage.heartbeat("nobody") is ErrorCode.UNKNOWN_MEMBER_ID
+    stage.sync_all()
+    assert stage.heartbeat("m1") is ErrorCode.NONE
+    assert stage.heartbeat("m1", generation=7) is ErrorCode.ILLEGAL_GENERATION
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_rejoin_sets_timeouts(on: bool) -> None:
+    stage = of("rejoin_sets_timeouts", on)()
+    stage.stable(a=None, b=None)
+    stage.join("a", session=20_000, rebalance=1)
+    member = stage.live.members["a"]
+    expected = (20_000, 1) if on else (SESSION, REBALANCE)
+    assert (member.session_timeout_ms, member.rebalance_timeout_ms) == expected
+
+
+@pytest.mark.parametrize("on", [True, False])
 def test_sync_timer(on: bool) -> None:
     stage = of("sync_timer", on)()
     stage.join(version=3)

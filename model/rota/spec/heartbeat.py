@@ -67,10 +67,19 @@ def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("heartbeat.illegal-generation", source=SOURCE + ", #validateClassicGroupHeartbeat")
 def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """Another generation than the group's is refused, before the state is looked at; no timer is touched."""
-    if group is None or _request(call).generation_id == group.generation_id:
+    """Another generation than the group's is refused, before the state is looked at; no timer is touched.
+
+    Brokers before 2.6.1 do not look at it in CompletingRebalance.
+    """
+    if group is None or _too_early(spec, group) or _request(call).generation_id == group.generation_id:
         return ()
     return _refuse(group, call, ErrorCode.ILLEGAL_GENERATION)
+
+
+def _too_early(spec: Spec, group: Group) -> bool:
+    """Whether heartbeats count only when the generation has its assignment."""
+    completing = group.state is GroupState.COMPLETING_REBALANCE
+    return completing and not spec.profile.heartbeats_while_completing
 
 
 def _alive(group: Group, call: Call, error: ErrorCode) -> Steps:
@@ -86,10 +95,17 @@ def _alive(group: Group, call: Call, error: ErrorCode) -> Steps:
     return only(step.answer(call.to, HeartbeatReply(error)))
 
 
-@rule("heartbeat.rebalance-in-progress", source=SOURCE)
+@rule("heartbeat.rebalance-in-progress", source=SOURCE + "; KAFKA-10134")
 def rebalance_in_progress(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """While a rebalance is prepared the member is told so, and its session goes on."""
-    if group is None or group.state is not GroupState.PREPARING_REBALANCE:
+    """While a rebalance is prepared the member is told so, and its session goes on.
+
+    Brokers before 2.6.1 say so in CompletingRebalance too, without a new session.
+    """
+    if group is None:
+        return ()
+    if _too_early(spec, group):
+        return _refuse(group, call, ErrorCode.REBALANCE_IN_PROGRESS)
+    if group.state is not GroupState.PREPARING_REBALANCE:
         return ()
     return _alive(group, call, ErrorCode.REBALANCE_IN_PROGRESS)
 

@@ -145,20 +145,21 @@ def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
     return refuse(group, call, ErrorCode.UNKNOWN_MEMBER_ID)
 
 
-def _rejoin(group: Group, call: Call) -> Step:
+def _rejoin(spec: Spec, group: Group, call: Call) -> Step:
     """A known member's new lists and timeouts hold, and its request is parked.
 
-    An earlier parked request of the same member is replaced and never answered. No timer is touched.
-    Source: upstream ClassicGroup#updateMember.
+    An earlier parked request of the same member is replaced and never answered. No timer is touched. Brokers
+    before 3.4 keep the timeouts of the member's first request. Source: KAFKA-14009; upstream
+    ClassicGroup#updateMember.
     """
     request = join_request(call)
-    member = replace(
-        group.members[request.member_id],
-        rebalance_timeout_ms=request.rebalance_timeout_ms,
-        session_timeout_ms=request.session_timeout_ms,
-        protocols=request.protocols,
-        awaiting_join=call.to,
-    )
+    member = replace(group.members[request.member_id], protocols=request.protocols, awaiting_join=call.to)
+    if spec.profile.rejoin_sets_timeouts:
+        member = replace(
+            member,
+            rebalance_timeout_ms=request.rebalance_timeout_ms,
+            session_timeout_ms=request.session_timeout_ms,
+        )
     return Step(group.with_member(request.member_id, member))
 
 
@@ -168,7 +169,7 @@ def while_preparing(spec: Spec, group: Group | None, call: Call) -> Steps:
     group = existing(group)
     if group.state is not GroupState.PREPARING_REBALANCE:
         return ()
-    return spec.apply("join.rebalance-or-complete", _rejoin(group, call))
+    return spec.apply("join.rebalance-or-complete", _rejoin(spec, group, call))
 
 
 @rule("join.leader-rejoins", source=GMM + "classicGroupJoinExistingMember")
@@ -180,7 +181,7 @@ def leader_rejoins(spec: Spec, group: Group | None, call: Call) -> Steps:
     group = existing(group)
     if group.state is not GroupState.STABLE or join_request(call).member_id != group.leader:
         return ()
-    return spec.apply("join.rebalance-or-complete", _rejoin(group, call))
+    return spec.apply("join.rebalance-or-complete", _rejoin(spec, group, call))
 
 
 @rule("join.changed-protocols", source=GMM + "classicGroupJoinExistingMember")
@@ -189,7 +190,7 @@ def changed_protocols(spec: Spec, group: Group | None, call: Call) -> Steps:
     group, request = existing(group), join_request(call)
     if group.members[request.member_id].protocols == request.protocols:
         return ()
-    return spec.apply("join.rebalance-or-complete", _rejoin(group, call))
+    return spec.apply("join.rebalance-or-complete", _rejoin(spec, group, call))
 
 
 @rule("join.unchanged", source=GMM + "classicGroupJoinExistingMember")

@@ -17,7 +17,11 @@ class Profile:
     Features that came with time (source: their KIPs and upstream's history):
     - member_id_handshake: a newcomer must come back with the id it was given (KIP-394)
     - size_limit: group.max.size (KIP-389)
-    - new_member_timer: a new member's first join phase is limited to five minutes (KAFKA-7610)
+    - new_member_timer: a new member's first join phase is limited to five minutes, and who is removed while
+      its JoinGroup is parked is told so (KAFKA-7610)
+    - heartbeats_while_completing: a heartbeat counts while SyncGroups are awaited; before, it was told to
+      join again, whatever its generation (KAFKA-10134)
+    - rejoin_sets_timeouts: the timeouts of a member that joins again hold (KAFKA-14009)
     - sync_timer: members that do not sync within the rebalance timeout are removed (KAFKA-12890)
     - completing_told_before_membership: whether OffsetCommit looks at the state before the sender (until 2.5)
     - unsubscribed_expire: whether a Stable group's offsets of topics that it has left expire (KIP-496)
@@ -66,6 +70,8 @@ class Profile:
     member_id_handshake: bool = True
     size_limit: bool = True
     new_member_timer: bool = True
+    heartbeats_while_completing: bool = True
+    rejoin_sets_timeouts: bool = True
     sync_timer: bool = True
     completing_told_before_membership: bool = False
     unsubscribed_expire: bool = True
@@ -178,7 +184,8 @@ KAFKA_3 = replace(
 KAFKA_2_1 = replace(
     KAFKA_3,
     name="kafka-2.1",
-    title="Apache Kafka 2.1, before the member-id handshake",
+    title="Apache Kafka 2.1.0, before the member-id handshake",
+    omitted=(*KAFKA_4.omitted, "that a refused JoinGroup is told generation 0"),
     versions=(
         ("JoinGroup", (0, 3)),
         ("SyncGroup", (0, 2)),
@@ -195,6 +202,8 @@ KAFKA_2_1 = replace(
     member_id_handshake=False,
     size_limit=False,
     new_member_timer=False,
+    heartbeats_while_completing=False,
+    rejoin_sets_timeouts=False,
     sync_timer=False,
     completing_told_before_membership=True,
     unsubscribed_expire=False,

@@ -222,12 +222,14 @@ def joined_reply(group: Group, member_id: str) -> JoinGroupReply:
 def remove_member(spec: Spec, step: Step, member_id: str) -> Steps:
     """A member goes: its timers stop, its parked join is refused, leadership passes on at once.
 
-    The parked JoinGroup is answered UNKNOWN_MEMBER_ID with an empty member id; a parked SyncGroup is never
-    answered. Any remaining member may inherit the lead, rejoined or not (upstream: hash order).
+    The parked JoinGroup is answered UNKNOWN_MEMBER_ID with an empty member id (before 2.1.1 it is not
+    answered, KAFKA-7610); a parked SyncGroup is never answered. Any remaining member may inherit the lead,
+    rejoined or not (upstream: hash order).
     """
     group = step.live
     member = group.members[member_id]
-    step = step.answer(member.awaiting_join, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID))
+    if spec.profile.new_member_timer:
+        step = step.answer(member.awaiting_join, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID))
     step = step.cancel(TimerKind.SESSION, member_id).cancel(TimerKind.NEW_MEMBER, member_id)
     left = replace(
         group,
