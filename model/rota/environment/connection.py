@@ -8,7 +8,7 @@ from rota.environment.client import ENDED, Client, Phase
 from rota.environment.signals import NOBODY, Charge, Deliver, Disconnected, GaveUp
 from rota.kernel import Send, Turn
 from rota.spec import Call, JoinGroupRequest, SyncGroupRequest
-from rota.spec.offset_messages import OffsetFetchRequest
+from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchRequest
 
 AFTER_BREAK = {
     Phase.JOINING: Phase.UNJOINED,
@@ -34,8 +34,9 @@ def deliver(value: Client, call: Call) -> Send:
 
 
 def taken(value: Client, call: Call) -> Turn:
-    """The request on the wire reaches the broker."""
-    after = replace(value, outbox=None, overtaken=False)
+    """The request on the wire reaches the broker. One for offsets is in no way a later JoinGroup."""
+    blind = isinstance(call.request, OffsetCommitRequest | OffsetFetchRequest)
+    after = replace(value, outbox=None, overtaken=value.overtaken and blind)
     return Turn(after, (deliver(value, call),), f"{value.name}'s {_kind(call)} reaches the coordinator")
 
 
