@@ -56,6 +56,12 @@ CONFIGURATIONS: dict[str, Mapping[str, Any]] = {
     "a failed append": budget(append=1),
     "two failed appends": budget(append=2),
     "an untimely timeout": {"join_version": 3, **budget(late=1)},
+    "one client, a move": {**ALONE, **budget(failover=1)},
+    "one static client, two crashes": {**ALONE, "instances": ("i",), **budget(crash=2)},
+    "cooperative clients, one leaves": {"clients": ("cooperative", "cooperative"), **budget(leave=1)},
+    "an old client, a fault": {**ALONE, "clients": ("old",), "join_version": 0, **budget(fault=1)},
+    "offsets": {"offsets": True},
+    "one client, offsets, a move": {**ALONE, "offsets": True, **budget(failover=1)},
 }  # fmt: skip
 
 
@@ -114,6 +120,12 @@ NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
         ("group.settles", "the sync timer fires"),
     ),
     "an untimely timeout": (("timers.unused-members-go", "join timers fire"),),
+    "offsets": (
+        ("join.phase-ends", "commits are stored"),
+        ("parked.answered-in-the-end", "commits are stored"),
+        ("group.settles", "commits are stored"),
+    ),
+    "one client, a move": (("group.settles", "loading ends"),),
 }
 """A configuration -> (property, assumption): the one does not hold there without the other."""
 
@@ -140,8 +152,11 @@ def test_each_move_of_a_client_is_owed_or_not() -> None:
     """A label that none of the lists knows would be owed to nobody, and weaken every sentence in silence."""
     known = (*GOES_ON, GIVES_UP, *OWED_TO_NOBODY)
     seen = set()
-    for pool in ("crash", "break"):
-        graph = build(system({**ALONE, **budget(leave=1, **{pool: 1})}), (), 60_000)
+    worlds: list[dict[str, Any]] = [budget(leave=1, crash=1), budget(leave=1, **{"break": 1})]
+    worlds += [{"clients": ("cooperative",), **budget(rejoin=1)}, {"clients": ("old",), "join_version": 0}]
+    worlds += [budget(failover=1), {"offsets": True}]
+    for world in worlds:
+        graph = build(system({**ALONE, **world}), (), 60_000)
         for state in graph.states:
             for step in graph.system.successors(state):
                 if step.hops[0].machine.startswith("client/") and not charged(step):
