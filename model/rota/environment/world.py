@@ -49,7 +49,9 @@ how many `fault` (any of crash, break, late, append), or of one kind alone, how 
 `change`, and how many times the coordinator moves (`failover`); settle: clear dead data.
 """
 
-CLIENTS: dict[str, Callable[[Subscription], Machine]] = {
+MakeClient = Callable[[Subscription], Machine]
+
+CLIENTS: Mapping[str, MakeClient] = {
     "eager": EagerClient,
     "cooperative": CooperativeClient,
     "old": OldClient,
@@ -85,13 +87,14 @@ def world(
     properties: tuple[Property, ...] = (),
     *,
     rules: RuleTable = RULES,
+    kinds: Mapping[str, MakeClient] = CLIENTS,
     ref: SystemRef | None = None,
     **settings: Any,
 ) -> System:
     """A system of clients around the classic coordinator.
 
-    Parameters: properties; rules, the table (a mutant's, for instance); ref, for worker processes;
-    settings as in `DEFAULTS`. Errors: SettingsError.
+    Parameters: properties; rules, the table (a mutant's, for instance), and kinds, of clients, the same; ref,
+    for worker processes; settings as in `DEFAULTS`. Errors: SettingsError.
     """
     unknown = set(settings) - set(DEFAULTS)
     if unknown:
@@ -112,7 +115,7 @@ def world(
             Broker(spec, settle, prospects, live),
             Log(AppendError[chosen["append_failure"]], prospects, settle),
             *((OffsetsKeeper(spec, AppendError[chosen["append_failure"]]),) if chosen["offsets"] else ()),
-            *_clients(chosen),
+            *_clients(chosen, kinds),
             _budget(budget),
         ),
         properties=properties,
@@ -157,15 +160,15 @@ def _config(chosen: Mapping[str, Any]) -> BrokerConfig:
     return config if limit is None else replace(config, group_max_size=limit)
 
 
-def _clients(chosen: Mapping[str, Any]) -> list[Machine]:
+def _clients(chosen: Mapping[str, Any], made: Mapping[str, MakeClient]) -> list[Machine]:
     kinds = _per_client(chosen, "clients", "eager")
-    unknown = set(kinds) - set(CLIENTS)
+    unknown = set(kinds) - set(made)
     if unknown:
-        raise SettingsError(f"no client is called {sorted(unknown)[0]}; there are {', '.join(CLIENTS)}")
+        raise SettingsError(f"no client is called {sorted(unknown)[0]}; there are {', '.join(made)}")
     versions = _per_client(chosen, "join_versions", chosen["join_version"])
     lines = zip(kinds, chosen["protocols"], versions, _instances(chosen), strict=True)
     return [
-        CLIENTS[kind](
+        made[kind](
             Subscription(
                 client=f"c{number}",
                 protocols=tuple(protocols),
