@@ -164,7 +164,8 @@ class Broker:
             for hosting in _hostings(value, message.broker)
             for step in self.spec.handle(value.group, replace(call, hosting=hosting))
         ]
-        if not same_broker(message.broker, value.epoch) or message.broker == value.epoch:
+        known = message.broker == value.epoch or not same_broker(message.broker, value.epoch)
+        if known or call.to == NOBODY:
             return turns
         renumbered = Send(f"client/{client}", Renumbered(value.epoch))
         return [replace(turn, sends=(renumbered, *turn.sends)) for turn in turns]
