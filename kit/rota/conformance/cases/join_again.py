@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from rota.conformance.cases.join_admission import HANDSHAKE
 from rota.conformance.dialogue import PROMPTLY, Dialogue, subscription
 from rota.conformance.groups import forming, stable
 from rota.conformance.model import Level
 from rota.conformance.registry import case
+from rota.conformance.talk import STATIC, handed_out, lead_stable, static
 
 _EXISTING = "GroupMetadataManager.classicGroupJoinExistingMember"
 _UPDATE = "GroupMetadataManager.updateMemberThenRebalanceOrCompleteJoin"
@@ -127,3 +129,46 @@ def completing_changed(d: Dialogue) -> None:
     d.expect(formed.leader.heartbeat(), error="REBALANCE_IN_PROGRESS")
     d.expect(formed.leader.join(), error="NONE", generation_id=before + 1)
     d.expect(changed.answer(), error="NONE", generation_id=before + 1)
+
+
+@case(
+    "join.pending-member.after-a-refusal",
+    "An id that was handed out survives a JoinGroup with unsuitable protocols: the next one is admitted.",
+    f"KIP-394; {_EXISTING}",
+    needs=HANDSHAKE,
+)
+def after_a_refusal(d: Dialogue) -> None:
+    a = handed_out(d, "a")
+    suitable = a.settings["protocols"]
+    with d.reaching("a JoinGroup that is refused"):
+        d.expect(a.join(within=PROMPTLY, protocols=[]), error="INCONSISTENT_GROUP_PROTOCOL")
+    d.expect(a.join(protocols=suitable), error="NONE", member_id=a.member_id)
+
+
+@case(
+    "join.unchanged.static-follower",
+    "A static follower that joins again with its own id, unchanged, is answered at once as any follower.",
+    _EXISTING,
+    needs=STATIC,
+)
+def static_follower(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), static(d, "b", "two")
+    now = lead_stable(d, a, b).leader.generation_id
+    d.expect(b.join(within=PROMPTLY), error="NONE", generation_id=now, member_id=b.member_id, members=[])
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "join.leader-rejoins.static",
+    "A static leader that joins again with its own id starts a rebalance as any leader.",
+    _EXISTING,
+    needs=STATIC,
+)
+def static_leader(d: Dialogue) -> None:
+    a, b = static(d, "a", "one"), static(d, "b", "two")
+    before = lead_stable(d, a, b).leader.generation_id
+    joining = a.send_join()
+    joining.silent()
+    d.expect(b.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    d.expect(b.join(), error="NONE", generation_id=before + 1)
+    d.expect(joining.answer(), error="NONE", generation_id=before + 1, leader=a.member_id)

@@ -6,7 +6,7 @@ import time
 
 from rota.conformance.cases.join_admission import HANDSHAKE
 from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue
-from rota.conformance.groups import ON_ITS_WAY
+from rota.conformance.groups import ON_ITS_WAY, stable
 from rota.conformance.model import MIN_SESSION, Level
 from rota.conformance.registry import case
 from rota.conformance.talk import form_of
@@ -105,3 +105,15 @@ def unreadable_metadata(d: Dialogue) -> None:
     joining.silent(A_WHILE / 2)
     d.expect(a.join(within=PROMPTLY), error="NONE", member_id=a.member_id)
     d.expect(joining.answer(PROMPTLY), error="NONE", member_id=b.member_id)
+
+
+@case(
+    "join.inconsistent-protocol.type-in-another-case",
+    "Upper and lower case of a protocol type are not the same.",
+    "ClassicGroup.supportsProtocols",
+    level=Level.INFO,
+)
+def type_in_another_case(d: Dialogue) -> None:
+    stable(d, d.member("a"))
+    b = d.member("b", protocol_type="Consumer")
+    d.expect(b.join("", within=PROMPTLY), error="INCONSISTENT_GROUP_PROTOCOL")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from rota.conformance.cases.join_admission import HANDSHAKE
 from rota.conformance.codes import ERROR_CODES, error_name
 from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
-from rota.conformance.groups import stable
+from rota.conformance.groups import forming, stable
 from rota.conformance.model import Level
 from rota.conformance.registry import case
+from rota.conformance.talk import handed_out, leave_as
 
 _LEAVE = "GroupMetadataManager.classicGroupLeaveToClassicGroup"
 _BATCH = {"LeaveGroup": (3, 5)}
@@ -266,3 +267,34 @@ def one_evaluation(d: Dialogue) -> None:
     joined = staying.answer(PROMPTLY)
     d.expect(joined, error="NONE")
     d.require(joined.member_ids == {formed.leader.member_id}, "one member", f"{len(joined.member_ids)}")
+
+
+@case(
+    "leave.remove-member.waiting-sync",
+    "The SyncGroup in which a leaving member waits is never answered.",
+    f"{_LEAVE}; ClassicGroup.remove, after which nobody knows of it",
+    level=Level.INFO,
+    seconds=2.0,
+)
+def waiting_sync(d: Dialogue) -> None:
+    formed = forming(d, d.member("a"), d.member("b"))
+    (follower,) = formed.followers
+    waiting = follower.send_sync()
+    with d.reaching("a follower that waits in SyncGroup"):
+        waiting.silent(A_WHILE / 2)
+    d.expect(follower.elsewhere().leave(), error="NONE")
+    waiting.silent(PROMPTLY)
+
+
+@case(
+    "leave.pending-member.instance-ignored",
+    "With an id that was handed out the instance id of a batch entry is not looked at.",
+    _LEAVE,
+    level=Level.INFO,
+    needs={**_BATCH, **HANDSHAKE},
+)
+def pending_with_instance(d: Dialogue) -> None:
+    a = handed_out(d, "a")
+    reply = leave_as(d, (a.member_id, "no-such-instance"))
+    d.require(_each(reply) == ["NONE"], "NONE", ", ".join(_each(reply)))
+    d.expect(a.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")

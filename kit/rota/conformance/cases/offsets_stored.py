@@ -303,3 +303,16 @@ def stable_only(d: Dialogue) -> None:
     found = group["topics"][0]["partitions"][0]
     told = (found["committed_offset"], error_name(found["error_code"]))
     d.require(told == (7, "NONE"), "offset 7 and NONE", f"{told}")
+
+
+@case(
+    "offsets.commit.topics-come-first",
+    "Topics are looked at before the sender: a stranger may be told of unknown topics alone.",
+    "KafkaApis.handleOffsetCommitRequest",
+    level=Level.INFO,
+    needs=COMMIT,
+)
+def topics_come_first(d: Dialogue) -> None:
+    a = _settled(d)
+    reply = commit(a, topics=[in_topic(_NO_TOPIC)], member_id="never-handed-out")
+    expect_each(d, reply, "UNKNOWN_TOPIC_OR_PARTITION")

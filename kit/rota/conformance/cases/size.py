@@ -211,3 +211,29 @@ def _crowded(d: Dialogue, a: Member, b: Member) -> tuple[Waiting, Waiting]:
         newcomer = d.member("c", rebalance_timeout_ms=3000).enter()
         newcomer.silent(0.2)
     return again, newcomer
+
+
+@case(
+    "join.group-max-size-reached.last-pending",
+    "A handed-out id that is refused for size is forgotten, but the join phase goes on to its timeout.",
+    f"{_SOURCE}; GroupMetadataManager.classicGroupJoin",
+    level=Level.INFO,
+    needs=HANDSHAKE,
+    settings=_TWO,
+    seconds=5.0,
+    older="The join phase ends at once.",
+)
+def last_pending(d: Dialogue) -> None:
+    a, b = (d.member(name, rebalance_timeout_ms=3000) for name in "ab")
+    stable(d, a)
+    late = handed_out(d, "c")
+    with d.reaching("a join phase of two that waits for an id that was handed out"):
+        newcomer = b.enter()
+        newcomer.silent(0.2)
+        again = a.send_join()
+        again.silent(0.2)
+    d.expect(late.join(within=PROMPTLY), error=_FULL)
+    d.expect(late.heartbeat(generation_id=a.generation_id), error="UNKNOWN_MEMBER_ID")
+    again.silent(1.5)
+    d.expect(again.answer(3.0 + PROMPTLY), error="NONE")
+    d.expect(newcomer.answer(PROMPTLY), error="NONE")

@@ -122,3 +122,18 @@ def replaced_request(d: Dialogue) -> None:
     d.expect(formed.leader.sync(formed.assignments), error="NONE")
     d.expect(later.answer(), error="NONE", assignment=formed.assignments[follower.member_id])
     earlier.silent()
+
+
+@case(
+    "sync.leader-assigns.named-twice",
+    "Of two assignments for one member the later one counts.",
+    _SYNC,
+    level=Level.INFO,
+)
+def named_twice(d: Dialogue) -> None:
+    leader = forming(d, d.member("a")).leader
+    twice = [{"member_id": leader.member_id, "assignment": share} for share in (b"first", b"last")]
+    own = {"generation_id": leader.generation_id, "member_id": leader.member_id}
+    named = {"protocol_type": "consumer", "protocol_name": leader.protocol_name}
+    reply = leader.send("SyncGroup", {**own, **named, "assignments": twice}).answer(PROMPTLY)
+    d.expect(reply, error="NONE", assignment=b"last")

@@ -278,3 +278,42 @@ def sync_is_no_heartbeat(d: Dialogue) -> None:
         d.wait(1.0)
         error = a.sync().error
     d.require(error == "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID after six seconds", error)
+
+
+@case(
+    "timers.join-timeout.not-prolonged",
+    "How long a join phase lasts is settled when it begins: who comes later does not prolong it.",
+    "ClassicGroup.rebalanceTimeoutMs; GroupMetadataManager.prepareRebalance",
+    level=Level.SHOULD,
+    seconds=3.0,
+)
+def not_prolonged(d: Dialogue) -> None:
+    a, b = (d.member(name, rebalance_timeout_ms=1500) for name in "ab")
+    stable(d, a)
+    joining = b.enter()
+    joining.silent(0.3)
+    later = d.member("c", rebalance_timeout_ms=60_000).enter()
+    later.silent(0.3)
+    d.expect(joining.answer(0.9 + PROMPTLY), error="NONE")
+    d.expect(later.answer(PROMPTLY), error="NONE")
+
+
+@case(
+    "timers.join-timeout.pending-survives",
+    "The end of a join phase does not wait for ids that were handed out, nor does it forget them.",
+    "KIP-394; GroupMetadataManager.completeClassicGroupJoin",
+    level=Level.SHOULD,
+    needs=HANDSHAKE,
+    seconds=3.0,
+)
+def pending_survives(d: Dialogue) -> None:
+    a = d.member("a", rebalance_timeout_ms=1500)
+    stable(d, a)
+    b = handed_out(d, "b")
+    again = a.send_join()
+    again.silent(1.0)
+    d.expect(again.answer(0.5 + PROMPTLY), error="NONE")
+    joining = b.send_join()
+    joining.silent(0.3)
+    d.expect(a.join(within=PROMPTLY), error="NONE")
+    d.expect(joining.answer(PROMPTLY), error="NONE", member_id=b.member_id)

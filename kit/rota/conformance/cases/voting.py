@@ -142,3 +142,17 @@ def sole_member_switches(d: Dialogue) -> None:
     stable(d, a)
     reply = a.join(within=PROMPTLY, protocols=[("roundrobin", subscription())])
     d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL")
+
+
+@case(
+    "voting.supports.absent-members",
+    "Members that have not joined again yet still count: a newcomer has to list what they have in common.",
+    "ClassicGroup.supportsProtocols",
+)
+def absent_members(d: Dialogue) -> None:
+    a = _speaking(d, "a", "range")
+    stable(d, a)
+    with d.reaching("a rebalance in which a has not joined again"):
+        _speaking(d, "b", "range", "sticky").enter().silent(0.4)
+    reply = _speaking(d, "c", "sticky").join("", within=PROMPTLY)
+    d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL")
