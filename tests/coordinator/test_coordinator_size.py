@@ -96,21 +96,3 @@ def test_an_empty_group_is_never_full(pair):
     assert a.join().parked
     assert b.join().parked
     assert c.join().reply == FULL
-
-
-def test_an_id_that_is_owed_a_sync_by_nobody_is_struck_off_by_a_refusal(pair):
-    """As in the broker: the sync timer goes on, but has nothing to do."""
-    a, b = pair.client("a"), pair.client("b", instance="i")
-    pair.generation(a, b)
-    a.sync({a: b"A"})
-    pair.core._config = type(pair.core._config)(group_max_size=3)
-    again = pair.client("b", instance="i")
-    assert again.join().error == E.NONE
-    pair.core._config = type(pair.core._config)(group_max_size=2)
-    assert pair.group().pending_sync_members == {b.member_id}
-    assert b.join().reply == FULL
-    assert pair.group().pending_sync_members == set()
-    for _ in range(7):
-        a.heartbeat(), again.heartbeat()
-        pair.advance(9_000)
-    assert (pair.state(), pair.left("sync")) == ("Stable", None)

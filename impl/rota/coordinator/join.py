@@ -85,7 +85,6 @@ def _turn_away(step: Step, group: Group, member_id: str) -> None:
         voting.settle_leader(group, step.choices)
     elif member_id in group.pending_members:
         _use_up(step, group, member_id)
-    group.pending_sync_members.discard(member_id)
 
 
 def _use_up(step: Step, group: Group, member_id: str) -> None:

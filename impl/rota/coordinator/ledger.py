@@ -1,6 +1,6 @@
 """Appends whose answer the log still owes, and what each of them is about.
 
-An answer may come late: members and groups may be gone by then, and are looked up again.
+An answer may come late: members and groups may be gone by then, and are looked up again by id.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rota.coordinator.effects import Parked, Step
-    from rota.coordinator.group import Member
     from rota.coordinator.messages import JoinGroupProtocol, LeaveGroupReply
 
 
@@ -32,7 +31,7 @@ class Created:
 class Replaced:
     """A static member's new incarnation, with what was there before; `parked` is the JoinGroup of it."""
 
-    member: Member
+    member_id: str
     parked: Parked
     generation_id: int
     old_member_id: str

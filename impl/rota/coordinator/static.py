@@ -35,7 +35,7 @@ def replace_member(
         and voting.select_protocol(group, step.choices) == group.protocol_name
     ):
         assignments = {each.member_id: each.assignment for each in group.members.values()}
-        replaced = Replaced(member, parked, group.generation_id, old.member_id, *before)
+        replaced = Replaced(member_id, parked, group.generation_id, old.member_id, *before)
         step.append(group.group_id, group.record(assignments), replaced)
     else:
         rebalance(step, group)
@@ -61,15 +61,16 @@ def replacement_answered(step: Step, group: Group, entry: Replaced, error_code: 
     Nothing happens if that is gone, or was replaced itself. (A broker then lets the counts of supporters
     drift if the log failed; here they stay right.)
     """
-    if group.members.get(entry.member.member_id) is not entry.member:
+    member = group.members.get(entry.member_id)
+    if member is None:
         return
     if error_code == ErrorCode.NONE:
-        _stored(step, group, entry)
+        _stored(step, group, member, entry)
     else:
-        _failed(step, group, entry, error_code)
+        _failed(step, group, member, entry, error_code)
 
 
-def _stored(step: Step, group: Group, entry: Replaced) -> None:
+def _stored(step: Step, group: Group, member: Member, entry: Replaced) -> None:
     """Tell the member of the current generation, unless that has been done.
 
     A leader is told, where its version can say so, that it has nothing to assign. In an older version it is
@@ -78,7 +79,7 @@ def _stored(step: Step, group: Group, entry: Replaced) -> None:
     If a rebalance has begun meanwhile the answer still comes, with the old generation, and the member has to
     join again; a leader that would be given the list goes on waiting, since a broker trips over the list.
     """
-    member, version = entry.member, entry.parked.version
+    version = entry.parked.version
     leads = group.leader == member.member_id
     if version >= SKIP_ASSIGNMENT_SINCE and leads and group.state is GroupState.PREPARING_REBALANCE:
         return
@@ -92,7 +93,7 @@ def _stored(step: Step, group: Group, entry: Replaced) -> None:
         step.reply(waiting, replace(told, leader=entry.old_leader or ""))
 
 
-def _failed(step: Step, group: Group, entry: Replaced, error_code: int) -> None:
+def _failed(step: Step, group: Group, member: Member, entry: Replaced, error_code: int) -> None:
     """The old id is back, with its list and timeouts, and with what has become of the group since.
 
     The answer names the generation and the old leader, unlike that to any other error, and no member id. If
@@ -103,7 +104,6 @@ def _failed(step: Step, group: Group, entry: Replaced, error_code: int) -> None:
     first and not the second. And it restores the list even if the members then have no protocol in common,
     and is stuck; here the new one is kept in that case.)
     """
-    member = entry.member
     waiting = group.parked_joins.take(member.member_id)
     if waiting is not None and group.generation_id == entry.generation_id:
         step.reply(

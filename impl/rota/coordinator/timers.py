@@ -48,7 +48,7 @@ def sync_phase(step: Step, group: Group, _: str) -> None:
     It comes too if all that is owed is owed by static members' old ids, as in the broker.
     """
     group.sync_timer = False
-    if not group.pending_sync_members or not group.has_generation:
+    if not group.has_generation:
         return
     for member_id in sorted(group.pending_sync_members & group.members.keys()):
         member = group.members[member_id]

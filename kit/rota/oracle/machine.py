@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from rota.coordinator import JoinGroup, LeaveGroup, MemberIdentity
+from rota.coordinator import Heartbeat, JoinGroup, LeaveGroup, MemberIdentity, SyncGroup
 from rota.oracle.lockstep import GROUP_ID, Logged, Moved
 from rota.oracle.members import INSTANCES, LISTS, METADATA, POLITE_MS, Members, offered
 from rota.spec.vocabulary import AppendError, GroupState
@@ -19,7 +19,7 @@ CREWS = ((None, "i1"), ("i1", None), ("i1", "i2"), ("i1", "i2", None), (None, "i
 
 VERSIONS = (9, 9, 9, 8, 5)
 MEANWHILE = ("", "", "newcomer", "metadata", "again", "leaves", "joins", "syncs", "phase")
-errors = st.sampled_from((None, None, *AppendError))
+errors = st.sampled_from((*[None] * 6, *AppendError))
 indexes = st.integers(0, 3)
 
 
@@ -144,8 +144,29 @@ class CoordinatorFollowsSpec(Members):
         if any(timer.name == "join" for timer in self.timers):
             self.phase_ends()
 
-    @rule(limit=st.sampled_from(LIMITS), rarely=st.integers(0, 3))
-    @precondition(lambda self: self.lockstep.followed.stored is not None)
+    @rule(
+        index=st.integers(0, 5),
+        instance_id=st.sampled_from((*INSTANCES, *INSTANCES, "i3")),
+        kind=st.sampled_from(("JoinGroup", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")),
+    )
+    @precondition(lambda self: self.ids())
+    def under_somebody_elses_name(self, index: int, instance_id: str, kind: str) -> None:
+        """A request that is right but for its instance id, which may be another's."""
+        group, member_id = self.group, self.ids()[index % len(self.ids())]
+        generation_id, name = group.generation_id, group.protocol_name
+        if kind == "JoinGroup":
+            entries = offered(LISTS[0], b"")
+            self.ask(JoinGroup(GROUP_ID, 10_000, 10_000, member_id, instance_id, self._type(), entries), 9)
+        elif kind == "SyncGroup":
+            place = (generation_id, member_id, instance_id, group.protocol_type, name)
+            self.ask(SyncGroup(GROUP_ID, *place), 5 if name else 4)
+        elif kind == "Heartbeat":
+            self.ask(Heartbeat(GROUP_ID, generation_id, member_id, instance_id), 4)
+        else:
+            self.ask(LeaveGroup(GROUP_ID, (MemberIdentity(member_id, instance_id),)), 5)
+
+    @rule(limit=st.sampled_from((NO_LIMIT, 2, 1)), rarely=st.integers(0, 3))
+    @precondition(lambda self: self.lockstep.group is not None)
     def moves(self, limit: int, rarely: int) -> None:
         """Another coordinator reads the group, with another limit perhaps."""
         if rarely == 0:

@@ -17,6 +17,16 @@ from rota.oracle.machine import CoordinatorFollowsSpec
 from rota.oracle.minimise import minimised
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Make
+from rota.spec import RULES
+
+
+OUTSIDE = ("hosting.", "offsets.", "transactions.", "admin.", "expiry.")
+"""Rules of the spec, by the beginning of their slugs, that the machine leaves alone."""
+
+
+def judged() -> set[str]:
+    """Slugs of all rules by which the machine judges a coordinator."""
+    return {slug for slug in RULES if not slug.startswith(OUTSIDE)}
 
 
 @dataclass
