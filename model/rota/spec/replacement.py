@@ -44,6 +44,9 @@ def replacement_stored(
     since upstream fails on the list (ClassicGroup#currentClassicGroupMembers). If it was answered, has gone
     or was replaced, nothing happens. No timer is touched: a session that ran out meanwhile begins with the
     first heartbeat.
+
+    Omitted: in the Scala coordinator a member that restarts twice is one object, so the record of the first
+    restart answers the JoinGroup of the second one, with the first, fenced id; and its failure drops it.
     """
     change = record.replacement
     if change is None or error is not None:
