@@ -7,7 +7,7 @@ import pytest
 
 from rota.coordinator import GroupCoordinator, Heartbeat, JoinGroup, JoinGroupProtocol, SyncGroup, TimerId
 from rota.mutants.core import core_bugs, planted
-from rota.oracle import Ask, Divergence, Due, Lockstep, Logged, minimised, replay
+from rota.oracle import Ask, Divergence, Due, Lockstep, Logged, Moved, minimised, replay
 from rota.oracle import walk as walks
 from rota.oracle.hunt import hunt
 from rota.spec.vocabulary import AppendError
@@ -97,10 +97,36 @@ def test_the_log_answers_any_append():
     for share in (b"first", b"second"):
         lockstep.ask(SyncGroup("g", 1, "m1", None, "consumer", "range"), 5)
         assert share
-    assert lockstep.appends == 2
-    assert lockstep.do(Logged(1, AppendError.REQUEST_TIMED_OUT))
+    assert lockstep.appends == 3  # the group's creation is the first
+    assert lockstep.do(Logged(2, AppendError.REQUEST_TIMED_OUT))
     assert lockstep.group.state.value == "PreparingRebalance"
+    assert lockstep.appends == 2
+    lockstep.answer_creations()
     assert lockstep.appends == 1
+
+
+def test_another_coordinator_goes_on_with_what_the_log_has():
+    lockstep = Lockstepped().lockstep
+    lockstep.answer_creations()
+    lockstep.ask(SyncGroup("g", 1, "m1", None, "consumer", "range"), 5)
+    assert lockstep.do(Moved(1))
+    assert (lockstep.group.state.value, lockstep.appends) == ("Empty", 0)
+    lockstep.ask(JOIN, 3)
+    lockstep.do(Due(TimerId("initial_join", "g")))
+    lockstep.ask(SyncGroup("g", 1, "m3", None, "consumer", "range"), 5)
+    assert lockstep.do(Logged(0))
+    assert lockstep.do(Moved(1))
+    assert (lockstep.group.state.value, list(lockstep.group.members)) == ("Stable", ["m3"])
+    lockstep.ask(JOIN, 3)
+    assert list(lockstep.group.members) == ["m3"]  # there is one place
+    assert replay(lockstep.inputs) == (None, lockstep.inputs)
+    assert lockstep.shadow.oracle.rules >= {"loading.load", "loading.unload", "join.group-max-size-reached"}
+
+
+def test_a_group_that_was_never_stored_is_not_there_any_more():
+    lockstep = Lockstepped().lockstep
+    assert lockstep.do(Moved(5))
+    assert (lockstep.group, lockstep.appends, lockstep.followed.armed) == (None, 0, {})
 
 
 def test_a_replay_gives_the_generation_that_is_current_then():

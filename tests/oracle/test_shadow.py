@@ -200,8 +200,10 @@ where the last step differs:
 the spec's rule:
   heartbeat.alive: In CompletingRebalance and Stable all is well.
   source: upstream GroupMetadataManager#classicGroupHeartbeatToClassicGroup
-tried before it, but not applicable: static.not-supported.heartbeat, heartbeat.invalid-group-id, heartbeat.unknown-member,
-    heartbeat.illegal-generation, heartbeat.rebalance-in-progress"""  # noqa: E501
+which used:
+  static.validate: Whether a member may speak for itself: its instance id first, then its member id.
+tried before it, but not applicable: hosting.inactive, heartbeat.invalid-group-id, hosting.loading, hosting.elsewhere, heartbeat.fenced-
+    instance-id, heartbeat.unknown-member, heartbeat.illegal-generation, heartbeat.rebalance-in-progress"""  # noqa: E501
 
 
 def test_a_report_says_what_is_wrong_and_then_how_it_came_to_that(shadow, now):
@@ -258,7 +260,7 @@ def test_a_server_with_the_spec_in_step():
     with watched() as (address, watch), connected(address) as connection:
         assert exchange(connection, "Heartbeat", 4, BEAT)["error_code"] == 25
     assert watch.requests == 1
-    assert watch.visited == {("heartbeat.unknown-member", "absent")}
+    assert watch.visited == {("heartbeat.unknown-member", "absent"), ("static.validate", "absent")}
 
 
 def test_a_divergence_on_a_server_closes_the_connection_and_is_raised_at_the_end():

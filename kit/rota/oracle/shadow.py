@@ -162,6 +162,7 @@ class Shadow:
         self.oracle.configure(config)
         for followed in self.followed.values():
             if followed.stored is not None and followed.lost is None:
+                followed.stored = 0, followed.stored[1]  # older than whatever this one appends
                 self._load(followed, followed.stored[1])
 
     def _load(self, followed: Followed, one: Appended) -> None:
