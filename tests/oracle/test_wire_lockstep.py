@@ -124,6 +124,12 @@ SERVER_BUGS = {
         'LeaveGroup(**_known(LeaveGroup, body) | {"member_id": "", ',
     ): "is heard otherwise than it was sent",
     bug(
+        "instance ids are lost",
+        "groups:GroupService._join_group",
+        "JoinGroup(**_known(JoinGroup, body) | {",
+        'JoinGroup(**_known(JoinGroup, body) | {"group_instance_id": None, ',
+    ): "is heard otherwise than it was sent",
+    bug(
         "shares are mixed up",
         "groups:GroupService._sync_group",
         'item["member_id"], item["assignment"]',

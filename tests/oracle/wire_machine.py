@@ -32,18 +32,22 @@ FIELDS = {
 }
 WRONG = {
     "a join without group": ("JoinGroup", 9, {"group_id": ""}),
-    "a static join": ("JoinGroup", 9, {"group_instance_id": "i"}),
+    "a join under an instance id": ("JoinGroup", 9, {"group_instance_id": "i"}),
     "a short session": ("JoinGroup", 9, {"session_timeout_ms": 1}),
     "a join of another type": ("JoinGroup", 9, {"protocol_type": "connect", "member_id": ""}),
     "a sync without group": ("SyncGroup", 5, {"group_id": ""}),
-    "a static sync": ("SyncGroup", 5, {"group_instance_id": "i"}),
+    "a sync under an instance id": ("SyncGroup", 5, {"group_instance_id": "i"}),
     "a sync without protocol": ("SyncGroup", 5, {"protocol_name": None}),
     "a sync of another protocol": ("SyncGroup", 5, {"protocol_name": "other"}),
     "a sync of another generation": ("SyncGroup", 5, {"generation_id": 99}),
     "a heartbeat without group": ("Heartbeat", 4, {"group_id": ""}),
-    "a static heartbeat": ("Heartbeat", 4, {"group_instance_id": "i"}),
+    "a heartbeat under an instance id": ("Heartbeat", 4, {"group_instance_id": "i"}),
     "a leave without group": ("LeaveGroup", 5, {"group_id": ""}),
-    "a static leave": ("LeaveGroup", 5, {"members": [{"member_id": "m1", "group_instance_id": "i"}]}),
+    "a leave under an instance id": (
+        "LeaveGroup",
+        5,
+        {"members": [{"member_id": "m1", "group_instance_id": "i"}]},
+    ),
 }
 """What is wrong → the request, its version, and the field that is so."""
 
@@ -237,7 +241,13 @@ class ClientsOnTheWire(RuleBasedStateMachine):
         """A JoinGroup with a member id: handed out, in use, or foreign."""
         self._join(index, which, self.member(which, member), names, 9 - below, cut)
 
-    def _join(self, index, which, member_id, names, version, cut):
+    @rule(index=who, which=st.integers(0, 1), below=st.integers(0, 4), cut=cuts,
+          names=st.sampled_from(LISTS))  # fmt: skip
+    def static_newcomer(self, index, which, below, cut, names):
+        """A static member's JoinGroup: its first, or after a restart."""
+        self._join(index, which, "", names, 9 - below, cut, group_instance_id="i")
+
+    def _join(self, index, which, member_id, names, version, cut, **more):
         body = {
             "group_id": GROUPS[which],
             "session_timeout_ms": 10_000,
@@ -246,7 +256,7 @@ class ClientsOnTheWire(RuleBasedStateMachine):
             "protocol_type": "consumer",
             "protocols": [{"name": name, "metadata": name.encode()} for name in names],
         }
-        self.send(index, "JoinGroup", version, body, cut)
+        self.send(index, "JoinGroup", version, body | more, cut)
 
     @rule(index=who, which=st.integers(0, 1), member=who, cut=cuts, below=versions, leads=st.booleans())
     def sync(self, index, which, member, cut, below, leads):
