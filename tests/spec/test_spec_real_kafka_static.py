@@ -6,6 +6,7 @@ import pytest
 from membership_stage import REBALANCE, Stage
 
 from rota.spec import PROFILES, ErrorCode, GroupState, JoinGroupReply, MemberMetadata, TimerKind
+from rota.spec.step import timer
 
 JAVA, SCALA = "kafka-4.x", "kafka-3.x"
 PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
@@ -157,6 +158,23 @@ def test_ids_that_were_handed_out_are_not_counted(small: Stage) -> None:
     small.stable(a=None)
     for _ in range(3):
         assert small.joined(small.join()).error_code is ErrorCode.MEMBER_ID_REQUIRED
+
+
+def test_an_id_that_was_handed_out_and_finds_the_group_full_is_forgotten(small: Stage) -> None:
+    small.stable(a=None)
+    small.join()
+    small.join(version=3)
+    small.join("a")
+    assert small.joined(small.join("m1")).error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert (small.live.pending, timer(TimerKind.PENDING, "m1") in small.due) == (set(), False)
+
+
+def test_a_leader_that_is_refused_for_size_hands_the_lead_on(small: Stage) -> None:
+    small.stable(a=None, b=None)
+    small.join("b", protocols={"range": b"other"})
+    small.join(version=3)
+    small.join("a")
+    assert {step.live.leader for step in small.outcomes} == {"b", "m1"}
 
 
 @pytest.mark.parametrize(("profile", "at_once"), [(SCALA, True), (JAVA, False)])

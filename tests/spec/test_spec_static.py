@@ -79,6 +79,7 @@ def test_leave_asks_it_but_for_an_instance_id_alone(
     (outcome,) = stage.left(stage.leave((member_id, instance))).members
     assert (outcome.error_code, outcome.member_id, outcome.group_instance_id) == (error, member_id, instance)
     assert ("a" in stage.live.members) is (error is not NONE)
+    assert stage.state is (STABLE if error is not NONE else PREPARING)
 
 
 def test_fenced_is_looked_at_before_the_generation() -> None:
