@@ -14,6 +14,7 @@ import pytest
 from rota.explore.graph import build
 from rota.explore.liveness import LivenessResult, check
 from rota.explore.result import Outcome
+from rota.invariants import endless
 from rota.invariants.liveness import (
     GIVES_UP,
     GOES_ON,
@@ -168,10 +169,19 @@ def test_each_move_of_a_client_is_owed_or_not() -> None:
 
 
 def test_weakness_is_there_where_a_request_can_be_overtaken() -> None:
-    names = [prop.name for prop in KNOWN_WEAKNESSES]
-    result = judged(CONFIGURATIONS["a broken connection"], None, *names)
-    assert [verdict.outcome for verdict in result.verdicts] == [Outcome.VIOLATED]
-    assert judged(CONFIGURATIONS["an untimely timeout"], None, *names).outcome is Outcome.HOLDS
+    name = "weakness.replaced-request-waits"
+    assert judged(CONFIGURATIONS["a broken connection"], None, name).outcome is Outcome.VIOLATED
+    assert judged(CONFIGURATIONS["an untimely timeout"], None, name).outcome is Outcome.HOLDS
+
+
+def test_without_a_time_for_sync_sessions_must_end_the_phase() -> None:
+    """As before KAFKA-12890: one that has crashed is waited for until its session is over."""
+    old = {**CONFIGURATIONS["one client, a crash"], "profile": "kafka-2.1", "join_version": 3}
+    name = "weakness.sync-phase-needs-sessions"
+    assert judged(old, None, name).outcome is Outcome.VIOLATED
+    assert judged(CONFIGURATIONS["one client, a crash"], None, name).outcome is Outcome.HOLDS
+    assert judged(old, None, "sync.phase-ends").outcome is Outcome.VIOLATED
+    assert check(system(old), endless(old, strict=False)[: len(LIVENESS)]).outcome is Outcome.HOLDS
 
 
 # ---- each sentence kills

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from rota.environment.world import observed
+from rota.environment.world import DEFAULTS, observed
 from rota.invariants.crowd import CROWD, joiners_within_limit
-from rota.invariants.liveness import LIVENESS
+from rota.invariants.liveness import LIVENESS, without_sync_timer
 from rota.invariants.offsets import CAN_COMMIT, OFFSETS
 from rota.invariants.owners import EAGER, OWNERS
+from rota.invariants.restarts import restarts
 from rota.invariants.safety import SAFETY
 from rota.invariants.shape import SHAPE
 from rota.invariants.static import STATIC
@@ -18,6 +19,7 @@ from rota.invariants.steps import STEPS
 from rota.invariants.weaknesses import judged
 from rota.invariants.witnesses import ENDS, witnesses
 from rota.kernel import Kind, Liveness, Property
+from rota.spec import PROFILES
 
 
 def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Property, ...]:
@@ -33,6 +35,7 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
         *OWNERS,
         *(() if "cooperative" in seen.kinds else EAGER),
         *STATIC,
+        *restarts(seen, {**DEFAULTS, **settings}["partitions"]),
         *(() if seen.max_size is None else (joiners_within_limit(seen.max_size),)),
         *(OFFSETS if seen.offsets else ()),
         *STEPS,
@@ -45,12 +48,14 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
 
 def endless(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Liveness, ...]:
     """The sentences about endless runs for these settings; strict as in `classic`."""
+    timed = PROFILES[{**DEFAULTS, **settings}["profile"]].sync_timer
+    lively = LIVENESS if timed else tuple(without_sync_timer(one) for one in LIVENESS)
     weak = (
         replace(one.sentence, broken=known and not strict)
         for one, known in judged(settings)
         if isinstance(one.sentence, Liveness)
     )
-    return (*LIVENESS, *weak)
+    return (*lively, *weak)
 
 
 def _weak(settings: Mapping[str, Any], strict: bool) -> Iterator[Property]:

@@ -9,6 +9,7 @@ as it can: that a join phase ends by its own timer, for instance, must not hang 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from rota.environment.broker import Coordinator
 from rota.environment.client import ENDED, Client, Phase
@@ -199,7 +200,7 @@ LIVENESS = (
     Liveness(
         "sync.phase-ends",
         LivenessKind.LEADS_TO,
-        "CompletingRebalance ends, whether or not sessions run out.",
+        "CompletingRebalance ends.",
         (GROUP,),
         _not_in(GroupState.COMPLETING_REBALANCE),
         fairness=(CLIENTS, TIMEOUTS, LOG, SYNC_TIMER),
@@ -265,6 +266,24 @@ KNOWN_WEAKNESSES = (
         source="upstream ClassicGroup#updateMember: a second JoinGroup takes the first one's place",
         rules=("join.while-preparing",),
     ),
+    Liveness(
+        "weakness.sync-phase-needs-sessions",
+        LivenessKind.LEADS_TO,
+        "CompletingRebalance ends, even if no session runs out.",
+        (GROUP,),
+        _not_in(GroupState.COMPLETING_REBALANCE),
+        fairness=(CLIENTS, TIMEOUTS, LOG, SYNC_TIMER),
+        given=_in(GroupState.COMPLETING_REBALANCE),
+        source="KAFKA-12890: before it a member that did not send SyncGroup was waited for until its session "
+        "was over, for ever if it had heartbeats",
+        rules=("timers.sync-timeout", "join.next-generation"),
+    ),
 )
-"""Sentences that today's brokers break, as in `rota.invariants.safety`: the client waits for ever, were it
-not for its own request timeout."""
+"""Sentences that brokers break, as in `rota.invariants.safety`. The first is broken by all: the client waits
+for ever, were it not for its own request timeout."""
+
+
+def without_sync_timer(sentence: Liveness) -> Liveness:
+    """For brokers before KAFKA-12890, which set no time for SyncGroup: sessions must end instead."""
+    assumed = (SESSIONS if one is SYNC_TIMER else one for one in sentence.fairness)
+    return replace(sentence, fairness=tuple(dict.fromkeys(assumed)))

@@ -127,6 +127,11 @@ def _somebody_is_late(chosen: Chosen) -> bool | None:
     return None if _instances(chosen) or _any_of(chosen, "break", "failover") else False
 
 
+def _a_client_vanishes(chosen: Chosen) -> bool | None:
+    """A member's client may be gone before it sends SyncGroup, or come back as another member."""
+    return True if _any_of(chosen, "crash") else None if _any_of(chosen, "break") else False
+
+
 def _an_id_is_left(chosen: Chosen) -> bool | None:
     """An id may be handed out and not used: its client vanishes, or its answer is lost; others wait."""
     clients = len(chosen["protocols"])
@@ -145,6 +150,7 @@ WITH_STATIC_MEMBERS = tuple(
     if dict(profile.versions)["JoinGroup"][1] >= GROUP_INSTANCE_ID_SINCE
 )
 WITH_SIZE_LIMIT = tuple(profile.name for profile in PROFILES.values() if profile.size_limit)
+WITHOUT_SYNC_TIMER = tuple(profile.name for profile in PROFILES.values() if not profile.sync_timer)
 WAITS_AFTER_REFUSAL = tuple(
     profile.name
     for profile in PROFILES.values()
@@ -178,6 +184,7 @@ _ABOUT: Mapping[str, tuple[tuple[str, ...], Cause]] = {
     "weakness.leader-does-not-know": (WITH_STATIC_MEMBERS, _an_old_leader_restarts),
     "weakness.busy-client-taken-for-dead": (EVERY, _a_client_is_busy),
     "weakness.replaced-request-waits": (EVERY, _a_request_is_late),
+    "weakness.sync-phase-needs-sessions": (WITHOUT_SYNC_TIMER, _a_client_vanishes),
 }
 """Sentence -> (profiles whose brokers break it, its cause)."""
 
@@ -186,6 +193,7 @@ STRONG_FORMS: Mapping[str, str] = {
     "weakness.taken-for-dead-and-consuming": "sync.one-owner",
     "weakness.unused-id-holds-up": "join.pending-ids-end",
     "weakness.replaced-request-waits": "parked.answered-in-the-end",
+    "weakness.sync-phase-needs-sessions": "sync.phase-ends",
 }
 """Sentence -> the property that does hold and of which it is the strong form."""
 
