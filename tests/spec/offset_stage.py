@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from rota.environment.offsets import OffsetsKeeper, OffsetsKept
-from rota.environment.signals import RetentionDue, Unused
+from rota.environment.signals import Moved, OffsetsThere, Read, Unused
 from rota.kernel import FrozenMap, RuleTable
 from rota.spec import (
     PROFILES,
@@ -139,19 +139,23 @@ class Stage:
         before = len(self.told)
         while self.log or self.kept.line:
             if self.kept.line and not isinstance(self.kept.line[0], GroupForgotten):
-                self._answer(self.kept.line[0], error, pick)
+                self._answer(error, pick)
             else:
                 (step,) = self.spec.appended(self.group, self.log.pop(0), error)
                 self._take(step)
         return self.told[-1] if len(self.told) > before else None
 
-    def _answer(self, first: Any, error: AppendError | None, pick: int) -> None:
-        if isinstance(first, TransactionEnd):
-            steps = self.spec.transaction_ended(self.kept.offsets, first)
-        else:
-            steps = self.spec.offsets_appended(self.kept.offsets, first, error)
-        rest = replace(self.kept, line=self.kept.line[1:])
-        self._turn(self.keeper._fold(rest, steps[pick]))
+    def _answer(self, error: AppendError | None, pick: int) -> None:
+        keeper = self.keeper if error is None else replace(self.keeper, failure=error)
+        turns = keeper._answers(self.kept)
+        self._turn(turns[0] if error is None or len(turns) == 1 else turns[1:][pick])
+
+    def fail_over(self, survive: int = 0) -> None:
+        """Another broker reads what has reached it: so many of what is in flight, of the group nothing."""
+        self.group = None
+        self._turn(self.keeper.receive(self.kept, "coordinator", Moved(()))[survive])
+        (turn,) = self.keeper.receive(self.kept, "coordinator", Read())
+        self._turn(turn)
 
     def check(self, now: int = RETENTION, since: int | None = None) -> None:
         """It is time to look what has expired."""
@@ -188,7 +192,11 @@ class Stage:
             if isinstance(send.message, Unused):
                 (step,) = self.spec.unused(self.group)
                 self._take(step)
-            elif not isinstance(send.message, RetentionDue):
+            elif isinstance(send.message, OffsetsThere):
+                if self.group is None:
+                    (step,) = self.spec.offsets_found(self.group)
+                    self._take(step)
+            elif send.to != "budget":
                 self.told.append(send.message)
 
 

@@ -152,7 +152,16 @@ def expiry(make: Make) -> list[Stage]:
     return [*stages, open_only]
 
 
-STORIES = (commits, transactions, failures, deletions, administration, expiry)
+def fail_overs(make: Make) -> list[Stage]:
+    stages = [make(Group()), make(Group()).stored(t=1)]
+    for stage in stages:
+        stage.fail_over()
+        stage.fetch()
+        stage.call(DescribeGroupsRequest("g"), 5)
+    return stages
+
+
+STORIES = (commits, transactions, failures, deletions, administration, expiry, fail_overs)
 
 
 def ends(profile: Profile | str, rules: RuleTable = RULES) -> list[Any]:

@@ -20,12 +20,14 @@ from rota.environment.signals import (
     GaveUp,
     Loaded,
     Moved,
+    OffsetsThere,
     Owed,
     Read,
     Recall,
     Recalled,
     Renumbered,
     RetentionDue,
+    Reverted,
     Unreachable,
     Unused,
     same_broker,
@@ -94,7 +96,7 @@ class Broker:
         shortest session is over.
         """
         if value.loading:
-            return (Turn(value, (Send("log", Read()),), "the coordinator reads the log"),)
+            return (Turn(value, self._to_lines(Read()), "the coordinator reads the log"),)
         group = value.group
         if group is None:
             return ()
@@ -129,12 +131,15 @@ class Broker:
         if isinstance(message, Loaded):
             there = replace(value, loading=False)
             return [self._fold(there, step) for step in self.spec.load(message.record)]
-        if isinstance(message, RetentionDue | Unused):
-            return self._expired(value, message)
+        if isinstance(message, RetentionDue | Unused | OffsetsThere):
+            return self._heard(value, message)
         raise TypeError(f"the coordinator does not take {message!r}")
 
-    def _expired(self, value: Coordinator, message: RetentionDue | Unused) -> Sequence[Turn]:
-        """The offsets have come to their age, or the last of them is gone."""
+    def _heard(self, value: Coordinator, message: RetentionDue | Unused | OffsetsThere) -> Sequence[Turn]:
+        """The offsets have come to their age, the last of them is gone, or there are some."""
+        if isinstance(message, OffsetsThere):
+            steps = () if value.group is not None or value.loading else self.spec.offsets_found(value.group)
+            return [self._fold(value, step) for step in steps] or (Turn(value),)
         if value.group is None:
             return (Turn(value),)
         if isinstance(message, Unused):
@@ -181,6 +186,8 @@ class Broker:
         sends = [Send(f"client/{owner(loss.member_id)}", loss) for loss in evicted]
         sends += _answers(step)
         sends += [Send("offsets", word) for word in step.offsets]
+        if self.live.offsets and value.group is not None and step.group is None and not step.offsets:
+            sends.append(Send("offsets", Reverted()))
         records = (_addressed(record) for record in step.records)
         sends += [Send("log", Append(r)) for r in records if self.prospects.counts(r, value.epoch)]
         dead = _dead_appends(value.group, step.group)

@@ -5,8 +5,10 @@ commit and forwards what its rules say to the offsets (`Step.offsets`), this mac
 
 Simplified, and why that is safe:
 - The log answers offsets and group records in two lines, each in its order. A real log has one line, so there
-  is more here than any broker does; only the removal of a group waits in both.
-- Transactions end when the environment says so: there is no transaction coordinator.
+  is more here than any broker does. What is of both waits in both: a group's removal, and a creation that
+  fails takes along what was written after it.
+- The log fails one batch at a time, where the Java coordinator may fail all that it has gathered into one.
+- Transactions end at any time, one way or the other: there is no transaction coordinator.
 - The clock stands still: every commit is made at time 0, and the retention has passed or it has not.
 - A fail-over keeps a prefix of what is in flight. Whoever waits is told NOT_COORDINATOR.
 
@@ -23,8 +25,11 @@ from rota.environment.signals import (
     NOBODY,
     Charge,
     Moved,
+    OffsetsThere,
     Owed,
+    Read,
     RetentionDue,
+    Reverted,
     Trespass,
     Unreachable,
     Unused,
@@ -87,10 +92,24 @@ class OffsetsKeeper:
         return (OffsetsKept(),)
 
     def offers(self, value: OffsetsKept) -> Sequence[Turn]:
-        """The log answers the oldest append; the retention time passes."""
+        """The log answers the oldest append; a transaction ends; the retention time passes."""
         check = RetentionCheck(self.spec.config.offsets_retention_ms, since_ms=0)
         sends = (Send("budget", Charge("retention")), Send("coordinator", RetentionDue(check)))
-        return [*self._answers(value), Turn(value, sends, "the retention time of offsets passes")]
+        passes = Turn(value, sends, "the retention time of offsets passes")
+        return [*self._answers(value), *self._ends(value), passes]
+
+    def _ends(self, value: OffsetsKept) -> list[Turn]:
+        """A producer ends its transaction, one way or the other: a marker is written."""
+        open_ones = {one.record.producer_id for one in value.offsets.pending}
+        ended = {item.producer_id for item in value.line if isinstance(item, TransactionEnd)}
+        return [
+            Turn(
+                replace(value, line=(*value.line, TransactionEnd(producer, committed))),
+                label=f"producer {producer} {'commits' if committed else 'aborts'} its transaction",
+            )
+            for producer in sorted(open_ones - ended)
+            for committed in (True, False)
+        ]
 
     def _answers(self, value: OffsetsKept) -> list[Turn]:
         """Stored, or failed, which is a fault: somebody is told. The tombstone of a group is not ours."""
@@ -110,7 +129,7 @@ class OffsetsKeeper:
         doubted = _without(rest, (record.key for record in first.records)) if self._in_doubt else rest
         price = Send("budget", Charge("append"))
         return [
-            *(self._fold(self._promised(rest, first), step, "log stores offsets") for step in stored),
+            *(_found(self._fold(self._promised(rest, first), step, "log stores offsets")) for step in stored),
             *(self._fold(doubted, step, "log fails to store offsets", price) for step in failed),
         ]
 
@@ -126,6 +145,10 @@ class OffsetsKeeper:
             return (Turn(replace(value, line=_without_waiting(value.line, message.client))),)
         if isinstance(message, Owed):
             return () if any(_address(item) == message.client for item in value.line) else (Turn(value),)
+        if isinstance(message, Read):
+            return (_found(Turn(value)),)
+        if isinstance(message, Reverted):
+            return self._reverted(value)
         if isinstance(message, Moved):
             return [self._moved(value, survive) for survive in range(len(value.line) + 1)]
         return self._told(value, message)
@@ -191,6 +214,15 @@ class OffsetsKeeper:
                 after = replace(after, promised=promised)
         return after
 
+    def _reverted(self, value: OffsetsKept) -> Sequence[Turn]:
+        """What came after a creation that failed was in one batch with it; so none of it can be stored."""
+        if value.offsets.committed or value.offsets.pending:
+            return ()
+        markers = tuple(item for item in value.line if isinstance(item, TransactionEnd))
+        offsets = replace(value.offsets, appended=FrozenMap())
+        replies = [r for item in value.line for r in self._unstored(value.offsets, item, self.failure)]
+        return (Turn(replace(value, offsets=offsets, line=markers), _sends(replies)),)
+
     def _moved(self, value: OffsetsKept, survive: int) -> Turn:
         """Another broker reads what has reached it. Markers of transactions are sent again until they do."""
         offsets = replace(value.offsets, appended=FrozenMap())
@@ -206,14 +238,14 @@ class OffsetsKeeper:
             elif isinstance(item, GroupForgotten):
                 offsets, after = Offsets(), replace(after, promised=FrozenMap())
         markers = tuple(item for item in value.line[survive:] if isinstance(item, TransactionEnd))
-        told = [self._unhosted(value.offsets, item) for item in value.line]
-        return Turn(replace(after, offsets=offsets, line=markers), _sends(r for rs in told for r in rs))
+        lost = AppendError.NOT_LEADER_OR_FOLLOWER
+        replies = [reply for item in value.line for reply in self._unstored(value.offsets, item, lost)]
+        return Turn(replace(after, offsets=offsets, line=markers), _sends(replies))
 
-    def _unhosted(self, offsets: Offsets, item: InLine) -> tuple[Reply, ...]:
-        """What is told to whoever waits for a broker that is the coordinator no more."""
+    def _unstored(self, offsets: Offsets, item: InLine, error: AppendError) -> tuple[Reply, ...]:
+        """What is told to whoever waits for what will not be stored."""
         if isinstance(item, OffsetBatch):
-            lost = AppendError.NOT_LEADER_OR_FOLLOWER
-            return self.spec.offsets_appended(offsets, item, lost)[0].replies
+            return self.spec.offsets_appended(offsets, item, error)[0].replies
         if isinstance(item, OffsetRead):
             request = item.call.request
             assert isinstance(request, OffsetFetchRequest)
@@ -242,6 +274,16 @@ def _may_commit(group: Group | None, request: OffsetCommitRequest) -> bool:
         and request.generation_id_or_member_epoch == group.generation_id
         and request.group_instance_id in (None, member.group_instance_id)
     )
+
+
+def _found(turn: Turn) -> Turn:
+    """With a word to the coordinator that there are offsets, unless their end is under way."""
+    kept = turn.value
+    assert isinstance(kept, OffsetsKept)
+    there = kept.offsets.committed or kept.offsets.pending
+    if not there or any(isinstance(item, GroupForgotten) for item in kept.line):
+        return turn
+    return replace(turn, sends=(*turn.sends, Send("coordinator", OffsetsThere())))
 
 
 def _sends(replies: Iterable[Reply]) -> tuple[Send, ...]:

@@ -168,6 +168,16 @@ class RetentionDue:
 
 
 @dataclass(frozen=True)
+class Reverted:
+    """To the offsets: the group's creation could not be stored, so what was written after it fails, too."""
+
+
+@dataclass(frozen=True)
+class OffsetsThere:
+    """From the offsets: some are stored, so there must be a group that they belong to."""
+
+
+@dataclass(frozen=True)
 class Unused:
     """From the offsets: none is left, and the group may go."""
 

@@ -87,6 +87,10 @@ class Spec:
         """A fetch is answered."""
         return self._first("offsets_read", offsets, read)
 
+    def offsets_found(self, group: Group | None) -> Steps:
+        """There are offsets: stored this moment, or after a fail-over."""
+        return self._first("offsets_found", group)
+
     def offsets_expire(self, offsets: Offsets, expire: Expire) -> OffsetSteps:
         """What is too old goes, as far as the group has said that it may."""
         return self._first("offsets_expire", offsets, expire)

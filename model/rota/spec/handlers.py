@@ -71,6 +71,7 @@ HANDLERS: dict[str, tuple[str, ...]] = {
     "offsets_begin": offset_log.BEGIN_HANDLER,
     "offsets_appended": offset_log.ANSWER_HANDLER,
     "offsets_read": offset_log.READ_HANDLER,
+    "offsets_found": offset_log.FOUND_HANDLER,
     "offsets_expire": expiry.EXPIRE_HANDLER,
     "offsets_forget": admin.FORGET_HANDLER,
     "offsets_forgotten": admin.FORGOTTEN_HANDLER,

@@ -49,6 +49,7 @@ FETCH_HANDLER = (
 BEGIN_HANDLER = ("offsets.nothing-to-delete", "offsets.deleted-at-once", "offsets.appended")
 ANSWER_HANDLER = ("offsets.failed", "offsets.stored")
 READ_HANDLER = ("offsets.fetch",)
+FOUND_HANDLER = ("offsets.simple-group",)
 
 FETCH = "upstream GroupCoordinatorService#fetchOffsets"
 SCALA = "upstream GroupMetadata#"
@@ -178,6 +179,12 @@ def _all_stored(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> Offsets:
         if spec.profile.deletion_waits_for_record or not forgotten:
             after = after.stored(record)
     return after
+
+
+@rule("offsets.simple-group", source=OMM + "replay; GroupMetadataManager#doLoadGroupsAndOffsets (3.x)")
+def simple_group(spec: Spec, group: Group | None) -> Steps:
+    """Offsets that are stored, or there after a fail-over, have a group: if need be one without a type."""
+    return only(Step(group or Group()))
 
 
 @rule(

@@ -1,0 +1,216 @@
+"""The machine that keeps the offsets: lines, fail-overs, and the two promises that properties ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from offset_stage import BOTH, JAVA, SCALA, Stage, group, topics
+
+from rota.environment.offsets import OffsetsKept, watched
+from rota.environment.signals import NOBODY, Charge, Moved, Owed, Reverted, Trespass, Unreachable
+from rota.environment.world import world
+from rota.explore.reference import explore
+from rota.invariants.offsets import CAN_COMMIT, OFFSETS
+from rota.kernel import FrozenMap, Kind, Property, Send, Turn, View
+from rota.spec import RULES, Call, ErrorCode, Group, GroupState
+from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchReply, OffsetFetchRequest
+from rota.spec.offset_state import OffsetBatch, Offsets, OffsetStep
+
+E = ErrorCode
+STABLE, EMPTY = GroupState.STABLE, GroupState.EMPTY
+
+
+def _anything(value: object) -> bool:
+    return True
+
+
+END = Property("end", Kind.TERMINAL, "Any state may be last.", (View("offsets", _anything),), _anything)
+ONE = {"protocols": (("range",),), "offsets": True}
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {"commit": 2, "append": 1},
+        {"commit": 1, "failover": 1},
+        {"commit": 2, "leave": 1, "retention": 1},
+    ],
+)
+@pytest.mark.parametrize("profile", BOTH)
+def test_the_promises_hold_for_a_polite_client(profile: str, budget: dict[str, int]) -> None:
+    system = world((*OFFSETS, CAN_COMMIT, END), profile=profile, budget=tuple(budget.items()), **ONE)
+    result = explore(system)
+    assert result.violation is None
+    assert result.outcome.name == "HOLDS"
+    assert {"offsets.commit", "offsets.stored", "offsets.fetch"} <= result.rules_fired
+
+
+def forgetful(spec: Any, offsets: Offsets, batch: OffsetBatch, error: Any) -> Any:
+    """Answers and stores nothing."""
+    return (OffsetStep(offsets.answered(batch)).answer(batch.answer),)
+
+
+def lax(spec: Any, group: Group | None, call: Call) -> Any:
+    """Lets everybody commit."""
+    return ()
+
+
+MUTANTS = [
+    ("offsets.stored", forgetful, {"commit": 1, "leave": 1}, "offsets.acknowledged-is-told"),
+    (
+        "offsets.illegal-generation",
+        lax,
+        {"commit": 1, "break": 1, "odd": 1},
+        "offsets.commit-by-current-member",
+    ),
+]
+
+
+@pytest.mark.parametrize(("slug", "function", "budget", "broken"), MUTANTS)
+def test_the_properties_bite(slug: str, function: Any, budget: dict[str, int], broken: str) -> None:
+    settings: dict[str, Any] = {"budget": tuple(budget.items()), **ONE}
+    if "odd" in budget:
+        settings |= {"clients": ("eager", "raw"), "protocols": (("range",), ("range",))}
+    else:
+        settings |= {"protocols": (("range",), ("range",))}
+    result = explore(world((*OFFSETS, END), rules=RULES.replaced(slug, function), **settings))
+    assert result.violation is not None
+    assert result.violation.name == broken
+
+
+def commit(generation: int, member_id: str) -> OffsetCommitRequest:
+    return OffsetCommitRequest("g", topics(t=5), generation, member_id)
+
+
+@pytest.mark.parametrize(
+    ("there", "request_", "trespass"),
+    [
+        (None, commit(-1, ""), False),
+        (group(EMPTY), commit(-1, "x"), False),
+        (group(EMPTY), commit(2, "m1"), True),
+        (group(STABLE), commit(2, "m1"), False),
+        (group(STABLE), commit(1, "m1"), True),
+        (group(STABLE), commit(2, "x"), True),
+        (group(STABLE), commit(-1, ""), True),
+        (group(STABLE, instance="i"), replace(commit(2, "m1"), group_instance_id="j"), True),
+    ],
+)
+def test_who_trespasses(there: Group | None, request_: OffsetCommitRequest, trespass: bool) -> None:
+    accepted = Turn(0, (Send("offsets", OffsetBatch(())),))
+    refused = Turn(0)
+    assert watched(refused, there, request_) == refused
+    assert (watched(accepted, there, request_) != accepted) is trespass
+    if trespass:
+        assert watched(accepted, there, request_).sends[-1] == Send("offsets", Trespass())
+
+
+def test_a_failed_commit_is_a_fault() -> None:
+    stage = Stage()
+    stage.commit()
+    stored, failed, _ = stage.keeper.offers(stage.kept)
+    assert Send("budget", Charge("append")) not in stored.sends
+    assert failed.sends[0] == Send("budget", Charge("append"))
+    assert [send.to for send in stored.sends] == ["client/a", "coordinator"]
+
+
+@pytest.mark.parametrize("survive", [0, 1, 2])
+def test_a_fail_over_keeps_a_prefix_and_tells_everybody(survive: int) -> None:
+    stage = Stage(JAVA, Group()).stored(t=3)
+    stage.commit(topics=topics(t=4))
+    stage.commit(topics=topics(t=5, u=6))
+    stage.fetch(stable=True)
+    stage.fail_over(survive)
+    told = [reply.error_code for reply in stage.told]
+    assert told == [E.NOT_COORDINATOR] * 3
+    assert stage.committed == [{"t": 3}, {"t": 4}, {"t": 5, "u": 6}][survive]
+    assert stage.kept.line == ()
+    assert not stage.kept.offsets.appended
+    assert stage.group == Group(), "offsets have a group"
+
+
+def test_what_was_acknowledged_survives_and_what_was_pending_too() -> None:
+    stage = Stage(JAVA, Group())
+    stage.commit()
+    stage.txn(topics=topics(u=7))
+    stage.store()
+    assert stage.kept.promised == FrozenMap({("t", 0): 5})
+    stage.fail_over()
+    assert stage.kept.promised == FrozenMap({("t", 0): 5})
+    assert stage.fetch() == 5
+    assert not stage.kept.broken
+    stage.end()
+    stage.fail_over()
+    stage.store()
+    assert stage.fetch("u") == 7, "the marker is written until it is there"
+
+
+def test_a_group_without_offsets_is_gone_after_a_fail_over() -> None:
+    stage = Stage(SCALA, Group(pending=frozenset({"m1"})))
+    stage.fail_over()
+    assert stage.group is None
+
+
+def test_a_broken_promise_is_noticed() -> None:
+    stage = Stage(JAVA, Group())
+    stage.commit()
+    stage.store()
+    stage.kept = replace(stage.kept, offsets=Offsets())
+    stage.fetch("u")
+    assert not stage.kept.broken
+    stage.fetch(None)
+    assert stage.kept.broken
+
+
+def test_what_is_not_stable_yet_breaks_no_promise() -> None:
+    stage = Stage(JAVA, Group())
+    stage.commit()
+    stage.txn()
+    stage.store()
+    assert stage.fetch(stable=True) is E.UNSTABLE_OFFSET_COMMIT
+    assert not stage.kept.broken
+
+
+def test_connections() -> None:
+    stage = Stage(JAVA, Group())
+    stage.commit()
+    stage.fetch(stable=True)
+    keeper, kept = stage.keeper, stage.kept
+    assert keeper.receive(kept, "coordinator", Owed("a")) == ()
+    assert len(keeper.receive(kept, "coordinator", Owed("b"))) == 1
+    (turn,) = keeper.receive(kept, "coordinator", Unreachable("a"))
+    after = turn.value
+    assert isinstance(after, OffsetsKept)
+    (batch,) = after.line
+    assert isinstance(batch, OffsetBatch)
+    assert batch.answer is None
+    assert len(keeper.receive(after, "coordinator", Owed("a"))) == 1
+
+
+def test_a_request_of_a_broken_connection_waits_for_nothing() -> None:
+    stage = Stage(JAVA, Group())
+    for request in (commit(-1, ""), OffsetFetchRequest("g", None, require_stable=True)):
+        (step,) = stage.spec.handle(stage.group, Call(request, NOBODY, 8))
+        stage._take(step)
+    assert [item.answer for item in stage.kept.line] == [None]  # type: ignore[union-attr]
+
+
+def test_what_was_written_after_a_creation_that_failed_fails_with_it() -> None:
+    stage = Stage(JAVA, Group())
+    stage.commit()
+    stage.fetch(stable=True)
+    (turn,) = stage.keeper.receive(stage.kept, "coordinator", Reverted())
+    first, second = (send.message for send in turn.sends)
+    assert first.error_code is E.COORDINATOR_NOT_AVAILABLE  # type: ignore[attr-defined]
+    assert second == OffsetFetchReply(E.NOT_COORDINATOR)
+    assert turn.value == OffsetsKept()
+    stage.store()
+    assert stage.keeper.receive(stage.kept, "coordinator", Reverted()) == (), "the log has an order"
+
+
+def test_a_fail_over_may_come_at_any_time() -> None:
+    stage = Stage()
+    assert stage.keeper.receive(stage.kept, "coordinator", Moved(())) == [Turn(OffsetsKept())]
+    with pytest.raises(TypeError, match="the offsets do not take 7"):
+        stage.keeper.receive(stage.kept, "coordinator", 7)
