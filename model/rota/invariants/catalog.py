@@ -21,6 +21,22 @@ from rota.invariants.witnesses import ENDS, witnesses
 from rota.kernel import Kind, Liveness, Property
 from rota.spec import PROFILES
 
+BROKEN_BY_STRANGERS = frozenset(
+    {
+        "join.no-bystander",
+        "parked.iff-waiting",
+        "sync.as-stored",
+        "sync.own-assignment",
+        "timers.parked-member-stays",
+    }
+)
+"""What does not hold where somebody uses ids that are not its own: to the coordinator an id is its member.
+
+A request under a member's id takes the place of the one that the member waits for, its LeaveGroup takes the
+member out, its SyncGroup brings assignments. Kafka leaves that to authorisation, and to ids that are hard to
+guess.
+"""
+
 
 def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Property, ...]:
     """The properties for these settings of `rota.environment.world`.
@@ -28,7 +44,7 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
     strict: known weaknesses are properties like all others, and violated; else they must be found anew.
     """
     seen = observed(settings)
-    return (
+    claims = (
         *SHAPE,
         *SAFETY,
         *CROWD,
@@ -39,6 +55,11 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
         *(() if seen.max_size is None else (joiners_within_limit(seen.max_size),)),
         *(OFFSETS if seen.offsets else ()),
         *STEPS,
+    )
+    if "raw" in seen.kinds:
+        claims = tuple(claim for claim in claims if claim.name not in BROKEN_BY_STRANGERS)
+    return (
+        *claims,
         *_weak(settings, strict),
         *witnesses(seen),
         *((CAN_COMMIT,) if seen.offsets and seen.budget.get("commit") else ()),

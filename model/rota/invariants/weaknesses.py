@@ -113,9 +113,13 @@ def _a_client_is_busy(chosen: Chosen) -> bool | None:
     return True if "old" in chosen["clients"] else None
 
 
+def _somebody_is_raw(chosen: Chosen) -> bool:
+    return "raw" in chosen["clients"]
+
+
 def _a_request_is_late(chosen: Chosen) -> bool:
-    """A connection may break: its request may arrive after that of the next connection."""
-    return _any_of(chosen, "break")
+    """A connection may break and its request arrive after that of the next one; or a stranger sends one."""
+    return _any_of(chosen, "break") or _somebody_is_raw(chosen)
 
 
 def _somebody_is_late(chosen: Chosen) -> bool | None:
@@ -211,7 +215,9 @@ def judged(settings: Mapping[str, Any]) -> tuple[tuple[Weakness, bool], ...]:
     chosen = {**DEFAULTS, **settings}
     chosen["budget"] = dict(chosen["budget"])
     causes = ((one, one.cause(chosen) if one.known_in(chosen["profile"]) else False) for one in WEAKNESSES)
-    return tuple((_fitted(one, chosen), cause) for one, cause in causes if cause is not None)
+    # A raw client may speak for any member, so no sentence about clients has to hold beside it.
+    said = ((one, cause) for one, cause in causes if cause or not _somebody_is_raw(chosen))
+    return tuple((_fitted(one, chosen), cause) for one, cause in said if cause is not None)
 
 
 def _fitted(weakness: Weakness, chosen: Chosen) -> Weakness:

@@ -64,15 +64,16 @@ def _witness(name: str, meaning: str, views: tuple[View, ...], test: Callable[..
 
 def witnesses(observed: Observed) -> tuple[Property, ...]:
     """What a configuration with these clients and this budget must show."""
+    clients = len([kind for kind in observed.kinds if kind != "raw"])
     stable = View("client", _stable_in)
     found = [_witness("can_become_stable", "A client becomes stable.", (stable,), _is_stable)]
-    busy = observed.clients > 2 or any(observed.budget.get(kind) for kind in ("fault", "rejoin"))
+    busy = clients > 2 or any(observed.budget.get(kind) for kind in ("fault", "rejoin"))
     if not observed.compatible:
         phase = View("client", _phase)
         found.append(
             _witness("can_be_refused", "A client without a common protocol is refused.", (phase,), _failed)
         )
-    if observed.clients > 1 and observed.compatible and observed.handshake and busy:
+    if clients > 1 and observed.compatible and observed.handshake and busy:
         found.append(
             _witness(
                 "can_wait_for_pending",
@@ -81,14 +82,14 @@ def witnesses(observed: Observed) -> tuple[Property, ...]:
                 _stuck_behind_pending,
             )
         )
-    if observed.clients > 1 and observed.compatible:
+    if clients > 1 and observed.compatible:
         found += [
             _witness("can_share", "Two clients are stable in one generation.", (stable, stable), _together),
             _witness("can_rebalance", "A second generation becomes stable.", (GROUP,), _second_generation),
         ]
-    if observed.budget.get("fault", 0) or observed.budget.get("leave", 0) >= observed.clients:
+    if observed.budget.get("fault", 0) or observed.budget.get("leave", 0) >= clients:
         found.append(_witness("can_empty_again", "The group loses its last member.", (GROUP,), _empty_again))
-    if observed.budget.get("failover") and observed.clients > 1 and observed.compatible:
+    if observed.budget.get("failover") and clients > 1 and observed.compatible:
         leads = View("client", _leads)
         found.append(
             _witness(
