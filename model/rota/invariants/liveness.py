@@ -236,7 +236,7 @@ LIVENESS = (
         "No member stays under an id that its client does not refer to, be it dead or known by another one.",
         (View("coordinator", _members), View("client", _refers_to)),
         _none_unused,
-        fairness=(CLIENTS, TIMEOUTS, LOG, JOIN_TIMERS, SESSIONS),
+        fairness=(CLIENTS, TIMEOUTS, LOG, JOIN_TIMERS, SESSIONS, COMMITS),
         given=_unused,
         source="upstream GroupMetadataManager#expireClassicGroupMemberHeartbeat",
         rules=("timers.session-expired", "heartbeat.alive", "join.complete-phase"),
