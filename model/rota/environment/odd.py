@@ -139,7 +139,7 @@ class _Table:
         yield self._join(
             "of an instance with a protocol of its own",
             group_instance_id=KNOWN,
-            protocols=(once, ProtocolMetadata("other")),
+            protocols=(ProtocolMetadata("other"), once),
         )
         yield self._join("of a new instance", group_instance_id=UNKNOWN)
         yield self._join(f"as {self.other} of an instance", member_id=self.other, group_instance_id=KNOWN)
