@@ -1,0 +1,167 @@
+"""What a restart must not do: rebalance a group that is at rest, leave a member behind, lose a part.
+
+Which sentences there are depends on the configuration: some are about processes that are alone with their
+instance id, some about processes that share one, some only where every part is handed out at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rota.environment.assignment import Assignment
+from rota.environment.broker import Coordinator
+from rota.environment.client import IN_GENERATION, Client
+from rota.environment.minting import owner
+from rota.environment.reactions import error_of
+from rota.environment.world import Observed
+from rota.invariants.views import COORDINATOR, GROUP
+from rota.kernel import Kind, Property, View
+from rota.spec import ErrorCode, Group, GroupState
+from rota.spec.voting import winners
+
+
+def _places(group: Group) -> dict[str, str]:
+    """Instance id → member id."""
+    held = ((m.group_instance_id, member_id) for member_id, m in group.members.items())
+    return {instance: member_id for instance, member_id in held if instance is not None}
+
+
+def _quiet(before: Coordinator, after: Coordinator) -> bool:
+    old, new = before.group, after.group
+    if old is None or new is None or old.state is not GroupState.STABLE or new.state is GroupState.STABLE:
+        return True
+    former, present = _places(old), _places(new)
+    replaced = former.keys() == present.keys() and former != present
+    lists = [member.names for member in new.members.values()]
+    return not replaced or winners(lists) != (old.protocol_name,)
+
+
+RESTARTS = (
+    Property(
+        "static.restart-is-quiet",
+        Kind.STEP,
+        "A static member that restarts in a stable group, with a list that elects the same protocol, makes "
+        "nobody rebalance.",
+        (COORDINATOR,),
+        _quiet,
+        source="KIP-345; upstream GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin",
+        rules=("static.replaced-in-stable", "static.replaced-changed-vote"),
+    ),
+)
+
+
+def _static_name(client: Client) -> str | None:
+    return client.name if client.group_instance_id is not None else None
+
+
+def _one_member(group: Group | None, static: str | None) -> bool:
+    if group is None or static is None:
+        return True
+    return sum(owner(member_id) == static for member_id in group.members) <= 1
+
+
+def _fenced(client: Client) -> bool:
+    """Whether it is fenced; not if a late request of its own has taken its place."""
+    reply = client.inbox
+    return reply is not None and error_of(reply) is ErrorCode.FENCED_INSTANCE_ID and not client.overtaken
+
+
+def _fenced_at_rest(client: Client) -> bool:
+    return client.phase in IN_GENERATION and _fenced(client)
+
+
+def _never(flag: bool) -> bool:
+    return not flag
+
+
+ALONE = (
+    Property(
+        "static.one-member-per-process",
+        Kind.SAFETY,
+        "A static client has one member in its group, however often it restarts.",
+        (GROUP, View("client", _static_name)),
+        _one_member,
+        source="KIP-345; upstream ClassicGroup#replaceStaticMember",
+        rules=("static.replaced", "loading.load"),
+    ),
+    Property(
+        "static.fenced-by-another",
+        Kind.SAFETY,
+        "Who is alone with its instance id and has its part is not fenced, unless by a late request of its "
+        "own.",
+        (View("client", _fenced_at_rest),),
+        _never,
+        source="KIP-345, KAFKA-10284",
+        rules=("static.validate", "static.replaced-in-stable", "loading.load"),
+    ),
+)
+"""Where no two processes share an instance id."""
+
+
+def _unknown(client: Client) -> tuple[str, str | None] | None:
+    reply = client.inbox
+    unknown = reply is not None and error_of(reply) is ErrorCode.UNKNOWN_MEMBER_ID
+    return (client.name, client.group_instance_id) if unknown else None
+
+
+def _replaced_is_fenced(group: Group | None, unknown: tuple[str, str | None] | None) -> bool:
+    if group is None or unknown is None:
+        return True
+    holder = group.holder(unknown[1])
+    return holder is None or owner(holder) == unknown[0]
+
+
+SHARED = (
+    Property(
+        "static.replaced-is-fenced",
+        Kind.SAFETY,
+        "Whose place another process of its instance id has taken is told that, not that it is unknown.",
+        (GROUP, View("client", _unknown)),
+        _replaced_is_fenced,
+        source="KIP-345, KAFKA-8225",
+        rules=("static.validate", "heartbeat.fenced-instance-id", "join.fenced-instance-id"),
+    ),
+)
+"""Where processes share an instance id, and none of them ends or is taken for dead."""
+
+
+def nothing_unowned(partitions: int) -> Property:
+    """What a stable generation hands out, for a topic of so many partitions."""
+
+    def all_owned(group: Group | None) -> bool:
+        if group is None or group.state is not GroupState.STABLE:
+            return True
+        parts = (Assignment.decode(m.assignment) for m in group.members.values() if m.assignment)
+        return {number for part in parts for number in part.partitions} >= set(range(partitions))
+
+    return Property(
+        "sync.nothing-unowned",
+        Kind.SAFETY,
+        "In a stable generation every partition is some member's.",
+        (GROUP,),
+        all_owned,
+        source="KAFKA-9801; upstream GroupMetadataManager#classicGroupSyncToClassicGroup",
+        rules=("static.replaced-while-completing", "sync.leader-assigns", "loading.load"),
+    )
+
+
+_ENDS = frozenset({"fault", "crash", "late", "leave", "poll-timeout"})
+
+
+def restarts(seen: Observed, partitions: int) -> Iterator[Property]:
+    """The sentences for a configuration. partitions: of the topic.
+
+    That nothing is unowned is not said where a static member's restart may be undone because its record has
+    failed: upstream does so even after a rebalance in which the leader has assigned to the new id.
+    """
+    statics = [instance for instance in seen.instances if instance is not None]
+    odd = "raw" in seen.kinds
+    if statics:
+        yield from RESTARTS
+    if statics and len(set(statics)) == len(statics) and not odd:
+        yield from ALONE
+    if len(set(statics)) < len(statics) and not odd and _ENDS.isdisjoint(seen.budget):
+        yield from SHARED
+    undone = bool(statics) and not {"fault", "append"}.isdisjoint(seen.budget)
+    if not odd and not undone and "cooperative" not in seen.kinds:
+        yield nothing_unowned(partitions)
