@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 from offset_stage import BOTH, JAVA, SCALA, Stage, group, subscription, topics
 
-from rota.spec import ErrorCode, Group, GroupState
-from rota.spec.offset_messages import OffsetDeleteReply, OffsetDeleteRequest
+from rota.spec import ErrorCode, Group, GroupState, Hosting
+from rota.spec.offset_messages import (
+    OffsetDeleteReply,
+    OffsetDeleteRequest,
+    TopicPartitions,
+    TxnOffsetCommitRequest,
+)
 from rota.spec.vocabulary import AppendError
 
 E = ErrorCode
@@ -73,6 +78,32 @@ def test_each_topic_for_itself() -> None:
 def test_the_empty_group_id_is_refused(profile: str) -> None:
     stage = Stage(profile, group(EMPTY))
     assert stage.call(OffsetDeleteRequest("", ()), 0) == OffsetDeleteReply(E.INVALID_GROUP_ID)
+
+
+@pytest.mark.parametrize(
+    ("profile", "told"), [(JAVA, E.COORDINATOR_NOT_AVAILABLE), (SCALA, E.INVALID_GROUP_ID)]
+)
+def test_a_broker_whose_coordinator_does_not_run_and_the_empty_group_id(
+    profile: str, told: ErrorCode
+) -> None:
+    stage = Stage(profile, group(EMPTY))
+    reply = stage.call(OffsetDeleteRequest("", ()), 0, hosting=Hosting.INACTIVE)
+    assert reply == OffsetDeleteReply(told)
+    assert (
+        stage.call(TxnOffsetCommitRequest("", 1, topics(t=5)), 3, hosting=Hosting.INACTIVE).error_code is told
+    )
+
+
+@pytest.mark.parametrize("profile", BOTH)
+@pytest.mark.parametrize(
+    ("hosting", "told"),
+    [(Hosting.LOADING, E.COORDINATOR_LOAD_IN_PROGRESS), (Hosting.ELSEWHERE, E.NOT_COORDINATOR)],
+)
+def test_a_broker_that_is_not_the_coordinator(profile: str, hosting: Hosting, told: ErrorCode) -> None:
+    stage = Stage(profile, group(EMPTY)).stored(t=5)
+    reply = stage.call(OffsetDeleteRequest("g", (TopicPartitions("t", (0,)),)), 0, hosting=hosting)
+    assert reply == OffsetDeleteReply(told)
+    assert stage.committed == {"t": 5}
 
 
 @pytest.mark.parametrize("profile", BOTH)

@@ -126,7 +126,7 @@ KAFKA_4 = Profile(
         ("FindCoordinator", (0, 6)),
     ),
     omitted=(
-        "topic ids, and what is refused before a coordinator is asked: unknown topics, transactions",
+        "topic ids, topics that are deleted, and what is refused before a coordinator is asked",
         "authorisation",
         "several requests in flight on a connection",
         "the consumer protocol of KIP-848, share and streams groups",
