@@ -22,6 +22,11 @@ BROKEN = {
     "heartbeat.unknown-member.no-group": "GROUP_ID_NOT_FOUND",
     "heartbeat.alive.while-completing": "REBALANCE_IN_PROGRESS",
     "leave.unknown-group.refused": "GROUP_ID_NOT_FOUND",
+    "static.validate.unknown-instance": "Heartbeat  NONE",
+    "static.replaced-in-stable.same-generation": "no answer in 2 s",
+    "sync.fenced-instance-id.wrong-id": "UNKNOWN_MEMBER_ID",
+    "offsets.unknown-group.before-9": "NONE",
+    "offsets.commit.preparing-and-waiting": "REBALANCE_IN_PROGRESS",
     "wire.advertised-versions": "JoinGroup v6: the connection was closed",
 }
 """Case → what the mock does, seen on the wire and in librdkafka's source."""

@@ -7,7 +7,7 @@ from typing import Any
 from rota.conformance.cases.join_admission import HANDSHAKE
 from rota.conformance.dialogue import A_WHILE, Dialogue, Member
 from rota.conformance.groups import forming, stable
-from rota.conformance.model import Level
+from rota.conformance.model import Level, Undecidable
 from rota.conformance.registry import case
 from rota.conformance.talk import (
     COMMIT,
@@ -88,7 +88,7 @@ def _commit_of_nobody(d: Dialogue) -> Any:
 
 
 @case(
-    "offsets.commit-without-membership.makes-group",
+    "offsets.simple-group.made-by-a-commit",
     "A simple consumer's commit, with generation -1, makes a group that does not exist; it is Empty.",
     _COMMIT,
     needs={**_BOTH, **DESCRIBE},
@@ -103,7 +103,7 @@ def makes_group(d: Dialogue) -> None:
 
 
 @case(
-    "offsets.commit-without-membership.joined-later",
+    "offsets.simple-group.joined-later",
     "A group that a simple consumer made can be joined as any other, and keeps the offsets.",
     _COMMIT,
     level=Level.SHOULD,
@@ -155,6 +155,9 @@ def any_instance(d: Dialogue) -> None:
     needs={**_BOTH, **DESCRIBE, **DELETE},
 )
 def empty_group_id(d: Dialogue) -> None:
+    (group,) = describe(d, "")["groups"]
+    if group["group_state"] != "Dead":
+        raise Undecidable("the target has a group with the empty id, which is left alone")
     topic(d)
     expect_each(d, commit(d.member("a"), group_id="", **_SIMPLE), "NONE")
     expect_fetched(d, 7, group_id="")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rota.conformance.dialogue import Dialogue, Member, subscription
-from rota.conformance.groups import stable
+from rota.conformance.groups import settle, stable, together
 from rota.conformance.model import Level
 from rota.conformance.registry import case
 from rota.conformance.talk import (
@@ -151,8 +151,8 @@ def not_since_restart(d: Dialogue) -> None:
     older="Such a member is never answered at all.",
 )
 def unreadable(d: Dialogue) -> None:
-    a = d.member("a", protocols=[("range", b"changed")])
-    _committed(d, a)
+    topic(d)
+    settle(d, together(d, d.member("a", protocols=[("range", b"changed")])))
     expect_each(d, delete_offsets(d), "GROUP_SUBSCRIBED_TO_TOPIC")
 
 
