@@ -14,13 +14,14 @@ from dataclasses import replace
 from rota.environment.broker import Coordinator
 from rota.environment.client import ENDED, Client, Phase
 from rota.environment.minting import owner
+from rota.environment.signals import Charge
 from rota.invariants.views import GROUP
 from rota.kernel import Fairness, Liveness, LivenessKind, Transition, View
 from rota.spec import Group, GroupState
 
-GOES_ON = ("sends ", "reads ", "heartbeats", "'s ")
+GOES_ON = ("sends ", "reads ", "heartbeats", "polls ", "notices ", "'s ")
 """How the label of what a living client owes goes on after its name: it sends its next request, reads an
-answer, heartbeats; its connection delivers a request."""
+answer, heartbeats, polls after it was busy, notices partitions; its connection delivers a request."""
 
 GIVES_UP = "gives up "
 """A request times out on the client's side."""
@@ -37,7 +38,7 @@ def what(transition: Transition) -> str:
 
 def charged(transition: Transition) -> bool:
     """Whether the budget pays for a transition."""
-    return any(hop.machine == "budget" for hop in transition.hops)
+    return any(isinstance(hop.message, Charge) for hop in transition.hops)
 
 
 def _client(transition: Transition) -> tuple[str, ...]:
