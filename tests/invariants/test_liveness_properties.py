@@ -18,6 +18,7 @@ from rota.invariants import endless
 from rota.invariants.liveness import (
     GIVES_UP,
     GOES_ON,
+    IN_THE_END,
     KNOWN_WEAKNESSES,
     LIVENESS,
     OWED_TO_NOBODY,
@@ -153,11 +154,11 @@ def test_every_assumption_is_needed() -> None:
 
 def test_each_move_of_a_client_is_owed_or_not() -> None:
     """A label that none of the lists knows would be owed to nobody, and weaken every sentence in silence."""
-    known = (*GOES_ON, GIVES_UP, *OWED_TO_NOBODY)
+    known = (*GOES_ON, *IN_THE_END, GIVES_UP, *OWED_TO_NOBODY)
     seen = set()
     worlds: list[dict[str, Any]] = [budget(leave=1, crash=1), budget(leave=1, **{"break": 1})]
     worlds += [{"clients": ("cooperative",), **budget(rejoin=1)}, {"clients": ("old",), "join_version": 0}]
-    worlds += [budget(failover=1), {"offsets": True}]
+    worlds += [budget(failover=1), {"offsets": True}, budget(process=1), budget(partitions=1, crash=1)]
     for world in worlds:
         graph = build(system({**ALONE, **world}), (), 60_000)
         for state in graph.states:

@@ -19,9 +19,13 @@ from rota.invariants.views import GROUP
 from rota.kernel import Fairness, Liveness, LivenessKind, Transition, View
 from rota.spec import Group, GroupState
 
-GOES_ON = ("sends ", "reads ", "heartbeats", "polls ", "notices ", "'s ")
+GOES_ON = ("sends ", "reads ", "heartbeats", "'s ")
 """How the label of what a living client owes goes on after its name: it sends its next request, reads an
-answer, heartbeats, polls after it was busy, notices partitions; its connection delivers a request."""
+answer, heartbeats; its connection delivers a request."""
+
+IN_THE_END = ("polls ", "notices ")
+"""What a client owes however much it heartbeats meanwhile: an application that was busy polls again, a leader
+notices a partition."""
 
 GIVES_UP = "gives up "
 """A request times out on the client's side."""
@@ -43,8 +47,13 @@ def charged(transition: Transition) -> bool:
 
 def _client(transition: Transition) -> tuple[str, ...]:
     machine = transition.hops[0].machine
-    owed = machine.startswith("client/") and what(transition).startswith(GOES_ON) and not charged(transition)
-    return (machine,) if owed else ()
+    if not machine.startswith("client/") or charged(transition):
+        return ()
+    word = what(transition)
+    late = next((start for start in IN_THE_END if word.startswith(start)), None)
+    if late is not None:
+        return (f"{machine} {late}",)
+    return (machine,) if word.startswith(GOES_ON) else ()
 
 
 def _overtaken(transition: Transition) -> tuple[str, ...]:
