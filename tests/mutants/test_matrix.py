@@ -10,7 +10,7 @@ import pytest
 from rota.explore.result import DEADLOCK
 from rota.invariants import classic
 from rota.mutants import MUTANTS, ODD_REQUESTS
-from rota.report.matrix import as_json, kills, rows_of_the_spec, unguarded
+from rota.report.matrix import as_json, kills, mutants_of_clients, rows_of_the_spec, unguarded
 from rota.report.matrix_text import lines
 from rota.scopes import load
 from rota.spec import RULES
@@ -51,13 +51,13 @@ def test_what_it_names_exists() -> None:
 
 
 def test_everything_is_shown_within_the_width() -> None:
-    rows = list(rows_of_the_spec().values())
-    shown = list(lines(rows))
+    rows, clients = list(rows_of_the_spec().values()), mutants_of_clients()
+    shown = list(lines(rows, clients))
     words = set(" ".join(shown).replace(",", " ").split())
     assert max(map(len, "\n".join(shown).split("\n"))) <= 110
-    assert words >= {*RULES, *MUTANTS, *(bug.name for row in rows for bug in row.bugs), *kills(rows)}
+    assert words >= {*RULES, *MUTANTS, *(bug.name for row in rows for bug in row.bugs), *kills(rows, clients)}
     assert shown[-1] == "rules without a killer: none"
-    assert sum(kills(rows).values()) == len(MUTANTS)
+    assert sum(kills(rows, clients).values()) == len(MUTANTS)
 
 
 @pytest.mark.parametrize("lost", ["join.barrier", "join.invalid-group-id"])

@@ -10,6 +10,7 @@ import click
 
 from rota.cli.errors import HOLDS, VIOLATED, UsageError
 from rota.conformance.registry import WIRE, all_cases
+from rota.mutants import Mutant
 from rota.report import matrix, matrix_text
 from rota.report.check_text import counted, wrapped
 from rota.report.matrix import Row
@@ -42,7 +43,7 @@ def rules(ctx: click.Context, selector: str | None, as_matrix: bool, as_json: bo
     rows = matrix.rows_of_the_spec()
     chosen = select(rows, selector)
     if as_matrix:
-        _print_matrix(chosen, as_json)
+        _print_matrix(chosen, matrix.mutants_of_clients() if selector is None else (), as_json)
         ctx.exit(VIOLATED if matrix.unguarded(chosen) else HOLDS)
     beyond = [case.id for case in all_cases() if case.rule not in rows]
     if as_json:
@@ -58,11 +59,11 @@ def rules(ctx: click.Context, selector: str | None, as_matrix: bool, as_json: bo
             click.echo(f"{counted(len(beyond), 'case')} about bytes, which the spec leaves out: {listed}")
 
 
-def _print_matrix(rows: Sequence[Row], as_json: bool) -> None:
+def _print_matrix(rows: Sequence[Row], clients: Sequence[Mutant], as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(matrix.as_json(rows), indent=2))
+        click.echo(json.dumps(matrix.as_json(rows, clients), indent=2))
         return
-    for line in matrix_text.lines(rows):
+    for line in matrix_text.lines(rows, clients):
         click.echo(line)
 
 

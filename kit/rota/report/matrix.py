@@ -57,14 +57,20 @@ def rows_of_the_spec() -> dict[str, Row]:
     }
 
 
+def mutants_of_clients() -> tuple[Mutant, ...]:
+    """Those that replace a kind of client and no rule: mistakes of whoever obeys a rule badly."""
+    return tuple(mutant for mutant in MUTANTS.values() if mutant.slug not in RULES)
+
+
 def unguarded(rows: Sequence[Row]) -> list[str]:
     """Slugs of the rows without a killer."""
     return [row.rule.slug for row in rows if not row.guarded]
 
 
-def kills(rows: Sequence[Row]) -> dict[str, int]:
-    """Property → how many mutants it is the first to report, most first."""
-    return dict(Counter(mutant.killer for row in rows for mutant in row.mutants).most_common())
+def kills(rows: Sequence[Row], clients: Sequence[Mutant] = ()) -> dict[str, int]:
+    """Property → how many mutants it is the first to report, most first. clients: their mutants too."""
+    mutants = [*(mutant for row in rows for mutant in row.mutants), *clients]
+    return dict(Counter(mutant.killer for mutant in mutants).most_common())
 
 
 def lasting_kills(rows: Sequence[Row]) -> dict[str, int]:
@@ -72,26 +78,33 @@ def lasting_kills(rows: Sequence[Row]) -> dict[str, int]:
     return dict(Counter(one.by for row in rows for one in row.lasting).most_common())
 
 
-def as_json(rows: Sequence[Row]) -> dict[str, object]:
-    """The matrix for machines."""
+def as_json(rows: Sequence[Row], clients: Sequence[Mutant] = ()) -> dict[str, object]:
+    """The matrix for machines. clients: their mutants."""
     return {
         "schema": 1,
         "verdict": "gaps" if unguarded(rows) else "ok",
         "matrix": [_row(row) for row in rows],
         "without_killer": unguarded(rows),
-        "kills": kills(rows),
+        "kills": kills(rows, clients),
+        "client_mutants": [{"slug": one.slug, **_mutant(one)} for one in clients],
         "endless_kills": lasting_kills(rows),
     }
 
 
+FIELDS = ("name", "meaning", "killer", "configuration", "seen_in")
+
+
+def _mutant(mutant: Mutant) -> dict[str, object]:
+    return {field: getattr(mutant, field) for field in FIELDS}
+
+
 def _row(row: Row) -> dict[str, object]:
-    fields = ("name", "meaning", "killer", "configuration", "seen_in")
     return {
         "slug": row.rule.slug,
         "part": row.rule.part,
         "guarded": row.guarded,
         "odd_request": row.odd or None,
-        "spec_mutants": [{field: getattr(one, field) for field in fields} for one in row.mutants],
+        "spec_mutants": [_mutant(one) for one in row.mutants],
         "endless_kills": [vars(one) for one in row.lasting],
         "coordinator_bugs": [{"name": bug.name, "meaning": bug.meaning} for bug in row.bugs],
         "cases": list(row.cases),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rota.mutants import Mutant
 from rota.report.check_text import counted, wrapped
 from rota.report.matrix import Row, kills, lasting_kills, unguarded
 
@@ -14,9 +15,9 @@ UNBROKEN = "\u00a0"
 """A blank at which no line is broken."""
 
 
-def lines(rows: Sequence[Row]) -> Iterator[str]:
-    """All of it, within the width of reports."""
-    mutants = [mutant for row in rows for mutant in row.mutants]
+def lines(rows: Sequence[Row], clients: Sequence[Mutant] = ()) -> Iterator[str]:
+    """All of it, within the width of reports. clients: their mutants."""
+    mutants = [*(mutant for row in rows for mutant in row.mutants), *clients]
     widths = (
         max((len(mutant.name) for mutant in mutants), default=0),
         max((len(mutant.killer) for mutant in mutants), default=0),
@@ -28,8 +29,17 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
             part = row.rule.part
             yield f"\n{part}"
         yield from _block(row, *widths)
+    if clients:
+        yield "\nclients, which are no rules: a kind of client, and mutants of it"
+    for slug in dict.fromkeys(mutant.slug for mutant in clients):
+        yield f"  {slug}"
+        yield from (_line(mutant, *widths) for mutant in clients if mutant.slug == slug)
     yield ""
-    yield from _numbers(rows)
+    yield from _numbers(rows, clients)
+
+
+def _line(mutant: Mutant, name: int, killer: int) -> str:
+    return f"      {mutant.name:<{name}}  {mutant.killer:<{killer}}  {mutant.configuration}"
 
 
 def _block(row: Row, name: int, killer: int) -> Iterator[str]:
@@ -37,7 +47,7 @@ def _block(row: Row, name: int, killer: int) -> Iterator[str]:
     if row.odd:
         yield wrapped("      ", f"fires only on {row.odd}: no mutant of the spec")
     for mutant in row.mutants:
-        yield f"      {mutant.name:<{name}}  {mutant.killer:<{killer}}  {mutant.configuration}"
+        yield _line(mutant, name, killer)
         for one in row.lasting:
             if one.mutant == mutant.name:
                 yield f"      {'':<{name}}  {one.by:<{killer}}  {one.configuration}  (endless runs)"
@@ -48,16 +58,18 @@ def _block(row: Row, name: int, killer: int) -> Iterator[str]:
         yield wrapped("      cases  ", ", ".join(words))
 
 
-def _numbers(rows: Sequence[Row]) -> Iterator[str]:
+def _numbers(rows: Sequence[Row], clients: Sequence[Mutant]) -> Iterator[str]:
     for what, counts in (
         ("mutants of the spec", [len(row.mutants) for row in rows]),
         ("coordinator bugs", [len(row.bugs) for row in rows]),
         ("conformance cases", [len(row.cases) for row in rows]),
     ):
-        yield f"{what:<19}  {sum(counts):>3} for {sum(map(bool, counts)):>2} of {counted(len(rows), 'rule')}"
+        yield f"{what:<19}  {sum(counts):>3} for {sum(map(bool, counts)):>3} of {counted(len(rows), 'rule')}"
+    if clients:
+        yield f"{'mutants of clients':<19}  {len(clients):>3}"
     yield ""
     for title, words in (
-        ("killed by, at first", [f"{name} {number}" for name, number in kills(rows).items()]),
+        ("killed by, at first", [f"{name} {number}" for name, number in kills(rows, clients).items()]),
         ("killed by, in endless runs", [f"{name} {number}" for name, number in lasting_kills(rows).items()]),
         ("no polite client makes them fire; bugs of the coordinator and cases stand in", _odd(rows)),
         ("rules without a killer", unguarded(rows)),

@@ -7,15 +7,18 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from rota.report.matrix import Row, rows_of_the_spec
+from rota.report.matrix import Row, mutants_of_clients, rows_of_the_spec
 from rota.report.reference.claims import guarding
-from rota.report.reference.markdown import codes, link, links, opening
+from rota.report.reference.markdown import codes, link, links, opening, paragraph, table
 
 ABOUT = """{rules} rules in {parts} parts. A rule is one pure function in `model/rota/spec`, found by its
 slug, `part.name`; `rota rules SLUG` shows one in full. Those marked *decides* are asked by other rules.
 Mutants are the rule with a mistake in it, each with the property that finds it first; bugs are mistakes
 planted in rota's coordinator, found by comparing it with the spec; cases are dialogues of the conformance
 kit."""
+
+
+CLIENTS = """They replace no rule but a kind of client, each with one habit changed."""
 
 
 def lines() -> Iterator[str]:
@@ -29,6 +32,22 @@ def lines() -> Iterator[str]:
         yield from ("", f"## {part}", "", about(some))
         for row in some:
             yield from _rule(row, guarding().get(row.rule.slug, ()))
+    if mutants_of_clients():
+        yield from _clients()
+
+
+def _clients() -> Iterator[str]:
+    """The mutants of clients, kind by kind."""
+    clients = mutants_of_clients()
+    yield from ("", "## mutants of clients", "")
+    yield from paragraph(CLIENTS)
+    yield from table(
+        ("kind", "mutant", "mistake", "found by", "seen in"),
+        (
+            (one.slug, f"`{one.name}`", one.meaning, link(one.killer, "properties.md"), one.seen_in)
+            for one in clients
+        ),
+    )
 
 
 def about(rows: Sequence[Row]) -> str:
