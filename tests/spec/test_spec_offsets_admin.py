@@ -232,6 +232,17 @@ def test_a_commit_in_flight_is_acknowledged_before_the_deletion_and_goes_with_it
     assert stage.committed == {"u": 6}
 
 
+def test_until_the_tombstone_is_stored_a_plain_reader_still_finds_the_group() -> None:
+    stage = Stage(JAVA, group(EMPTY)).stored(t=5)
+    assert delete(stage) is None
+    assert stage.fetch() == 5
+    assert stage.fetch(stable=True) is None
+    stage.store()
+    assert stage.told[-1].topics[0].partitions[0].committed_offset == -1
+    assert stage.fetch() == -1
+    assert not stage.kept.offsets.leaving
+
+
 def test_scala_ignores_a_commit_that_was_in_flight_when_its_group_was_deleted() -> None:
     stage = Stage(SCALA, group(EMPTY))
     stage.commit()

@@ -225,7 +225,7 @@ class OffsetsKeeper:
 
     def _moved(self, value: OffsetsKept, survive: int) -> Turn:
         """Another broker reads what has reached it. Markers of transactions are sent again until they do."""
-        offsets = replace(value.offsets, appended=FrozenMap())
+        offsets = replace(value.offsets, appended=FrozenMap(), leaving=0)
         after = value
         for item in value.line[:survive]:
             if isinstance(item, OffsetBatch):
@@ -236,7 +236,8 @@ class OffsetsKeeper:
                 after = _without(after, (one.record.key for one in offsets.pending))
                 offsets = self.spec.transaction_ended(offsets, item)[0].offsets
             elif isinstance(item, GroupForgotten):
-                offsets, after = Offsets(), replace(after, promised=FrozenMap())
+                pending = offsets.pending if item.expired else ()
+                offsets, after = Offsets(pending=pending), replace(after, promised=FrozenMap())
         markers = tuple(item for item in value.line[survive:] if isinstance(item, TransactionEnd))
         lost = AppendError.NOT_LEADER_OR_FOLLOWER
         replies = [reply for item in value.line for reply in self._unstored(value.offsets, item, lost)]

@@ -197,13 +197,13 @@ def offsets_wait(spec: Spec, offsets: Offsets, forgotten: GroupForgotten) -> Off
     """Until the log has the tombstones the offsets are still there for those who read them."""
     if not spec.profile.deletion_waits_for_record:
         return ()
-    return (OffsetStep(offsets, line=(forgotten,)),)
+    return (OffsetStep(replace(offsets, leaving=offsets.leaving + 1), line=(forgotten,)),)
 
 
 @rule("admin.offsets-kept", source="upstream CoordinatorRuntime")
 def offsets_kept(spec: Spec, offsets: Offsets, forgotten: GroupForgotten, stored: bool) -> OffsetSteps:
     """The tombstones could not be stored: nothing has changed."""
-    return () if stored else (OffsetStep(offsets),)
+    return () if stored else (OffsetStep(replace(offsets, leaving=offsets.leaving - 1)),)
 
 
 @rule("admin.offsets-forgotten", source="upstream OffsetMetadataManager#deleteAllOffsets")
@@ -214,7 +214,7 @@ def offsets_forgotten(
 
     What is still in flight is ignored where deletions do not wait for the log (`offsets.stored`).
     """
-    if forgotten.expired:
-        return (OffsetStep(offsets.without(offsets.committed, expired=True)),)
-    later = offsets.appended if spec.profile.deletion_waits_for_record else Offsets().appended
-    return (OffsetStep(Offsets(appended=later)),)
+    left = offsets.without(offsets.committed, expired=True) if forgotten.expired else Offsets()
+    if not spec.profile.deletion_waits_for_record:
+        return (OffsetStep(left),)
+    return (OffsetStep(replace(left, appended=offsets.appended, leaving=offsets.leaving - 1)),)

@@ -208,10 +208,12 @@ def fetch(spec: Spec, offsets: Offsets, read: OffsetRead) -> OffsetSteps:
 
     Unstable partitions are told so if the reader requires stable ones. Where there is no group there are no
     offsets, though some may be stored: a transaction may commit to a group that was removed (the Java
-    coordinator looks for open transactions even then).
+    coordinator looks for open transactions even then). A group whose tombstone is in flight is still there
+    for a reader that does not wait.
     """
     request = request_of(read.call, OffsetFetchRequest)
-    committed = offsets.committed if read.known else FrozenMap[tuple[str, int], Committed]()
+    known = read.known or (offsets.leaving > 0 and not read.waits)
+    committed = offsets.committed if known else FrozenMap[tuple[str, int], Committed]()
 
     def told_of(topic: str, index: int) -> FetchedPartition:
         told = spec.ask("offsets.unstable", offsets, topic, index, spec.profile.unstable_while_appending)

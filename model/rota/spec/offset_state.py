@@ -149,12 +149,14 @@ class Offsets:
 
     committed: by topic and partition; pending: of open transactions, in the order of the log (which decides
     who wins, so no positions are kept); appended: those in flight, by topic, partition and producer, the
-    last of each (rules that write look at what is in flight, too).
+    last of each (rules that write look at what is in flight, too); leaving: how
+    many tombstones of the group are in flight, most often none.
     """
 
     committed: FrozenMap[tuple[str, int], Committed] = field(default_factory=FrozenMap)
     pending: tuple[PendingOffset, ...] = ()
     appended: FrozenMap[tuple[str, int, int], Committed] = field(default_factory=FrozenMap)
+    leaving: int = 0
 
     def is_pending(self, topic: str, partition_index: int) -> bool:
         """Whether an open transaction has an offset for a partition."""
