@@ -126,7 +126,7 @@ def parse_target(text: str, settings: Mapping[str, int] | None = None) -> Target
     if text.startswith("cmd:"):
         return Target(text, _command(text[4:]), fresh=True, parallel=4, known=known)
     address = _address(text)
-    return Target(text, lambda _: Remote(address), fresh=False, parallel=12, known=known)
+    return Target(text, lambda _: Remote(address), fresh=False, parallel=24, known=known)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -129,8 +129,8 @@ def _not_checked(finished: RunFinished, results: Sequence[CaseResult]) -> Iterat
         if ids:
             reasons[verdict.value] = ids
     for why, ids in reasons.items():
-        yield wrapped(f"not checked ({why}): ", ", ".join(ids))
+        yield wrapped("not checked: ", f"{why}: {', '.join(ids)}")
     for api, versions in finished.unread.items():
         numbers = ", ".join(f"v{version}" for version in versions)
         yield f"not spoken: {api} {numbers}: advertised, but the target cannot read it"
-    yield wrapped("not checked (no case is about it): ", "; ".join(out_of_reach()))
+    yield wrapped("not checked: ", f"no case is about {'; '.join(out_of_reach())}")
