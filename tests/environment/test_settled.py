@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from rota.environment import broker, world
-from rota.environment.log import Prospects, Records
-from rota.kernel import State, System
+from rota.environment.log import Log, Prospects, Records
+from rota.environment.signals import Loaded
+from rota.kernel import Send, State, System, Turn
 from rota.spec import GroupState, settled
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
@@ -41,6 +42,11 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "a fail-over and a leave": {"protocols": (("range",),), "budget": (("failover", 2), ("leave", 1))},
     "a fail-over of static members": {"instances": ("i1", "i2"), "budget": (("failover", 1),)},
     "a fail-over of a full group": {"max_size": 1, "budget": (("failover", 1),)},
+    "a fail-over with offsets": {
+        "protocols": (("range",),),
+        "offsets": True,
+        "budget": (("failover", 1), ("commit", 1)),
+    },
 }
 
 
@@ -92,3 +98,19 @@ def test_a_clause_that_clears_live_data_is_caught(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(broker, "settled", too_much)
     small = reachable(world(settle=True, **settings))
     assert images(full, reachable) != small
+
+
+def test_a_record_that_is_cleared_although_it_may_be_loaded_again_is_caught(
+    monkeypatch: pytest.MonkeyPatch, reachable: Search
+) -> None:
+    """Planted: what the coordinator has loaded is forgotten, though it may move once more."""
+
+    def too_soon(log: Log, value: Records) -> Turn:
+        after = replace(value, durable=None) if log.settle else value
+        return Turn(after, (Send("coordinator", Loaded(value.durable)),))
+
+    settings: dict[str, Any] = {"protocols": (("range",),), "budget": (("failover", 2),)}
+    full = images(world(settle=False, **settings), reachable)
+    assert full == reachable(world(**settings))
+    monkeypatch.setattr(Log, "_read", too_soon)
+    assert full != reachable(world(**settings))
