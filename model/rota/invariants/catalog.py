@@ -38,6 +38,10 @@ guess.
 """
 
 
+PAST_A_GROUPS_END = frozenset({"generation.client-not-ahead"})
+"""What does not hold where a group may be deleted: one of the same name begins again with generation 1."""
+
+
 def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Property, ...]:
     """The properties for these settings of `rota.environment.world`.
 
@@ -56,8 +60,11 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
         *(OFFSETS if seen.offsets else ()),
         *STEPS,
     )
-    if "raw" in seen.kinds:
-        claims = tuple(claim for claim in claims if claim.name not in BROKEN_BY_STRANGERS)
+    strange = "raw" in seen.kinds
+    left_out = BROKEN_BY_STRANGERS if strange else frozenset[str]()
+    if strange or seen.budget.get("retention"):
+        left_out |= PAST_A_GROUPS_END
+    claims = tuple(claim for claim in claims if claim.name not in left_out)
     return (
         *claims,
         *_weak(settings, strict),

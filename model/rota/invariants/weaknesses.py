@@ -72,7 +72,9 @@ def _a_process_restarts(chosen: Chosen) -> bool | None:
     """A static member comes back while others are in the group, and is not refused for its size."""
     if not _instances(chosen):
         return False
-    return True if _two(chosen) and _any_of(chosen, "crash") and chosen["max_size"] is None else None
+    sole = len(set(_instances(chosen))) == len(_instances(chosen))
+    room = chosen["max_size"] is None
+    return True if _two(chosen) and sole and room and _any_of(chosen, "crash") else None
 
 
 def _an_old_leader_restarts(chosen: Chosen) -> bool | None:
@@ -96,7 +98,9 @@ def _too_many_while_preparing(chosen: Chosen) -> bool | None:
 
 def _too_many_beside_the_absent(chosen: Chosen) -> bool | None:
     """The same, with a static member that does not come back in time."""
-    return _competition(chosen, clients=3) if _instances(chosen) else False
+    if not _instances(chosen):
+        return False
+    return _competition(chosen, clients=3) if _any_of(chosen, "late", "crash") else None
 
 
 def _competition(chosen: Chosen, clients: int) -> bool | None:
@@ -143,7 +147,8 @@ def _an_id_is_left(chosen: Chosen) -> bool | None:
     asked = [v >= HANDSHAKE_SINCE and not i for v, i in zip(_versions(chosen), instances, strict=True)]
     if not any(asked) or not _any_of(chosen, "crash", "break", "failover"):
         return False
-    return True if _two(chosen) and all(asked) and _any_of(chosen, "crash") else None
+    sure = _two(chosen) and all(asked) and chosen["max_size"] is None and not _somebody_is_raw(chosen)
+    return True if sure and _any_of(chosen, "crash") else None
 
 
 EVERY = tuple(PROFILES)

@@ -65,6 +65,8 @@ def _witness(name: str, meaning: str, views: tuple[View, ...], test: Callable[..
 def witnesses(observed: Observed) -> tuple[Property, ...]:
     """What a configuration with these clients and this budget must show."""
     clients = len([kind for kind in observed.kinds if kind != "raw"])
+    if observed.max_size is not None:
+        clients = min(clients, observed.max_size)
     stable = View("client", _stable_in)
     found = [_witness("can_become_stable", "A client becomes stable.", (stable,), _is_stable)]
     busy = clients > 2 or any(observed.budget.get(kind) for kind in ("fault", "rejoin"))
