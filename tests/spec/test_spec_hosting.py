@@ -31,6 +31,8 @@ from rota.spec import (
     SyncGroupRequest,
     classic,
 )
+from rota.spec.handlers import HANDLERS
+from rota.spec.hosting import TOLD
 from rota.spec.messages import ReplyMessage, Request
 
 RANGE = (ProtocolMetadata("range"),)
@@ -129,6 +131,16 @@ def test_protocol_of_a_sync_is_asked_for_before_all() -> None:
     nameless = replace(SyncGroupRequest("g", 3, "m"), protocol_type=None)
     (step,) = classic().handle(STABLE, Call(nameless, "a", 5, hosting=Hosting.INACTIVE))
     assert step.replies[0].message == SyncGroupReply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+
+
+def test_every_request_but_one_asks_for_the_coordinator() -> None:
+    """Whatever is handled is told of a wrong broker, in a way of its own. ListGroups asks each broker."""
+    kinds = {name for name in HANDLERS if name.endswith("Request")}
+    assert {kind.__name__ for kind in TOLD} == kinds - {"FindCoordinatorRequest"}
+    for name in kinds - {"FindCoordinatorRequest"}:
+        asked = [slug for slug in HANDLERS[name] if slug.startswith("hosting.")]
+        wrong_broker = [] if name == "ListGroupsRequest" else ["hosting.elsewhere"]
+        assert asked == ["hosting.inactive", "hosting.loading", *wrong_broker], name
 
 
 def found(leader: Node | None, *keys: str, key_type: int = 0, hosting: Hosting = Hosting.ELSEWHERE) -> object:
