@@ -11,7 +11,10 @@ from click.testing import CliRunner, Result
 from rota.cli.main import main
 from rota.conformance.registry import all_cases
 from rota.mutants import MUTANTS, ODD_REQUESTS
+from rota.mutants.endless import ENDLESS_KILLS
 from rota.spec import RULES
+
+OF_RULES = [mutant for mutant in MUTANTS.values() if mutant.slug in RULES]
 
 
 def invoke(*arguments: str) -> Result:
@@ -25,7 +28,7 @@ def test_the_index_has_every_rule_with_title_and_source_within_the_width() -> No
     assert {line.strip() for line in lines} >= set(RULES)
     words = " ".join(result.stdout.split())
     assert all(" ".join(rule.title.split()) in words for rule in RULES.values())
-    assert all(mutant in words for mutant in MUTANTS)
+    assert all(mutant.name in words for mutant in OF_RULES)
     assert max(map(len, lines)) <= 110
     headings = [line for line in lines if line and not line.startswith(" ")][:-2]
     assert len(headings) == len(set(headings)) == len({rule.part for rule in RULES.values()})
@@ -42,8 +45,9 @@ def test_a_part_selects_its_rules() -> None:
 def test_json_says_who_checks_a_rule() -> None:
     told = {rule["slug"]: rule for rule in json.loads(invoke("--json").stdout)["rules"]}
     assert set(told) == set(RULES)
-    for mutant in MUTANTS.values():
+    for mutant in OF_RULES:
         assert mutant.name in told[mutant.slug]["mutants"]
+    assert "join.barrier-waits-for-pending" in told["join.barrier"]["properties"]
     for case in all_cases():
         if case.rule in told:
             assert case.id in told[case.rule]["cases"]
@@ -77,7 +81,7 @@ def test_the_matrix_says_who_finds_a_mistake_in_each_rule() -> None:
     assert (told["schema"], told["verdict"], told["without_killer"]) == (1, "ok", [])
     rows = {row["slug"]: row for row in told["matrix"]}
     assert set(rows) == set(RULES)
-    for mutant in MUTANTS.values():
+    for mutant in OF_RULES:
         (one,) = [one for one in rows[mutant.slug]["spec_mutants"] if one["name"] == mutant.name]
         assert (one["killer"], one["configuration"]) == (mutant.killer, mutant.configuration)
         assert mutant.killer in result.stdout
@@ -85,6 +89,19 @@ def test_the_matrix_says_who_finds_a_mistake_in_each_rule() -> None:
     assert rows["leave.unknown-group"]["odd_request"] == ODD_REQUESTS["leave.unknown-group"]
     assert {bug["name"] for bug in rows["leave.unknown-group"]["coordinator_bugs"]}
     assert {id for row in rows.values() for id in row["cases"]} <= {case.id for case in all_cases()}
+
+
+def test_the_matrix_has_what_endless_runs_and_clients_show() -> None:
+    shown = " ".join(invoke("--matrix").stdout.split())
+    told = json.loads(invoke("--matrix", "--json").stdout)
+    rows = {row["slug"]: row for row in told["matrix"]}
+    for one in ENDLESS_KILLS:
+        assert vars(one) in rows[MUTANTS[one.mutant].slug]["endless_kills"]
+        assert f"{one.by} {one.configuration} (endless runs)" in shown
+    of_clients = [mutant.name for mutant in MUTANTS.values() if mutant not in OF_RULES]
+    assert [mutant["name"] for mutant in told["client_mutants"]] == of_clients
+    assert all(name in shown for name in of_clients)
+    assert sum(told["kills"].values()) == len(MUTANTS)
 
 
 def test_the_matrix_of_a_part() -> None:
@@ -97,4 +114,4 @@ def test_a_gap_in_the_matrix_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> No
     result = invoke("voting", "--matrix")
     assert result.exit_code == 1
     assert result.stdout.endswith(":\n    voting.candidates, voting.tally, voting.supports\n")
-    assert invoke("static", "--matrix").exit_code == 0
+    assert invoke("voting.tally", "--matrix").stdout.count("NO KILLER") == 1
