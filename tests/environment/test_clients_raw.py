@@ -13,15 +13,15 @@ from rota.environment.raw import Raw, RawClient
 from rota.environment.signals import Charge, Deliver
 from rota.environment.subscription import Subscription
 from rota.kernel import System
-from rota.spec import RULES, ErrorCode
+from rota.spec import RULES, ErrorCode, FindCoordinatorReply
+from rota.spec.messages import CoordinatorOf, Node
 
 BESIDE_A_STATIC_ONE: dict[str, Any] = {
     "clients": ("eager", "raw"),
     "instances": ("i1", ""),
     "offsets": True,
-    "settle": False,
 }
-ALONE: dict[str, Any] = {"protocols": (("range",),), "clients": ("raw",), "offsets": True, "settle": False}
+ALONE: dict[str, Any] = {"protocols": (("range",),), "clients": ("raw",), "offsets": True}
 
 FOR_RAW_CLIENTS = {
     "join.invalid-group-id",
@@ -132,6 +132,16 @@ def test_each_request_costs_one_and_leaves_nothing_behind() -> None:
         assert isinstance(delivery.message, Deliver)
         assert delivery.message.call.to == "c2"
     assert [turn.value for turn in machine.receive(Raw("c2"), "coordinator", "anything")] == [value]
+
+
+def test_it_goes_where_it_is_told_that_the_coordinator_is() -> None:
+    machine = RawClient(subscription())
+    there = FindCoordinatorReply((CoordinatorOf("g", ErrorCode.NONE, Node(1)),))
+    (turn,) = machine.receive(Raw("c2"), "coordinator", there)
+    assert turn.value == Raw("c2", broker=1)
+    assert {offer.sends[1].message.broker for offer in machine.offers(turn.value)} == {1}
+    nowhere = FindCoordinatorReply((CoordinatorOf("g", ErrorCode.INVALID_REQUEST),))
+    assert [turn.value for turn in machine.receive(Raw("c2"), "coordinator", nowhere)] == [Raw("c2")]
 
 
 @pytest.fixture(scope="module")

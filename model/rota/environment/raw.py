@@ -1,4 +1,4 @@
-"""The raw client: it sends whatever it likes and forgets what it is told.
+"""The raw client: it sends whatever it likes and forgets what it is told, but for where the coordinator is.
 
 Polite clients cannot make every rule fire. A raw one can: each unit of the budget `odd` is one request of the
 table in `rota.environment.odd`, at any time, from a connection of its own that never breaks.
@@ -7,20 +7,22 @@ table in `rota.environment.odd`, at any time, from a connection of its own that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rota.environment.odd import Odd, odd_requests
 from rota.environment.signals import Charge, Deliver
 from rota.environment.subscription import Subscription
 from rota.kernel import Message, Send, Turn, Value
+from rota.spec import ErrorCode, FindCoordinatorReply
 
 
 @dataclass(frozen=True)
 class Raw:
-    """A raw client remembers nothing but who it is."""
+    """A raw client remembers nothing but who it is, and where it was last told that the coordinator is."""
 
     name: str
+    broker: int = 0
 
 
 @dataclass(frozen=True)
@@ -39,21 +41,26 @@ class RawClient:
         return f"client/{self.subscription.client}"
 
     def initial(self) -> Sequence[Value]:
-        """The only value there is."""
+        """It has not asked for the coordinator yet."""
         return (Raw(self.subscription.client),)
 
     @cached_property
-    def _choices(self) -> tuple[tuple[str, tuple[Send, ...]], ...]:
-        return tuple((line.what, self._sends(line)) for line in odd_requests(self.subscription))
-
-    def _sends(self, line: Odd) -> tuple[Send, ...]:
-        call = self.subscription.call(line.request, line.version)
-        return (Send("budget", Charge("odd")), Send("coordinator", Deliver(call, held=())))
+    def _table(self) -> tuple[Odd, ...]:
+        return odd_requests(self.subscription)
 
     def offers(self, value: Raw) -> Sequence[Turn]:
         """Any line of the table, as long as the budget allows one."""
-        return [Turn(value, sends, f"{value.name} sends {what}") for what, sends in self._choices]
+        return [self._sends(value, line) for line in self._table]
+
+    def _sends(self, value: Raw, line: Odd) -> Turn:
+        call = self.subscription.call(line.request, line.version)
+        delivery = Send("coordinator", Deliver(call, (), value.broker))
+        return Turn(value, (Send("budget", Charge("odd")), delivery), f"{value.name} sends {line.what}")
 
     def receive(self, value: Raw, sender: str, message: Message) -> Sequence[Turn]:
-        """Answers and news go unread."""
-        return (Turn(value),)
+        """Answers and news go unread, but for where the coordinator is."""
+        if not isinstance(message, FindCoordinatorReply):
+            return (Turn(value),)
+        line = message.coordinators[0]
+        told = line.error_code is ErrorCode.NONE
+        return (Turn(replace(value, broker=line.node.node_id) if told else value),)

@@ -45,8 +45,9 @@ without the member-id handshake, and join_versions the same per client; clients:
 `CLIENTS`, nothing for `eager` ones; instances: per client, its group instance id or "" for a dynamic member,
 nothing for no static ones; offsets: whether clients commit and fetch; max_size: of a group, None for no
 limit; rebalance_timeout_ms against initial_delay_ms decides how often the initial delay is extended; budget:
-how many `fault` (any of crash, break, late, append), or of one kind alone, how many of `leave`, `rejoin` and
-`change`, and how many times the coordinator moves (`failover`); settle: clear dead data.
+how many `fault` (any of crash, break, late, append), or of one kind alone, and how many of each of the other
+kinds in `rota.environment.budget` (what clients wish, and how often the coordinator moves); settle: clear dead
+data, which a raw client forbids: to it no field is dead.
 """
 
 MakeClient = Callable[[Subscription], Machine]
@@ -101,7 +102,7 @@ def world(
         raise SettingsError(f"no setting is called {sorted(unknown)[0]}; there are {', '.join(DEFAULTS)}")
     chosen = {**DEFAULTS, **settings}
     spec = classic(_config(chosen), profile=PROFILES[chosen["profile"]], rules=rules)
-    budget, settle = dict(chosen["budget"]), chosen["settle"]
+    budget, settle = dict(chosen["budget"]), chosen["settle"] and "raw" not in chosen["clients"]
     prospects = Prospects(budget.get("failover", 0), bool(budget.get("append") or budget.get("fault")))
     live = Live(
         names=not spec.profile.unnamed_protocol_fits,
