@@ -46,8 +46,8 @@ without the member-id handshake, and join_versions the same per client; clients:
 nothing for no static ones; offsets: whether clients commit and fetch; max_size: of a group, None for no
 limit; rebalance_timeout_ms against initial_delay_ms decides how often the initial delay is extended; budget:
 how many `fault` (any of crash, break, late, append), or of one kind alone, and how many of each of the other
-kinds in `rota.environment.budget` (what clients wish, and how often the coordinator moves); settle: clear dead
-data, which a raw client forbids: to it no field is dead.
+kinds in `rota.environment.budget` (what clients wish, and how often the coordinator moves); settle: clear
+dead data, which a raw client forbids: to it no field is dead.
 """
 
 MakeClient = Callable[[Subscription], Machine]
