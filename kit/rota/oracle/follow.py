@@ -166,7 +166,7 @@ class Followed:
         """
         done = self._done(effects, group)
         answers = brief_answers(done, address)
-        self.dialogue.append(_line(now_ms, told) + (f"  →  {answers}" if answers else ""))
+        self.tell(now_ms, told + (f"  →  {answers}" if answers else ""))
         allowed = [(step, self._allowed(step)) for step in steps]
         step = next((step for step, outcome in allowed if outcome == done), None)
         if step is None:
@@ -177,6 +177,11 @@ class Followed:
         for append, record in zip(effects.appends, step.records, strict=True):
             self.appends[append.append_id] = Appended(append.record, record)
         self._forget_settled()
+
+    def tell(self, now_ms: int, told: str) -> None:
+        """One more line of the dialogue, if there is anything to tell."""
+        if told:
+            self.dialogue.append(f"{now_ms:>8,} ms  {told}")
 
     def _forget_settled(self) -> None:
         """Requests that do not wait any more, answered or replaced, are past; the last of them are known."""
@@ -235,8 +240,7 @@ class Followed:
         Parameters: what is wrong; told, the step at now_ms that made it so, "" if it is the last one; steps,
         what the spec allows.
         """
-        if told:
-            self.dialogue.append(_line(now_ms, told))
+        self.tell(now_ms, told)
         self.lost = self._divergence(what, steps[0] if steps else None)
         return self.lost
 
@@ -277,10 +281,6 @@ class Followed:
         )
         self.lost = self._divergence(headline(differing, step.rules[-1]), step, differing, len(allowed))
         return self.lost
-
-
-def _line(now_ms: int, told: str) -> str:
-    return f"{now_ms:>8,} ms  {told}"
 
 
 def _parked(group: Group | None, records: Iterable[GroupRecord]) -> set[str | None]:

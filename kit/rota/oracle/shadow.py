@@ -82,6 +82,7 @@ class Shadow:
         self._appends: dict[int, str] = {}
         self._clock = clock
         self._begin = clock()
+        self._moved_to = ""
 
     @property
     def groups(self) -> Mapping[str, core.Group]:
@@ -90,7 +91,11 @@ class Shadow:
 
     def follow(self, group_id: str) -> Followed:
         """The spec's view of a group."""
-        return self.followed.setdefault(group_id, Followed(self.oracle, group_id))
+        if group_id not in self.followed:
+            self.followed[group_id] = Followed(self.oracle, group_id)
+            if self._moved_to:
+                self.followed[group_id].tell(self.now, f"a coordinator with {self._moved_to} is at work")
+        return self.followed[group_id]
 
     def join_group(
         self, request: core.JoinGroup, version: int, client_id: str | None, client_host: str, token: Hashable
@@ -154,22 +159,28 @@ class Shadow:
             followed.appends.clear()
             self._take(
                 followed,
-                "the coordinator gives the group up",
+                f"the coordinator gives the group up to one with {self._room(config)}",
                 followed.part(effects),
                 partial(_unloaded, unanswered),
             )
         self.core = self._make(config, self._drawn)
         self.oracle.configure(config)
+        self._moved_to = self._room(config)
         for followed in self.followed.values():
             if followed.stored is not None and followed.lost is None:
                 followed.stored = 0, followed.stored[1]  # older than whatever this one appends
                 self._load(followed, followed.stored[1])
 
+    @staticmethod
+    def _room(config: core.CoordinatorConfig) -> str:
+        limited = config.group_max_size < core.CoordinatorConfig.group_max_size
+        return f"room for {config.group_max_size}" if limited else "room for any number"
+
     def _load(self, followed: Followed, one: Appended) -> None:
-        told = f"another one reads it: {one.spec.kind.value}, generation {one.spec.generation_id}"
+        """The next coordinator's part of a move: the line about that is there already."""
         self._step(
             followed,
-            told,
+            "",
             "",
             lambda: self.core.load(followed.group_id, one.core),
             lambda spec, _: spec.load(one.spec),

@@ -19,7 +19,6 @@ from rota.oracle.report import Divergence
 from rota.oracle.shadow import Make
 from rota.spec import RULES
 
-
 OUTSIDE = ("hosting.", "offsets.", "transactions.", "admin.", "expiry.")
 """Rules of the spec, by the beginning of their slugs, that the machine leaves alone."""
 
