@@ -64,6 +64,12 @@ def test_the_profiles_of_a_configuration_exist() -> None:
         assert set(one.expected_in) <= set(PROFILES) - {"kafka-4.x"}
 
 
+def test_the_scope_for_endless_runs_has_one_of_each_name() -> None:
+    names = [one.name for one in load("endless").configurations]
+    assert len(names) == len(set(names))
+    assert {one.compared_with for one in load("endless").configurations if one.compared_with} <= set(names)
+
+
 def test_what_brokers_do_not_have_is_not_explored() -> None:
     """Static members came with 2.3, the size limit with 2.2; clients of several versions are all capped."""
     static = Configuration("static", "", "", None, {"instances": ("one", "")}, None)

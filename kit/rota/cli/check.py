@@ -25,6 +25,7 @@ from rota.report import check_text
 from rota.report.check_json import report_of
 from rota.report.check_model import Found, Plan, Report, Run
 from rota.report.check_progress import Meter
+from rota.spec import PROFILES
 from rota.trace import dumps, origin_of, record, text
 
 EXIT_CODES = {"holds": HOLDS, "violated": VIOLATED, "undecided": UNDECIDED}
@@ -198,7 +199,9 @@ def _list_mutants(as_json: bool) -> None:
 )
 @click.option("--configuration", "configurations", multiple=True, metavar="NAME",
               help="Only this one of the scope; repeatable.")  # fmt: skip
-@click.option("--profile", default="kafka-4.x", show_default=True, metavar="PROFILE", help="Line of brokers.")
+@click.option(
+    "--profile", default="kafka-4.x", show_default=True, metavar="|".join(PROFILES), help="Line of brokers."
+)
 @click.option("--design", default="classic", show_default=True, metavar="|".join(DESIGNS),
               help="Which protocol.")  # fmt: skip
 @click.option("--engine", default="auto", show_default=True, metavar="|".join(ENGINES),
@@ -247,6 +250,9 @@ def check(
     **given: object,
 ) -> None:
     """Explore the protocol exhaustively: every configuration of a scope, every interleaving.
+
+    What is known to be weak in a profile's brokers must be found anew, and is listed; to see the run of such
+    a weakness name it: --property weakness.unused-id-holds-up.
 
     With --liveness: every endless run that is fair (what remains possible is done in the end, but for
     faults), in configurations of up to 20,000 states or --max-states; the default scope is then endless.
