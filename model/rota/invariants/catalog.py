@@ -42,12 +42,17 @@ PAST_A_GROUPS_END = frozenset({"generation.client-not-ahead"})
 """What does not hold where a group may be deleted: one of the same name begins again with generation 1."""
 
 
+SEVERAL_PHASES_AT_ONCE = frozenset({"generation.grows-by-completed-joins"})
+"""What does not hold where a batch of members leaves one by one: each may complete a join phase."""
+
+
 def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Property, ...]:
     """The properties for these settings of `rota.environment.world`.
 
     strict: known weaknesses are properties like all others, and violated; else they must be found anew.
     """
     seen = observed(settings)
+    profile = PROFILES[{**DEFAULTS, **settings}["profile"]]
     claims = (
         *SHAPE,
         *SAFETY,
@@ -60,9 +65,12 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
         *(OFFSETS if seen.offsets else ()),
         *STEPS,
     )
-    strange = "raw" in seen.kinds
-    left_out = BROKEN_BY_STRANGERS if strange else frozenset[str]()
-    if strange or seen.budget.get("retention"):
+    left_out = frozenset[str]()
+    if "raw" in seen.kinds:
+        left_out = BROKEN_BY_STRANGERS | PAST_A_GROUPS_END
+        if profile.leaves_one_by_one:
+            left_out |= SEVERAL_PHASES_AT_ONCE
+    if seen.budget.get("retention"):
         left_out |= PAST_A_GROUPS_END
     claims = tuple(claim for claim in claims if claim.name not in left_out)
     return (
