@@ -215,10 +215,13 @@ class OffsetsKeeper:
         return after
 
     def _reverted(self, value: OffsetsKept) -> Sequence[Turn]:
-        """What came after a creation that failed was in one batch with it; so none of it can be stored."""
+        """What came after a creation that failed was in one batch with it; so none of it can be stored.
+
+        But for the group's tombstone: the log of group records answers that one.
+        """
         if value.offsets.committed or value.offsets.pending:
             return ()
-        markers = tuple(item for item in value.line if isinstance(item, TransactionEnd))
+        markers = tuple(item for item in value.line if isinstance(item, TransactionEnd | GroupForgotten))
         offsets = replace(value.offsets, appended=FrozenMap())
         replies = [r for item in value.line for r in self._unstored(value.offsets, item, self.failure)]
         return (Turn(replace(value, offsets=offsets, line=markers), _sends(replies)),)
