@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -171,7 +172,7 @@ def _about(name: str, profile: str, pairs: Chosen) -> Chosen:
         if not found:
             cause = f"no configuration asked for allows what {name} takes"
             raise UsageError(f"{cause}; leave --configuration and --scope out", NOTHING)
-        return sorted(found, key=lambda pair: (pair[1].expected or {}).get("distinct", 0))
+        return sorted(found, key=lambda pair: (pair[1].expected or {}).get("distinct", math.inf))
     seen = [(pair, claimed(pair[1].settings_for(profile))) for pair in pairs]
     there = dict.fromkeys(name for _, names in seen for name in names)
     _known("property", name, [*there, *known], remedy="docs/reference/properties.md lists them all")
