@@ -10,9 +10,11 @@ from rota.conformance.registry import case
 from rota.conformance.talk import (
     COMMIT,
     DELETE,
+    DESCRIBE,
     FETCH,
     commit,
     delete,
+    described,
     emptied,
     expect_deleted,
     expect_each,
@@ -133,3 +135,47 @@ def handed_out_id(d: Dialogue) -> None:
     a = handed_out(d, "a")
     expect_deleted(d, delete(d), "NONE")
     d.expect(a.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "admin.delete-non-empty-group.nobody-in-it",
+    "A group whose only newcomer has left counts as rebalancing until its initial delay is over.",
+    "ClassicGroup.validateDeleteGroup, which looks at the state and not at the members",
+    level=Level.INFO,
+    needs={**DELETE, **DESCRIBE, **HANDSHAKE},
+    initial_delay_ms=3000,
+    least_delay_ms=3000,
+    seconds=2.0,
+)
+def nobody_in_it(d: Dialogue) -> None:
+    _left_in_the_delay(d)
+    group = described(d)
+    told = (group["group_state"], group["members"])
+    d.require(told == ("PreparingRebalance", []), "PreparingRebalance without members", f"{told}")
+    expect_deleted(d, delete(d), "NON_EMPTY_GROUP")
+
+
+@case(
+    "offsets.unknown-member.nobody-in-it",
+    "Nor may a simple consumer commit to it meanwhile: UNKNOWN_MEMBER_ID.",
+    "ClassicGroup.validateOffsetCommit, which looks at the state and not at the members",
+    level=Level.INFO,
+    needs={**COMMIT, **HANDSHAKE},
+    initial_delay_ms=3000,
+    least_delay_ms=3000,
+    seconds=2.0,
+)
+def nobody_commits(d: Dialogue) -> None:
+    topic(d)
+    _left_in_the_delay(d)
+    reply = commit(d.member("simple"), generation_id_or_member_epoch=-1, member_id="")
+    expect_each(d, reply, "UNKNOWN_MEMBER_ID")
+
+
+def _left_in_the_delay(d: Dialogue) -> None:
+    a = d.member("a")
+    with d.reaching("a group in its initial delay that the only newcomer has left"):
+        joining = a.enter()
+        joining.silent(0.2)
+        d.expect(a.elsewhere().leave(), error="NONE")
+        d.expect(joining.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")

@@ -317,3 +317,47 @@ def pending_survives(d: Dialogue) -> None:
     joining.silent(0.3)
     d.expect(a.join(within=PROMPTLY), error="NONE")
     d.expect(joining.answer(PROMPTLY), error="NONE", member_id=b.member_id)
+
+
+@case(
+    "timers.initial-delay-extended.by-one-long-gone",
+    "A newcomer in the last window of one initial delay extends the group's next one, in which nobody comes.",
+    f"{_INITIAL}, which forgets the newcomer only when it extends",
+    level=Level.INFO,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=4.0,
+)
+def by_one_long_gone(d: Dialogue) -> None:
+    a, b = (d.member(name, rebalance_timeout_ms=int(d.initial_delay * 1000)) for name in "ab")
+    with d.reaching("an empty group whose initial delay ended with a newcomer in its only window"):
+        began = d.transcript.elapsed()
+        first, second = a.enter(), b.enter()
+        d.in_time(began, d.initial_delay * 0.9)
+        d.expect(first.answer(), error="NONE")
+        d.expect(second.answer(), error="NONE")
+        d.expect(a.leave(), error="NONE")
+        d.expect(b.leave(), error="NONE")
+    alone = d.member("c").enter()
+    alone.silent(d.initial_delay * 1.6)
+    d.expect(alone.answer(), error="NONE")
+
+
+@case(
+    "leave.pending-member.delay-goes-on",
+    "An id that was handed out and leaves does not end the initial delay, though everyone else waits.",
+    "GroupMetadataManager.classicGroupLeaveToClassicGroup",
+    level=Level.SHOULD,
+    needs=HANDSHAKE,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=2.0,
+)
+def delay_goes_on(d: Dialogue) -> None:
+    late, a = handed_out(d, "b"), d.member("a")
+    began = d.transcript.elapsed()
+    joining = a.enter()
+    joining.silent(0.2)
+    d.expect(late.leave(), error="NONE")
+    joining.silent(began + d.initial_delay * 0.8 - d.transcript.elapsed())
+    d.expect(joining.answer(), error="NONE")
