@@ -163,6 +163,7 @@ def test_leaving_is_answered_though_the_group_is_deleted_meanwhile(world):
     world.hold_log = True
     call = world.leaving(a.member_id)
     world.do(world.core.delete_groups(["g"], 2, world.token(Asked())))
+    assert call.parked
     world.log()
     assert call.reply.members[0].error_code == E.NONE
 

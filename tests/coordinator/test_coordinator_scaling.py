@@ -47,7 +47,7 @@ class Numbered:
 
     ids = 0
 
-    def new_member_id(self, client_id):
+    def new_member_id(self, prefix):
         self.ids += 1
         return f"m{self.ids:06}"
 
@@ -91,17 +91,17 @@ class Crowd:
             errors.append(self.do(self.core.appended(append.append_id)))
         return errors[-1] if errors else None
 
-    def join(self, member_id, version=9, protocols=("range", "roundrobin")):
+    def join(self, member_id, version=9, protocols=("range", "roundrobin"), instance_id=None):
         listed = tuple(c.JoinGroupProtocol(name, b"m") for name in protocols)
-        request = c.JoinGroup("g", 30_000, 60_000, member_id, None, "consumer", listed)
+        request = c.JoinGroup("g", 30_000, 60_000, member_id, instance_id, "consumer", listed)
         return self.do(self.core.join_group(request, version, "c", "/127.0.0.1", "token"))
 
     def sync(self, member_id):
         request = c.SyncGroup("g", self.group.generation_id, member_id)
         return self.do(self.core.sync_group(request, 4, "token"))
 
-    def heartbeat(self, member_id):
-        request = c.Heartbeat("g", self.group.generation_id, member_id)
+    def heartbeat(self, member_id, instance_id=None):
+        request = c.Heartbeat("g", self.group.generation_id, member_id, instance_id)
         return self.do(self.core.heartbeat(request, 4, "token"))
 
     def leave(self, member_id):
@@ -139,6 +139,7 @@ class Crowd:
         """Exchanges what the group keeps its members in."""
         group = self.group
         group.members = mapping(group.members)
+        group.static_members = mapping(group.static_members)
         group.pending_members = collection(group.pending_members)
         group.pending_sync_members = collection(group.pending_sync_members)
         for purgatory in (group.parked_joins, group.parked_syncs):
@@ -161,6 +162,10 @@ def costs(members):
     crowd.measure("sync, Preparing", crowd.sync, first, error=E.REBALANCE_IN_PROGRESS)
     crowd.measure("follower's join", crowd.join, first, error=None)
     crowd.measure("the same once more", crowd.join, first, error=None)
+    crowd.measure("a static member's join", crowd.join, "", 9, ("range",), "i", error=None)
+    crowd.measure("its restart", crowd.join, "", 9, ("range",), "i", error=E.FENCED_INSTANCE_ID)
+    crowd.measure("fenced heartbeat", crowd.heartbeat, second, "i", error=E.FENCED_INSTANCE_ID)
+    crowd.measure("unknown instance", crowd.heartbeat, second, "j", error=E.UNKNOWN_MEMBER_ID)
     crowd.measure("changed follower's join", crowd.join, second, 9, ("range", "sticky"), error=None)
     crowd.measure("join with a new id", crowd.join, f"m{members + 1:06}", error=None)
     crowd.measure("leave, parked", crowd.leave, first)
