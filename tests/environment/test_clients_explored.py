@@ -219,3 +219,25 @@ def test_where_to_read_on_is_handed_over() -> None:
         for state in found
         for one, other in (clients(state), clients(state)[::-1])
     )
+
+
+def test_a_static_leader_that_restarts_knows_that_it_leads_only_since_version_9() -> None:
+    """KIP-814: before it, nobody was left to notice new partitions."""
+    alone = {"protocols": (("range",),), "instances": ("i1",), "budget": (("crash", 1),)}
+    for version, knows in ((8, False), (9, True)):
+        found, _ = reachable(world(**alone, join_version=version))
+        leads = {
+            c.leads
+            for state in found
+            for c in clients(state)
+            if c.phase is Phase.STABLE and state[0].group.leader == c.member_id
+        }
+        assert leads == ({True} if knows else {True, False})
+
+
+def test_a_request_left_behind_fences_the_process_that_comes_after() -> None:
+    """A JoinGroup of a static member that died is taken late: its successor has lost its place, for good."""
+    alone = {"protocols": (("range",),), "instances": ("i1",), "budget": (("crash", 1),)}
+    found, steps = reachable(world(**alone))
+    assert "c1 reads Heartbeat FENCED_INSTANCE_ID" in labels(steps)
+    assert any(c.phase is Phase.FAILED for state in found for c in clients(state))
