@@ -12,7 +12,7 @@ DIALOGUES = Path(__file__).with_name("test_coordinator_offsets_admin.py")
 SUBSCRIBED = offsets.is_subscribed
 DELETE_ERROR = offsets.delete_error
 DELETE_OFFSETS = offsets.offset_delete
-DELETE = admin._delete
+DELETE = admin.remove_group
 DESCRIBED = admin._described
 
 
@@ -23,27 +23,27 @@ def of_members_now(group, topics_of):
     return SUBSCRIBED(replace(group, subscriptions=now), topics_of)
 
 
-def keeps_handed_out_ids(step, store, groups, group_id, deletion):
+def keeps_handed_out_ids(step, store, groups, group_id, answered):
     kept = set(groups[group_id].pending_members)
     groups[group_id].pending_members.clear()
-    DELETE(step, store, groups, group_id, deletion)
+    DELETE(step, store, groups, group_id, answered)
     groups[group_id] = Group(group_id, pending_members=kept)
 
 
-def keeps_offsets(step, store, groups, group_id, deletion):
+def keeps_offsets(step, store, groups, group_id, answered):
     kept = {name: dict(indexes) for name, indexes in store.committed.get(group_id, {}).items()}
-    DELETE(step, store, groups, group_id, deletion)
+    DELETE(step, store, groups, group_id, answered)
     effect = store.line[-1].effect
     store.line[-1].effect = lambda *answer: (effect(*answer), store.committed.update({group_id: kept}))
 
 
-def takes_offsets_at_once(step, store, groups, group_id, deletion):
-    DELETE(step, store, groups, group_id, deletion)
+def takes_offsets_at_once(step, store, groups, group_id, answered):
+    DELETE(step, store, groups, group_id, answered)
     store.committed.pop(group_id, None)
 
 
-def never_comes_back(step, store, groups, group_id, deletion):
-    DELETE(step, store, groups, group_id, deletion)
+def never_comes_back(step, store, groups, group_id, answered):
+    DELETE(step, store, groups, group_id, answered)
     effect = store.line[-1].effect
     store.line[-1].effect = lambda later, error: (effect(later, error), error and groups.pop(group_id))
 
@@ -134,19 +134,19 @@ BUGS = {
         "groups_are_deleted_while_nobody_is_in_them",
     ),
     "offsets outlive their group": (
-        (admin, "_delete", keeps_offsets),
+        (admin, "remove_group", keeps_offsets),
         "groups_are_deleted_while_nobody_is_in_them",
     ),
     "ids that were handed out stay": (
-        (admin, "_delete", keeps_handed_out_ids),
+        (admin, "remove_group", keeps_handed_out_ids),
         "ids_that_were_handed_out_go_with_the_group",
     ),
     "offsets go before the log has answered": (
-        (admin, "_delete", takes_offsets_at_once),
+        (admin, "remove_group", takes_offsets_at_once),
         "a_group_comes_back_if_the_log_refuses_its_deletion",
     ),
     "a group never comes back": (
-        (admin, "_delete", never_comes_back),
+        (admin, "remove_group", never_comes_back),
         "a_group_comes_back_if_the_log_refuses_its_deletion",
     ),
     "the answer waits for nothing": (

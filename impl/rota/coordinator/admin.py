@@ -4,8 +4,9 @@ Source: Kafka's Java coordinator, GroupMetadataManager#describeGroups and #listG
 and #validateDeleteGroup, GroupCoordinatorShard#deleteGroups.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from rota.coordinator.admin_messages import (
     DeletableGroupResult,
@@ -81,6 +82,12 @@ class Deletion:
     errors: dict[str, int]
     under_way: int = 0
 
+    def answered(self, group_id: str, step: Step, error_code: int) -> None:
+        """The log has answered for a group."""
+        self.errors[group_id] = error_code
+        self.under_way -= 1
+        self.settle(step)
+
     def settle(self, step: Step) -> None:
         """Reply if nothing is under way any more."""
         if not self.under_way:
@@ -91,16 +98,15 @@ class Deletion:
 def delete_groups(
     step: Step, store: OffsetStore, groups: dict[str, Group], group_ids: Iterable[str], parked: Parked
 ) -> None:
-    """Delete groups that are Empty, each one once, with their offsets and handed-out ids.
+    """Delete groups that are Empty, each one once.
 
-    A group is gone at once; it comes back, but for its handed-out ids, if the log refuses. (There, a broker
-    answers all groups of the request with the error; here only those that the log refused.)
+    (A broker answers all groups of the request with the log's error; here only those that the log refused.)
     """
     deletion = Deletion(parked, {each: _deletion_error(groups.get(each)) for each in group_ids})
     for group_id, error_code in deletion.errors.items():
         if error_code == ErrorCode.NONE:
             deletion.under_way += 1
-            _delete(step, store, groups, group_id, deletion)
+            remove_group(step, store, groups, group_id, partial(deletion.answered, group_id))
     deletion.settle(step)
 
 
@@ -110,9 +116,17 @@ def _deletion_error(group: Group | None) -> int:
     return ErrorCode.NONE if group.state is GroupState.EMPTY else ErrorCode.NON_EMPTY_GROUP
 
 
-def _delete(
-    step: Step, store: OffsetStore, groups: dict[str, Group], group_id: str, deletion: Deletion
+def remove_group(
+    step: Step,
+    store: OffsetStore,
+    groups: dict[str, Group],
+    group_id: str,
+    answered: Callable[[Step, int], None],
 ) -> None:
+    """Remove an Empty group with its offsets and handed-out ids; `answered` is called with the log's answer.
+
+    It is gone at once, and comes back, but for its handed-out ids, if the log refuses.
+    """
     group = groups.pop(group_id)
     for member_id in sorted(group.pending_members):
         step.cancel("pending", group_id, member_id)
@@ -124,9 +138,7 @@ def _delete(
             store.committed.pop(group_id, None)
         else:
             groups.setdefault(group_id, group)
-        deletion.errors[group_id] = error_code
-        deletion.under_way -= 1
-        deletion.settle(later)
+        answered(later, error_code)
 
     entry = InLine(effect)
     store.line.append(entry)

@@ -16,6 +16,7 @@ class CoordinatorConfig:
     new_member_join_timeout_ms: how long a new member may stay parked in its first JoinGroup. Not configurable
     in a broker; here it is, so that tests over real sockets need not wait for five minutes.
     group_max_size: how many members a JoinGroup may make of a group, at least 1.
+    offsets_retention_minutes: how long offsets are kept that nobody has use for.
     offset_metadata_max_bytes: how long an offset's metadata may be (in UTF-16 code units, as in a broker).
 
     Raises ConfigError for a negative value, or bounds or a size that admit nothing.
@@ -27,6 +28,7 @@ class CoordinatorConfig:
     new_member_join_timeout_ms: int = 300_000
     offset_metadata_max_bytes: int = 4_096
     group_max_size: int = 2_147_483_647
+    offsets_retention_minutes: int = 10_080
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:

@@ -3,7 +3,18 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from rota.coordinator import admin, heartbeat, join, leave, loading, offsets, persistence, sync, timers
+from rota.coordinator import (
+    admin,
+    expiry,
+    heartbeat,
+    join,
+    leave,
+    loading,
+    offsets,
+    persistence,
+    sync,
+    timers,
+)
 from rota.coordinator.admin_messages import ListGroups
 from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.effects import (
@@ -164,6 +175,15 @@ class GroupCoordinator:
         """DeleteGroups. Answered when the log has answered for every group that goes."""
         step = self._step()
         admin.delete_groups(step, self._offsets, self._groups, group_ids, Parked(token, version))
+        return step.effects()
+
+    def clean(self, now_ms: int, topics_of: offsets.TopicsOf) -> Effects:
+        """Expire offsets and remove groups of no use; a broker does it every ten minutes.
+
+        `now_ms` is the wall clock's, `topics_of` reads a consumer's metadata.
+        """
+        step = self._step()
+        expiry.clean(step, self._offsets, self._groups, now_ms, topics_of)
         return step.effects()
 
     def fire(self, timer_id: TimerId) -> Effects:

@@ -76,8 +76,9 @@ class Group:
     owe a SyncGroup since the join phase ended; one of a static member that was replaced since stays there, as
     in the broker. previous_state: the state before the current one; a join phase entered from Empty is
     initial. subscriptions: its consumers' metadata when the generation began; None before the first, and
-    where the members are no consumers. join_timer, sync_timer: what is armed. initial_delay_ms,
-    initial_remaining_ms: the initial delay that is running, and what is left for extensions after it.
+    where the members are no consumers. join_timer, sync_timer: what is armed. empty_since_ms: the wall clock
+    when a cleaning first found it Empty. initial_delay_ms, initial_remaining_ms: the initial delay that is
+    running, and what is left for extensions after it.
     """
 
     group_id: str
@@ -99,12 +100,14 @@ class Group:
     new_member_added: bool = False
     join_timer: Literal["initial_join", "join"] | None = None
     sync_timer: bool = False
+    empty_since_ms: int | None = None
     initial_delay_ms: int = 0
     initial_remaining_ms: int = 0
 
     def transition_to(self, state: GroupState) -> None:
         """Enter a state and remember the one left."""
         self.previous_state, self.state = self.state, state
+        self.empty_since_ms = None
 
     @property
     def can_rebalance(self) -> bool:

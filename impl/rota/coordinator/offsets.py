@@ -190,6 +190,11 @@ def offset_delete(
     _write(step, store, group.group_id, tombstones, parked, reply)
 
 
+def remove(step: Step, store: OffsetStore, group_id: str, tombstones: tuple[OffsetTombstone, ...]) -> None:
+    """Offsets are to go that nobody asked about; they are there until the log has answered."""
+    _append(step, store, group_id, tombstones, lambda later, error_code: None)
+
+
 def is_subscribed(group: Group, topics_of: TopicsOf) -> Callable[[str], bool]:
     """Whether the group's current generation subscribes to a topic.
 
@@ -219,20 +224,31 @@ def _write(
     request has failed, also what was not to be written.
     """
 
+    def answered(later: Step, error_code: int) -> None:
+        later.reply(parked, reply if error_code == ErrorCode.NONE else reply.failed(error_code))
+
+    if records:
+        _append(step, store, group_id, records, answered)
+    else:
+        step.reply(parked, reply)
+
+
+def _append(
+    step: Step,
+    store: OffsetStore,
+    group_id: str,
+    records: tuple[OffsetRecord | OffsetTombstone, ...],
+    answered: Callable[[Step, int], None],
+) -> None:
     def effect(later: Step, error_code: int) -> None:
         if error_code == ErrorCode.NONE:
             for record in records:
                 store.apply(group_id, record)
-            later.reply(parked, reply)
-        else:
-            later.reply(parked, reply.failed(error_code))
+        answered(later, error_code)
 
-    if records:
-        entry = InLine(effect)
-        store.line.append(entry)
-        step.append_in_line(group_id, OffsetBatch(records), entry)
-    else:
-        step.reply(parked, reply)
+    entry = InLine(effect)
+    store.line.append(entry)
+    step.append_in_line(group_id, OffsetBatch(records), entry)
 
 
 def _record(

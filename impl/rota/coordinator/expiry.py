@@ -1,0 +1,84 @@
+"""What is cleaned away from time to time: offsets that nobody has needed for long, groups without any use.
+
+Source: Kafka's Java coordinator, GroupCoordinatorShard#cleanupGroupMetadata,
+OffsetMetadataManager#cleanupExpiredOffsets, ClassicGroup#offsetExpirationCondition,
+OffsetExpirationConditionImpl; KIP-211.
+"""
+
+from collections.abc import Iterator
+
+from rota.coordinator import admin, offsets
+from rota.coordinator.effects import Step
+from rota.coordinator.group import CONSUMER, Group, GroupState
+from rota.coordinator.offset_messages import OffsetRecord, OffsetTombstone
+
+MINUTE_MS = 60_000
+
+
+def clean(
+    step: Step,
+    store: offsets.OffsetStore,
+    groups: dict[str, Group],
+    now_ms: int,
+    topics_of: offsets.TopicsOf,
+) -> None:
+    """Expire offsets, and remove every Empty group that has none left; `now_ms` is the wall clock's.
+
+    A group without offsets is removed however short a time ago it became Empty. While the log owes answers
+    about offsets nothing is done: some may be new. There will be another cleaning.
+    """
+    if store.line:
+        return
+    for group_id, group in tuple(groups.items()):
+        if group.state is GroupState.EMPTY and group.empty_since_ms is None:
+            group.empty_since_ms = now_ms
+        left, expired = _sorted_out(step, store, group, now_ms, topics_of)
+        if expired:
+            offsets.remove(step, store, group_id, tuple(expired))
+        if not left and group.state is GroupState.EMPTY:
+            admin.remove_group(step, store, groups, group_id, lambda later, error_code: None)
+
+
+def _sorted_out(
+    step: Step, store: offsets.OffsetStore, group: Group, now_ms: int, topics_of: offsets.TopicsOf
+) -> tuple[list[OffsetRecord], list[OffsetTombstone]]:
+    """The offsets that stay, and tombstones for those that have expired."""
+    left: list[OffsetRecord] = []
+    expired: list[OffsetTombstone] = []
+    retention_ms = step.config.offsets_retention_minutes * MINUTE_MS
+    eligible = expires(group)
+    subscribed = offsets.is_subscribed(group, topics_of) if eligible else lambda topic: True
+    for record in _records(store, group.group_id):
+        if not subscribed(record.topic) and is_expired(group, record, now_ms, retention_ms):
+            expired.append(OffsetTombstone(record.topic, record.partition_index))
+        else:
+            left.append(record)
+    return left, expired
+
+
+def expires(group: Group) -> bool:
+    """Whether any offset of the group can expire: nobody is in it, or it is known what its members read.
+
+    That is only so while it is Stable, and of consumers.
+    """
+    if group.protocol_type is None or group.state is GroupState.EMPTY:
+        return True
+    return group.state is GroupState.STABLE and group.protocol_type == CONSUMER
+
+
+def is_expired(group: Group, record: OffsetRecord, now_ms: int, retention_ms: int) -> bool:
+    """Whether nobody has needed an offset for the retention time, or for the one that its commit asked for.
+
+    In a group that has had members the time counts from when it became Empty, otherwise from the commit. (A
+    broker knows when the group became Empty; here it is the first cleaning that finds it so.)
+    """
+    if record.expire_timestamp_ms != -1:
+        return now_ms >= record.expire_timestamp_ms
+    managed = group.protocol_type is not None and group.state is GroupState.EMPTY
+    since = group.empty_since_ms if managed else None
+    return now_ms - (record.commit_timestamp_ms if since is None else since) >= retention_ms
+
+
+def _records(store: offsets.OffsetStore, group_id: str) -> Iterator[OffsetRecord]:
+    for partitions in store.committed.get(group_id, {}).values():
+        yield from partitions.values()
