@@ -9,6 +9,7 @@ from typing import Any
 from rota.environment.world import DEFAULTS, observed
 from rota.invariants.crowd import CROWD, joiners_within_limit
 from rota.invariants.liveness import LIVENESS, without_sync_timer
+from rota.invariants.manners import COOPERATIVE, MANNERS, READING
 from rota.invariants.offsets import CAN_COMMIT, OFFSETS
 from rota.invariants.owners import EAGER, OWNERS
 from rota.invariants.restarts import restarts
@@ -59,6 +60,9 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
         *CROWD,
         *OWNERS,
         *(() if "cooperative" in seen.kinds else EAGER),
+        *MANNERS,
+        *(READING if {"fault", "break"}.isdisjoint(seen.budget) else ()),
+        *(COOPERATIVE if "cooperative" in seen.kinds else ()),
         *STATIC,
         *restarts(seen, {**DEFAULTS, **settings}["partitions"]),
         *(() if seen.max_size is None else (joiners_within_limit(seen.max_size),)),

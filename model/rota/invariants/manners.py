@@ -1,0 +1,149 @@
+"""What a client owes to the protocol whatever the broker does, read off it before and after a move."""
+
+from __future__ import annotations
+
+from rota.environment.assignment import Metadata
+from rota.environment.client import ENDED, Client, Phase
+from rota.environment.cooperative import COOPERATIVE_STICKY
+from rota.environment.reactions import error_of
+from rota.invariants.views import CLIENT
+from rota.kernel import Kind, Property
+from rota.spec import ErrorCode, JoinGroupReply, JoinGroupRequest, SyncGroupReply
+
+RETRIABLE = frozenset(
+    {
+        ErrorCode.MEMBER_ID_REQUIRED,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    }
+)
+LOST = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
+LEAVING = frozenset({Phase.LEAVING, Phase.DROPPING})
+
+
+def _read(before: Client, after: Client) -> ErrorCode | None:
+    """The error of the answer that a client reads in this move, None where it reads none."""
+    return None if before.inbox is None or after.inbox is before.inbox else error_of(before.inbox)
+
+
+def _fails_for_a_reason(before: Client, after: Client) -> bool:
+    return after.phase is not Phase.FAILED or _read(before, after) not in RETRIABLE
+
+
+def _takes_its_part(before: Client, after: Client) -> bool:
+    given = isinstance(before.inbox, SyncGroupReply) and _read(before, after) is ErrorCode.NONE
+    return not given or after.phase not in LEAVING
+
+
+def _lost_is_lost(before: Client, after: Client) -> bool:
+    if _read(before, after) not in LOST or after.phase in ENDED:
+        return True
+    return not after.assignment and after.generation_id < 0
+
+
+def _id_is_kept(before: Client, after: Client) -> bool:
+    if not before.member_id or after.member_id or after.phase in ENDED | LEAVING:
+        return True
+    silent = after.group_instance_id is not None and after.phase is Phase.UNJOINED
+    return silent or _read(before, after) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def _given_id_is_used(before: Client, after: Client) -> bool:
+    reply = before.inbox
+    if not isinstance(reply, JoinGroupReply) or _read(before, after) is not ErrorCode.MEMBER_ID_REQUIRED:
+        return True
+    return after.member_id == reply.member_id or after.phase in LEAVING
+
+
+def _revoked_in_two_rounds(before: Client, after: Client) -> bool:
+    if _read(before, after) is not ErrorCode.NONE or before.phase is not Phase.SYNCING:
+        return True
+    return set(before.partitions) <= set(after.partitions) or after.phase is not Phase.STABLE
+
+
+def _claims_are_true(client: Client) -> bool:
+    request = None if client.outbox is None else client.outbox.request
+    if not isinstance(request, JoinGroupRequest):
+        return True
+    entries = [entry for entry in request.protocols if entry.name == COOPERATIVE_STICKY]
+    claims = [Metadata.decode(entry.metadata).claim for entry in entries]
+    told = [((), 0) if claim is None else (claim.partitions, claim.generation_id) for claim in claims]
+    return all(partitions == client.partitions and since >= 0 for partitions, since in told)
+
+
+MANNERS = (
+    Property(
+        "client.fails-for-a-reason",
+        Kind.STEP,
+        "No client fails with an error about which it could do something.",
+        (CLIENT,),
+        _fails_for_a_reason,
+        source="KAFKA-10870; upstream AbstractCoordinator#joinGroupIfNeeded",
+        rules=("sync.rebalance-in-progress", "heartbeat.unknown-member", "hosting.elsewhere"),
+    ),
+    Property(
+        "client.takes-its-part",
+        Kind.STEP,
+        "Who is assigned nothing is a member like the others, and stays one.",
+        (CLIENT,),
+        _takes_its_part,
+        source="upstream ConsumerCoordinator#onJoinComplete",
+        rules=("persistence.assignment-stored",),
+    ),
+    Property(
+        "client.id-is-kept",
+        Kind.STEP,
+        "A client forgets its member id only when it leaves or hears that the id is unknown.",
+        (CLIENT,),
+        _id_is_kept,
+        source="KAFKA-20985; upstream AbstractCoordinator#resetGenerationOnResponseError",
+        rules=("sync.rebalance-in-progress", "offsets.rebalance-in-progress"),
+    ),
+)
+
+READING = (
+    Property(
+        "client.lost-is-lost",
+        Kind.STEP,
+        "Who hears that it is unknown, or of an old generation, consumes nothing until it has joined again.",
+        (CLIENT,),
+        _lost_is_lost,
+        source="KAFKA-13419, KAFKA-13891; upstream AbstractCoordinator#resetStateAndRejoin",
+        rules=("heartbeat.unknown-member", "heartbeat.illegal-generation", "offsets.illegal-generation"),
+    ),
+    Property(
+        "client.given-id-is-used",
+        Kind.STEP,
+        "Who is given a member id joins with it, or gives it back.",
+        (CLIENT,),
+        _given_id_is_used,
+        source="KIP-394; upstream AbstractCoordinator.JoinGroupResponseHandler",
+        rules=("join.member-id-required",),
+    ),
+)
+"""What is asked of who reads an answer; where connections break an answer may be gone instead."""
+
+COOPERATIVE = (
+    Property(
+        "client.revokes-in-two-rounds",
+        Kind.STEP,
+        "Who has to give something up joins again, so that another may get it.",
+        (CLIENT,),
+        _revoked_in_two_rounds,
+        source="KIP-429; KAFKA-14639",
+        rules=("persistence.assignment-stored",),
+    ),
+    Property(
+        "client.claims-are-true",
+        Kind.SAFETY,
+        "What a cooperative client claims is what it owns, with a generation since which it does.",
+        (CLIENT,),
+        _claims_are_true,
+        source="KIP-429; upstream ConsumerCoordinator#metadata",
+        rules=("join.next-generation",),
+    ),
+)
+"""What is asked of cooperative clients."""
