@@ -117,8 +117,31 @@ def test_a_cancelled_timer_does_not_fire(world):
     assert replies == []  # it empties the group, which the log has to know first
     world.loop.turn()
     assert [each["error_code"] for each in replies] == [0]
-    world.loop.advance(3_600)
+    world.loop.advance(500)
+    assert len(world.loop.armed()) == 1  # the next cleaning
+    world.service.stop()
     assert world.loop.armed() == []
+
+
+def test_what_is_of_no_use_is_removed_every_ten_minutes(world):
+    part = {"partition_index": 0, "committed_offset": 1, "committed_metadata": None}
+    for name in ("g", "h"):
+        world.ask(
+            "OffsetCommit",
+            group_id=name,
+            generation_id_or_member_epoch=-1,
+            member_id="",
+            topics=[{"name": "t", "partitions": [part]}],
+        )
+    world.loop.turn()
+    world.ask("OffsetDelete", group_id="g", topics=[{"name": "t", "partitions": [{"partition_index": 0}]}])
+    world.loop.advance(599)
+    assert set(world.service.core.groups) == {"g", "h"}
+    world.loop.advance(1)
+    assert set(world.service.core.groups) == {"h"}
+    world.ask("OffsetDelete", group_id="h", topics=[{"name": "t", "partitions": [{"partition_index": 0}]}])
+    world.loop.advance(600)
+    assert set(world.service.core.groups) == set()
 
 
 def test_the_log_answers_in_the_next_turn(world):

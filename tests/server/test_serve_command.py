@@ -64,8 +64,8 @@ def test_port_in_use(serve, tmp_path):
 
 
 def test_bad_settings():
-    unknown = refused("--set", "group.max.size=3")
-    assert "unknown setting 'group.max.size'; known are auto.create.topics.enable, connections" in unknown
+    unknown = refused("--set", "group.max.sizes=3")
+    assert "unknown setting 'group.max.sizes'; known are auto.create.topics.enable, connections" in unknown
     assert "num.partitions cannot be '0'; give a whole number from 1" in refused("--set", "num.partitions=0")
     assert "cannot read --set 'num.partitions'; write it as NAME=VALUE" in refused("--set", "num.partitions")
 

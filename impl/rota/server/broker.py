@@ -70,7 +70,13 @@ class Server:
         self._listener = await loop.create_server(
             lambda: Connection(self), sock=listening, backlog=ACCEPTED_AT_ONCE, start_serving=False
         )
-        self.groups = GroupService(self._settings.coordinator, loop, self._coordinator, self.topics)
+        self.groups = GroupService(
+            self._settings.coordinator,
+            loop,
+            self._coordinator,
+            self.topics,
+            self._settings.offsets_retention_check_interval_ms,
+        )
         self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop)
         self._handlers = self._wired(
             Cluster(self._settings, self.topics, HOST, port), self.groups, self.fetches

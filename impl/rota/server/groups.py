@@ -76,7 +76,10 @@ class FirstByName:
 
 
 class GroupService:
-    """One coordinator on the running event loop; `coordinator` makes it, from its settings and choices."""
+    """One coordinator on the running event loop; `coordinator` makes it, from its settings and choices.
+
+    `clean_every_ms`: how often offsets that have expired, and groups of no use, are removed.
+    """
 
     def __init__(
         self,
@@ -84,12 +87,15 @@ class GroupService:
         loop: asyncio.AbstractEventLoop,
         coordinator: Callable[[CoordinatorConfig, Choices], GroupCoordinator] = GroupCoordinator,
         topics: Topics = AnyTopics(),  # noqa: B008  # has no state
+        clean_every_ms: int = 600_000,
     ) -> None:
         self.core = coordinator(config, FirstByName())
         self._loop = loop
         self._topics = topics
         self._timers: LoopTimers[TimerId] = LoopTimers(loop, self._fire)
         self._stopped = False
+        self._clean_every = clean_every_ms / 1000
+        self._cleaning = loop.call_at(loop.time() + self._clean_every, self._clean)
         self.handlers: Mapping[str, Callable[[Mapping[str, Any], Caller], None]] = {
             "JoinGroup": self._join_group,
             "SyncGroup": self._sync_group,
@@ -106,6 +112,7 @@ class GroupService:
     def stop(self) -> None:
         """Cancels every timer; from now on nothing that is still under way is carried out."""
         self._stopped = True
+        self._cleaning.cancel()
         self._timers.clear()
 
     def _join_group(self, body: Mapping[str, Any], caller: Caller) -> None:
@@ -132,8 +139,7 @@ class GroupService:
         request, response = commit_request(body, caller.version, self._topics)
         token = Amended(caller, response)
         if request.topics:
-            now = time.time_ns() // 1_000_000
-            self._do(self.core.offset_commit(request, caller.version, token, now))
+            self._do(self.core.offset_commit(request, caller.version, token, _wall_clock_ms()))
         else:
             token.reply({"topics": []})
 
@@ -171,11 +177,19 @@ class GroupService:
         for token, reply in effects.replies:
             cast(Answerable, token).reply(_body(reply))
 
+    def _clean(self) -> None:
+        self._cleaning = self._loop.call_at(self._loop.time() + self._clean_every, self._clean)
+        self._do(self.core.clean(_wall_clock_ms(), subscribed_topics))
+
     def _fire(self, timer_id: TimerId) -> None:
         self._do(self.core.fire(timer_id))
 
     def _appended(self, append_id: int) -> None:
         self._do(self.core.appended(append_id))
+
+
+def _wall_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _with_operations(body: Mapping[str, Any]) -> Mapping[str, Any]:

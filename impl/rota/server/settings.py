@@ -27,8 +27,9 @@ class Settings:
     `num_partitions` is for topics whose creator does not say; `auto_create_topics_enable` lets Metadata
     create them. `socket_request_max_bytes` bounds a request frame, `message_max_bytes` a record batch,
     `fetch_max_bytes` the records of a Fetch response, `log_retention_bytes` a partition (negative: no bound
-    but that of all topics together), `max_connections` the connections. One without a request under way and
-    without bytes in or out for `connections_max_idle_ms` is closed (negative: never).
+    but that of all topics together), `max_connections` the connections. Expired offsets are looked for every
+    `offsets_retention_check_interval_ms`. A connection without a request under way and without bytes in or
+    out for `connections_max_idle_ms` is closed (negative: never).
 
     Defaults are Kafka's but for `log_retention_bytes`, whose is no bound: here it is memory.
     """
@@ -41,6 +42,7 @@ class Settings:
     max_connections: int = _INT_MAX
     message_max_bytes: int = 1_048_588
     num_partitions: int = 1
+    offsets_retention_check_interval_ms: int = 600_000
     socket_request_max_bytes: int = 104_857_600
 
     @staticmethod
@@ -91,6 +93,8 @@ KNOWN: Mapping[str, Kind] = {
     "message.max.bytes": _integer(0),
     "num.partitions": _integer(1, MAX_PARTITIONS),
     "offset.metadata.max.bytes": _integer(0),
+    "offsets.retention.check.interval.ms": _integer(1),
+    "offsets.retention.minutes": _integer(1),
     "socket.request.max.bytes": _integer(1),
 }
 """Kafka's name of each setting, and how its value is read."""
