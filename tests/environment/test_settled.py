@@ -21,7 +21,8 @@ from rota.spec import GroupState, settled
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "leave and rejoin": {"budget": (("leave", 1), ("rejoin", 1))},
     "change": {"budget": (("change", 1),)},
-    "a failed append or a late client": {"budget": (("append", 1), ("late", 1))},
+    "a failed append": {"budget": (("append", 1), ("leave", 1))},
+    "a late client": {"budget": (("late", 1),), "join_version": 3},
     "a broken connection": {"budget": (("break", 1),)},
     "a crash of one of two, admitted at once": {"budget": (("crash", 1),), "join_version": 3},
     "the Scala coordinator": {"budget": (("leave", 1), ("rejoin", 1)), "profile": "kafka-3.x"},
