@@ -86,5 +86,3 @@ def test_what_is_new_and_what_is_gone_is_found() -> None:
     assert untriaged([known, new, lots]) == [new.id]
     assert gone([known, new, lots], []) == {known.id: [known.id]}
     assert gone([known, new, lots], [known]) == {}
-    one, other = scripts["expiry.group-unused.not-with-members"], scripts["expiry.group-unused.removed"]
-    assert gone([one, other], [other]) == {"expiry.": [one.id]}

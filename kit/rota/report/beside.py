@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from rota.conformance.model import Case, Script
+from rota.conformance.model import Case
 from rota.conformance.probes.triage import DIFFERENCES, Class, Triaged
 from rota.conformance.registry import all_cases, all_probes, all_scripts
-from rota.report.check_text import WIDTH, counted
+from rota.report.check_text import WIDTH
 
 _MEANS = {
     Class.NOT_MODELLED: "Kafka does it, and rota does not do it yet.",
@@ -42,22 +42,14 @@ def _lines() -> Iterator[str]:
         known = [one for one in DIFFERENCES if one.kind is kind]
         if known:
             yield from ("", f"## {kind.value[0].upper()}{kind.value[1:]}", "", _MEANS[kind], "")
-            for one in known:
-                yield from _entry(one)
+            yield from map(_entry, known)
 
 
-def _entry(known: Triaged) -> Iterator[str]:
-    covered = [script for script in all_scripts() if known.covers(script)]
+def _entry(known: Triaged) -> str:
+    (script,) = (script for script in all_scripts() if known.covers(script))
+    kind = f"{script.level.value} case" if isinstance(script, Case) else "probe"
     lots = " By lot: not seen in every run." if known.lots else ""
-    yield f"- **{known.id.removesuffix('.')}** ({_kinds(covered)}). {known.why}{lots}"
-    if known.id.endswith("."):
-        yield from (f"  - `{script.id}`: {script.sentence}" for script in covered)
-
-
-def _kinds(scripts: list[Script]) -> str:
-    if len(scripts) != 1:
-        return counted(len(scripts), "dialogue")
-    return f"{scripts[0].level.value} case" if isinstance(scripts[0], Case) else "probe"
+    return f"- **{known.id}** ({kind}). {known.why}{lots}"
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ class Class(StrEnum):
 
 @dataclass(frozen=True)
 class Triaged:
-    """A known difference: the id of a case or a probe, or what such ids begin with, dot included.
+    """A known difference in one case or probe.
 
     `lots` marks what is drawn by lot on one of the two, so that a run may see it or not.
     """
@@ -35,17 +35,12 @@ class Triaged:
 
     def covers(self, script: Script) -> bool:
         """Whether the difference is one in this dialogue."""
-        return script.id.startswith(self.id) if self.id.endswith(".") else script.id == self.id
+        return script.id == self.id
 
 
 _TIE = "Kafka takes the name that comes first in the order of java.util.HashMap, rota the first by alphabet."
 
 DIFFERENCES: Sequence[Triaged] = (
-    Triaged(
-        "expiry.",
-        Class.NOT_MODELLED,
-        "Expiry: the spec has it, but rota's server keeps offsets and unused groups for as long as it runs.",
-    ),
     Triaged("voting.tie.range-or-sticky", Class.OPEN, _TIE),
     Triaged("voting.tie.range-or-cooperative-sticky", Class.OPEN, _TIE),
     Triaged("voting.tie.roundrobin-or-sticky", Class.OPEN, _TIE),
