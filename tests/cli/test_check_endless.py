@@ -17,7 +17,7 @@ from rota.invariants import WEAKNESSES, endless
 from rota.kernel import Liveness
 from rota.mutants import MUTANTS, system
 from rota.mutants.endless import ENDLESS_KILLS
-from rota.scopes import load
+from rota.scopes import Configuration, Scope, load
 
 TOYS = Path(__file__).parents[1] / "toys"
 CROSSING = ("--system", "traffic_light:crossing", "--liveness")
@@ -170,12 +170,8 @@ def test_the_missing_package_is_named_with_its_extra(invoke: Invoke, monkeypatch
         (["--system", "ticket_office:office", "--liveness"], "says nothing of endless runs"),
         (["--property", "group.setles"], "there is no property 'group.setles'; did you mean group.settles?"),
         (
-            ["--property", "weakness.replaced-request-waits", "--scope", "tiny"],
+            ["--property", "weakness.replaced-request-waits", "--configuration", "core"],
             "no configuration asked for allows",
-        ),
-        (
-            ["--liveness", "--scope", "tiny", "--max-states", "1"],
-            "no configuration of scope tiny has so few states",
         ),
     ],
 )
@@ -189,20 +185,36 @@ def test_bad_input_gets_one_line(invoke: Invoke, arguments: list[str], line: str
 # ---- the protocol
 
 
-def test_small_configurations_are_judged_and_large_ones_named(
+@pytest.fixture
+def worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scope of four: one small, one large, one of which the size is not known, one with a raw client."""
+    raw = {"clients": ("eager", "raw"), "budget": (("odd", 1),)}
+    made = [
+        Configuration(name, "", "", None, settings, expected)
+        for name, settings, expected in (
+            ("small", {}, {"distinct": 148}),
+            ("large", {"budget": (("leave", 1),)}, {"distinct": 710}),
+            ("unknown", {"join_version": 3}, None),
+            ("strange", raw, {"distinct": 100}),
+        )
+    ]
+    monkeypatch.setattr(check_plan, "load", lambda name: Scope(name, "planted", tuple(made)))
+
+
+@pytest.mark.usefixtures("worlds")
+def test_small_configurations_are_judged_and_others_named(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check_plan, "LASSO_STATES", 200)
-    result = invoke("--liveness", "--scope", "tiny")
-    small = [one.name for one in load("tiny").configurations if (one.expected or {})["distinct"] <= 200]
+    result = invoke("--liveness")
     told = report(tmp_path)
-    assert [run["configuration"] for run in told["runs"]] == small
+    assert [run["configuration"] for run in told["runs"]] == ["small", "unknown"]
     assert {one["verdict"] for one in told["properties"]} == {"holds"}
-    left_out = told["not_checked"][-1]
-    assert left_out.startswith(
-        "endless runs of configurations with more than 200 states (tie, leave, all-leave"
-    )
-    assert "endless runs of configurations" in " ".join(result.stdout.split())
+    assert told["not_checked"][-2:] == [
+        "endless runs of configurations with more than 200 states (large)",
+        "endless runs beside a raw client, which owes nothing (strange)",
+    ]
+    assert "more than 200 states (large)" in " ".join(result.stdout.split())
 
 
 def test_a_configuration_that_is_named_is_judged_whatever_its_size(

@@ -63,6 +63,9 @@ CONFIGURATIONS: dict[str, Mapping[str, Any]] = {
     "cooperative clients, one leaves": {"clients": ("cooperative", "cooperative"), **budget(leave=1)},
     "an old client, a fault": {**ALONE, "clients": ("old",), "join_version": 0, **budget(fault=1)},
     "offsets": {"offsets": True},
+    "one client, a commit, a broken connection": {
+        **ALONE, "offsets": True, **budget(commit=1, **{"break": 1}),
+    },
     "offsets, no handshake": {"offsets": True, "join_version": 3},
     "one client, offsets, a move": {**ALONE, "offsets": True, **budget(failover=1)},
 }  # fmt: skip
@@ -129,6 +132,7 @@ NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
         ("group.settles", "commits are stored"),
     ),
     "offsets, no handshake": (("timers.unused-members-go", "commits are stored"),),
+    "one client, a commit, a broken connection": (("sync.phase-ends", "commits are stored"),),
     "one client, a move": (("group.settles", "loading ends"),),
 }
 """A configuration -> (property, assumption): the one does not hold there without the other."""

@@ -119,14 +119,22 @@ def _configurations(options: Options, scope: Scope, lasting: bool) -> tuple[Chos
     if options.configurations or not lasting:
         return pairs, ()
     most = options.bound or LASSO_STATES
-    small = [pair for pair in pairs if (pair[1].expected or {}).get("distinct", 0) <= most]
-    large = [one.name for _, one in pairs if not any(one is kept for _, kept in small)]
-    words = f"endless runs of configurations with more than {most:,} states ({', '.join(large)})"
+    silent = [pair for pair in pairs if not endless(pair[1].settings_for(options.profile))]
+    large = [pair for pair in pairs if _size(pair) > most and pair not in silent]
+    small = [pair for pair in pairs if pair not in silent and pair not in large]
     if not small:
-        raise UsageError(
-            f"no configuration of scope {scope.name} has so few states; raise --max-states", NOTHING
-        )
-    return small, (words,) if large else ()
+        cause = f"no configuration of scope {scope.name} has so few states"
+        raise UsageError(f"{cause}; raise --max-states", NOTHING)
+    reasons = (
+        (f"endless runs of configurations with more than {most:,} states", large),
+        ("endless runs beside a raw client, which owes nothing", silent),
+    )
+    return small, tuple(f"{why} ({', '.join(one.name for _, one in some)})" for why, some in reasons if some)
+
+
+def _size(pair: tuple[str, Configuration]) -> int:
+    """The distinct states of a configuration, 0 if they are not pinned."""
+    return int((pair[1].expected or {}).get("distinct", 0))
 
 
 def _asked_for(options: Options, scope: Scope) -> Chosen:

@@ -87,7 +87,12 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
 
 
 def endless(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Liveness, ...]:
-    """The sentences about endless runs for these settings; strict as in `classic`."""
+    """The sentences about endless runs for these settings; strict as in `classic`.
+
+    None beside a raw client: it may take anybody's place, and nothing that it does is owed.
+    """
+    if "raw" in observed(settings).kinds:
+        return ()
     timed = PROFILES[{**DEFAULTS, **settings}["profile"]].sync_timer
     lively = LIVENESS if timed else tuple(without_sync_timer(one) for one in LIVENESS)
     weak = (

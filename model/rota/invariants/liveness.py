@@ -213,7 +213,7 @@ LIVENESS = (
         "CompletingRebalance ends.",
         (GROUP,),
         _not_in(GroupState.COMPLETING_REBALANCE),
-        fairness=(CLIENTS, TIMEOUTS, LOG, SYNC_TIMER),
+        fairness=(CLIENTS, TIMEOUTS, LOG, SYNC_TIMER, COMMITS),
         given=_in(GroupState.COMPLETING_REBALANCE),
         source="KAFKA-12890; upstream GroupMetadataManager#expirePendingSync",
         rules=("timers.sync-timeout", "join.next-generation", "persistence.assignment-failed"),
@@ -282,7 +282,7 @@ KNOWN_WEAKNESSES = (
         "CompletingRebalance ends, even if no session runs out.",
         (GROUP,),
         _not_in(GroupState.COMPLETING_REBALANCE),
-        fairness=(CLIENTS, TIMEOUTS, LOG, SYNC_TIMER),
+        fairness=(CLIENTS, TIMEOUTS, LOG, SYNC_TIMER, COMMITS),
         given=_in(GroupState.COMPLETING_REBALANCE),
         source="KAFKA-12890: before it a member that did not send SyncGroup was waited for until its session "
         "was over, for ever if it had heartbeats",
