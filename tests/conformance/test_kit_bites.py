@@ -18,6 +18,7 @@ from rota.coordinator import (
     HeartbeatReply,
     LeaveGroupReply,
     admin,
+    expiry,
     heartbeat,
     join,
     leave,
@@ -144,8 +145,12 @@ def static_dropped(original: Original) -> Original:
     return complete
 
 
-def any_size(_original: Original) -> Original:
+def always(_original: Original) -> Original:
     return lambda *_: True
+
+
+def never(_original: Original) -> Original:
+    return lambda *_: False
 
 
 def members_first(_original: Original) -> Original:
@@ -312,7 +317,7 @@ BUGS = [
         static_dropped,
         "join.complete-phase.static-kept",
     ),
-    Bug("no size limit", join, "has_room", any_size, "join.group-max-size-reached.first-step"),
+    Bug("no size limit", join, "has_room", always, "join.group-max-size-reached.first-step"),
     Bug(
         "members keep their places", join, "has_room", members_first, "join.group-max-size-reached.pushed-out"
     ),
@@ -374,6 +379,9 @@ BUGS = [
         "admin.delete-non-empty-group.stable",
     ),
     Bug("key types unread", Cluster, "_coordinator", any_key_type, "hosting.find-coordinator.unknown-type"),
+    Bug("nothing expires", expiry, "is_expired", never, "expiry.offsets-expired.own-retention"),
+    Bug("everything expires", expiry, "is_expired", always, "expiry.expired.not-before"),
+    Bug("expiry while rebalancing", expiry, "expires", always, "expiry.nothing-expires.other-type"),
     Bug("no sync timer", phase, "start_sync_timer", nothing, "timers.sync-timeout.only-heartbeats"),
 ]
 
