@@ -18,7 +18,7 @@ DIALOGUES = Path(__file__).with_name("test_coordinator_offsets.py")
 COMMIT_ERROR = offsets.commit_error
 COMMIT = offsets.offset_commit
 FETCH = offsets.offset_fetch
-WRITE = offsets._write
+WRITE = offsets.write
 RECORD = offsets._record
 GROUP_REPLY = offsets._group_reply
 
@@ -65,7 +65,7 @@ def everyone_for_himself(step, store):
         entry.effect(step, entry.error_code)
 
 
-def first_of_a_batch_wins(store, group_id, record):
+def first_of_a_batch_wins(store, group_id, record, *_):
     partitions = store.committed.setdefault(group_id, {}).setdefault(record.topic, {})
     partitions.setdefault(record.partition_index, record)
 
@@ -124,12 +124,12 @@ def one_bad_partition_spoils_all(step, store, group, request, parked, timestamp_
         COMMIT(step, store, group, request, parked, timestamp_ms)
 
 
-def unsorted(store, asked):
+def unsorted(store, asked, stable):
     if asked.topics is None:
         names = store.committed.get(asked.group_id, {})
         topics = tuple(OffsetFetchTopic(name, tuple(names[name])) for name in names)
         asked = replace(asked, topics=topics)
-    return GROUP_REPLY(store, asked)
+    return GROUP_REPLY(store, asked, stable)
 
 
 BUGS = {
@@ -220,7 +220,7 @@ BUGS = {
         ("the_log_refuses", 7, 15),
     ),
     "what failed is stored": (
-        (offsets, "_write", stores_in_spite_of_failure),
+        (offsets, "write", stores_in_spite_of_failure),
         ("the_log_refuses", 29, 29),
     ),
     "a failure is not everybody's": (

@@ -70,6 +70,8 @@ from rota.coordinator.offset_messages import (
     OffsetFetchTopic,
     OffsetRecord,
     OffsetTombstone,
+    TransactionMarker,
+    TxnOffsetCommit,
 )
 from rota.coordinator.persistence import UnknownAppendError
 from rota.coordinator.purgatory import Purgatory
@@ -139,5 +141,7 @@ __all__ = [
     "TimerKind",
     "TimingWheel",
     "Token",
+    "TransactionMarker",
+    "TxnOffsetCommit",
     "UnknownAppendError",
 ]

@@ -23,7 +23,7 @@ from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import Group, GroupState
 from rota.coordinator.ledger import InLine
 from rota.coordinator.messages import ErrorCode
-from rota.coordinator.offsets import OffsetStore
+from rota.coordinator.offset_store import OffsetStore
 
 
 def describe_groups(groups: Mapping[str, Group], group_ids: Iterable[str]) -> DescribeGroupsReply:
@@ -135,7 +135,7 @@ def remove_group(
 
     def effect(later: Step, error_code: int) -> None:
         if error_code == ErrorCode.NONE:
-            store.committed.pop(group_id, None)
+            store.forget(group_id)
         else:
             groups.setdefault(group_id, group)
         answered(later, error_code)

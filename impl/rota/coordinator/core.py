@@ -14,6 +14,7 @@ from rota.coordinator import (
     persistence,
     sync,
     timers,
+    transactions,
 )
 from rota.coordinator.admin_messages import ListGroups
 from rota.coordinator.config import CoordinatorConfig
@@ -45,7 +46,9 @@ from rota.coordinator.offset_messages import (
     OffsetDeleteReply,
     OffsetFetch,
     OffsetRecord,
+    TxnOffsetCommit,
 )
+from rota.coordinator.offset_store import OffsetStore
 
 
 class GroupCoordinator:
@@ -63,7 +66,7 @@ class GroupCoordinator:
         self._config = config
         self._choices = choices
         self._groups: dict[str, Group] = {}
-        self._offsets = offsets.OffsetStore()
+        self._offsets = OffsetStore()
         self._ledger = Ledger()
         self.groups: Mapping[str, Group] = MappingProxyType(self._groups)
 
@@ -138,6 +141,29 @@ class GroupCoordinator:
         else:
             group = self._groups.get(request.group_id) or self._created(request.group_id)
             offsets.offset_commit(step, self._offsets, group, request, parked, timestamp_ms)
+        return step.effects()
+
+    def txn_offset_commit(
+        self, request: TxnOffsetCommit, version: int, token: Token, timestamp_ms: int
+    ) -> Effects:
+        """TxnOffsetCommit; creates a group as OffsetCommit does. What it stores waits for `end_transaction`.
+
+        The caller has asked the transaction coordinator whether the producer may.
+        """
+        step, parked = self._step(), Parked(token, version)
+        error = transactions.commit_error(self._groups.get(request.group_id), request)
+        if error != ErrorCode.NONE:
+            plain = OffsetCommit(request.group_id, request.topics)
+            step.reply(parked, OffsetCommitReply.to(plain, lambda _: error))
+        else:
+            group = self._groups.get(request.group_id) or self._created(request.group_id)
+            transactions.txn_offset_commit(step, self._offsets, group, request, parked, timestamp_ms)
+        return step.effects()
+
+    def end_transaction(self, producer_id: int, is_commit: bool) -> Effects:
+        """A transaction has been committed or aborted: its marker is appended."""
+        step = self._step()
+        transactions.end(step, self._offsets, producer_id, is_commit)
         return step.effects()
 
     def offset_fetch(self, request: OffsetFetch, version: int, token: Token) -> Effects:
@@ -240,7 +266,7 @@ class GroupCoordinator:
         for group in self._groups.values():
             loading.close(step, group, ErrorCode.NOT_COORDINATOR, with_ids=True)
         self._groups.clear()
-        self._offsets.committed.clear()
+        self._offsets = OffsetStore()
         return step.effects()
 
     def _created(self, group_id: str) -> Group:

@@ -13,7 +13,7 @@ from rota.coordinator.admin_messages import AdminReply, GroupTombstone
 from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.ledger import Assigned, Created, InLine, Ledger, Outstanding, Replaced
 from rota.coordinator.messages import LeaveGroupReply, MembershipReply
-from rota.coordinator.offset_messages import OffsetBatch, OffsetReply
+from rota.coordinator.offset_messages import OffsetBatch, OffsetReply, TransactionMarker
 
 Token = Hashable
 Reply = MembershipReply | OffsetReply | AdminReply
@@ -80,7 +80,7 @@ class Append:
 
     append_id: int
     group_id: str
-    record: GroupRecord | OffsetBatch | GroupTombstone
+    record: GroupRecord | OffsetBatch | GroupTombstone | TransactionMarker
 
 
 class Effects(NamedTuple):
@@ -158,7 +158,9 @@ class Step:
         else:
             self.reply(parked, reply)
 
-    def append_in_line(self, group_id: str, record: OffsetBatch | GroupTombstone, entry: InLine) -> None:
+    def append_in_line(
+        self, group_id: str, record: OffsetBatch | GroupTombstone | TransactionMarker, entry: InLine
+    ) -> None:
         """Append what is no group's state; the answer is to be kept in the entry."""
         self._appends.append(Append(self._ledger.open(entry), group_id, record))
 

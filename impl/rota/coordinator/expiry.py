@@ -11,20 +11,22 @@ from rota.coordinator import admin, offsets
 from rota.coordinator.effects import Step
 from rota.coordinator.group import CONSUMER, Group, GroupState
 from rota.coordinator.offset_messages import OffsetRecord, OffsetTombstone
+from rota.coordinator.offset_store import OffsetStore
 
 MINUTE_MS = 60_000
 
 
 def clean(
     step: Step,
-    store: offsets.OffsetStore,
+    store: OffsetStore,
     groups: dict[str, Group],
     now_ms: int,
     topics_of: offsets.TopicsOf,
 ) -> None:
     """Expire offsets, and remove every Empty group that has none left; `now_ms` is the wall clock's.
 
-    A group without offsets is removed however short a time ago it became Empty. While the log owes answers
+    A group without offsets is removed however short a time ago it became Empty, as in the broker also if
+    transactions have some pending; what is pending keeps the others. While the log owes answers
     about offsets nothing is done: some may be new. There will be another cleaning.
     """
     if store.line:
@@ -35,12 +37,12 @@ def clean(
         left, expired = _sorted_out(step, store, group, now_ms, topics_of)
         if expired:
             offsets.remove(step, store, group_id, tuple(expired))
-        if not left and group.state is GroupState.EMPTY:
+        if not left and group.state is GroupState.EMPTY and not (expired and store.has_pending(group_id)):
             admin.remove_group(step, store, groups, group_id, lambda later, error_code: None)
 
 
 def _sorted_out(
-    step: Step, store: offsets.OffsetStore, group: Group, now_ms: int, topics_of: offsets.TopicsOf
+    step: Step, store: OffsetStore, group: Group, now_ms: int, topics_of: offsets.TopicsOf
 ) -> tuple[list[OffsetRecord], list[OffsetTombstone]]:
     """The offsets that stay, and tombstones for those that have expired."""
     left: list[OffsetRecord] = []
@@ -49,7 +51,8 @@ def _sorted_out(
     eligible = expires(group)
     subscribed = offsets.is_subscribed(group, topics_of) if eligible else lambda topic: True
     for record in _records(store, group.group_id):
-        if not subscribed(record.topic) and is_expired(group, record, now_ms, retention_ms):
+        pending = store.is_pending(group.group_id, record.topic, record.partition_index)
+        if not (pending or subscribed(record.topic)) and is_expired(group, record, now_ms, retention_ms):
             expired.append(OffsetTombstone(record.topic, record.partition_index))
         else:
             left.append(record)
@@ -79,6 +82,6 @@ def is_expired(group: Group, record: OffsetRecord, now_ms: int, retention_ms: in
     return now_ms - (record.commit_timestamp_ms if since is None else since) >= retention_ms
 
 
-def _records(store: offsets.OffsetStore, group_id: str) -> Iterator[OffsetRecord]:
+def _records(store: OffsetStore, group_id: str) -> Iterator[OffsetRecord]:
     for partitions in store.committed.get(group_id, {}).values():
         yield from partitions.values()

@@ -37,6 +37,7 @@ class ErrorCode:
     GROUP_MAX_SIZE_REACHED: Final = 81
     FENCED_INSTANCE_ID: Final = 82
     GROUP_SUBSCRIBED_TO_TOPIC: Final = 86
+    UNSTABLE_OFFSET_COMMIT: Final = 88
 
 
 @dataclass(frozen=True)

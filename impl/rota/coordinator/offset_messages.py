@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 
 from rota.coordinator.messages import ErrorCode
 
+NO_PRODUCER_ID = -1
+"""Stands for the producer of what belongs to no transaction."""
+
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommitPartition:
@@ -41,6 +44,23 @@ class OffsetCommit:
     member_id: str = ""
     group_instance_id: str | None = None
     retention_time_ms: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TxnOffsetCommit:
+    """TxnOffsetCommit request; its response has the form of OffsetCommit's.
+
+    Below version 3 there is no generation and nobody is named.
+    """
+
+    transactional_id: str
+    group_id: str
+    producer_id: int
+    producer_epoch: int
+    topics: tuple[OffsetCommitTopic, ...]
+    generation_id: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +258,21 @@ class OffsetTombstone:
 
 @dataclass(frozen=True, slots=True)
 class OffsetBatch:
-    """All entries of one OffsetCommit or OffsetDelete: they are written together or not at all."""
+    """All entries of one OffsetCommit or OffsetDelete: they are written together or not at all.
+
+    `producer_id`: whose transaction they belong to, if to any.
+    """
 
     records: tuple[OffsetRecord | OffsetTombstone, ...]
+    producer_id: int = NO_PRODUCER_ID
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionMarker:
+    """The end of a producer's transaction: what it committed counts, or does not."""
+
+    producer_id: int
+    is_commit: bool
 
 
 OffsetReply = OffsetCommitReply | OffsetFetchReply | OffsetDeleteReply

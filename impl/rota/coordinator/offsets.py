@@ -5,9 +5,7 @@ coordinator, OffsetMetadataManager#commitOffset, #fetchOffsets and #deleteOffset
 ClassicGroup#validateOffsetCommit and #isSubscribedToTopic, GroupCoordinatorService#fetchOffsets.
 """
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
 
 from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import CONSUMER, Group, GroupState
@@ -15,6 +13,7 @@ from rota.coordinator.heartbeat import restart_session
 from rota.coordinator.ledger import InLine
 from rota.coordinator.messages import ErrorCode
 from rota.coordinator.offset_messages import (
+    NO_PRODUCER_ID,
     OffsetBatch,
     OffsetCommit,
     OffsetCommitPartition,
@@ -32,35 +31,13 @@ from rota.coordinator.offset_messages import (
     OffsetRecord,
     OffsetTombstone,
 )
+from rota.coordinator.offset_store import OffsetStore
 
 TopicsOf = Callable[[bytes], Collection[str] | None]
 """The topics in a consumer's metadata, None if they cannot be read."""
 
 GROUP_ID_NOT_FOUND_SINCE = 9
 """First OffsetCommit version that is told plainly that its group does not exist."""
-
-
-@dataclass
-class OffsetStore:
-    """Offsets that the log has acknowledged, and what waits for answers that it still owes.
-
-    committed: by group, topic and partition. line: appends, and fetches behind them, in the order of the log.
-    """
-
-    committed: dict[str, dict[str, dict[int, OffsetRecord]]] = field(default_factory=dict)
-    line: deque[InLine] = field(default_factory=deque)
-
-    def apply(self, group_id: str, record: OffsetRecord | OffsetTombstone) -> None:
-        """Take over an acknowledged record."""
-        partitions = self.committed.setdefault(group_id, {}).setdefault(record.topic, {})
-        if isinstance(record, OffsetRecord):
-            partitions[record.partition_index] = record
-        else:
-            partitions.pop(record.partition_index, None)
-
-    def get(self, group_id: str, topic: str, partition_index: int) -> OffsetRecord | None:
-        """A partition's offset, None if there is none."""
-        return self.committed.get(group_id, {}).get(topic, {}).get(partition_index)
 
 
 def commit_error(group: Group | None, request: OffsetCommit, version: int) -> int:
@@ -98,15 +75,22 @@ def offset_commit(
     member = group.members.get(request.member_id)
     if member is not None:
         restart_session(step, group, member)
+    reply, records = sorted_out(step, request, timestamp_ms)
+    write(step, store, group.group_id, records, parked, reply)
+
+
+def sorted_out(
+    step: Step, request: OffsetCommit, timestamp_ms: int
+) -> tuple[OffsetCommitReply, tuple[OffsetRecord, ...]]:
+    """What of a commit is to be stored, and the reply if that is."""
     limit = step.config.offset_metadata_max_bytes
-    reply = OffsetCommitReply.to(request, lambda each: metadata_error(each, limit))
-    records = tuple(
+    records = (
         _record(request, topic.name, each, timestamp_ms)
         for topic in request.topics
         for each in topic.partitions
         if metadata_error(each, limit) == ErrorCode.NONE
     )
-    _write(step, store, group.group_id, records, parked, reply)
+    return OffsetCommitReply.to(request, lambda each: metadata_error(each, limit)), tuple(records)
 
 
 def metadata_error(partition: OffsetCommitPartition, limit: int) -> int:
@@ -136,7 +120,7 @@ def offset_fetch(step: Step, store: OffsetStore, request: OffsetFetch, parked: P
     """Answer an OffsetFetch; neither the groups' state nor membership matters.
 
     One that asks for stable offsets stands in line behind everything that is under way. That is how the
-    broker does it, too: outside of transactions it knows no pending offsets.
+    broker does it, too: only offsets of transactions are pending there, and those are told to be unstable.
     """
 
     def answer(later: Step, error_code: int) -> None:
@@ -185,9 +169,11 @@ def offset_delete(
         if not subscribed(topic.name)
         for index in topic.partition_indexes
         # Where a commit may be under way, a tombstone that nothing needs does no harm.
-        if store.line or store.get(group.group_id, topic.name, index) is not None
+        if store.line
+        or store.get(group.group_id, topic.name, index) is not None
+        or store.is_pending(group.group_id, topic.name, index)
     )
-    _write(step, store, group.group_id, tombstones, parked, reply)
+    write(step, store, group.group_id, tombstones, parked, reply)
 
 
 def remove(step: Step, store: OffsetStore, group_id: str, tombstones: tuple[OffsetTombstone, ...]) -> None:
@@ -210,13 +196,14 @@ def is_subscribed(group: Group, topics_of: TopicsOf) -> Callable[[str], bool]:
     return lambda topic: topic in topics
 
 
-def _write(
+def write(
     step: Step,
     store: OffsetStore,
     group_id: str,
     records: tuple[OffsetRecord | OffsetTombstone, ...],
     parked: Parked,
     reply: OffsetCommitReply | OffsetDeleteReply,
+    producer_id: int = NO_PRODUCER_ID,
 ) -> None:
     """Append records, if there are any; apply them and reply when the log has answered.
 
@@ -228,7 +215,7 @@ def _write(
         later.reply(parked, reply if error_code == ErrorCode.NONE else reply.failed(error_code))
 
     if records:
-        _append(step, store, group_id, records, answered)
+        _append(step, store, group_id, records, answered, producer_id)
     else:
         step.reply(parked, reply)
 
@@ -239,16 +226,19 @@ def _append(
     group_id: str,
     records: tuple[OffsetRecord | OffsetTombstone, ...],
     answered: Callable[[Step, int], None],
+    producer_id: int = NO_PRODUCER_ID,
 ) -> None:
+    position = store.next_position()
+
     def effect(later: Step, error_code: int) -> None:
         if error_code == ErrorCode.NONE:
             for record in records:
-                store.apply(group_id, record)
+                store.apply(group_id, record, position, producer_id)
         answered(later, error_code)
 
     entry = InLine(effect)
     store.line.append(entry)
-    step.append_in_line(group_id, OffsetBatch(records), entry)
+    step.append_in_line(group_id, OffsetBatch(records, producer_id), entry)
 
 
 def _record(
@@ -271,10 +261,11 @@ def _fetch_reply(store: OffsetStore, request: OffsetFetch, error_code: int) -> O
         return OffsetFetchReply(
             tuple(OffsetFetchReplyGroup(asked.group_id, (), error_code) for asked in request.groups)
         )
-    return OffsetFetchReply(tuple(_group_reply(store, asked) for asked in request.groups))
+    stable = request.require_stable
+    return OffsetFetchReply(tuple(_group_reply(store, asked, stable) for asked in request.groups))
 
 
-def _group_reply(store: OffsetStore, asked: OffsetFetchGroup) -> OffsetFetchReplyGroup:
+def _group_reply(store: OffsetStore, asked: OffsetFetchGroup, stable: bool) -> OffsetFetchReplyGroup:
     """The offsets asked for, in the order asked; all there are in order of topic and partition."""
     wanted: Iterable[tuple[str, Iterable[int]]]
     if asked.topics is None:
@@ -282,11 +273,15 @@ def _group_reply(store: OffsetStore, asked: OffsetFetchGroup) -> OffsetFetchRepl
         wanted = [(name, sorted(stored[name])) for name in sorted(stored) if stored[name]]
     else:
         wanted = [(topic.name, topic.partition_indexes) for topic in asked.topics]
+
+    def told(topic: str, index: int) -> OffsetFetchReplyPartition:
+        place = (asked.group_id, topic, index)
+        if stable and store.is_pending(*place):
+            return OffsetFetchReplyPartition(index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        return _told(index, store.get(*place))
+
     topics = (
-        OffsetFetchReplyTopic(
-            name, tuple(_told(index, store.get(asked.group_id, name, index)) for index in indexes)
-        )
-        for name, indexes in wanted
+        OffsetFetchReplyTopic(name, tuple(told(name, index) for index in indexes)) for name, indexes in wanted
     )
     return OffsetFetchReplyGroup(asked.group_id, tuple(topics))
 
