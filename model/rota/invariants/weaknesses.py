@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rota.environment.world import DEFAULTS
-from rota.invariants import crowd, liveness, offsets, owners, safety, shape, static
+from rota.invariants import crowd, liveness, moves, offsets, owners, safety, shape, static
 from rota.kernel import Liveness, Property
-from rota.spec import PROFILES
+from rota.spec import PROFILES, ErrorCode
 from rota.spec.join import HANDSHAKE_SINCE
 from rota.spec.static import SKIPS_SINCE
 
@@ -117,6 +117,38 @@ def _a_client_is_busy(chosen: Chosen) -> bool | None:
     return True if "old" in chosen["clients"] else None
 
 
+def _a_late_join_replaces(chosen: Chosen) -> bool | None:
+    """A JoinGroup of a process that is gone is taken when the next one of its instance has joined."""
+    instances = _instances(chosen)
+    if not instances:
+        return False
+    sole = len(set(instances)) == len(instances) and chosen["max_size"] is None
+    return True if sole and _any_of(chosen, "crash", "break") else None
+
+
+def _a_leave_is_lost(chosen: Chosen) -> bool | None:
+    """A LeaveGroup is lost, or what it did is not stored yet when the coordinator moves."""
+    if _instances(chosen):
+        return None
+    lost = _any_of(chosen, "crash", "break", "failover")
+    return bool(chosen["budget"].get("leave")) and lost
+
+
+def _it_comes_back(chosen: Chosen) -> bool | None:
+    """The coordinator moves away and back while the leader computes."""
+    moves = chosen["budget"].get("failover", 0)
+    return True if moves > 1 else None if moves else False
+
+
+def _only_the_chosen_is_stored(chosen: Chosen) -> bool | None:
+    """A client prefers a protocol that another one does not have, and is alone when the coordinator moves."""
+    if not _two(chosen):
+        return None
+    common = set(chosen["protocols"][0]).intersection(*chosen["protocols"][1:])
+    prefers_another = any(names[0] not in common for names in chosen["protocols"])
+    return prefers_another and bool(chosen["budget"].get("failover"))
+
+
 def _somebody_is_raw(chosen: Chosen) -> bool:
     return "raw" in chosen["clients"]
 
@@ -166,6 +198,12 @@ WAITS_AFTER_REFUSAL = tuple(
     if profile.size_limit and not profile.refusal_completes_phase
 )
 
+SYNC_TOLD_OF_LOADING = tuple(
+    profile.name
+    for profile in PROFILES.values()
+    if profile.sync_while_loading is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+)
+
 SIZE = crowd.within_limit()
 
 _SENTENCES: Mapping[str, Property | Liveness] = {
@@ -177,6 +215,7 @@ _SENTENCES: Mapping[str, Property | Liveness] = {
         *crowd.KNOWN_WEAKNESSES,
         SIZE,
         *static.KNOWN_WEAKNESSES,
+        *moves.KNOWN_WEAKNESSES,
         *offsets.KNOWN_WEAKNESSES,
         *liveness.KNOWN_WEAKNESSES,
     )
@@ -191,6 +230,10 @@ _ABOUT: Mapping[str, tuple[tuple[str, ...], Cause]] = {
     "weakness.stale-sync-debt": (WITH_STATIC_MEMBERS, _a_process_restarts),
     "weakness.static-restart-refused": (WITH_STATIC_MEMBERS, _a_full_group_restarts),
     "weakness.leader-does-not-know": (WITH_STATIC_MEMBERS, _an_old_leader_restarts),
+    "weakness.fenced-by-its-own-past": (WITH_STATIC_MEMBERS, _a_late_join_replaces),
+    "weakness.left-and-still-a-member": (EVERY, _a_leave_is_lost),
+    "weakness.sync-while-loading-is-fatal": (SYNC_TOLD_OF_LOADING, _it_comes_back),
+    "weakness.refused-after-a-move": (EVERY, _only_the_chosen_is_stored),
     "weakness.busy-client-taken-for-dead": (EVERY, _a_client_is_busy),
     "weakness.replaced-request-waits": (EVERY, _a_request_is_late),
     "weakness.sync-phase-needs-sessions": (WITHOUT_SYNC_TIMER, _a_client_vanishes),

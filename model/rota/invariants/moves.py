@@ -1,0 +1,84 @@
+"""What a coordinator that moves, and a request that comes late, do to clients that did nothing wrong."""
+
+from __future__ import annotations
+
+from rota.environment.client import Client, Phase
+from rota.environment.minting import owner
+from rota.environment.reactions import error_of
+from rota.invariants.views import GROUP
+from rota.kernel import Kind, Property, View
+from rota.spec import ErrorCode, Group, JoinGroupReply, SyncGroupReply
+
+
+def _told(client: Client) -> ErrorCode | None:
+    return None if client.inbox is None else error_of(client.inbox)
+
+
+def _fenced(client: Client) -> bool:
+    return _told(client) is ErrorCode.FENCED_INSTANCE_ID
+
+
+def _sync_while_loading(client: Client) -> bool:
+    loading = _told(client) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    return loading and isinstance(client.inbox, SyncGroupReply)
+
+
+def _refused(client: Client) -> bool:
+    inconsistent = _told(client) is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    return inconsistent and isinstance(client.inbox, JoinGroupReply)
+
+
+def _never(flag: bool) -> bool:
+    return not flag
+
+
+def _gone(client: Client) -> str | None:
+    return client.name if client.phase is Phase.GONE else None
+
+
+def _not_a_member(group: Group | None, gone: str | None) -> bool:
+    return group is None or gone is None or all(owner(member_id) != gone for member_id in group.members)
+
+
+KNOWN_WEAKNESSES = (
+    Property(
+        "weakness.fenced-by-its-own-past",
+        Kind.SAFETY,
+        "Nobody is fenced who is alone with its group instance id.",
+        (View("client", _fenced),),
+        _never,
+        source="KAFKA-10284; upstream ClassicGroup#replaceStaticMember: a late JoinGroup of a process that "
+        "is dead takes the place of the one that came after it; outside of Stable a new id is stored with the "
+        "next assignment only, so after a fail-over the former one holds",
+        rules=("static.validate", "loading.load", "static.replaced"),
+    ),
+    Property(
+        "weakness.left-and-still-a-member",
+        Kind.SAFETY,
+        "Who has left is no member any more.",
+        (GROUP, View("client", _gone)),
+        _not_a_member,
+        source="upstream GroupMetadataManager#classicGroupLeaveToClassicGroup: a removal is stored with the "
+        "next generation only, and a LeaveGroup that is lost is not repeated",
+        rules=("leave.member", "loading.load"),
+    ),
+    Property(
+        "weakness.sync-while-loading-is-fatal",
+        Kind.SAFETY,
+        "No SyncGroup is told that the coordinator is loading, which ends Kafka's own client.",
+        (View("client", _sync_while_loading),),
+        _never,
+        source="upstream GroupCoordinatorService#syncGroup, AbstractCoordinator.SyncGroupResponseHandler",
+        rules=("hosting.loading",),
+    ),
+    Property(
+        "weakness.refused-after-a-move",
+        Kind.SAFETY,
+        "No client is refused that has a protocol in common with all others.",
+        (View("client", _refused),),
+        _never,
+        source="upstream ClassicGroup#supportsProtocols: a record keeps the chosen protocol only, so after a "
+        "fail-over a client that does not list it is refused until the others have rejoined",
+        rules=("join.inconsistent-protocol", "loading.load"),
+    ),
+)
