@@ -1,0 +1,158 @@
+"""Planted bugs in the second design."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rota.designs import served as members
+from rota.designs import server_side
+from rota.designs.requests import Answered, Coordinator, Error, Joined
+from rota.designs.served import Member, Served
+from rota.designs.server_side import Assignment, Brokers, Cluster, Group, Kept
+from rota.kernel import FrozenMap, Turn
+from rota.mutants.mutant import bug
+
+Turns = Sequence[Turn]
+
+
+@bug("server-side.lookup", dies_in="move", by="server-side.can_survive_a_move")
+def names_the_first_coordinator(machine: Brokers, cluster: Cluster, who: str) -> Turns:
+    """Brokers never learn that the group has moved."""
+    return (Turn(cluster, (machine.to(who, Coordinator(0)),)),)
+
+
+@bug("server-side.join", dies_in="two", by="deadlock")
+def parks_and_forgets(machine: Brokers, cluster: Cluster, who: str) -> Turns:
+    """A JoinGroup is parked and begins no rebalance while the group has members."""
+    (turn,) = server_side.join(machine, cluster, who)
+    assert isinstance(turn.value, Cluster)
+    quiet = replace(turn.value.group, preparing=cluster.group.preparing or not cluster.group.members)
+    return (replace(turn, value=replace(turn.value, group=quiet)),)
+
+
+@bug("server-side.heartbeat", dies_in="two", by="deadlock")
+def tells_nobody(machine: Brokers, cluster: Cluster, who: str, generation: int) -> Turns:
+    """Heartbeats do not tell of a rebalance."""
+    return (Turn(cluster, (machine.to(who, Answered(Error.NONE)),)),)
+
+
+@bug("server-side.heartbeat", dies_in="expire", by="deadlock")
+def knows_everybody(machine: Brokers, cluster: Cluster, who: str, generation: int) -> Turns:
+    """Whoever was taken for dead is not told so."""
+    if who not in cluster.group.members:
+        return (Turn(cluster, (machine.to(who, Answered(Error.NONE)),)),)
+    return server_side.heartbeat(machine, cluster, who, generation)
+
+
+@bug("server-side.not-coordinator", dies_in="move", by="deadlock")
+def old_coordinator_goes_on(machine: Brokers, cluster: Cluster, who: str) -> Turns:
+    """A broker that has lost the group answers as if it had it."""
+    return (Turn(cluster, (machine.to(who, Answered(Error.NONE)),)),)
+
+
+@bug("server-side.barrier", dies_in="leave", by="server-side.no-double-fetch")
+def does_not_wait(group: Group) -> bool:
+    """A rebalance ends as soon as anybody has joined."""
+    return group.preparing and bool(group.joined)
+
+
+@bug("server-side.assign", dies_in="wishes", by="server-side.one-owner")
+def by_wishes(cluster: Cluster, strategy: str, wishes: FrozenMap[str, str]) -> Assignment:
+    """Every member gets what its own strategy would give it."""
+    ids = sorted(cluster.group.members)
+    return FrozenMap(
+        (who, server_side.dealt(wishes[who], place, len(ids), cluster.partitions))
+        for place, who in enumerate(ids)
+    )
+
+
+@bug("server-side.assign", dies_in="two", by="server-side.no-gap")
+def drops_the_last_partition(cluster: Cluster, strategy: str, wishes: FrozenMap[str, str]) -> Assignment:
+    """One partition is nobody's."""
+    return server_side.assign(replace(cluster, partitions=cluster.partitions - 1), strategy, wishes)
+
+
+@bug("server-side.complete", dies_in="expire", by="server-side.believes-what-was-assigned")
+def same_generation(machine: Brokers, cluster: Cluster) -> Turns:
+    """Every rebalance ends in generation 1."""
+    first = replace(cluster, kept=replace(cluster.kept, generation=0))
+    return server_side.complete(machine, first)
+
+
+@bug("server-side.answer", dies_in="two", by="server-side.believes-what-was-assigned")
+def same_answer_for_all(machine: Brokers, cluster: Cluster, who: str) -> Turns:
+    """Everybody is told the first member's partitions."""
+    (turn,) = server_side.answer(machine, cluster, who)
+    (send,) = turn.sends
+    assert isinstance(send.message, Joined)
+    first = cluster.kept.assignment[min(cluster.kept.assignment)]
+    return (replace(turn, sends=(machine.to(who, replace(send.message, partitions=first)),)),)
+
+
+@bug("server-side.answer", dies_in="wishes", by="server-side.one-strategy")
+def says_what_was_asked(machine: Brokers, cluster: Cluster, who: str) -> Turns:
+    """A member is told that its own strategy was used."""
+    (turn,) = server_side.answer(machine, cluster, who)
+    (send,) = turn.sends
+    assert isinstance(send.message, Joined)
+    told = replace(send.message, strategy=machine.wishes[who])
+    return (replace(turn, sends=(machine.to(who, told),)),)
+
+
+@bug("server-side.dead", dies_in="leave", by="server-side.no-gap")
+def buries_without_a_rebalance(machine: Brokers, cluster: Cluster, who: str) -> Turns:
+    """Nobody gets what a dead member had."""
+    group = cluster.group
+    return (Turn(replace(cluster, group=replace(group, members=group.members - {who}))),)
+
+
+@bug("server-side.metadata-changed", dies_in="partitions", by="server-side.no-gap")
+def ignores_new_partitions(machine: Brokers, cluster: Cluster) -> Turns:
+    """The coordinator's watch fires and it does nothing."""
+    return (Turn(replace(cluster, stirred=False)),)
+
+
+@bug("server-side.lose", dies_in="move", by="deadlock")
+def leaves_parked_requests(machine: Brokers, cluster: Cluster) -> Turns:
+    """Parked JoinGroups are never answered when the coordinator loses the group."""
+    (turn,) = server_side.lose(machine, cluster)
+    return (replace(turn, sends=()),)
+
+
+@bug("server-side.take-over", dies_in="move", by="server-side.generations-grow")
+def begins_anew(machine: Brokers, cluster: Cluster) -> Turns:
+    """The new coordinator does not read what is kept in ZooKeeper."""
+    return server_side.take_over(machine, replace(cluster, kept=Kept()))
+
+
+@bug("server-side.take-over", dies_in="move-partitions", by="server-side.no-gap")
+def takes_over_old_partitions(machine: Brokers, cluster: Cluster) -> Turns:
+    """The new coordinator does not look whether partitions came while nobody watched."""
+    (turn,) = server_side.take_over(machine, cluster)
+    assert isinstance(turn.value, Cluster)
+    return (replace(turn, value=replace(turn.value, group=Group(turn.value.group.members))),)
+
+
+@bug("server-side.found", dies_in="move", by="server-side.can_survive_a_move")
+def forgets_its_generation(machine: Served, value: Member, message: Coordinator) -> Turns:
+    """A member that has found the next coordinator joins anew."""
+    return (Turn(Member(value.who, value.wish, message.broker)),)
+
+
+@bug("server-side.served", dies_in="two", by="server-side.believes-what-was-assigned")
+def helps_itself(machine: Served, value: Member, message: Joined) -> Turns:
+    """A member fetches the first partition whatever it was told."""
+    return members.served(machine, value, replace(message, partitions=(0, *message.partitions)))
+
+
+@bug("server-side.rejoin", dies_in="two", by="server-side.no-double-fetch")
+def fetches_while_joining(machine: Served, value: Member) -> Turns:
+    """A member goes on to fetch while it joins."""
+    return (Turn(Member(value.who, value.wish, value.knows, partitions=value.partitions)),)
+
+
+@bug("server-side.look-again", dies_in="move", by="deadlock")
+def waits_for_the_old_coordinator(machine: Served, value: Member) -> Turns:
+    """A member whose JoinGroup is refused goes on waiting for an answer."""
+    return (Turn(replace(value, knows=None)),)

@@ -1,0 +1,142 @@
+"""What ZooKeeper holds for a group of watchers, and what consumers and ZooKeeper say to each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from rota.kernel import FrozenMap
+
+
+@dataclass(frozen=True)
+class Children:
+    """What is read and watched: `/consumers/<group>/ids`, `/brokers/ids`, the topic's partitions."""
+
+    ids: frozenset[str] = frozenset()
+    brokers: int = 1
+    partitions: int = 0
+
+
+@dataclass(frozen=True)
+class Server:
+    """One server. applied: what its clients read; behind: later writes that it has not applied, oldest first;
+    watching: who has set a watch on it."""
+
+    applied: Children
+    behind: tuple[Children, ...] = ()
+    watching: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The tree, and the model's book about consumers.
+
+    children, owners: as the leader has them; ended: consumers whose session is over and who do not know;
+    busy, waiting: consumers that are at work, or wait before they try again. The book is not ZooKeeper's: by
+    it the model knows when all have finished.
+    """
+
+    children: Children
+    servers: tuple[Server, ...]
+    owners: FrozenMap[int, str] = field(default_factory=FrozenMap)
+    ended: frozenset[str] = frozenset()
+    busy: frozenset[str] = frozenset()
+    waiting: frozenset[str] = frozenset()
+
+    @property
+    def lagging(self) -> bool:
+        """Whether a server has not applied every write."""
+        return any(server.behind for server in self.servers)
+
+    @property
+    def calm(self) -> bool:
+        """Whether all have finished: nobody works, waits or is to hear something, and no server lags."""
+        return not (self.busy or self.waiting or self.ended or self.lagging)
+
+    def released(self, who: str) -> Nodes:
+        """Without the owner nodes of a consumer."""
+        return replace(self, owners=FrozenMap((p, owner) for p, owner in self.owners.items() if owner != who))
+
+    def noted(self, who: str, work: Work) -> Nodes:
+        """With a line in the book."""
+        busy, waiting = self.busy - {who}, self.waiting - {who}
+        if work is Work.BUSY:
+            busy |= {who}
+        elif work is Work.WAITING:
+            waiting |= {who}
+        return replace(self, busy=busy, waiting=waiting)
+
+    def with_server(self, position: int, server: Server) -> Nodes:
+        """With one server exchanged."""
+        return replace(self, servers=(*self.servers[:position], server, *self.servers[position + 1 :]))
+
+
+class Work(Enum):
+    """What the book says of a consumer."""
+
+    BUSY = "busy"
+    WAITING = "waiting"
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a consumer asks of the server that it is connected to."""
+
+    server: int
+
+
+@dataclass(frozen=True)
+class Register(Request):
+    """Create the ephemeral node of the consumer, in a new session."""
+
+
+@dataclass(frozen=True)
+class Unregister(Request):
+    """Close the session."""
+
+
+@dataclass(frozen=True)
+class Read(Request):
+    """Read the children and watch them."""
+
+
+@dataclass(frozen=True)
+class Claim(Request):
+    """Create the owner node of a partition."""
+
+    partition: int
+
+
+@dataclass(frozen=True)
+class Release(Request):
+    """Delete the owner nodes of the consumer."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line for the book."""
+
+    work: Work
+
+
+@dataclass(frozen=True)
+class BackoffOver:
+    """A consumer wants to end its back-off."""
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """The answer to a claim."""
+
+    granted: bool
+
+
+@dataclass(frozen=True)
+class Stirred:
+    """A watch has fired."""
+
+
+@dataclass(frozen=True)
+class SessionEnded:
+    """The consumer hears that its session is over."""

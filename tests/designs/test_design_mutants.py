@@ -1,0 +1,52 @@
+"""Every rule of the older designs has a mutant, every mutant dies where and by what its mark says."""
+
+from __future__ import annotations
+
+import pytest
+
+from rota.designs import suites
+from rota.designs.suites import DESIGNS
+from rota.explore import Outcome, engines
+from rota.explore.result import DEADLOCK, Limits
+from rota.kernel import Kind
+from rota.mutants.designs import BUGS, system
+
+EVERY = [(design, name) for design, bugs in BUGS.items() for name in bugs]
+
+
+@pytest.mark.parametrize(("design", "name"), EVERY, ids=[f"{design}/{name}" for design, name in EVERY])
+def test_mutant_is_killed(design: str, name: str) -> None:
+    bug = BUGS[design][name]
+    settings = suites.load(design).configuration(bug.configuration).settings
+    mutated = system(design, settings, name)
+    result = engines.choose("reference")(mutated, Limits(20_000))
+    assert result.outcome is Outcome.VIOLATED
+    if result.violation is not None:
+        assert result.violation.name == bug.killer
+    else:
+        assert [one.name for one in result.properties if one.outcome is Outcome.VIOLATED] == [bug.killer]
+    assert mutated.ref is not None
+    assert mutated.ref.build().initial_states() == mutated.initial_states()
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_rule_has_a_mutant(design: str) -> None:
+    assert {bug.slug for bug in BUGS[design].values()} == set(DESIGNS[design].rules)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_every_property_kills_something(design: str) -> None:
+    kinds = (Kind.SHAPE, Kind.SAFETY, Kind.STEP)
+    killers = {bug.killer for bug in BUGS[design].values()}
+    names = {
+        prop.name
+        for one in suites.load(design).configurations
+        for prop in suites.system(design, one.settings).properties
+        if prop.kind in kinds
+    }
+    assert names | {DEADLOCK} <= killers
+
+
+def test_meanings_are_sentences() -> None:
+    for bugs in BUGS.values():
+        assert all(bug.meaning.endswith(".") for bug in bugs.values())
