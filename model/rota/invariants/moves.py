@@ -48,7 +48,7 @@ KNOWN_WEAKNESSES = (
         (View("client", _fenced),),
         _never,
         source="KAFKA-10284; upstream ClassicGroup#replaceStaticMember: a late JoinGroup of a process that "
-        "is dead takes the place of the one that came after it; outside of Stable a new id is stored with the "
+        "is dead takes the place of the one after it; outside of Stable a new id is stored with the "
         "next assignment only, so after a fail-over the former one holds",
         rules=("static.validate", "loading.load", "static.replaced"),
     ),
