@@ -119,7 +119,7 @@ def asks_another(spec: object) -> bool:
 
 
 def picture(*ways: tuple[str, str, str]) -> ElementTree.Element:
-    graph = StateGraph(frozenset(Way(*way, ()) for way in ways), ())
+    graph = StateGraph(frozenset(Way(*way, ()) for way in ways))
     return ElementTree.fromstring(drawing.svg(graph))
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from rota.report.reference.drawing import labels, svg
 from rota.report.reference.markdown import link, links, opening, paragraph, table
-from rota.report.reference.states import MOST, NOWHERE, ORDER, StateGraph
+from rota.report.reference.states import DRAWN, NOWHERE, ORDER, StateGraph
 
 __all__ = ["lines", "svg"]
 
-ABOUT = """Seen in the graphs of {number} small configurations (those of the scope `endless` with up to
-{most:,} states: {names}), under the newest brokers: each arrow was gone in an exploration, and the rule on
-it is the one that handled the request, the timer or the answer of the log."""
+ABOUT = """Seen in the graphs of small configurations ({names}), under the newest brokers: each arrow was
+gone in an exploration, and the rule on it is the one that handled the request, the timer or the answer of
+the log."""
 
 WAYS = """Every way from a state to another, the rule that takes it, and the rules that it asked on the way
 (several lists where it goes several ways)."""
@@ -22,9 +22,7 @@ STAYS = """What happens in a state without leaving it."""
 
 def lines(graph: StateGraph) -> Iterator[str]:
     """The page."""
-    names = ", ".join(graph.configurations)
-    about = ABOUT.format(number=len(graph.configurations), most=MOST, names=names)
-    yield from opening("The states of a group", about)
+    yield from opening("The states of a group", ABOUT.format(names=", ".join(DRAWN)))
     yield from ("![The states of a classic consumer group](states.svg)", "")
     yield from _mermaid(graph)
     yield from ("## ways between states", "")

@@ -37,7 +37,10 @@ COLOURS = {
     "static": "#be185d",
     "loading": "#0e7490",
     "admin": "#9f1239",
-    "expiry": "#6b21a8",
+    "expiry": "#a21caf",
+    "offsets": "#0369a1",
+    "transactions": "#4d7c0f",
+    "hosting": "#7c2d12",
 }
 """Part -> colour of its rules; others are grey."""
 
@@ -102,12 +105,12 @@ class Places:
         self.over = 30 + room((S, E))
         self.under_over = self.over + (30 + room((N, S)) if (N, S) in words else 0)
         nowhere = self.under_over + 60 + LINE * max(len(always), len(words.get((E, N), ())))
-        self.back = nowhere + 60 + room((N, P)) + room((P, N))
-        row = max(self.back, nowhere + 50 + room((N, E))) + 60 + room((E, P), (S, P))
+        self.back = nowhere + 40 + room((N, E)) + room((P, N))
+        row = max(self.back, nowhere + 30 + room((N, P))) + 60 + room((E, P), (S, P))
         self.beside = row + 70 + max(room((P, E)), room((P, S)))
         last = self.beside + 50 + max(room((P, C), (C, P)), room((E, C), (S, C)))
         self.boxes = {
-            N: Box(400, nowhere, 110, 40),
+            N: Box(560, nowhere, 110, 40),
             E: Box(150, row, 200),
             P: Box(640, row, 230),
             S: Box(1130, row, 200),
@@ -115,7 +118,7 @@ class Places:
         }
         self.boxes |= {state: Box(1130 - 230 * i, last, 140) for i, state in enumerate(others)}
         self.height = last + 50 + room((C, S), (C, E))
-        self.always = Route(((640, nowhere - 10), (455, nowhere - 10)), (470, nowhere - 20), above=True)
+        self.always = Route(((830, nowhere - 10), (615, nowhere - 10)), (630, nowhere - 20), above=True)
         self.routes = self._routes()
 
     def _routes(self) -> Mapping[tuple[str, str], Route]:
@@ -123,11 +126,10 @@ class Places:
         return {
             (N, E): Route(((n.left, n.y + 10), (210, n.y + 10), (210, e.top)), (222, n.y + 38)),
             (E, N): Route(((140, e.top), (140, n.y - 10), (n.left, n.y - 10)), (150, n.y - 20), above=True),
-            (N, P): Route(((n.right, n.y + 10), (700, n.y + 10), (700, p.top)), (n.right + 12, n.y + 28)),
-            (P, N): Route(((600, p.top), (600, self.back), (n.x, self.back), (n.x, n.bottom)),
-                          (n.x + 12, self.back - 10), "start", True),
+            (N, P): Route(((n.right, n.y + 10), (730, n.y + 10), (730, p.top)), (742, n.y + 28)),
+            (P, N): Route(((n.x, p.top), (n.x, n.bottom)), (n.x - 12, self.back), "end", True),
             (N, S): Route(((n.x, n.top), (n.x, self.under_over), (1080, self.under_over), (1080, s.top)),
-                          (740, self.under_over - 10), "middle", True),
+                          (820, self.under_over - 10), "middle", True),
             (S, E): Route(((1180, s.top), (1180, self.over), (90, self.over), (90, e.top)),
                           (640, self.over - 10), "middle", True),
             (E, P): _level(e.right, p.left, e.y - 12, above=True),
