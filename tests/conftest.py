@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rota.mutants import MUTANTS
+from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.oracle.walk import nothing_picked_up
 from rota.spec import RULES
 
@@ -16,7 +16,7 @@ def plant_in_spec(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Exchange a rule of the spec that the oracle follows for the mutant of that name, for one test."""
 
     def plant(name: str) -> None:
-        one = MUTANTS[name]
+        one = {**MUTANTS, **FOUND_BY_DIALOGUES}[name]
         monkeypatch.setattr("rota.oracle.follow.RULES", RULES.replaced(one.slug, one.function))
 
     return plant

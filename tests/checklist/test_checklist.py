@@ -15,7 +15,9 @@ from rows_size import SIZE
 from rows_static import STATIC
 from rows_staying import REJOINING, STAYING, SYNCING
 
+from rota.mutants import FOUND_BY_DIALOGUES
 from rota.mutants.core import core_bugs, planted
+from rota.mutants.mutant import CHECKLIST
 
 ROWS = (
     *(*REQUESTS, *JOINING, *REJOINING, *SYNCING, *STAYING, *STATIC, *SIZE),
@@ -109,3 +111,17 @@ def test_a_bug_of_the_coordinator_is_noticed(name):
     """The coordinator beside the spec is held to the same rows."""
     with planted(core_bugs()[name]):
         assert any(noticed(row, profile, beside=True) for row, profile in PLAYED)
+
+
+FOUND_HERE = {name: one for name, one in FOUND_BY_DIALOGUES.items() if one.configuration == CHECKLIST}
+
+
+@pytest.mark.parametrize("mutant", FOUND_HERE)
+def test_what_no_property_sees_is_noticed_by_its_row(mutant, plant_in_spec):
+    plant_in_spec(mutant)
+    by = FOUND_HERE[mutant].killer
+    rows = [pair for pair in PLAYED if by in [name.partition("#")[2] for name in pair[0].mirrors]]
+    assert rows
+    for row, profile in rows:
+        with pytest.raises(AssertionError):
+            row.play(profile, beside=False)

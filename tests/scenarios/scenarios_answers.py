@@ -153,6 +153,21 @@ def last_member_leaves(stage: Stage) -> None:
     stage.settle(b)
 
 
+@scenario("16h", "upstream GroupMetadataManager#classicGroupLeave, CoordinatorRuntime", alone=True)
+def end_of_a_group_is_not_stored(stage: Stage) -> None:
+    """The last member leaves, and the log fails to store that the group is Empty. It is told so at the top
+    level, without a word on itself, and yet it has left: only after a fail-over it might be there again."""
+    a = stage.client("A")
+    stage.stable(a)
+    stage.log_answers = False
+    left = a.leave()
+    assert left.waits
+    stage.log(AppendError.NOT_ENOUGH_REPLICAS)
+    assert (left.top, left.errors) == ("COORDINATOR_NOT_AVAILABLE", [])
+    assert stage.state == "Empty 2"
+    assert a.heartbeat().error == "UNKNOWN_MEMBER_ID"
+
+
 @scenario("18a", f"{CONSUMER}: partition.assignment.strategy; upstream ClassicGroup#selectProtocol")
 def members_vote_on_the_protocol(stage: Stage) -> None:
     """Members list different protocols. Only what all of them list can win; each votes for the first such

@@ -106,6 +106,92 @@ def operator_deletes_a_group(stage: Stage) -> None:
     assert late.join().error == "UNKNOWN_MEMBER_ID"
 
 
+@scenario("16d", f"{GUIDE}: OffsetDelete; KIP-496", alone=True)
+def operator_deletes_offsets(stage: Stage) -> None:
+    """An operator deletes offsets of topics. Of a group of consumers those may go that nobody is subscribed
+    to; of other members it is not known what they use, so none may. That there was no offset is no error,
+    and nothing is written then. The nameless group, which may commit, may not be asked."""
+    a, operator = stage.client("A", topics=("bar",)), stage.client("O")
+    assert operator.delete_offsets(("foo", 0)).error == "GROUP_ID_NOT_FOUND"
+    stage.stable(a)
+    a.commit(("foo", 0, 5), ("bar", 0, 6))
+    deleted = operator.delete_offsets(("foo", 0), ("bar", 0))
+    assert deleted.errors == ["NONE", "GROUP_SUBSCRIBED_TO_TOPIC"]
+    assert a.fetch().offsets == {"bar-0": (6, "NONE")}
+    before = len(stage.happenings)
+    assert operator.delete_offsets(("foo", 0)).error == "NONE"
+    assert not any(one.line for one in stage.happenings[before:])
+    stage.group_id = ""
+    assert operator.delete_offsets(("foo", 0)).error == "INVALID_GROUP_ID"
+    stage.group_id = "g"
+    a.leave()
+    other = stage.client("B", protocol_type="other")
+    stage.generation(other)
+    assert operator.delete_offsets(("bar", 0)).error == "NON_EMPTY_GROUP"
+
+
+@scenario("16e", f"{GUIDE}: OffsetDelete; upstream GroupMetadata#removeOffsets (3.x)", profile="kafka-3.x")
+def deletion_that_does_not_wait(stage: Stage) -> None:
+    """A broker of 3.x deletes an offset from its memory and answers at once: the log is told, not asked."""
+    a, operator = stage.client("A", topics=("bar",)), stage.client("O")
+    stage.stable(a)
+    a.commit(("foo", 0, 5))
+    stage.log_answers = False
+    assert operator.delete_offsets(("foo", 0)).error == "NONE"
+    assert operator.fetch(("foo", 0)).offsets == {"foo-0": (-1, "NONE")}
+
+
+@scenario("16f", f"{GUIDE}: DeleteGroups; upstream CoordinatorRuntime", alone=True)
+def deletion_is_not_stored(stage: Stage) -> None:
+    """A group is deleted, and the log does not answer. Until it does the offsets are still there for those
+    who read. The log fails: whoever deletes is told, the group is back, and its offsets were never gone."""
+    a, operator = stage.client("A"), stage.client("O")
+    stage.stable(a)
+    a.commit(("t", 0, 5))
+    a.leave()
+    stage.log_answers = False
+    deleted = operator.delete_group()
+    assert deleted.waits
+    assert operator.fetch(("t", 0)).offsets == {"t-0": (5, "NONE")}
+    stage.log(AppendError.NOT_ENOUGH_REPLICAS)
+    assert deleted.error == "COORDINATOR_NOT_AVAILABLE"
+    assert stage.state == "Empty 2"
+    assert operator.fetch(("t", 0)).offsets == {"t-0": (5, "NONE")}
+
+
+@scenario(
+    "16g",
+    f"KIP-211; {BROKER}: offsets.retention.minutes; KAFKA-13636",
+    alone=True,
+    offsets_retention_ms=20_000,
+)
+def offsets_that_nobody_reads_expire(stage: Stage) -> None:
+    """A consumer without group management commits to a group of its own: each offset expires a retention time
+    after its commit. In a Stable group of consumers the offsets of topics that nobody is subscribed to any
+    more expire like that, too, the others never; while the group rebalances nothing does."""
+    simple = stage.client("S")
+    simple.commit(("old", 0, 1))
+    stage.wait(10_000)
+    simple.commit(("new", 0, 2))
+    stage.wait(10_000)
+    stage.look_for_expired()
+    assert simple.fetch().offsets == {"new-0": (2, "NONE")}
+    a = stage.client("A", topics=("new",), session=60_000)
+    b = stage.client("B", topics=("new",), session=60_000)
+    stage.generation(a)
+    stage.settle(a)
+    a.commit(("other", 0, 3))
+    stage.wait(20_000)
+    b.enter()
+    stage.look_for_expired()
+    assert stage.state == "PreparingRebalance 1"
+    assert a.fetch().offsets == {"new-0": (2, "NONE"), "other-0": (3, "NONE")}
+    a.join()
+    stage.settle(a, b)
+    stage.look_for_expired()
+    assert a.fetch().offsets == {"new-0": (2, "NONE")}
+
+
 @scenario("24a", f"{GUIDE}: TxnOffsetCommit; KIP-447", alone=True)
 def offsets_in_a_transaction(stage: Stage) -> None:
     """A member commits its offsets in a producer's transaction, with what it has produced from them. They
@@ -136,3 +222,19 @@ def a_later_commit_wins_over_a_transaction(stage: Stage) -> None:
     a.commit_in(8, ("t", 1, 12))
     stage.end_transaction(8, committed=False)
     assert a.fetch(("t", 1), stable=True).offsets == {"t-1": (9, "NONE")}
+
+
+@scenario("24c", f"{GUIDE}: TxnOffsetCommit; {CODES}; KIP-447", alone=True)
+def who_may_commit_in_a_transaction(stage: Stage) -> None:
+    """In a transaction, too, only a member may commit who names itself, and only with the current
+    generation. A producer that names nobody is believed, as before there were names in this request. The
+    nameless group, to which a plain commit goes, is refused."""
+    a, producer = stage.client("A"), stage.client("P")
+    assert producer.commit_in(7, generation_id=1, member_id="made up").error == "ILLEGAL_GENERATION"
+    stage.stable(a)
+    assert a.commit_in(7, ("t", 0, 9)).error == "NONE"
+    assert a.commit_in(7, generation_id=2).error == "ILLEGAL_GENERATION"
+    assert producer.commit_in(7, generation_id=1, member_id="made up").error == "UNKNOWN_MEMBER_ID"
+    assert producer.commit_in(8, ("t", 1, 3)).error == "NONE"
+    stage.group_id = ""
+    assert producer.commit_in(7).error == "INVALID_GROUP_ID"

@@ -46,13 +46,12 @@ class Asked:
     def error(self) -> str:
         """The name of the answer's error code; where the top says NONE, or nothing, the first one below
         it."""
-        assert self.reply is not None, f"{self.address} of {self.client.name} is not answered"
         return next((name for name in (self.top, *self.errors) if name != "NONE"), "NONE")
 
     @property
     def top(self) -> str:
         """The name of the error code for the whole answer; NONE where there is no such thing."""
-        code = getattr(self.reply, "error_code", None)
+        code = getattr(self._answer, "error_code", None)
         return "NONE" if code is None else str(code.name)
 
     @property
@@ -60,7 +59,7 @@ class Asked:
         """The names of the error codes of a LeaveGroup's members, of the partitions of a commit or
         deletion."""
         if isinstance(self.request, core.LeaveGroup):
-            return [outcome.error_code.name for outcome in self.reply.members]
+            return [outcome.error_code.name for outcome in self._answer.members]
         if isinstance(self.reply, OffsetCommitReply | TxnOffsetCommitReply | OffsetDeleteReply):
             return [each.error_code.name for topic in self.reply.topics for each in topic.partitions]
         return []
@@ -70,9 +69,15 @@ class Asked:
         """Of an OffsetFetch: partition, as "topic-0" → offset and name of the error."""
         return {
             f"{topic.name}-{each.partition_index}": (each.committed_offset, each.error_code.name)
-            for topic in self.reply.topics
+            for topic in self._answer.topics
             for each in topic.partitions
         }
+
+    @property
+    def _answer(self) -> Any:
+        """The answer, which there must be."""
+        assert self.reply is not None, f"{self.address} of {self.client.name} is not answered"
+        return self.reply
 
 
 @dataclass(eq=False)

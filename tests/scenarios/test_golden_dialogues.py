@@ -19,7 +19,9 @@ import scenarios_static
 from scenario_list import SCENARIOS, Scenario
 from stage_text import text
 
+from rota.mutants import FOUND_BY_DIALOGUES
 from rota.mutants.core import core_bugs, planted
+from rota.mutants.mutant import SCENARIOS as HERE
 from rota.oracle import Divergence
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -137,6 +139,17 @@ def test_a_mutant_of_the_spec_misses_a_point(mutant, plant_in_spec):
     """On the spec alone: the coordinator beside it would complain first."""
     plant_in_spec(mutant)
     assert "point" in noticed(beside=False)
+
+
+FOUND_HERE = {name: one for name, one in FOUND_BY_DIALOGUES.items() if one.configuration == HERE}
+
+
+@pytest.mark.parametrize("mutant", FOUND_HERE)
+def test_what_no_property_sees_misses_the_point_of_its_scenario(mutant, plant_in_spec):
+    plant_in_spec(mutant)
+    scenario = SCENARIOS[FOUND_HERE[mutant].killer]
+    with pytest.raises(AssertionError):
+        scenario.play(scenario.stage(beside=False))
 
 
 def test_a_mutant_that_misses_no_point_changes_the_text(plant_in_spec):

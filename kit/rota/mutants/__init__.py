@@ -5,6 +5,6 @@ properties that kill it; tests hold both true.
 """
 
 from rota.mutants.mutant import Mutant
-from rota.mutants.registry import MUTANTS, ODD_REQUESTS, UnknownMutantError, system
+from rota.mutants.registry import FOUND_BY_DIALOGUES, MUTANTS, ODD_REQUESTS, UnknownMutantError, system
 
-__all__ = ["MUTANTS", "ODD_REQUESTS", "Mutant", "UnknownMutantError", "system"]
+__all__ = ["FOUND_BY_DIALOGUES", "MUTANTS", "ODD_REQUESTS", "Mutant", "UnknownMutantError", "system"]

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+CHECKLIST, SCENARIOS = "checklist", "scenarios"
+"""Where a mutant dies that no configuration shows: in a row of the checklist, or in a scenario."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -13,9 +16,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Mutant:
     """A planted bug.
 
-    slug: the rule that it replaces; meaning: the mistake in one sentence; configuration: where it dies
-    first, in the order of the scope small; killer: the property that reports it there; seen_in: where such
-    a bug was met, if it was.
+    slug: the rule that it replaces, or `client.` and the kind of client; meaning: the mistake in one
+    sentence; configuration: where it dies first, in the order of the scope small, or `CHECKLIST` or
+    `SCENARIOS`; killer: the property that reports it there, or the dialogue; seen_in: where such a bug was
+    met, if it was.
     """
 
     name: str

@@ -7,9 +7,25 @@ from dataclasses import replace
 from typing import Any
 
 from rota.environment import world
+from rota.environment.world import CLIENTS
 from rota.invariants import classic, endless
 from rota.kernel import System, SystemRef
-from rota.mutants.bugs import heartbeat, join, leave, persistence, rebalance, sync, timers, voting
+from rota.mutants.bugs import (
+    clients,
+    dialogues,
+    dialogues_admin,
+    heartbeat,
+    join,
+    leave,
+    moves,
+    offsets,
+    persistence,
+    rebalance,
+    static,
+    sync,
+    timers,
+    voting,
+)
 from rota.mutants.mutant import Mutant, collect
 from rota.spec import RULES
 
@@ -21,7 +37,15 @@ class UnknownMutantError(KeyError):
         return f"there is no mutant {self.args[0]}; `rota check --list-mutants` names them"
 
 
-MUTANTS: Mapping[str, Mutant] = collect(join, rebalance, voting, sync, heartbeat, leave, timers, persistence)
+MUTANTS: Mapping[str, Mutant] = collect(
+    *(join, rebalance, voting, sync, heartbeat, leave, timers, persistence, static, moves, offsets, clients)
+)
+
+FOUND_BY_DIALOGUES: Mapping[str, Mutant] = collect(dialogues, dialogues_admin)
+"""Those that no property of the world sees, and a dialogue of the tests does."""
+
+OF_CLIENTS = "client."
+"""How the slug of a client's mutant begins; the kind of client follows (see `rota.mutants.bugs.clients`)."""
 
 ODD_REQUESTS: Mapping[str, str] = {
     "join.invalid-group-id": "an empty group id",
@@ -47,13 +71,12 @@ def system(
     strict: known weaknesses count as violations; only: the property that is judged, a known weakness as a
     violation. Errors: UnknownMutantError, SettingsError.
     """
-    chosen = dict(settings)
-    rules = RULES
+    chosen, replaced = dict(settings), {}
     if mutant is not None:
         if mutant not in MUTANTS:
             raise UnknownMutantError(mutant)
         chosen["settle"] = False
-        rules = RULES.replaced(MUTANTS[mutant].slug, MUTANTS[mutant].function)
+        replaced = _replaced(MUTANTS[mutant])
     shipped = (("settings", tuple(sorted(settings.items()))), ("mutant", mutant), ("strict", strict))
     ref = SystemRef("rota.mutants.registry:rebuild", shipped if only is None else (*shipped, ("only", only)))
     hard = strict or only is not None
@@ -61,7 +84,14 @@ def system(
     if only is not None:
         properties = tuple(one for one in properties if one.name == only)
         lively = tuple(one for one in lively if one.name == only)
-    return replace(world(properties, rules=rules, ref=ref, **chosen), liveness=lively)
+    return replace(world(properties, ref=ref, **replaced, **chosen), liveness=lively)
+
+
+def _replaced(mutant: Mutant) -> dict[str, Any]:
+    """The table of rules, or that of clients, with the mutant in it."""
+    if mutant.slug.startswith(OF_CLIENTS):
+        return {"kinds": {**CLIENTS, mutant.slug.removeprefix(OF_CLIENTS): mutant.function}}
+    return {"rules": RULES.replaced(mutant.slug, mutant.function)}
 
 
 def rebuild(

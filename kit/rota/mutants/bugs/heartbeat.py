@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rota.mutants.bugs.retell import retold, unknown
 from rota.mutants.mutant import bug
 from rota.spec import Call, ErrorCode, Group, HeartbeatReply, HeartbeatRequest, Reply, Spec
 from rota.spec import heartbeat as heartbeat_rules
@@ -36,3 +37,9 @@ def heartbeat_stops_session(spec: Spec, group: Group | None, call: Call) -> Step
     steps = heartbeat_rules.alive(spec, group, call)
     member_id = request_of(call, HeartbeatRequest).member_id
     return tuple(step.cancel(TimerKind.SESSION, member_id) for step in steps)
+
+
+@bug("heartbeat.fenced-instance-id", dies_in="same-instance", by="static.replaced-is-fenced")
+def fenced_heartbeat_is_unknown(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """Whose place another process has taken is told that it is unknown, and comes back as that."""
+    return retold(heartbeat_rules.fenced_instance_id(spec, group, call), unknown)

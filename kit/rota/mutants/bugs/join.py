@@ -99,3 +99,9 @@ def unchanged_rejoin_counts(spec: Spec, group: Group | None, call: Call) -> Step
     """An unchanged member's repeated JoinGroup moves it to a new generation of its own."""
     (step,) = join_rules.unchanged(spec, group, call)
     return only(step.to(replace(step.live, generation_id=step.live.generation_id + 1)))
+
+
+@bug("join.group-max-size-reached", dies_in="full", by="join.size-within-limit", seen_in="KAFKA-7610")
+def size_unchecked(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A full group takes one more."""
+    return ()

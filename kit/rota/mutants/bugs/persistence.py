@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rota.mutants.bugs.retell import retold, untold
 from rota.mutants.mutant import bug
 from rota.spec import Group, GroupRecord, Spec, Step
 from rota.spec import persistence as log_rules
@@ -43,3 +44,20 @@ def syncs_answered_twice(spec: Spec, group: Group, record: GroupRecord, error: A
     """Every waiting member gets its assignment twice."""
     (done,) = log_rules.assignment_stored(spec, group, record, error)
     return only(replace(done, replies=(*done.replies, *done.replies)))
+
+
+@bug("persistence.creation-failed", dies_in="fault-no-handshake", by="parked.iff-waiting")
+def failed_creation_unanswered(
+    spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None
+) -> Steps:
+    """When the creation of a group cannot be stored its members are not told."""
+    return retold(log_rules.creation_failed(spec, group, record, error), untold)
+
+
+@bug("persistence.creation-stored", dies_in="fault", by="timers.match-state")
+def stored_group_begins_anew(
+    spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None
+) -> Steps:
+    """When the creation of a group is stored, the group is what the record says, whoever came since."""
+    steps = log_rules.creation_stored(spec, group, record, error)
+    return tuple(replace(step, group=Group()) for step in steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rota.mutants.bugs.retell import retold, unknown
 from rota.mutants.mutant import bug
 from rota.spec import Call, ErrorCode, Group, GroupState, Member, Spec, Step, SyncGroupReply, SyncGroupRequest
 from rota.spec import rebalance as phase_rules
@@ -67,3 +68,9 @@ def stable_before_stored(spec: Spec, group: Group | None, call: Call) -> Steps:
     given = step.records[0].assignments
     members = ((i, replace(m, assignment=given[i])) for i, m in step.live.members.items())
     return only(step.to(replace(step.live.with_each(members), state=GroupState.STABLE)))
+
+
+@bug("sync.fenced-instance-id", dies_in="same-instance", by="static.replaced-is-fenced")
+def fenced_sync_is_unknown(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """Whose place another process has taken is told that it is unknown, and comes back as that."""
+    return retold(sync_rules.fenced_instance_id(spec, group, call), unknown)

@@ -1,0 +1,197 @@
+"""Mistakes that no property of the world sees: what they get wrong is an answer to a stranger, or a date.
+
+Each is found by a dialogue that says what is answered: a row of the checklist or a scenario of the tests.
+`dies_in` says which of the two; `by` is the name of the row's test upstream, or that of the scenario.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rota.mutants.bugs.retell import retold, untold
+from rota.mutants.mutant import CHECKLIST, SCENARIOS, bug
+from rota.spec import Call, ErrorCode, Group, GroupRecord, JoinGroupReply, LeavingMember, Spec, Step
+from rota.spec import join as join_rules
+from rota.spec import offset_log as log_rules
+from rota.spec import persistence as persistence_rules
+from rota.spec.context import only, request_of
+from rota.spec.messages import ReplyMessage
+from rota.spec.offset_messages import OffsetCommitRequest, commit_reply
+from rota.spec.offset_state import (
+    OffsetBatch,
+    OffsetRecord,
+    Offsets,
+    OffsetStep,
+    OffsetSteps,
+)
+from rota.spec.step import Steps
+from rota.spec.vocabulary import AppendError
+
+TWO_SHARE = "20i-two-processes-share-an-instance-id"
+DELETES = "16d-operator-deletes-offsets"
+WHO_COMMITS = "09b-who-may-commit"
+LOG_COMMITS = "09c-commit-waits-for-the-log"
+
+
+# -- members ----------------------------------------------------------------------------------------------
+@bug("join.fenced-instance-id", dies_in=CHECKLIST, by="staticMemberReJoinWithExplicitUnknownMemberId")
+def fenced_join_is_unknown(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """Whose place another process has taken is told that it is unknown, and comes back as that."""
+    return retold(join_rules.fenced_instance_id(spec, group, call), _unknown)
+
+
+def _unknown(message: ReplyMessage) -> ReplyMessage:
+    return JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+@bug(
+    "static.pending-with-instance",
+    dies_in=CHECKLIST,
+    by="testJoinGroupExistingPendingMemberWithGroupInstanceIdThrowsException",
+)
+def handed_out_id_made_static(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """An id that was handed out may become a static member's."""
+    return ()
+
+
+@bug("leave.by-instance-id", dies_in=CHECKLIST, by="testLeaveGroupStaticMemberWithUnknownMemberId")
+def instances_cannot_be_removed(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
+    """An instance id without a member id is nobody's."""
+    return ()
+
+
+@bug("leave.fenced-instance-id", dies_in=SCENARIOS, by=TWO_SHARE)
+def fenced_member_takes_the_other_along(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
+    """Whose place another process has taken may leave, as if nothing were."""
+    refused = spec.ask("static.validate", step.live, identity.member_id, identity.group_instance_id)
+    return (
+        ()
+        if refused is not ErrorCode.FENCED_INSTANCE_ID
+        else spec.apply("leave.by-instance-id", step, replace(identity, member_id=""))
+    )
+
+
+@bug("loading.over-capacity", dies_in=CHECKLIST, by="testOnLoadedExceedGroupMaxSizeTriggersRebalance")
+def too_many_stay(spec: Spec, group: Group | None, record: GroupRecord | None) -> Steps:
+    """A loaded group that has more members than the limit allows stays as it is."""
+    return ()
+
+
+@bug("persistence.emptied-stored", dies_in=SCENARIOS, by="16a-last-member-leaves")
+def last_leaver_unanswered(
+    spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None
+) -> Steps:
+    """The last member's LeaveGroup is never answered."""
+    return retold(persistence_rules.emptied_stored(spec, group, record, error), untold)
+
+
+@bug("persistence.emptied-failed", dies_in=SCENARIOS, by="16h-end-of-a-group-is-not-stored")
+def failed_end_unanswered(
+    spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None
+) -> Steps:
+    """When the end of a group cannot be stored, who left is not told anything."""
+    return retold(persistence_rules.emptied_failed(spec, group, record, error), untold)
+
+
+# -- offsets ----------------------------------------------------------------------------------------------
+@bug("offsets.appended", dies_in=SCENARIOS, by=LOG_COMMITS)
+def answered_before_stored(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
+    """A commit is answered before the log has it."""
+    return tuple(
+        replace(step, line=(replace(batch, answer=None),)).answer(batch.answer)
+        for step in log_rules.appended(spec, offsets, batch)
+    )
+
+
+@bug("offsets.stored", dies_in=SCENARIOS, by=WHO_COMMITS)
+def highest_offset_stays(
+    spec: Spec, offsets: Offsets, batch: OffsetBatch, error: AppendError | None
+) -> OffsetSteps:
+    """An offset that is lower than the stored one is acknowledged and ignored."""
+    kept = tuple(record for record in batch.records if not _lower(offsets, record))
+    (step,) = log_rules.stored(spec, offsets, replace(batch, records=kept), error)
+    return (replace(step, offsets=step.offsets.answered(batch)),)
+
+
+def _lower(offsets: Offsets, record: object) -> bool:
+    if not isinstance(record, OffsetRecord) or record.key not in offsets.committed:
+        return False
+    return record.value.committed_offset < offsets.committed[record.key].committed_offset
+
+
+@bug("offsets.failed", dies_in=SCENARIOS, by=LOG_COMMITS)
+def failed_commit_acknowledged(
+    spec: Spec, offsets: Offsets, batch: OffsetBatch, error: AppendError | None
+) -> OffsetSteps:
+    """A commit that could not be stored is acknowledged."""
+    return () if error is None else (OffsetStep(offsets.answered(batch)).answer(batch.answer),)
+
+
+@bug("offsets.rebalance-in-progress", dies_in=SCENARIOS, by="09a-commit-while-a-rebalance-is-prepared")
+def commit_before_the_assignment(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """In CompletingRebalance a member may commit for what it does not have yet."""
+    return ()
+
+
+@bug("offsets.commit-without-membership", dies_in=SCENARIOS, by=WHO_COMMITS)
+def generation_for_everybody(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """While nobody is in the group a commit needs a generation all the same."""
+    return ()
+
+
+@bug("offsets.metadata-too-large", dies_in=CHECKLIST, by="testTxnOffsetMetadataTooLarge")
+def metadata_unlimited(metadata: str | None, limit: int) -> bool:
+    """Metadata may be as long as one likes."""
+    return False
+
+
+@bug("offsets.unstable", dies_in=CHECKLIST, by="testFetchPendingTxnOffsetsWithCommit")
+def open_transactions_unseen(
+    offsets: Offsets, topic: str, partition_index: int, while_appending: bool
+) -> bool:
+    """Open transactions make nothing unstable."""
+    return False
+
+
+@bug("offsets.nothing-to-delete", dies_in=SCENARIOS, by=DELETES)
+def tombstones_for_nothing(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
+    """A tombstone is written where there was no offset."""
+    return ()
+
+
+@bug("offsets.deleted-at-once", dies_in=SCENARIOS, by="16e-deletion-that-does-not-wait")
+def deletion_waits(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
+    """Every deletion waits for the log."""
+    return ()
+
+
+@bug("offsets.delete-invalid-group-id", dies_in=SCENARIOS, by=DELETES)
+def nameless_group_deleted_from(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The nameless group may be asked for deletions."""
+    return ()
+
+
+@bug("offsets.delete-non-empty-group", dies_in=SCENARIOS, by=DELETES)
+def others_are_consumers(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """Members of another type are treated like consumers."""
+    return ()
+
+
+@bug("offsets.topics-of", dies_in=CHECKLIST, by="testDeleteOffsetOfStableConsumerGroup")
+def subscriptions_unread(metadata: bytes) -> frozenset[str] | None:
+    """What a member subscribes to is not read: it might be anything."""
+    return None
+
+
+@bug("offsets.commit", dies_in=SCENARIOS, by="09a-commit-while-a-rebalance-is-prepared")
+def commit_not_stored(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A commit is answered and forgotten."""
+    request = request_of(call, OffsetCommitRequest)
+    message = commit_reply(request, lambda each: ErrorCode.NONE)
+    return only(Step(group).answer(call.to, message))
+
+
+@bug("offsets.stable-fetch-waits", dies_in=SCENARIOS, by="09c-commit-waits-for-the-log")
+def stable_fetch_never_answered(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A fetch of stable offsets is taken and never answered."""
+    return only(Step(group)) if log_rules.stable_fetch_waits(spec, group, call) else ()

@@ -1,0 +1,31 @@
+"""The same steps with other answers: what many mistakes come down to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rota.spec import ErrorCode, HeartbeatReply, JoinGroupReply, Reply, Step, SyncGroupReply
+from rota.spec.messages import ReplyMessage
+from rota.spec.step import Steps
+
+
+def retold(steps: Steps, change: Callable[[ReplyMessage], ReplyMessage | None]) -> Steps:
+    """The steps with each answer changed; None: it is not given."""
+    return tuple(_with(step, change) for step in steps)
+
+
+def _with(step: Step, change: Callable[[ReplyMessage], ReplyMessage | None]) -> Step:
+    pairs = ((one, change(one.message)) for one in step.replies)
+    return replace(step, replies=tuple(Reply(one.to, new) for one, new in pairs if new is not None))
+
+
+def untold(message: ReplyMessage) -> None:
+    """No answer at all."""
+
+
+def unknown(message: ReplyMessage) -> ReplyMessage:
+    """UNKNOWN_MEMBER_ID, whatever the error was."""
+    if not isinstance(message, JoinGroupReply | SyncGroupReply | HeartbeatReply):
+        raise TypeError(f"no answer to a member: {message!r}")
+    return replace(message, error_code=ErrorCode.UNKNOWN_MEMBER_ID)
