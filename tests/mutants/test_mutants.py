@@ -10,9 +10,11 @@ import pytest
 
 from rota.explore.fast import explore
 from rota.explore.result import DEADLOCK, Limits, Outcome, Result
+from rota.invariants import classic
 from rota.kernel import Kind
-from rota.mutants import MUTANTS, ODD_REQUESTS, UnknownMutantError, system
-from rota.mutants.mutant import bug, collect
+from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS, ODD_REQUESTS, UnknownMutantError, system
+from rota.mutants.mutant import CHECKLIST, SCENARIOS, bug, collect
+from rota.mutants.registry import OF_CLIENTS
 from rota.scopes import load
 from rota.spec import RULES
 
@@ -52,17 +54,25 @@ def test_property_kills_alone(name: str) -> None:
 
 
 def test_every_property_kills_something() -> None:
+    """Whatever it is about; a known weakness, which is looked for and found, aside."""
     kinds = (Kind.SHAPE, Kind.SAFETY, Kind.STEP)
-    world = system(SMALL.configuration("fault").settings)
-    names = {prop.name for prop in world.properties if prop.kind in kinds} | {DEADLOCK}
+    everywhere = (prop for one in SMALL.configurations for prop in classic(one.settings))
+    names = {prop.name for prop in everywhere if prop.kind in kinds} | {DEADLOCK}
     killers = {mutant.killer for mutant in MUTANTS.values()}
-    assert names == killers | set(ALONE)
+    assert {name for name in names if not name.startswith("weakness.")} == killers | set(ALONE)
     assert not killers & set(ALONE)
 
 
 def test_every_rule_that_can_fire_has_a_mutant() -> None:
-    replaced = {mutant.slug for mutant in MUTANTS.values()}
-    assert replaced == set(RULES) - set(ODD_REQUESTS)
+    mutants = (*MUTANTS.values(), *FOUND_BY_DIALOGUES.values())
+    replaced = {mutant.slug for mutant in mutants if not mutant.slug.startswith(OF_CLIENTS)}
+    assert set(RULES) - set(ODD_REQUESTS) <= replaced <= set(RULES)
+
+
+def test_what_no_property_sees_is_found_by_a_dialogue() -> None:
+    """The tests of the dialogues show that it is."""
+    assert {one.configuration for one in FOUND_BY_DIALOGUES.values()} == {CHECKLIST, SCENARIOS}
+    assert not MUTANTS.keys() & FOUND_BY_DIALOGUES.keys()
 
 
 def test_unknown_mutant() -> None:
