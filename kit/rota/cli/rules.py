@@ -68,7 +68,7 @@ def _print_matrix(rows: Sequence[Row], clients: Sequence[Mutant], as_json: bool)
 
 
 def _names(row: Row) -> list[str]:
-    return [mutant.name for mutant in row.mutants]
+    return [mutant.name for mutant in (*row.mutants, *row.told)]
 
 
 def _as_json(row: Row) -> dict[str, object]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rota.conformance.registry import all_cases
 from rota.kernel import Rule
-from rota.mutants import MUTANTS, ODD_REQUESTS, Mutant
+from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS, ODD_REQUESTS, Mutant
 from rota.mutants.core import CoreBug, core_bugs
 from rota.mutants.endless import ENDLESS_KILLS, EndlessKill
 from rota.spec import RULES
@@ -18,14 +18,15 @@ from rota.spec import RULES
 class Row:
     """A rule with what checks it.
 
-    mutants: of the spec, that replace it; lasting: what sentences about endless runs kill of them; bugs: of
-    the coordinator, that break it; cases: ids of the conformance cases about it; odd: the request that it
-    takes, if polite clients never make it fire.
+    mutants: of the spec, that replace it; lasting: what sentences about endless runs kill of them; told:
+    mutants that no property sees and a dialogue of the tests does; bugs: of the coordinator, that break it;
+    cases: ids of the conformance cases about it; odd: the request that it takes, if no client makes it fire.
     """
 
     rule: Rule
     mutants: tuple[Mutant, ...]
     lasting: tuple[EndlessKill, ...]
+    told: tuple[Mutant, ...]
     bugs: tuple[CoreBug, ...]
     cases: tuple[str, ...]
     odd: str
@@ -34,10 +35,10 @@ class Row:
     def guarded(self) -> bool:
         """Whether a mistake in this rule is known to be found.
 
-        By a property that kills a mutant; where no mutant could fire, by the comparison of coordinator and
-        spec that finds a planted bug.
+        By a property that kills a mutant, or a dialogue that does; where no mutant could fire, by the
+        comparison of coordinator and spec that finds a planted bug.
         """
-        return bool(self.bugs if self.odd else self.mutants)
+        return bool(self.bugs if self.odd else (*self.mutants, *self.told))
 
 
 def rows_of_the_spec() -> dict[str, Row]:
@@ -49,6 +50,7 @@ def rows_of_the_spec() -> dict[str, Row]:
             rule,
             tuple(mutant for mutant in MUTANTS.values() if mutant.slug == slug),
             tuple(one for one in ENDLESS_KILLS if one.mutant in MUTANTS and MUTANTS[one.mutant].slug == slug),
+            tuple(mutant for mutant in FOUND_BY_DIALOGUES.values() if mutant.slug == slug),
             tuple(bug for bug in core_bugs().values() if bug.rule == slug),
             tuple(id for about, id in cases if about == slug),
             ODD_REQUESTS.get(slug, ""),
@@ -106,6 +108,7 @@ def _row(row: Row) -> dict[str, object]:
         "odd_request": row.odd or None,
         "spec_mutants": [_mutant(one) for one in row.mutants],
         "endless_kills": [vars(one) for one in row.lasting],
+        "found_by_dialogues": [_mutant(one) for one in row.told],
         "coordinator_bugs": [{"name": bug.name, "meaning": bug.meaning} for bug in row.bugs],
         "cases": list(row.cases),
     }

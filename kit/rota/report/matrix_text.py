@@ -50,7 +50,9 @@ def _block(row: Row, name: int, killer: int) -> Iterator[str]:
         yield _line(mutant, name, killer)
         for one in row.lasting:
             if one.mutant == mutant.name:
-                yield f"      {'':<{name}}  {one.by:<{killer}}  {one.configuration}  (endless runs)"
+                yield f"      {'':<{name}}  {one.by:<{killer}}  {one.configuration}, endless"
+    for mutant in row.told:
+        yield wrapped(f"      {mutant.name}  ", f"{mutant.configuration}: {mutant.killer}")
     if row.bugs:
         yield wrapped("      bugs   ", ", ".join(bug.name for bug in row.bugs))
     if row.cases:
@@ -61,6 +63,7 @@ def _block(row: Row, name: int, killer: int) -> Iterator[str]:
 def _numbers(rows: Sequence[Row], clients: Sequence[Mutant]) -> Iterator[str]:
     for what, counts in (
         ("mutants of the spec", [len(row.mutants) for row in rows]),
+        ("found by dialogues", [len(row.told) for row in rows]),
         ("coordinator bugs", [len(row.bugs) for row in rows]),
         ("conformance cases", [len(row.cases) for row in rows]),
     ):
