@@ -19,6 +19,9 @@ CREWS = ((None, "i1"), ("i1", None), ("i1", "i2"), ("i1", "i2", None), (None, "i
 
 VERSIONS = (9, 9, 9, 8, 5)
 MEANWHILE = ("", "", "newcomer", "metadata", "again", "leaves", "joins", "syncs", "phase")
+ANOTHERS = "another's"
+"""Stands for the instance id of a member that is not the one named."""
+
 errors = st.sampled_from((*[None] * 6, *AppendError))
 indexes = st.integers(0, 3)
 
@@ -145,14 +148,30 @@ class CoordinatorFollowsSpec(Members):
             self.phase_ends()
 
     @rule(
+        names=st.sampled_from((*LISTS[:3], ())),
+        instance_id=st.sampled_from((None, None, *INSTANCES)),
+        version=st.sampled_from((9, 9, 5, 3)),
+    )
+    @precondition(lambda self: len(self.group.members) >= self.lockstep.config.group_max_size)
+    def one_too_many(self, names: tuple[str, ...], instance_id: str | None, version: int) -> None:
+        """Somebody comes to a full group."""
+        entries = offered(names, b"")
+        self.ask(JoinGroup(GROUP_ID, 10_000, 10_000, "", instance_id, self._type(), entries), version)
+
+    @rule(
         index=st.integers(0, 5),
-        instance_id=st.sampled_from((*INSTANCES, *INSTANCES, "i3")),
-        kind=st.sampled_from(("JoinGroup", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")),
+        instance_id=st.sampled_from((*[ANOTHERS] * 3, *INSTANCES, "i3")),
+        kind=st.sampled_from(
+            ("JoinGroup", "JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "LeaveGroup")
+        ),
     )
     @precondition(lambda self: self.ids())
     def under_somebody_elses_name(self, index: int, instance_id: str, kind: str) -> None:
         """A request that is right but for its instance id, which may be another's."""
         group, member_id = self.group, self.ids()[index % len(self.ids())]
+        if instance_id == ANOTHERS:
+            others = [key for key in self.static_ids() if key != member_id]
+            instance_id = str(self.instance(others[0])) if others else INSTANCES[0]
         generation_id, name = group.generation_id, group.protocol_name
         if kind == "JoinGroup":
             entries = offered(LISTS[0], b"")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from rota import coordinator as core
-from rota.oracle.lockstep import Ask, Due, Input, Logged, replay
+from rota.oracle.lockstep import Ask, Due, Input, Logged, Moved, replay
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Make
 from rota.oracle.translate import CoreRequest
@@ -182,6 +182,7 @@ _CHANGES: tuple[Callable[[Input], Input | None], ...] = (
     _asked(core.SyncGroup, group_instance_id=None),
     _asked(core.Heartbeat, group_instance_id=None),
     lambda one: replace(one, place=0, error=None) if isinstance(one, Logged) else None,
+    lambda one: replace(one, group_max_size=1) if isinstance(one, Moved) else None,
 )
 """Each makes an input plainer, or answers None where it has nothing to say."""
 

@@ -142,11 +142,12 @@ def _group(
         "ids that owe a SyncGroup": tuple(sorted(pending_sync)),
         "instance ids": tuple(
             sorted(
-                (member_id, member.group_instance_id)
-                for member_id, member in members.items()
-                if member.group_instance_id is not None
+                (key, one.group_instance_id)
+                for key, one in members.items()
+                if one.group_instance_id is not None
             )
         ),
+        "assignments": tuple(sorted((key, one.assignment) for key, one in members.items() if one.assignment)),
         "subscriptions": None if group.subscriptions is None else tuple(sorted({*group.subscriptions})),
     }
 
