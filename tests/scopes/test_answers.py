@@ -195,7 +195,10 @@ EXPECTED = {
         "UNKNOWN_MEMBER_ID",
     },
 }
-"""Kind of answer -> all error codes that it can carry, those of NEVER aside."""
+"""Kind of answer -> the error codes that it carries there.
+
+Only OffsetDelete has one more, NON_EMPTY_GROUP, which takes two odd requests (`raw-offsets-two`).
+"""
 
 
 @pytest.mark.parametrize("kind", EXPECTED)

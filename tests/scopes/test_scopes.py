@@ -16,7 +16,7 @@ BUDGET = 100_000
 """Values per component that a configuration of `small` may have; see ARCHITECTURE.md."""
 
 FEW = 20_000
-"""States of the configurations that are explored under the older profiles too; `make profiles` has them all."""
+"""States of what is explored under the older profiles too; `make profiles` explores everything."""
 
 BROKEN = {("pile-up", "kafka-2.1"): "join.no-pile-up", ("two-faults", "kafka-2.1"): "join.no-pile-up"}
 """(configuration, profile) -> the property that is violated there."""
