@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rota.invariants import WEAKNESSES
+from rota.invariants.weaknesses import STRONG_FORMS
 from rota.kernel import rule
 from rota.kernel.rules import RuleTable
 from rota.mutants import MUTANTS
@@ -72,6 +73,12 @@ def test_everything_has_its_place(made: Mapping[str, str]) -> None:
         if one.name not in version_pages.PLAIN
     )
     assert all(name in made["versions.md"] for name in PROFILES)
+
+
+def test_strong_forms_are_known_weaknesses_of_what_holds() -> None:
+    weak = {one.name for one in WEAKNESSES}
+    assert set(STRONG_FORMS) <= weak
+    assert set(STRONG_FORMS.values()) <= set(claims()) - weak
 
 
 def test_every_killer_is_a_property() -> None:

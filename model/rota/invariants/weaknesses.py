@@ -244,6 +244,9 @@ STRONG_FORMS: Mapping[str, str] = {
     "weakness.replaced-request-unanswered": "parked.iff-waiting",
     "weakness.taken-for-dead-and-consuming": "sync.one-owner",
     "weakness.unused-id-holds-up": "join.pending-ids-end",
+    "weakness.absent-members-not-counted": "join.size-within-limit",
+    "weakness.leader-does-not-know": "join.one-leader-per-generation",
+    "weakness.fenced-by-its-own-past": "static.fenced-by-another",
     "weakness.replaced-request-waits": "parked.answered-in-the-end",
     "weakness.sync-phase-needs-sessions": "sync.phase-ends",
 }
