@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from rota.invariants import classic
@@ -35,3 +38,9 @@ def test_known_weaknesses_are_looked_for_or_hold() -> None:
 def kinds_of(properties: tuple[Property, ...]) -> dict[str, Kind]:
     names = {one.name for one in WEAKNESSES}
     return {prop.name: prop.kind for prop in properties if prop.name in names}
+
+
+def test_the_findings_have_every_known_weakness() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"^\| `([a-z.-]+)` \|", text, re.MULTILINE))
+    assert told | {"weakness.replaced-request-waits"} == {one.name for one in WEAKNESSES}
