@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pin
 import pytest
 
@@ -35,7 +39,20 @@ def test_every_pinned_pair_of_rule_and_state_is_reached(walk):
 
 
 def test_the_run_is_the_same_every_time():
-    assert walks.walk(15).examples == walks.walk(15).examples
+    """Also where sets are gone through in another order."""
+    program = "from rota.oracle.walk import walk; print(repr(walk(40).examples))"
+    runs = [
+        subprocess.run(
+            (sys.executable, "-c", program),
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert runs[0] == runs[1]
+    assert len(runs[0]) > 10_000
 
 
 @pytest.mark.parametrize("name", ["lost-answer-starts-rebalance", "instance-id-unseen-in-sync"])
@@ -62,7 +79,7 @@ def test_another_core_can_be_judged():
     found = walks.walk(50, make=Silent).found
     assert found is not None
     assert "there is no answer to" in found.headline
-    assert len(found.dialogue) == 1
+    assert len(found.dialogue) <= 3
 
 
 class Lockstepped:

@@ -228,7 +228,7 @@ class Members(RuleBasedStateMachine):
     def all_goes_well(self, debtor: bool) -> None:
         """Everybody does what it should until the group is Stable; all but one of them if somebody owes."""
         self._generation_begins()
-        owing = sorted(self.group.pending_sync, key=lambda one: one == self.group.leader)
+        owing = sorted(self.group.pending_sync, key=lambda one: (one == self.group.leader, one))
         for member_id in owing[debtor:] if len(owing) > 1 else owing:
             self._sync_as(member_id)
         if self.lockstep.appends:
