@@ -116,12 +116,24 @@ def test_a_commit_may_create_a_group_and_a_deletion_take_it_away_and_bring_it_ba
     shadow.join_group(JOIN, 3, "c", "/h", "again")
 
 
-def test_an_answer_about_a_group_that_was_deleted_is_the_cores_own_business(shadow):
+def test_who_waits_for_a_record_of_a_group_that_was_deleted_is_answered(shadow):
     stable(shadow)
     (emptied,) = shadow.leave_group(LeaveGroup("g", (MemberIdentity("m1"),)), 5, "leave").appends
     shadow.delete_groups(["g"], 2, "delete")
-    shadow.appended(emptied.append_id)
+    assert shadow.appended(emptied.append_id).replies
     assert shadow.follow("g").state == "absent"
+    assert ("persistence.emptied-stored", "absent") in shadow.oracle.visited
+
+
+def test_an_assignment_of_a_group_that_was_deleted_is_the_cores_own_business(shadow):
+    stable(shadow)
+    shadow.join_group(replace(JOIN, member_id="m1"), 9, "c", "/h", "again")
+    (assigned,) = shadow.sync_group(replace(SYNC, generation_id=2), 5, "assigns").appends
+    (emptied,) = shadow.leave_group(LeaveGroup("g", (MemberIdentity("m1"),)), 5, "leave").appends
+    shadow.appended(emptied.append_id)
+    shadow.delete_groups(["g"], 2, "delete")
+    assert not shadow.appended(assigned.append_id).replies
+    assert not [slug for slug, _ in shadow.oracle.visited if slug == "persistence.late-answer"]
 
 
 class Meddling(GroupCoordinator):
