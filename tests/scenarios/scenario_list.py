@@ -45,9 +45,14 @@ class Scenario:
         """Which situation."""
         return int(self.label[:2])
 
+    @property
+    def has_core(self) -> bool:
+        """Whether the coordinator, which is like kafka-4.x, can be held to it."""
+        return not self.alone and self.profile == KAFKA_4.name
+
     def stage(self, *, beside: bool = True) -> Stage:
         """An empty stage for it. beside: whether the coordinator is held to it, where it can be."""
-        core = beside and not self.alone and self.profile == KAFKA_4.name
+        core = beside and self.has_core
         return Stage(BrokerConfig(**self.settings), PROFILES[self.profile], beside=core)
 
 

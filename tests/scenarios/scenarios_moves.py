@@ -81,6 +81,22 @@ def restarted_static_member_survives(stage: Stage) -> None:
     assert b.sync().reply.assignment == b"part of B"
 
 
+@scenario("17e", f"KAFKA-4704; {LOADED}", alone=True)
+def offsets_are_loaded_without_a_group(stage: Stage) -> None:
+    """A group is deleted, and a consumer without group management commits under its name. The next
+    coordinator finds the end of the group in the log and offsets after it: they have a group again, without
+    a type."""
+    a, simple = stage.client("A"), stage.client("S")
+    stage.stable(a)
+    a.leave()
+    assert simple.delete_group().error == "NONE"
+    assert simple.commit(("t", 0, 5)).error == "NONE"
+    stage.give_up()
+    stage.load()
+    assert (stage.state, stage.live.protocol_type) == ("Empty 0", None)
+    assert simple.fetch(("t", 0)).offsets == {"t-0": (5, "NONE")}
+
+
 @scenario("19d", f"{CODES}: NOT_COORDINATOR; {FIND}", alone=True)
 def wrong_broker(stage: Stage) -> None:
     """A request reaches a broker that is not the group's coordinator. It says so, whatever is asked, and any

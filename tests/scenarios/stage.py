@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stage_client import Asked, Client
-from stage_offsets import Ledger, LookForExpired, Unused
+from stage_happenings import Answered, Found, GivenUp, Happening, Loaded, LookForExpired, Unused, Waiting
+from stage_offsets import Ledger
 
 from rota import coordinator as core
 from rota.oracle import Ask, Due, Lockstep, Logged
@@ -36,9 +37,8 @@ from rota.spec import (
 )
 from rota.spec.offset_state import (
     GroupForgotten,
-    InLine,
+    OffsetBatch,
     OffsetRead,
-    Offsets,
     OffsetStep,
     RetentionCheck,
     TransactionEnd,
@@ -47,46 +47,6 @@ from rota.spec.versions import as_sent
 from rota.spec.vocabulary import AppendError
 
 __all__ = ["Asked", "Client", "Happening", "Stage"]
-
-
-Waiting = GroupRecord | InLine
-"""What waits for the log."""
-
-Answered = tuple[Waiting, AppendError | None]
-
-
-@dataclass(frozen=True)
-class GivenUp:
-    """The broker is the coordinator no more. unanswered: appends in flight."""
-
-    unanswered: tuple[GroupRecord, ...]
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """The next coordinator has read the log. record: the group's last one."""
-
-    record: GroupRecord | None
-
-
-@dataclass(frozen=True)
-class Happening:
-    """One step.
-
-    timers: delay in milliseconds, None where stopped; armed: when what is armed is due; line: what about
-    offsets waits for the log from now on; offsets: those stored and pending.
-    """
-
-    now: int
-    what: Asked | Timer | Answered | TransactionEnd | GivenUp | Loaded | LookForExpired | Unused
-    step: Step
-    outcomes: int
-    rules: tuple[str, ...]
-    answers: tuple[tuple[Asked, Any], ...]
-    timers: Mapping[Timer, int | None]
-    armed: Mapping[Timer, int]
-    line: tuple[InLine, ...]
-    offsets: Offsets
 
 
 def _names(clients: Iterable[Client]) -> str:
@@ -229,6 +189,7 @@ class Stage:
         """A coordinator has read the log: the next one, which is played from now on."""
         self.hosting = Hosting.ACTIVE
         self._play(Loaded(self.stored), lambda spec: spec.load(self.stored))
+        self._find_group()
 
     def configure(self, **settings: int) -> None:
         """Another broker takes over in silence: the same group, other settings."""
@@ -325,7 +286,14 @@ class Stage:
     def _settle(self, what: Answered, outcome: OffsetStep) -> None:
         """The log has answered something about offsets."""
         self._happened(what, Step(self.group), 1, (), [outcome])
+        if isinstance(what[0], OffsetBatch):
+            self._find_group()
         self._drain()
+
+    def _find_group(self) -> None:
+        """Offsets that are stored have a group."""
+        if self.group is None and self.ledger.offsets.committed:
+            self._play(Found(), lambda spec: spec.offsets_found(self.group))
 
     def _happened(
         self, what: Any, step: Step, outcomes: int, used: tuple[str, ...], told: list[OffsetStep]

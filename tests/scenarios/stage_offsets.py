@@ -21,18 +21,6 @@ from rota.spec.offset_state import (
 from rota.spec.vocabulary import AppendError
 
 
-@dataclass(frozen=True)
-class LookForExpired:
-    """The broker looks what has expired. since_ms: when the group came into its state."""
-
-    since_ms: int
-
-
-@dataclass(frozen=True)
-class Unused:
-    """The offsets need the group no more."""
-
-
 @dataclass(eq=False)
 class Ledger:
     """The offsets, kept as the spec says. spec: asks for the rules; leaving: of a group that is removed."""

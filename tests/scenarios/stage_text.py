@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stage import Asked, Client, GivenUp, Happening, Loaded, Stage
-from stage_offsets import LookForExpired, Unused
+from stage import Asked, Client, Stage
+from stage_happenings import Found, GivenUp, Happening, Loaded, LookForExpired, Unused
 from stage_words import (
     line_in_words,
     offset_in_words,
@@ -116,6 +116,8 @@ class Speech:
             return f"the broker looks what has expired; the group is in its state since {what.since_ms:,}"
         if isinstance(what, Unused):
             return "no offset is left, and nobody is in the group"
+        if isinstance(what, Found):
+            return "there are offsets, and no group that they are of"
         if isinstance(what, GivenUp):
             return "another broker becomes the coordinator; this one gives the group up"
         if isinstance(what, Loaded):

@@ -18,7 +18,8 @@ from rota.environment.reactions import Answer, Reaction, error_of
 from rota.environment.subscription import Subscription
 from rota.kernel import Machine, Message, Turn
 from rota.mutants.mutant import bug
-from rota.spec import ErrorCode, HeartbeatReply, JoinGroupReply, SyncGroupReply
+from rota.spec import ErrorCode, HeartbeatReply, JoinGroupReply, SyncGroupReply, SyncGroupRequest
+from rota.spec.context import request_of
 from rota.spec.offset_messages import OffsetCommitReply
 
 
@@ -134,6 +135,23 @@ class _RejoinsOnCommitError(EagerClient):
 def any_commit_error_is_the_end(subscription: Subscription) -> Machine:
     """After any error of a commit the client starts from scratch, as if it had lost its membership."""
     return _RejoinsOnCommitError(subscription)
+
+
+@dataclass(frozen=True)
+class _TakesItsOwnPart(CooperativeClient):
+    def _progress(self, value: Client, reply: Answer) -> Client:
+        after = super()._progress(value, reply)
+        if not isinstance(reply, JoinGroupReply) or after.outbox is None or not after.leads:
+            return after
+        handed_out = request_of(after.outbox, SyncGroupRequest).assignments
+        own = {part.member_id: part.assignment for part in handed_out}
+        return replace(after, assignment=own.get(after.member_id, after.assignment))
+
+
+@bug("client.cooperative", dies_in="cooperative", by="owners.claimed-by-sync")
+def leader_takes_its_part_at_once(subscription: Subscription) -> Machine:
+    """A leader consumes what it has handed out to itself before the coordinator has stored it."""
+    return _TakesItsOwnPart(subscription)
 
 
 @dataclass(frozen=True)

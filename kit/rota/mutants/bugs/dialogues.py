@@ -10,8 +10,19 @@ from dataclasses import replace
 
 from rota.mutants.bugs.retell import retold, untold
 from rota.mutants.mutant import CHECKLIST, SCENARIOS, bug
-from rota.spec import Call, ErrorCode, Group, GroupRecord, JoinGroupReply, LeavingMember, Spec, Step
+from rota.spec import (
+    Call,
+    ErrorCode,
+    Group,
+    GroupRecord,
+    GroupState,
+    JoinGroupReply,
+    LeavingMember,
+    Spec,
+    Step,
+)
 from rota.spec import join as join_rules
+from rota.spec import offset_delete as delete_rules
 from rota.spec import offset_log as log_rules
 from rota.spec import persistence as persistence_rules
 from rota.spec.context import only, request_of
@@ -171,6 +182,19 @@ def nameless_group_deleted_from(spec: Spec, group: Group | None, call: Call) -> 
     return ()
 
 
+@bug("offsets.delete-unknown-group", dies_in=CHECKLIST, by="testDeleteOffsetOfNonExistingGroup")
+def absent_group_deleted_from(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """To delete offsets of a group that is not there is no error."""
+    return () if group is not None else delete_rules.delete(spec, Group(), call)
+
+
+@bug("offsets.delete", dies_in=CHECKLIST, by="testDeleteOffsetOfStableConsumerGroup")
+def subscribed_offsets_deleted(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """Offsets of topics that members are subscribed to are deleted like all others."""
+    empty = None if group is None else replace(group, state=GroupState.EMPTY)
+    return tuple(replace(step, group=group) for step in delete_rules.delete(spec, empty, call))
+
+
 @bug("offsets.delete-non-empty-group", dies_in=SCENARIOS, by=DELETES)
 def others_are_consumers(spec: Spec, group: Group | None, call: Call) -> Steps:
     """Members of another type are treated like consumers."""
@@ -195,3 +219,14 @@ def commit_not_stored(spec: Spec, group: Group | None, call: Call) -> Steps:
 def stable_fetch_never_answered(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A fetch of stable offsets is taken and never answered."""
     return only(Step(group)) if log_rules.stable_fetch_waits(spec, group, call) else ()
+
+
+@bug(
+    "offsets.simple-group",
+    dies_in=SCENARIOS,
+    by="17e-offsets-are-loaded-without-a-group",
+    seen_in="KAFKA-4704",
+)
+def offsets_without_a_group(spec: Spec, group: Group | None) -> Steps:
+    """Offsets are stored, or loaded, without a group: whoever reads them is told that there are none."""
+    return only(Step(group))

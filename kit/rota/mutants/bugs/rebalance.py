@@ -75,14 +75,29 @@ def _ended(spec: Spec, step: Step) -> Steps:
     return spec.apply("join.complete-phase", step)
 
 
-@bug("join.complete-phase", dies_in="core", by="join.no-bystander")
+@bug("join.complete-phase", dies_in="fault", by="join.no-bystander")
 def absent_members_stay(spec: Spec, step: Step) -> Steps:
     """Members that have not rejoined are kept."""
+    if not step.live.awaiting_join:
+        return phase_rules.complete_phase(spec, step)
     step = step.cancel(TimerKind.INITIAL_JOIN).cancel(TimerKind.JOIN)
     step = step.to(replace(step.live, initial_join=None))
-    if not step.live.members:
-        return spec.apply("join.empty", step)
     return spec.then(spec.then(spec.apply("join.leader", step), "join.protocol"), "join.next-generation")
+
+
+@bug(
+    "join.complete-phase",
+    dies_in="static-poll-timeout",
+    by="static.absent-members-stay",
+    seen_in="KAFKA-8220; kfake",
+)
+def absent_static_members_dropped(spec: Spec, step: Step) -> Steps:
+    """At the end of a join phase static members that have not rejoined are dropped like the others."""
+    group = step.live
+    for member_id in group.members.keys() - set(group.awaiting_join):
+        step = step.cancel(TimerKind.SESSION, member_id).cancel(TimerKind.NEW_MEMBER, member_id)
+    present = ((i, m) for i, m in group.members.items() if m.awaiting_join is not None)
+    return phase_rules.complete_phase(spec, step.to(group.with_each(present)))
 
 
 @bug("join.empty", dies_in="leave", by="generation.grows-by-completed-joins")
