@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from rota.cli import check_workers
+from rota.cli import check_design, check_workers
 from rota.cli.check_plan import DESIGNS, ENGINES, Options, plan
 from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED, UsageError
 from rota.explore import CheckpointError, Limits, Result, Violation, engines
@@ -203,7 +203,7 @@ def _list_mutants(as_json: bool) -> None:
     "--profile", default="kafka-4.x", show_default=True, metavar="|".join(PROFILES), help="Line of brokers."
 )
 @click.option("--design", default="classic", show_default=True, metavar="|".join(DESIGNS),
-              help="Which protocol.")  # fmt: skip
+              help="Which protocol; docs/designs.md tells of the older two.")  # fmt: skip
 @click.option("--engine", default="auto", show_default=True, metavar="|".join(ENGINES),
               help="How to explore; the answer is the same.")  # fmt: skip
 @click.option("--mutant", metavar="NAME", help="Plant this bug and see whether it is found (exit 1).")
@@ -263,6 +263,9 @@ def check(
     if list_mutants:
         _list_mutants(as_json)
         return
+    if given["design"] != "classic":
+        asked = {**given, "workers": workers, "stats": stats}
+        ctx.exit(check_design.run(asked, out, as_json=as_json, quiet=quiet))
     limits = Limits(**{name: given.pop(name) for name in _LIMITS})  # type: ignore[arg-type]
     options = Options(**given, bound=limits.max_states)  # type: ignore[arg-type]  # click's names are its fields'
     what = plan(options)

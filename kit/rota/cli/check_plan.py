@@ -21,7 +21,7 @@ from rota.report.check_model import Job, Plan
 from rota.scopes import Configuration, Scope, load, names
 from rota.spec import PROFILES, RULES
 
-DESIGNS = ("classic",)
+DESIGNS = ("classic", "watchers", "server-side", "all")
 ENGINES = ("auto", *engines.ENGINES)
 
 LASSO_STATES = 20_000

@@ -111,10 +111,15 @@ class System:
 
     def successors(self, state: State) -> Iterator[Transition]:
         """Every transition out of a state, in a fixed order, duplicates included."""
-        for position, machine in enumerate(self.machines):
-            for turn in machine.offers(state[position]):
-                hop = Hop(machine.name, None, None, turn.label, turn.rules)
-                yield from self._deliver(_put(state, position, turn), _queue(machine.name, turn), (hop,))
+        for position in range(len(self.machines)):
+            yield from self.begun_by(position, state)
+
+    def begun_by(self, position: int, state: State) -> Iterator[Transition]:
+        """The transitions out of a state that the machine at a position begins, in a fixed order."""
+        machine = self.machines[position]
+        for turn in machine.offers(state[position]):
+            hop = Hop(machine.name, None, None, turn.label, turn.rules)
+            yield from self._deliver(_put(state, position, turn), _queue(machine.name, turn), (hop,))
 
     def _deliver(
         self, state: State, queue: tuple[Delivery, ...], hops: tuple[Hop, ...]

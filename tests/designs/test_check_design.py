@@ -1,0 +1,163 @@
+"""`rota check --design`: verdicts, traces that can be replayed, all designs side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rota.cli.check_plan import Options, plan
+from rota.cli.main import main
+from rota.designs import suites
+from rota.explore import engines
+from rota.report.check_model import Plan
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def invoke(tmp_path: Path) -> Invoke:
+    def call(*arguments: str) -> Result:
+        return CliRunner().invoke(main, ["check", *arguments, "--out", str(tmp_path)])
+
+    return call
+
+
+def test_watchers_are_violated_in_both_ways(invoke: Invoke, tmp_path: Path) -> None:
+    result = invoke("--design", "watchers")
+    assert result.exit_code == 1
+    assert "watchers.no-gap (safety) is violated after 18 steps" in result.stdout
+    assert "watchers.no-double-fetch (safety) is violated after 10 steps" in result.stdout
+    assert "  it holds in one-server, leave," in result.stdout
+    assert "not checked: committed offsets" in result.stdout
+    assert "DIFFERS" not in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("violated: watchers.no-gap in 4 configurations")
+    for name in ("lag", "session-end"):
+        path = str(tmp_path / f"trace-watchers-{name}.jsonl")
+        replayed = CliRunner().invoke(main, ["trace", path, "--replay"])
+        assert replayed.exit_code == 0, replayed.output
+
+
+def test_server_side_holds(invoke: Invoke) -> None:
+    result = invoke("--design", "server-side")
+    assert result.exit_code == 0
+    words = " ".join(result.stdout.split())
+    assert "A member is served by a strategy that it did not ask for." in words
+    assert result.stdout.splitlines()[-1].startswith("holds: design server-side, 14 configurations")
+
+
+def test_json_of_one(invoke: Invoke, tmp_path: Path) -> None:
+    result = invoke("--design", "watchers", "--configuration", "lag", "--configuration", "three", "--json")
+    told = json.loads(result.stdout)
+    assert told == json.loads((tmp_path / "check.json").read_text())
+    assert (told["verdict"], told["design"]) == ("violated", "watchers")
+    assert [run["configuration"] for run in told["runs"]] == ["lag", "three"]
+    (violation,) = told["violations"]
+    assert violation["property"] == told["violation"]["property"] == "watchers.no-gap"
+    assert violation["cause"] == "a server that lags"
+    assert told["differing"] == []
+
+
+def test_all_side_by_side(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The classic protocol is the larger part of it; one configuration stands for it here."""
+    monkeypatch.setattr("rota.cli.check_design.plan", first_of)
+    result = invoke("--design", "all")
+    assert result.exit_code == 1
+    rows = result.stdout.splitlines()
+    head = next(number for number, line in enumerate(rows) if line.startswith("design  "))
+    assert [line.split()[:2] for line in rows[head + 1 :] if line[:1] in "wsc"][:3] == [
+        ["watchers", "violated"],
+        ["server-side", "holds"],
+        ["classic", "holds"],
+    ]
+    assert "one more joins; a group of 2 when it is over" in result.stdout
+    assert rows[-1] == "violated: watchers violated, server-side holds, classic holds"
+    told = json.loads((tmp_path / "check.json").read_text())
+    assert [one["design"] for one in told["designs"]] == ["watchers", "server-side", "classic"]
+    costs = told["cost_of_a_change"]
+    assert costs["watchers"]["leave"]["watches"] == [2, 2]
+    assert costs["server-side"]["leave"]["watches"] == [0, 0]
+    assert costs["classic"]["leave"]["rebalances"] == [1, 1]
+
+
+def first_of(options: Options) -> Plan:
+    """`plan`, but for the first configuration alone, and without its pinned counts."""
+    what = plan(options)
+    return replace(what, jobs=(replace(what.jobs[0], expected=None),))
+
+
+def test_a_mutant_is_found_and_its_trace_replayed(invoke: Invoke, tmp_path: Path) -> None:
+    result = invoke("--design", "server-side", "--mutant", "by-wishes")
+    assert result.exit_code == 1
+    assert "mutant by-wishes (it replaces server-side.assign)" in result.stdout
+    path = str(tmp_path / "trace-server-side-wishes.jsonl")
+    assert CliRunner().invoke(main, ["trace", path, "--replay"]).exit_code == 0
+
+
+def test_a_result_that_is_not_as_pinned(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that should hold, with a bug in it; one that should be violated, mended."""
+    design = suites.DESIGNS["watchers"]
+
+    def otherwise(name: str) -> suites.Suite:
+        return suites.Suite(
+            design,
+            "",
+            tuple(
+                replace(one, settings={**one.settings, "retries": {"one-try": 2, "one-server": 1}[one.name]})
+                for one in loaded.configurations
+                if one.name in ("one-try", "one-server")
+            ),
+        )
+
+    loaded = suites.load("watchers")
+    monkeypatch.setattr("rota.cli.check_design.suites.load", otherwise)
+    result = invoke("--design", "watchers")
+    assert result.exit_code == 1
+    words = " ".join(result.stdout.split())
+    assert "DIFFERS one-server: verdict is violated, pinned is holds; property is watchers.no-gap" in words
+    assert "DIFFERS one-try: verdict is holds, pinned is violated" in words
+    assert "2 configurations not as pinned" in result.stdout.splitlines()[-1]
+
+
+def test_a_bound_leaves_it_undecided(invoke: Invoke) -> None:
+    result = invoke("--design", "server-side", "--max-states", "20", "--quiet")
+    assert result.exit_code == 3
+    assert result.stdout.startswith("undecided: ")
+
+
+def test_other_settings(invoke: Invoke) -> None:
+    result = invoke("--design", "watchers", "--configuration", "one-try", "--set", "retries=3", "--quiet")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("holds: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (("watchrs",), "there is no design 'watchrs'; did you mean watchers?"),
+        (("watchers", "--liveness"), "--liveness does not go with --design watchers; leave it out"),
+        (("watchers", "--scope", "tiny"), "--scope does not go with --design watchers"),
+        (("all", "--configuration", "lag"), "--configuration does not go with --design all"),
+        (("all", "--set", "a=1"), "--set does not go with --design all"),
+        (("watchers", "--property", "x"), "--property does not go with --design watchers"),
+        (("watchers", "--configuration", "lagg"), "no configuration of watchers called 'lagg'"),
+        (("server-side", "--mutant", "by-wish"), "there is no mutant 'by-wish'; did you mean by-wishes?"),
+        (("server-side", "--set", "fuel=1"), "no setting is called fuel; there are wishes,"),
+        (("server-side", "--engine", "warp"), "there is no engine 'warp'"),
+    ],
+)
+def test_what_does_not_go_together(invoke: Invoke, arguments: tuple[str, ...], cause: str) -> None:
+    result = invoke("--design", *arguments)
+    assert result.exit_code == 2
+    assert cause in result.stderr
+
+
+def test_without_an_extra(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    result = invoke("--design", "watchers", "--engine", "fast")
+    assert result.exit_code == 2
+    assert 'pip install "rota[fast]"' in result.stderr
