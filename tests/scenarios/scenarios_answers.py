@@ -212,6 +212,24 @@ def the_vote_is_a_tie(stage: Stage) -> None:
     stage.settle(a, b)
 
 
+@scenario("18d", f"KIP-559; {GUIDE}: SyncGroup")
+def names_of_the_protocol(stage: Stage) -> None:
+    """From version 5 on a SyncGroup names the protocol, so that a client which has mistaken one group for
+    another is told before it is given an assignment that it cannot read. An older one names nothing."""
+    a = stage.client("A")
+    stage.generation(a)
+    asked = [
+        a.sync(protocol_type=None),
+        a.sync(protocol_name=None),
+        a.sync(protocol_type="connect"),
+        a.sync(protocol_name="sticky"),
+    ]
+    assert {one.error for one in asked} == {"INCONSISTENT_GROUP_PROTOCOL"}
+    assert {(one.reply.protocol_type, one.reply.protocol_name) for one in asked} == {(None, None)}
+    assert stage.state == "CompletingRebalance 1"
+    assert a.sync({a: "everything"}, version=4).reply.assignment == b"everything"
+
+
 @scenario("19a", f"{BROKER}: group.min.session.timeout.ms, group.max.session.timeout.ms; {CODES}")
 def session_timeout_out_of_bounds(stage: Stage) -> None:
     """A session timeout outside the broker's bounds is refused and the group is not even created; the bounds

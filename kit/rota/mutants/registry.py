@@ -14,6 +14,7 @@ from rota.mutants.bugs import (
     clients,
     dialogues,
     dialogues_admin,
+    dialogues_doors,
     heartbeat,
     join,
     leave,
@@ -41,7 +42,7 @@ MUTANTS: Mapping[str, Mutant] = collect(
     *(join, rebalance, voting, sync, heartbeat, leave, timers, persistence, static, moves, offsets, clients)
 )
 
-FOUND_BY_DIALOGUES: Mapping[str, Mutant] = collect(dialogues, dialogues_admin)
+FOUND_BY_DIALOGUES: Mapping[str, Mutant] = collect(dialogues, dialogues_admin, dialogues_doors)
 """Those that no property of the world sees, and a dialogue of the tests does."""
 
 OF_CLIENTS = "client."
@@ -58,8 +59,8 @@ ODD_REQUESTS: Mapping[str, str] = {
     "leave.invalid-group-id": "an empty group id",
     "leave.unknown-group": "a leave from a group that is not there",
 }
-"""Rules that clients which obey the protocol never make fire, and what does. A mutant of one would live for
-ever in the world; bugs planted in the coordinator and conformance cases stand in."""
+"""Rules that clients which obey the protocol never make fire, and what does: a stranger's request, whose
+answer no property looks at. Their mutants are found by dialogues."""
 
 
 def system(

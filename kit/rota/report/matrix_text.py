@@ -45,7 +45,7 @@ def _line(mutant: Mutant, name: int, killer: int) -> str:
 def _block(row: Row, name: int, killer: int) -> Iterator[str]:
     yield f"  {row.rule.slug}{'' if row.guarded else '   NO KILLER'}"
     if row.odd:
-        yield wrapped("      ", f"fires only on {row.odd}: no mutant of the spec")
+        yield wrapped("      ", f"fires only on {row.odd}")
     for mutant in row.mutants:
         yield _line(mutant, name, killer)
         for one in row.lasting:
