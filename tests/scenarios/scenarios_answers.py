@@ -34,7 +34,8 @@ def leader_omits_a_member(stage: Stage) -> None:
     stage.generation(a, b)
     forgotten = b.sync()
     stranger = Client(stage, "S", member_id="stranger")
-    assert a.sync({a: "everything", stranger: "nothing"}).reply.assignment == b"everything"
+    synced = a.sync({a: "everything", stranger: "nothing"})
+    assert (synced.error, synced.reply.assignment) == ("NONE", b"everything")
     assert (forgotten.error, forgotten.reply.assignment) == ("NONE", b"")
     assert stage.state == "Stable 1"
     assert b.heartbeat().error == "NONE"

@@ -54,8 +54,8 @@ def several_in_the_initial_delay(stage: Stage) -> None:
 
 @scenario("03", f"{DESIGN}; {GUIDE}: Heartbeat")
 def second_joins_a_stable_group(stage: Stage) -> None:
-    """A second consumer joins a Stable group. The first learns it from its next heartbeat and joins again;
-    then both are told the next generation."""
+    """A second consumer joins a Stable group. The first learns it from its next heartbeat, if that names the
+    current generation, and joins again; then both are told the next one."""
     a, b = stage.client("A"), stage.client("B")
     stage.stable(a)
     stage.wait(1_000)
@@ -63,6 +63,7 @@ def second_joins_a_stable_group(stage: Stage) -> None:
     joined = b.enter()
     assert joined.waits
     assert stage.state == "PreparingRebalance 1"
+    assert a.heartbeat(generation_id=0).error == "ILLEGAL_GENERATION"
     assert a.heartbeat().error == "REBALANCE_IN_PROGRESS"
     again = a.join()
     assert [one.reply.generation_id for one in (again, joined)] == [2, 2]
@@ -158,13 +159,14 @@ def member_leaves(stage: Stage) -> None:
 
 @scenario("07", f"KIP-62; {CONSUMER}: session.timeout.ms")
 def member_crashes(stage: Stage) -> None:
-    """A member falls silent. It stays a member until its session timeout is over; then it is out and the
-    others rebalance. If it comes back, its id means nothing any more."""
-    a, b = pair(stage)
+    """A member falls silent. It stays a member until its session timeout is over, its own, not that of the
+    others; then it is out and they rebalance. If it comes back, its id means nothing any more."""
+    a, b = stage.client("A", session=20_000), stage.client("B")
+    stage.stable(a, b)
     for _ in range(3):
         stage.wait(3_000)
         assert a.heartbeat().error == "NONE"
-        assert stage.left("session", a) == 10_000
+        assert stage.left("session", a) == 20_000
     assert stage.left("session", b) == 1_000
     stage.wait(999)
     assert stage.members == "A B"

@@ -151,7 +151,24 @@ def restart_is_not_stored(stage: Stage) -> None:
     assert a.heartbeat().error == "NONE"
 
 
-@scenario("20i", f"{STATIC}; {CODES}: FENCED_INSTANCE_ID")
+@scenario("20i", f"{STATIC}; upstream ClassicGroup#replaceStaticMember; {CODES}: FENCED_INSTANCE_ID")
+def restart_is_undone_too_late(stage: Stage) -> None:
+    """A static member restarts, and before the log has its new id a rebalance begins and ends: it is answered
+    with the new generation. Then the log fails. The former id is put back, though nobody has it any more, and
+    the new one is fenced: its client, alone with its instance id, takes that for a double and ends."""
+    a, b = static_pair(stage)
+    stage.log_answers = False
+    joined = b.restart().join()
+    assert joined.waits
+    again = a.join()
+    assert [one.reply.generation_id for one in (again, joined)] == [2, 2]
+    stage.log(AppendError.NOT_ENOUGH_REPLICAS)
+    assert b.member_id not in stage.live.members
+    assert b.sync().error == "FENCED_INSTANCE_ID"
+    assert b.heartbeat().error == "FENCED_INSTANCE_ID"
+
+
+@scenario("20j", f"{STATIC}; {CODES}: FENCED_INSTANCE_ID")
 def two_processes_share_an_instance_id(stage: Stage) -> None:
     """Two processes are started with one instance id. The second takes the place of the first, which is
     fenced with whatever it asks next: there is one live member to an instance."""
@@ -165,7 +182,7 @@ def two_processes_share_an_instance_id(stage: Stage) -> None:
     assert double.heartbeat().error == "NONE"
 
 
-@scenario("20j", f"{STATIC}; KAFKA-8220; upstream GroupMetadataManager#completeClassicGroupJoin")
+@scenario("20k", f"{STATIC}; KAFKA-8220; upstream GroupMetadataManager#completeClassicGroupJoin")
 def absent_static_member_keeps_its_place(stage: Stage) -> None:
     """A static member is away when a rebalance ends. It is not dropped: it is in the leader's list and is
     assigned its part. It comes back within its session and takes it, without another rebalance."""
@@ -184,7 +201,7 @@ def absent_static_member_keeps_its_place(stage: Stage) -> None:
     assert b.sync().reply.assignment == b"another third"
 
 
-@scenario("20k", "upstream ClassicGroup#replaceStaticMember, GroupMetadataManager#expirePendingSync")
+@scenario("20l", "upstream ClassicGroup#replaceStaticMember, GroupMetadataManager#expirePendingSync")
 def former_id_still_owes_a_sync(stage: Stage) -> None:
     """A static member restarts before it has sent the SyncGroup that it owes. The new id sends one, but the
     coordinator goes on waiting for that of the former id, which nobody can send any more. When the rebalance
@@ -205,7 +222,7 @@ def former_id_still_owes_a_sync(stage: Stage) -> None:
     assert (stage.state, stage.members) == ("PreparingRebalance 2", "A B")
 
 
-@scenario("20l", f"{STATIC}; KAFKA-12890; upstream GroupMetadataManager#expirePendingSync")
+@scenario("20m", f"{STATIC}; KAFKA-12890; upstream GroupMetadataManager#expirePendingSync")
 def absent_static_member_does_not_sync(stage: Stage) -> None:
     """An absent static member's session may last long, but it owes a SyncGroup like all the others. When the
     rebalance timeout has passed without it, it is removed, though its session goes on."""
@@ -221,7 +238,7 @@ def absent_static_member_does_not_sync(stage: Stage) -> None:
     assert (stage.state, stage.members) == ("PreparingRebalance 2", "A")
 
 
-@scenario("20m", f"{STATIC}; upstream GroupMetadataManager#completeClassicGroupJoin")
+@scenario("20n", f"{STATIC}; upstream GroupMetadataManager#completeClassicGroupJoin")
 def only_absent_static_members_are_left(stage: Stage) -> None:
     """A rebalance begins and nobody comes: all members that are left are static and away. There is nobody to
     tell a generation to, so the join phase goes on, again and again, until one comes or all sessions are
@@ -239,7 +256,7 @@ def only_absent_static_members_are_left(stage: Stage) -> None:
     stage.settle(a, b)
 
 
-@scenario("20n", f"{STATIC}; KIP-345: LeaveGroup; {CODES}")
+@scenario("20o", f"{STATIC}; KIP-345: LeaveGroup; {CODES}")
 def operator_removes_static_members(stage: Stage) -> None:
     """An operator takes static members out of a group for good, by their instance ids: an unknown one is told
     so, and the others rebalance. Their processes, if they still run, are unknown from then on."""

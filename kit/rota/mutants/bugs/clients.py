@@ -66,6 +66,18 @@ def rebalance_not_heard(subscription: Subscription) -> Machine:
 
 
 @dataclass(frozen=True)
+class _NeverHeartbeats(EagerClient):
+    def _stable(self, value: Client) -> list[Turn]:
+        return [turn for turn in super()._stable(value) if "heartbeats" not in turn.label]
+
+
+@bug("client.eager", dies_in="core", by="deadlock", seen_in="dpkp/kafka-python#2617")
+def heartbeats_never_start(subscription: Subscription) -> Machine:
+    """A stable client does not heartbeat: it never hears of a rebalance."""
+    return _NeverHeartbeats(subscription)
+
+
+@dataclass(frozen=True)
 class _LeavesWhenEmpty(EagerClient):
     def _take_up(self, value: Client, reply: SyncGroupReply) -> Client:
         after = super()._take_up(value, reply)

@@ -17,14 +17,20 @@ from rota.spec import (
     GroupRecord,
     GroupState,
     JoinGroupReply,
+    JoinGroupRequest,
     LeavingMember,
     Spec,
     Step,
+    SyncGroupRequest,
 )
+from rota.spec import heartbeat as heartbeat_rules
 from rota.spec import join as join_rules
 from rota.spec import offset_delete as delete_rules
 from rota.spec import offset_log as log_rules
 from rota.spec import persistence as persistence_rules
+from rota.spec import rebalance as phase_rules
+from rota.spec import static as static_rules
+from rota.spec import sync as sync_rules
 from rota.spec.context import only, request_of
 from rota.spec.messages import ReplyMessage
 from rota.spec.offset_messages import OffsetCommitRequest, commit_reply
@@ -38,7 +44,8 @@ from rota.spec.offset_state import (
 from rota.spec.step import Steps
 from rota.spec.vocabulary import AppendError
 
-TWO_SHARE = "20i-two-processes-share-an-instance-id"
+SECOND_JOINS = "03-second-joins-a-stable-group"
+TWO_SHARE = "20j-two-processes-share-an-instance-id"
 DELETES = "16d-operator-deletes-offsets"
 WHO_COMMITS = "09b-who-may-commit"
 LOG_COMMITS = "09c-commit-waits-for-the-log"
@@ -102,6 +109,56 @@ def failed_end_unanswered(
 ) -> Steps:
     """When the end of a group cannot be stored, who left is not told anything."""
     return retold(persistence_rules.emptied_failed(spec, group, record, error), untold)
+
+
+@bug("sync.leader-assigns", dies_in=SCENARIOS, by="12-leader-omits-a-member", seen_in="a broker")
+def list_must_be_complete(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The leader must assign to exactly the members, or nobody is answered."""
+    steps = sync_rules.leader_assigns(spec, group, call)
+    named = {entry.member_id for entry in request_of(call, SyncGroupRequest).assignments}
+    complete = group is not None and named == set(group.members)
+    return steps if complete else tuple(replace(step, records=()) for step in steps)
+
+
+@bug("heartbeat.illegal-generation", dies_in=SCENARIOS, by=SECOND_JOINS, seen_in="KAFKA-2557; tansu")
+def state_before_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The state is looked at before the generation: a member of an older one is told to join again."""
+    if group is not None and group.state is GroupState.PREPARING_REBALANCE:
+        return ()
+    return heartbeat_rules.illegal_generation(spec, group, call)
+
+
+@bug(
+    "join.next-generation",
+    dies_in=SCENARIOS,
+    by="07-member-crashes",
+    seen_in="a mock broker",
+)
+def one_session_for_all(spec: Spec, step: Step) -> Steps:
+    """The group has one session timeout, that of whoever joined last."""
+    last = list(step.live.members.values())[-1].session_timeout_ms
+    each = ((i, replace(m, session_timeout_ms=last)) for i, m in step.live.members.items())
+    return phase_rules.next_generation(spec, step.to(step.live.with_each(each)))
+
+
+@bug(
+    "static.replaced",
+    dies_in=CHECKLIST,
+    by="staticMemberRejoinWithUpdatedSessionAndRebalanceTimeoutsAndPersistChange",
+    seen_in="KAFKA-14009",
+)
+def former_timeouts_hold(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A static member that restarts keeps the timeouts of its former self."""
+    former = None if group is None else group.holder(request_of(call, JoinGroupRequest).group_instance_id)
+    if group is None or former is None:
+        return static_rules.replaced(spec, group, call)
+    kept = group.members[former]
+    same = replace(
+        request_of(call, JoinGroupRequest),
+        session_timeout_ms=kept.session_timeout_ms,
+        rebalance_timeout_ms=kept.rebalance_timeout_ms,
+    )
+    return static_rules.replaced(spec, group, replace(call, request=same))
 
 
 # -- offsets ----------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ def session_takes_parked(spec: Spec, group: Group, timer: Timer) -> Steps:
     return ()
 
 
-@bug("timers.session-expired", dies_in="core", by="timers.match-state", seen_in="KAFKA-9752")
+@bug("timers.session-expired", dies_in="core", by="timers.match-state", seen_in="KAFKA-9752; tansu")
 def old_heartbeat_counts(spec: Spec, group: Group, timer: Timer) -> Steps:
     """What is left of an earlier heartbeat satisfies the session timer: the member stays for ever."""
     return only(Step(group))
