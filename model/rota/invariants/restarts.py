@@ -98,6 +98,21 @@ ALONE = (
 """Where no two processes share an instance id."""
 
 
+KNOWN_WEAKNESSES = (
+    Property(
+        "weakness.fenced-by-a-failed-restart",
+        Kind.SAFETY,
+        "A restart of which the log does not learn does not fence its own process.",
+        (View("client", _fenced),),
+        _never,
+        source="upstream GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin: when the record "
+        "of a restart fails after a rebalance has answered its JoinGroup, the former id is put back, and the "
+        "new one, which has joined, is fenced, a fatal error",
+        rules=("static.replacement-failed",),
+    ),
+)
+
+
 def _unknown(client: Client) -> tuple[str, str | None] | None:
     reply = client.inbox
     unknown = reply is not None and error_of(reply) is ErrorCode.UNKNOWN_MEMBER_ID

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rota.environment.world import DEFAULTS
-from rota.invariants import crowd, liveness, moves, offsets, owners, safety, shape, static
+from rota.invariants import crowd, liveness, moves, offsets, owners, restarts, safety, shape, static
 from rota.kernel import Liveness, Property
 from rota.spec import PROFILES, ErrorCode
 from rota.spec.join import HANDSHAKE_SINCE
@@ -126,6 +126,15 @@ def _a_late_join_replaces(chosen: Chosen) -> bool | None:
     return True if sole and _any_of(chosen, "crash", "break") else None
 
 
+def _a_restart_fails(chosen: Chosen) -> bool | None:
+    """A static member closes and comes back, a newcomer joins, and the log fails: nothing else goes wrong."""
+    instances = _instances(chosen)
+    if not instances:
+        return False
+    others = len(chosen["protocols"]) > len(instances) and chosen["max_size"] is None
+    return True if others and {*chosen["budget"]} == {"leave", "append"} else None
+
+
 def _a_leave_is_lost(chosen: Chosen) -> bool | None:
     """A LeaveGroup is lost, or what it did is not stored yet when the coordinator moves."""
     if _instances(chosen):
@@ -215,6 +224,7 @@ _SENTENCES: Mapping[str, Property | Liveness] = {
         *crowd.KNOWN_WEAKNESSES,
         SIZE,
         *static.KNOWN_WEAKNESSES,
+        *restarts.KNOWN_WEAKNESSES,
         *moves.KNOWN_WEAKNESSES,
         *offsets.KNOWN_WEAKNESSES,
         *liveness.KNOWN_WEAKNESSES,
@@ -230,6 +240,7 @@ _ABOUT: Mapping[str, tuple[tuple[str, ...], Cause]] = {
     "weakness.stale-sync-debt": (WITH_STATIC_MEMBERS, _a_process_restarts),
     "weakness.static-restart-refused": (WITH_STATIC_MEMBERS, _a_full_group_restarts),
     "weakness.leader-does-not-know": (WITH_STATIC_MEMBERS, _an_old_leader_restarts),
+    "weakness.fenced-by-a-failed-restart": (WITH_STATIC_MEMBERS, _a_restart_fails),
     "weakness.fenced-by-its-own-past": (WITH_STATIC_MEMBERS, _a_late_join_replaces),
     "weakness.left-and-still-a-member": (EVERY, _a_leave_is_lost),
     "weakness.sync-while-loading-is-fatal": (SYNC_TOLD_OF_LOADING, _it_comes_back),
@@ -246,6 +257,7 @@ STRONG_FORMS: Mapping[str, str] = {
     "weakness.unused-id-holds-up": "join.pending-ids-end",
     "weakness.absent-members-not-counted": "join.size-within-limit",
     "weakness.leader-does-not-know": "join.one-leader-per-generation",
+    "weakness.fenced-by-a-failed-restart": "static.fenced-by-another",
     "weakness.fenced-by-its-own-past": "static.fenced-by-another",
     "weakness.replaced-request-waits": "parked.answered-in-the-end",
     "weakness.sync-phase-needs-sessions": "sync.phase-ends",
