@@ -62,13 +62,11 @@ MOVING: tuple[Row, ...] = (
     row(
         J("testOnLoadedExceedGroupMaxSizeTriggersRebalance"),
         given=both(stable("A", "B"), given_up, configure(group_max_size=1)),
-        alone=True,
         steps=[(loaded, Then("", "PreparingRebalance 1", members="A B", timers={"join": 10_000}))],
     ),
     row(
         J("testOnLoadedSchedulesClassicGroupMemberHeartbeats"),
         given=both(stable("A", "B"), wait(1_000), given_up),
-        alone=True,
         steps=[(loaded, Then("", "Stable 1", "A B", timers={"session A": 5_000, "session B": 5_000}))],
     ),
     row(

@@ -30,7 +30,7 @@ def coordinator_moves(stage: Stage) -> None:
     assert b.sync().reply.assignment == b"part of B"
 
 
-@scenario("17b", f"{FIND}; {LOADED}", alone=True)
+@scenario("17b", f"{FIND}; {LOADED}")
 def coordinator_moves_during_a_rebalance(stage: Stage) -> None:
     """The coordinator moves when a generation is complete but not stored. Who waits is told NOT_COORDINATOR.
     The next coordinator knows the generation before, and only its members; the lost generation's number is
@@ -51,7 +51,7 @@ def coordinator_moves_during_a_rebalance(stage: Stage) -> None:
     stage.settle(a)
 
 
-@scenario("17c", f"KIP-394; {LOADED}", alone=True)
+@scenario("17c", f"KIP-394; {LOADED}")
 def handed_out_id_is_lost(stage: Stage) -> None:
     """A member id that was handed out is in no log. The coordinator moves before its client has used it, and
     the next one does not know it: the client asks for another."""
@@ -66,7 +66,7 @@ def handed_out_id_is_lost(stage: Stage) -> None:
     assert stage.members == "A B"
 
 
-@scenario("17d", f"KIP-345; KAFKA-10284; {LOADED}", alone=True)
+@scenario("17d", f"KIP-345; KAFKA-10284; {LOADED}")
 def restarted_static_member_survives(stage: Stage) -> None:
     """A static member's restart is in the log, so the next coordinator fences the former id, not the new
     one."""

@@ -18,6 +18,7 @@ from stage_offsets import Ledger
 from rota import coordinator as core
 from rota.oracle import Ask, Due, Lockstep, Logged
 from rota.oracle.follow import Oracle
+from rota.oracle.lockstep import Moved
 from rota.oracle.translate import CoreRequest, to_spec
 from rota.spec import (
     KAFKA_4,
@@ -176,8 +177,10 @@ class Stage:
         self._play(LookForExpired(self.since), lambda spec: spec.retention(self.live, check))
 
     def give_up(self, found: int = 0) -> None:
-        """Another broker leads the group's partition; found: how many appends in flight it has all the
-        same."""
+        """Another broker leads the group's partition. found: how many appends in flight it has all the same.
+
+        The core beside gives up and loads in one (see `load`).
+        """
         unanswered = tuple(one for one in self.appends if isinstance(one, GroupRecord))
         for record in unanswered[:found]:
             self.stored = record
@@ -188,7 +191,8 @@ class Stage:
     def load(self) -> None:
         """A coordinator has read the log: the next one, which is played from now on."""
         self.hosting = Hosting.ACTIVE
-        self._play(Loaded(self.stored), lambda spec: spec.load(self.stored))
+        twin = Moved(self.config.group_max_size)
+        self._play(Loaded(self.stored), lambda spec: spec.load(self.stored), twin)
         self._find_group()
 
     def configure(self, **settings: int) -> None:
@@ -354,7 +358,7 @@ class Stage:
         return asked, message
 
     def _compare(self, twin: Any) -> None:
-        if self.lockstep is None:
+        if self.lockstep is None or twin is None:
             return
         self.lockstep.now = self.now
         assert self.lockstep.do(twin), f"not possible for the coordinator: {twin}"
