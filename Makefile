@@ -56,6 +56,8 @@ $(VENV)/ready-test: $(VENV)/ready-run locks/test.txt
 	@touch $@
 
 PROFILES := kafka-4.x kafka-3.x kafka-2.1
+# What holds everywhere: judged alone it lets a profile be explored to the end in which something else does not.
+HARMLESS := shape.fields-match-state
 
 # Everything under every profile, endless runs included: some ten minutes. Kafka 2.1 has a bug that ends with exit 1.
 profiles: $(VENV)/ready-run
@@ -68,7 +70,8 @@ profiles: $(VENV)/ready-run
 # After a change of the spec that is meant to change the counts: review the diff.
 pin: $(VENV)/ready-test
 	-@for profile in $(PROFILES); do \
-	  $(BIN)/rota check --scope small --profile $$profile --out $(OUT)/pin/$$profile --quiet; done
+	  only=; test $$profile = kafka-2.1 && only="--property $(HARMLESS)"; \
+	  $(BIN)/rota check --scope small --profile $$profile $$only --out $(OUT)/pin/$$profile --quiet; done
 	$(BIN)/python tests/pin_counts.py $(foreach profile,$(PROFILES),$(OUT)/pin/$(profile)/check.json)
 	-@for profile in $(PROFILES); do \
 	  $(BIN)/rota check --liveness --profile $$profile --out $(OUT)/pin/$$profile/endless --quiet; done
