@@ -50,3 +50,18 @@ def test_every_property_kills_something(design: str) -> None:
 def test_meanings_are_sentences() -> None:
     for bugs in BUGS.values():
         assert all(bug.meaning.endswith(".") for bug in bugs.values())
+
+
+def test_an_old_coordinator_that_goes_on_brings_split_brain_back() -> None:
+    """Two members rest with the same partitions, each at peace with a coordinator of its own."""
+    settings = suites.load("server-side").configuration("move-expire").settings
+    system_ = system("server-side", settings, "old-coordinator-goes-on")
+    seen = dict.fromkeys(system_.initial_states())
+    split = 0
+    for state in (waiting := list(seen)):  # what is found is appended while it is gone through
+        targets = {step.target for step in system_.successors(state)} - {state}
+        _, one, other, _ = state
+        split += not targets and bool(set(one.partitions) & set(other.partitions))  # type: ignore[attr-defined]
+        waiting += targets - seen.keys()
+        seen |= dict.fromkeys(targets)
+    assert split

@@ -1,4 +1,4 @@
-"""Write what comes out of the older designs' configurations into their suites: `python tests/designs/pin.py`.
+"""Write what comes out of the older designs into their suites: `python tests/designs/pin_designs.py`.
 
 Verdicts, steps and counts are facts about the models; a change of them is reviewed as a diff.
 """
