@@ -27,6 +27,7 @@ from stage_words import (
 )
 
 from rota.spec import BrokerConfig, Group, GroupRecord, Timer
+from rota.spec.offset_state import OffsetRead
 
 _USUAL = vars(BrokerConfig())
 WIDTH = 110
@@ -124,6 +125,8 @@ class Speech:
             found = "nothing" if what.record is None else record_in_words(what.record, self._name)
             return f"a coordinator has read the log and found: {found}"
         first, error = what
+        if isinstance(first, OffsetRead):
+            return f"nothing is before {first.call.to} any more"
         told = error.name if error else "stored"
         if not isinstance(first, GroupRecord):
             return f"the log answers: {line_in_words(first)}, {told}"

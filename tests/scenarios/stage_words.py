@@ -229,7 +229,7 @@ def line_in_words(item: InLine) -> str:
         how = "committed" if item.committed else "aborted"
         return f"end of the transaction of producer {item.producer_id}, {how}"
     if isinstance(item, OffsetRead):
-        return f"{item.call.to} reads"
+        return f"nothing, {item.call.to} waits for what comes before"
     if not isinstance(item, OffsetBatch):
         raise TypeError(f"nothing that waits in the line: {item!r}")
     return ", ".join(_recorded(record) for record in item.records)
