@@ -178,7 +178,9 @@ def _somebody_is_late(chosen: Chosen) -> bool | None:
 
 def _a_client_vanishes(chosen: Chosen) -> bool | None:
     """A member's client may be gone before it sends SyncGroup, or come back as another member."""
-    return True if _any_of(chosen, "crash") else None if _any_of(chosen, "break") else False
+    if _any_of(chosen, "crash"):
+        return True
+    return None if _any_of(chosen, "break") or chosen["budget"].get("retry") else False
 
 
 def _an_id_is_left(chosen: Chosen) -> bool | None:
