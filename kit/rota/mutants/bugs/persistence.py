@@ -46,7 +46,7 @@ def syncs_answered_twice(spec: Spec, group: Group, record: GroupRecord, error: A
     return only(replace(done, replies=(*done.replies, *done.replies)))
 
 
-@bug("persistence.creation-failed", dies_in="fault-no-handshake", by="parked.iff-waiting")
+@bug("persistence.creation-failed", dies_in="fault", by="parked.iff-waiting")
 def failed_creation_unanswered(
     spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None
 ) -> Steps:
