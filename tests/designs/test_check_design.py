@@ -98,6 +98,24 @@ def test_a_mutant_is_found_and_its_trace_replayed(invoke: Invoke, tmp_path: Path
     assert CliRunner().invoke(main, ["trace", path, "--replay"]).exit_code == 0
 
 
+@pytest.mark.parametrize("design", suites.DESIGNS)
+def test_in_the_end_all_is_quiet(invoke: Invoke, design: str) -> None:
+    """The watchers, too, come to an end: where there is a gap it stays."""
+    result = invoke(
+        "--design", design, "--liveness", *(("--configuration", "lag") if design == "watchers" else ())
+    )
+    assert result.exit_code == 0
+    assert f"holds: design {design}, " in result.stdout.splitlines()[-1]
+
+
+def test_an_endless_run_is_shown_and_replayed(invoke: Invoke, tmp_path: Path) -> None:
+    result = invoke("--design", "server-side", "--liveness", "--mutant", "names-the-first-coordinator")
+    assert result.exit_code == 1
+    assert "server-side.settles (liveness) is violated by a run that never ends" in result.stdout
+    path = str(tmp_path / "trace-server-side-move.jsonl")
+    assert CliRunner().invoke(main, ["trace", path, "--replay"]).exit_code == 0
+
+
 def test_a_result_that_is_not_as_pinned(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that should hold, with a bug in it; one that should be violated, mended."""
     design = suites.DESIGNS["watchers"]
@@ -139,7 +157,8 @@ def test_other_settings(invoke: Invoke) -> None:
     ("arguments", "cause"),
     [
         (("watchrs",), "there is no design 'watchrs'; did you mean watchers?"),
-        (("watchers", "--liveness"), "--liveness does not go with --design watchers; leave it out"),
+        (("all", "--liveness"), "--liveness does not go with --design all; leave it out"),
+        (("watchers", "--liveness", "--engine", "numpy"), "--liveness is a search of its own; leave"),
         (("watchers", "--scope", "tiny"), "--scope does not go with --design watchers"),
         (("all", "--configuration", "lag"), "--configuration does not go with --design all"),
         (("all", "--set", "a=1"), "--set does not go with --design all"),

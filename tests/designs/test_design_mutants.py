@@ -29,6 +29,21 @@ def test_mutant_is_killed(design: str, name: str) -> None:
     assert mutated.ref.build().initial_states() == mutated.initial_states()
 
 
+ENDLESS = [
+    ("watchers", "waits-for-ever"),
+    ("server-side", "tells-nobody"),
+    ("server-side", "knows-everybody"),
+]
+
+
+@pytest.mark.parametrize(("design", "name"), ENDLESS)
+def test_sentences_about_endless_runs_kill_too(design: str, name: str) -> None:
+    settings = suites.load(design).configuration(BUGS[design][name].configuration).settings
+    result = engines.choose(engines.LASSO)(system(design, settings, name))
+    assert result.violation is not None
+    assert result.violation.name == {"watchers": "watchers.finishes"}.get(design, "server-side.settles")
+
+
 @pytest.mark.parametrize("design", DESIGNS)
 def test_every_rule_has_a_mutant(design: str) -> None:
     assert {bug.slug for bug in BUGS[design].values()} == set(DESIGNS[design].rules)

@@ -38,9 +38,9 @@ BESIDE = "tiny"
 MEMBERS = 2
 """Members of the group in which the cost of a change is counted over all runs."""
 
-REFUSED = ("system", "strict", "only", "liveness", "workers", "symmetry", "fingerprints", "memory",
+REFUSED = ("system", "strict", "only", "workers", "symmetry", "fingerprints", "memory",
            "checkpoint", "resume", "stats")  # fmt: skip
-OF_ONE, OF_ALL = ("mutant", "configurations", "settings"), ("scope",)
+OF_ONE, OF_ALL = ("mutant", "configurations", "settings", "liveness"), ("scope",)
 """Options that are for the classic protocol alone, for one older design alone, and for `all` alone."""
 
 OPTIONS = {"only": "property", "configurations": "configuration", "settings": "set"}
@@ -117,10 +117,13 @@ class _Work:
         bugs, bug = mutants.BUGS[design], self.given["mutant"]
         if bug is not None:
             recognised("mutant", bug, bugs)
+        engine = recognised("engine", self.given["engine"], ("auto", *engines.ENGINES))
+        if self.given["liveness"] and engine != "auto":
+            raise UsageError(f"--liveness is a search of its own; leave --engine {engine} out")
         return Plan(
             design=design,
             system=design,
-            engine=recognised("engine", self.given["engine"], ("auto", *engines.ENGINES)),
+            engine=engines.LASSO if self.given["liveness"] else engine,
             jobs=tuple(self._jobs(design, bug)),
             scope=None,
             mutant=bug,
@@ -133,13 +136,14 @@ class _Work:
         there = {one.name: one for one in suites.load(design).configurations}
         first = (mutants.BUGS[design][bug].configuration,) if bug else there
         overrides = parse_settings(self.given["settings"])
+        lasting = self.given["liveness"]  # such a search goes on where others end with a violation
         for name in self.given["configurations"] or first:
             one = there[recognised(f"configuration of {design} called", name, there)]
             yield Job(
                 name=one.name,
                 build=partial(_built, design, {**one.settings, **overrides}, bug),
                 feature=one.cause,
-                expected=None if bug or overrides else one.expected,
+                expected=None if bug or overrides or (lasting and one.cause) else one.expected,
                 size=one.expected["distinct"],
             )
 

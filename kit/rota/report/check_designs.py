@@ -111,13 +111,16 @@ def _causes(judged: Judged) -> Iterator[str]:
 def _held(judged: Judged) -> Iterator[str]:
     claims = judged.report.claims()
     width = max(len(one.name) for one in claims)
-    for title, witness in (("properties", False), ("witnesses", True)):
-        yield title
-        for one in claims:
-            if (one.kind == "witness") is witness:
-                where = f"first after {one.depth} steps in {one.where}: " if witness else ""
-                yield wrapped(f"  {one.name:<{width}}  ", where + one.meaning)
-        yield ""
+    witnesses = [one for one in claims if one.kind == "witness"]
+    for title, members in (("properties", [one for one in claims if one not in witnesses]),
+                           ("witnesses", witnesses)):  # fmt: skip
+        if members:
+            yield title
+        for one in members:
+            where = f"first after {one.depth} steps in {one.where}: " if one.where else ""
+            yield wrapped(f"  {one.name:<{width}}  ", where + one.meaning)
+        if members:
+            yield ""
 
 
 def verdict_line(judged: Judged) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from rota.designs import served, server_side
 from rota.designs.budget import Budget, chosen_from
+from rota.designs.lasting import in_the_end
 from rota.designs.served import Member, Served
 from rota.designs.server_side import WIKI, Brokers, Cluster
 from rota.kernel import FrozenMap, Kind, Property, RuleTable, System, SystemRef, View
@@ -184,6 +185,8 @@ PROPERTIES = (
     ),
 )
 
+SETTLES = in_the_end("server-side.settles", PROPERTIES[-1].meaning, _at_rest, *PROPERTIES[-1].views)
+
 NO_DOUBLE_FETCH = Property(
     "server-side.no-double-fetch",
     Kind.SAFETY,
@@ -236,5 +239,6 @@ def world(rules: RuleTable = RULES, ref: SystemRef | None = None, **settings: An
         name="server-side",
         machines=(brokers, *members, Budget(FrozenMap(chosen["budget"]))),
         properties=(*PROPERTIES, *alive, *_witnesses(chosen)),
+        liveness=(SETTLES,),
         ref=ref,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from rota.designs import watchers, zookeeper
 from rota.designs.budget import Budget, chosen_from
+from rota.designs.lasting import in_the_end
 from rota.designs.watchers import Consumer, Phase, Watcher
 from rota.designs.znodes import Children, Nodes
 from rota.designs.zookeeper import ZooKeeper
@@ -144,6 +145,8 @@ PROPERTIES = (
     ),
 )
 
+FINISHES = in_the_end("watchers.finishes", PROPERTIES[-1].meaning, _calm, *PROPERTIES[-1].views)
+
 
 def _witnesses(chosen: Mapping[str, Any]) -> Iterator[Property]:
     """What settings make possible and must be reached."""
@@ -192,5 +195,6 @@ def world(rules: RuleTable = RULES, ref: SystemRef | None = None, **settings: An
         name="watchers",
         machines=(tree, *watching, Budget(FrozenMap(chosen["budget"]))),
         properties=(*PROPERTIES, *_witnesses(chosen)),
+        liveness=(FINISHES,),
         ref=ref,
     )

@@ -1,0 +1,24 @@
+"""What must happen in the end, in either of the older designs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from rota.kernel import Fairness, Liveness, LivenessKind, Transition, View
+
+
+def _going_on(transition: Transition) -> tuple[Hashable, ...]:
+    """The class of a transition: its label; none where the budget pays for it, for that need never happen."""
+    return () if any(hop.machine == "budget" for hop in transition.hops) else (transition.label,)
+
+
+GOING_ON = Fairness(
+    "going on",
+    "What remains possible under one label is done, but for changes and faults.",
+    _going_on,
+)
+
+
+def in_the_end(name: str, meaning: str, test: Callable[..., bool], *views: View) -> Liveness:
+    """From some state on it holds for ever, in every run that goes on."""
+    return Liveness(name, LivenessKind.EVENTUALLY_ALWAYS, meaning, views, test, fairness=(GOING_ON,))
