@@ -100,7 +100,8 @@ def offsets_are_loaded_without_a_group(stage: Stage) -> None:
 @scenario("19d", f"{CODES}: NOT_COORDINATOR; {FIND}", alone=True)
 def wrong_broker(stage: Stage) -> None:
     """A request reaches a broker that is not the group's coordinator. It says so, whatever is asked, and any
-    broker tells who is; a broker that does not know says that there is none, for now."""
+    broker tells who is; a broker that does not know says that there is none, for now, and so does one whose
+    coordinator does not run."""
     stage.hosting = Hosting.ELSEWHERE
     a = stage.client("A", member_id="m1", generation=1)
     asked = [a.join(), a.sync(), a.heartbeat(), a.leave(), a.commit(), a.fetch(("t", 0)), a.describe()]
@@ -109,6 +110,8 @@ def wrong_broker(stage: Stage) -> None:
     stage.led_by = Node(2, "broker-2", 9092)
     found = a.find().reply.coordinators[0]
     assert (found.error_code.name, found.node.node_id) == ("NONE", 2)
+    stage.hosting = Hosting.INACTIVE
+    assert [a.join().error, a.heartbeat().error] == ["COORDINATOR_NOT_AVAILABLE", "COORDINATOR_NOT_AVAILABLE"]
 
 
 @scenario("19e", f"{CODES}: COORDINATOR_LOAD_IN_PROGRESS", alone=True)

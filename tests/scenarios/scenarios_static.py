@@ -48,6 +48,7 @@ def follower_restarts_in_a_stable_group(stage: Stage) -> None:
     joined = b.restart().join()
     assert (joined.error, joined.reply.generation_id, joined.reply.members) == ("NONE", 1, ())
     assert (stage.state, stage.members) == ("Stable 1", "A B")
+    assert stage.left("session", b) == 10_000
     assert b.member_id != old
     assert b.sync().reply.assignment == b"part of B"
     assert [one.heartbeat().error for one in (a, b)] == ["NONE", "NONE"]
