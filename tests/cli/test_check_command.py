@@ -184,6 +184,16 @@ def test_a_mutant_whose_configuration_another_scope_has_is_run_there_first(invok
     assert "\ncore " not in result.stdout
 
 
+def test_deadlock_is_a_property_that_can_be_named(invoke: Invoke, tmp_path: Path) -> None:
+    assert invoke("--scope", "tiny", "--configuration", "core", "--property", "deadlock").exit_code == 0
+    assert [one["name"] for one in report(tmp_path)["properties"]] == ["deadlock"]
+    mutant = next(one for one in MUTANTS.values() if one.killer == "deadlock")
+    stuck = invoke("--scope", "tiny", "--mutant", mutant.name, "--property", "deadlock")
+    assert (stuck.exit_code, report(tmp_path)["violation"]["property"]) == (1, "deadlock")
+    assert invoke(*OFFICE, "--set", "fault=deadlock", "--property", "deadlock").exit_code == 1
+    assert invoke(*OFFICE, "--set", "fault=deadlock", "--property", "tickets.differ").exit_code == 0
+
+
 def test_the_same_run_writes_the_same_bytes(invoke: Invoke, tmp_path: Path) -> None:
     for out in ("one", "two"):
         assert invoke("--scope", "tiny", "--mutant", "leader-not-replaced", "--out", out).exit_code == 1

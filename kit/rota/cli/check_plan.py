@@ -12,6 +12,7 @@ from rota.cli.check_system import build_foreign, narrowed, parse_settings, resol
 from rota.cli.errors import NOTHING, UsageError
 from rota.environment.world import SettingsError
 from rota.explore import engines
+from rota.explore.result import DEADLOCK
 from rota.invariants import WEAKNESSES, classic, endless, known_weaknesses
 from rota.invariants.weaknesses import judged
 from rota.kernel import Kind, Liveness, Property, System
@@ -91,9 +92,10 @@ def _known(what: str, name: str, there: Iterable[str], remedy: str = "") -> str:
 
 
 def claimed(settings: Mapping[str, Any]) -> frozenset[str]:
-    """The names of what is judged in a configuration with these settings."""
-    every: tuple[Property | Liveness, ...] = (*classic(settings), *endless(settings))
-    return frozenset(one.name for one in every if isinstance(one, Liveness) or one.kind is not Kind.TERMINAL)
+    """The names of what is judged in a configuration with these settings: `deadlock` for its ends."""
+    properties, lively = classic(settings), endless(settings)
+    names = (DEADLOCK if one.kind is Kind.TERMINAL else one.name for one in properties)
+    return frozenset((*names, *(one.name for one in lively)))
 
 
 def broken_in(settings: Mapping[str, Any]) -> frozenset[str]:

@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from rota.cli.errors import UsageError
-from rota.kernel import System, SystemRef
+from rota.explore.result import DEADLOCK
+from rota.kernel import Kind, System, SystemRef
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
@@ -95,7 +96,10 @@ def build_foreign(name: str, factory: Callable[..., Any], settings: Mapping[str,
 
 def narrowed(made: System, only: str) -> System:
     """A system of which one property is judged. Errors: UsageError if it has none of that name."""
-    properties = tuple(one for one in made.properties if one.name == only)
+    ends = only == DEADLOCK
+    properties = tuple(
+        one for one in made.properties if (one.kind is Kind.TERMINAL if ends else one.name == only)
+    )
     lively = tuple(one for one in made.liveness if one.name == only)
     if not properties and not lively:
         names = [*(one.name for one in made.properties), *(one.name for one in made.liveness)]

@@ -8,8 +8,9 @@ from typing import Any
 
 from rota.environment import world
 from rota.environment.world import CLIENTS
+from rota.explore.result import DEADLOCK
 from rota.invariants import classic, endless
-from rota.kernel import System, SystemRef
+from rota.kernel import Kind, System, SystemRef
 from rota.mutants.bugs import (
     clients,
     dialogues,
@@ -69,8 +70,8 @@ def system(
     """The world of a configuration, with its properties, and a mutant in it if one is named.
 
     A mutant lives in a world that keeps dead data: what is dead for the rules need not be for the mutant.
-    strict: known weaknesses count as violations; only: the property that is judged, a known weakness as a
-    violation. Errors: UnknownMutantError, SettingsError.
+    strict: known weaknesses count as violations; only: the property that is judged, or `deadlock`; a known
+    weakness as a violation. Errors: UnknownMutantError, SettingsError.
     """
     chosen, replaced = dict(settings), {}
     if mutant is not None:
@@ -83,7 +84,10 @@ def system(
     hard = strict or only is not None
     properties, lively = classic(chosen, strict=hard), endless(chosen, strict=hard)
     if only is not None:
-        properties = tuple(one for one in properties if one.name == only)
+        ends = only == DEADLOCK
+        properties = tuple(
+            one for one in properties if (one.kind is Kind.TERMINAL if ends else one.name == only)
+        )
         lively = tuple(one for one in lively if one.name == only)
     return replace(world(properties, ref=ref, **replaced, **chosen), liveness=lively)
 
