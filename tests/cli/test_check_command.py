@@ -187,7 +187,7 @@ def test_a_mutant_whose_configuration_another_scope_has_is_run_there_first(invok
 def test_deadlock_is_a_property_that_can_be_named(invoke: Invoke, tmp_path: Path) -> None:
     assert invoke("--scope", "tiny", "--configuration", "core", "--property", "deadlock").exit_code == 0
     assert [one["name"] for one in report(tmp_path)["properties"]] == ["deadlock"]
-    mutant = next(one for one in MUTANTS.values() if one.killer == "deadlock")
+    mutant = next(one for one in MUTANTS.values() if (one.killer, one.configuration) == ("deadlock", "core"))
     stuck = invoke("--scope", "tiny", "--mutant", mutant.name, "--property", "deadlock")
     assert (stuck.exit_code, report(tmp_path)["violation"]["property"]) == (1, "deadlock")
     assert invoke(*OFFICE, "--set", "fault=deadlock", "--property", "deadlock").exit_code == 1
