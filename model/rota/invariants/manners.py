@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from rota.environment.assignment import Metadata
 from rota.environment.client import ENDED, Client, Phase
+from rota.environment.commits import PARTITION
 from rota.environment.cooperative import COOPERATIVE_STICKY
 from rota.environment.reactions import error_of
 from rota.invariants.views import CLIENT
 from rota.kernel import Kind, Property
 from rota.spec import ErrorCode, JoinGroupReply, JoinGroupRequest, SyncGroupReply
+from rota.spec.offset_messages import OffsetCommitRequest
 
 RETRIABLE = frozenset(
     {
@@ -58,6 +60,18 @@ def _given_id_is_used(before: Client, after: Client) -> bool:
     return after.member_id == reply.member_id or after.phase in LEAVING
 
 
+def _fence_is_final(before: Client, after: Client) -> bool:
+    """The commit before joining again aside: the JoinGroup after it will be told the same."""
+    if _read(before, after) is not ErrorCode.FENCED_INSTANCE_ID or before.phase is Phase.PREPARING:
+        return True
+    return after.phase in ENDED
+
+
+def _commits_its_own(client: Client) -> bool:
+    request = None if client.outbox is None else client.outbox.request
+    return not isinstance(request, OffsetCommitRequest) or PARTITION in client.partitions
+
+
 def _revoked_in_two_rounds(before: Client, after: Client) -> bool:
     if _read(before, after) is not ErrorCode.NONE or before.phase is not Phase.SYNCING:
         return True
@@ -102,6 +116,15 @@ MANNERS = (
         source="KAFKA-20985; upstream AbstractCoordinator#resetGenerationOnResponseError",
         rules=("sync.rebalance-in-progress", "offsets.rebalance-in-progress"),
     ),
+    Property(
+        "client.commits-its-own",
+        Kind.SAFETY,
+        "A client commits offsets of partitions that it consumes.",
+        (CLIENT,),
+        _commits_its_own,
+        source="segmentio/kafka-go#1308; upstream ConsumerCoordinator#onJoinPrepare",
+        rules=("offsets.commit",),
+    ),
 )
 
 READING = (
@@ -122,6 +145,15 @@ READING = (
         _given_id_is_used,
         source="KIP-394; upstream AbstractCoordinator.JoinGroupResponseHandler",
         rules=("join.member-id-required",),
+    ),
+    Property(
+        "client.fence-is-final",
+        Kind.STEP,
+        "Who hears that another process has its instance id ends.",
+        (CLIENT,),
+        _fence_is_final,
+        source="KIP-345; upstream AbstractCoordinator.HeartbeatResponseHandler",
+        rules=("heartbeat.fenced-instance-id", "join.fenced-instance-id", "sync.fenced-instance-id"),
     ),
 )
 """What is asked of who reads an answer; where connections break an answer may be gone instead."""

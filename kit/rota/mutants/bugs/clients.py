@@ -150,6 +150,32 @@ def any_commit_error_is_the_end(subscription: Subscription) -> Machine:
 
 
 @dataclass(frozen=True)
+class _KeepsPosition(EagerClient):
+    def _give_up(self, value: Client) -> Client:
+        return replace(value, assignment=None)
+
+
+@bug("client.eager", dies_in="commit", by="client.commits-its-own", seen_in="segmentio/kafka-go#1308")
+def past_positions_committed(subscription: Subscription) -> Machine:
+    """What was read is committed even when the partition has gone to another member."""
+    return _KeepsPosition(subscription)
+
+
+@dataclass(frozen=True)
+class _RetriesFenced(EagerClient):
+    def _read(self, value: Client, reply: Answer) -> list[Turn]:
+        if error_of(reply) is ErrorCode.FENCED_INSTANCE_ID:
+            return [turn(self._join(value.forget()), "joins again though it is fenced")]
+        return super()._read(value, reply)
+
+
+@bug("client.eager", dies_in="same-instance", by="client.fence-is-final", seen_in="aio-libs/aiokafka#1186")
+def fence_is_retried(subscription: Subscription) -> Machine:
+    """Who is fenced joins again: two processes of one instance id drive each other out for ever."""
+    return _RetriesFenced(subscription)
+
+
+@dataclass(frozen=True)
 class _TakesItsOwnPart(CooperativeClient):
     def _progress(self, value: Client, reply: Answer) -> Client:
         after = super()._progress(value, reply)
