@@ -98,6 +98,15 @@ def test_a_mutant_is_found_and_its_trace_replayed(invoke: Invoke, tmp_path: Path
     assert CliRunner().invoke(main, ["trace", path, "--replay"]).exit_code == 0
 
 
+def test_the_mutants_of_a_design_are_listed(invoke: Invoke) -> None:
+    listed = invoke("--design", "server-side", "--list-mutants")
+    assert listed.exit_code == 0
+    assert "by-wishes" in listed.stdout
+    assert "replaces server-side.assign; dies in wishes by server-side.one-owner" in listed.stdout
+    assert "vote-by-union" not in listed.stdout
+    assert "vote-by-union" in invoke("--list-mutants").stdout
+
+
 @pytest.mark.parametrize("design", suites.DESIGNS)
 def test_in_the_end_all_is_quiet(invoke: Invoke, design: str) -> None:
     """The watchers, too, come to an end: where there is a gap it stays."""

@@ -20,7 +20,8 @@ from rota.cli.check_plan import DESIGNS, ENGINES, Options, plan
 from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED, UsageError
 from rota.explore import CheckpointError, Limits, Result, Violation, engines
 from rota.kernel import System
-from rota.mutants import MUTANTS
+from rota.mutants import MUTANTS, Mutant
+from rota.mutants.designs import BUGS
 from rota.report import check_text
 from rota.report.check_json import report_of
 from rota.report.check_model import Found, Plan, Report, Run
@@ -179,14 +180,14 @@ def seconds_alive() -> float:
     return max(alive, time.perf_counter() - _IMPORTED)
 
 
-def _list_mutants(as_json: bool) -> None:
+def _list_mutants(there: Mapping[str, Mutant], as_json: bool) -> None:
     if as_json:
         fields = ("name", "slug", "meaning", "configuration", "killer", "seen_in")
-        told = [{field: getattr(one, field) for field in fields} for one in MUTANTS.values()]
+        told = [{field: getattr(one, field) for field in fields} for one in there.values()]
         click.echo(json.dumps({"schema": 1, "verdict": "ok", "mutants": told}, indent=2))
         return
-    width = max(map(len, MUTANTS))
-    for one in MUTANTS.values():
+    width = max(map(len, there))
+    for one in there.values():
         click.echo(check_text.wrapped(f"{one.name:<{width}}  ", one.meaning))
         detail = f"replaces {one.slug}; dies in {one.configuration} by {one.killer}"
         seen = f"; seen in {one.seen_in}" if one.seen_in else ""
@@ -261,7 +262,7 @@ def check(
     from the pinned one, 3 if a bound ended the search.
     """
     if list_mutants:
-        _list_mutants(as_json)
+        _list_mutants(BUGS.get(str(given["design"]), MUTANTS), as_json)
         return
     if given["design"] != "classic":
         asked = {**given, "workers": workers, "stats": stats}
