@@ -78,6 +78,8 @@ def test_all_side_by_side(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.Mo
     assert rows[-1] == "violated: watchers violated, server-side holds, classic holds"
     told = json.loads((tmp_path / "check.json").read_text())
     assert [one["design"] for one in told["designs"]] == ["watchers", "server-side", "classic"]
+    assert told["distinct"] == sum(one["distinct"] for one in told["designs"])
+    assert told["violation"]["configuration"] == "lag"
     costs = told["cost_of_a_change"]
     assert costs["watchers"]["leave"]["watches"] == [2, 2]
     assert costs["server-side"]["leave"]["watches"] == [0, 0]

@@ -266,7 +266,7 @@ def check(
         return
     if given["design"] != "classic":
         asked = {**given, "workers": workers, "stats": stats}
-        ctx.exit(check_design.run(asked, out, as_json=as_json, quiet=quiet))
+        ctx.exit(check_design.run(asked, out, seconds_alive, as_json=as_json, quiet=quiet))
     limits = Limits(**{name: given.pop(name) for name in _LIMITS})  # type: ignore[arg-type]
     options = Options(**given, bound=limits.max_states)  # type: ignore[arg-type]  # click's names are its fields'
     what = plan(options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -49,11 +48,14 @@ OPTIONS = {"only": "property", "configurations": "configuration", "settings": "s
 Say = Callable[[str], None]
 
 
-def run(given: Mapping[str, Any], out: Path, *, as_json: bool, quiet: bool) -> int:
+def run(
+    given: Mapping[str, Any], out: Path, alive: Callable[[], float], *, as_json: bool, quiet: bool
+) -> int:
     """Work off `--design` for anything but the classic protocol alone.
 
-    Parameters: given, the options of `rota check` by name; out, the folder of traces and report. Returns the
-    exit code. Errors: UsageError for what is not known or does not go together.
+    Parameters: given, the options of `rota check` by name; out, the folder of traces and report; alive,
+    seconds since the process began. Returns the exit code. Errors: UsageError for what is not known or does
+    not go together.
     """
     design = recognised("design", given["design"], DESIGNS)
     wrong = (*REFUSED, *(OF_ONE if design == ALL else OF_ALL))
@@ -61,7 +63,7 @@ def run(given: Mapping[str, Any], out: Path, *, as_json: bool, quiet: bool) -> i
         option = OPTIONS.get(refused[0], refused[0]).replace("_", "-")
         raise UsageError(f"--{option} does not go with --design {design}; leave it out")
     silent = quiet or as_json
-    work = _Work(given, Limits(given["max_states"]), out, _nothing if silent else click.echo, quiet)
+    work = _Work(given, Limits(given["max_states"]), out, _nothing if silent else click.echo, alive, quiet)
     told, lines, last = work.all() if design == ALL else work.one(design)
     content = json.dumps(told, indent=2)
     path = out / "check.json"
@@ -86,6 +88,7 @@ class _Work:
     limits: Limits
     out: Path
     say: Say
+    alive: Callable[[], float]
     quiet: bool
 
     def one(self, name: str) -> Answer:
@@ -148,7 +151,6 @@ class _Work:
             )
 
     def _explored(self, what: Plan) -> Judged:
-        began = time.perf_counter()
         try:
             explore = engines.choose(what.engine)
         except engines.MissingExtra as error:
@@ -173,7 +175,7 @@ class _Work:
             if result.violation is not None:
                 found.append(self._traced(what, runs[-1], system))
         self.say("")
-        report = Report(what, tuple(runs), next(iter(found), None), time.perf_counter() - began)
+        report = Report(what, tuple(runs), next(iter(found), None), self.alive())
         return Judged(report, tuple(found))
 
     def _traced(self, what: Plan, of: Run, system: System) -> Found:

@@ -203,20 +203,29 @@ def as_json(judged: Judged) -> dict[str, Any]:
 
 
 def all_as_json(every: Sequence[Judged], costs: Costs, members: int) -> dict[str, Any]:
-    """All designs as one JSON object."""
+    """All designs as one JSON object: totals at the top as for one, `designs` below."""
+    told = [as_json(one) for one in every]
+    totals: dict[str, Any] = {
+        name: sum(one[name] for one in told) for name in ("distinct", "generated", "seconds")
+    }
+    costs_told = {
+        design: {
+            change: {name: [getattr(one.least, name), getattr(one.most, name)] for name in COUNTS}
+            for change, one in by_change.items()
+        }
+        for design, by_change in costs.items()
+    }
     return {
         "schema": SCHEMA,
         "verdict": together(every),
         "design": "all",
-        "designs": [as_json(one) for one in every],
-        "cost_of_a_change": {
-            "members": members,
-            **{
-                design: {
-                    change: {name: [getattr(one.least, name), getattr(one.most, name)] for name in COUNTS}
-                    for change, one in by_change.items()
-                }
-                for design, by_change in costs.items()
-            },
-        },
+        "system": "all",
+        **{name: told[-1][name] for name in ("profile", "scope", "engine")},
+        **totals,
+        "depth": max(one["depth"] for one in told),
+        "seconds_total": told[-1]["seconds_total"],
+        **{name: [claim for one in told for claim in one[name]] for name in ("properties", "witnesses")},
+        "violation": next((one["violation"] for one in told if one["violation"]), None),
+        "designs": told,
+        "cost_of_a_change": {"members": members, **costs_told},
     }
