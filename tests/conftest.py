@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,6 +10,13 @@ import pytest
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.oracle.walk import nothing_picked_up
 from rota.spec import RULES
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """What tests start can be interrupted, also where the tests run in the background of a shell."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
