@@ -13,8 +13,7 @@ from typing import Any
 import click
 
 from rota import herd
-from rota.cli.check_plan import DESIGNS, Options, plan
-from rota.cli.check_plan import _known as recognised
+from rota.cli.check_plan import DESIGNS, Options, plan, recognised
 from rota.cli.check_system import parse_settings
 from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED, UsageError
 from rota.designs import suites

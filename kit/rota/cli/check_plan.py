@@ -49,17 +49,19 @@ class Options:
 
 def plan(options: Options) -> Plan:
     """The plan. Errors: UsageError for whatever is not known or does not go together."""
-    _known("engine", options.engine, ENGINES)
-    _known("design", options.design, DESIGNS)
-    _known("profile", options.profile, PROFILES)
+    recognised("engine", options.engine, ENGINES)
+    recognised("design", options.design, DESIGNS)
+    recognised("profile", options.profile, PROFILES)
     if options.liveness and options.engine != "auto":
         raise UsageError(f"--liveness is a search of its own; leave --engine {options.engine} out")
     if options.system is not None:
         return _foreign(options, options.system)
     if options.mutant is not None:
-        _known("mutant", options.mutant, MUTANTS, remedy="`rota check --list-mutants` tells what each does")
+        recognised(
+            "mutant", options.mutant, MUTANTS, remedy="`rota check --list-mutants` tells what each does"
+        )
     lasting = options.liveness or _lasting(options.only)
-    scope = load(_known("scope", options.scope or ("endless" if lasting else "small"), names()))
+    scope = load(recognised("scope", options.scope or ("endless" if lasting else "small"), names()))
     chosen, left_out = _configurations(options, scope, lasting)
     overrides = parse_settings(options.settings)
     weak = () if options.strict or options.only else known_weaknesses(options.profile)
@@ -80,7 +82,7 @@ def plan(options: Options) -> Plan:
     )
 
 
-def _known(what: str, name: str, there: Iterable[str], remedy: str = "") -> str:
+def recognised(what: str, name: str, there: Iterable[str], remedy: str = "") -> str:
     """The name, if it is one of those there are; else UsageError with the nearest and all of them."""
     choices = list(there)
     if name in choices:
@@ -144,7 +146,7 @@ def _asked_for(options: Options, scope: Scope) -> Chosen:
     there = {one.name: one for one in scope.configurations}
     if options.configurations:
         what = f"configuration in scope {scope.name} called"
-        chosen = [there[_known(what, name, there)] for name in dict.fromkeys(options.configurations)]
+        chosen = [there[recognised(what, name, there)] for name in dict.fromkeys(options.configurations)]
         for one in chosen:
             if not one.is_for(options.profile):
                 fit = " or ".join(one.profiles)
@@ -185,7 +187,7 @@ def _about(name: str, profile: str, pairs: Chosen) -> Chosen:
         return sorted(found, key=lambda pair: (pair[1].expected or {}).get("distinct", math.inf))
     seen = [(pair, claimed(pair[1].settings_for(profile))) for pair in pairs]
     there = dict.fromkeys(name for _, names in seen for name in names)
-    _known("property", name, [*there, *known], remedy="docs/reference/properties.md lists them all")
+    recognised("property", name, [*there, *known], remedy="docs/reference/properties.md lists them all")
     return [pair for pair, names in seen if name in names]
 
 
