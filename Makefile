@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check profiles test lint pin reference lock clean
+.PHONY: check herd profiles reference test lint pin reference lock clean
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -76,11 +76,17 @@ pin: $(VENV)/ready-test
 	-@for profile in $(PROFILES); do \
 	  $(BIN)/rota check --liveness --profile $$profile --out $(OUT)/pin/$$profile/endless --quiet; done
 	$(BIN)/python tests/pin_counts.py $(foreach profile,$(PROFILES),$(OUT)/pin/$(profile)/endless/check.json)
+	$(BIN)/python tests/designs/pin_designs.py
 	$(BIN)/python tests/oracle/pin.py
 
 # The pages in docs/reference, from the spec; a test fails if they are out of date.
+# docs/reference, and what is measured of the older designs in docs/designs.md.
 reference: $(VENV)/ready-run
 	$(BIN)/python -m rota.report.reference docs/reference
+	$(BIN)/python tests/designs/designs_page.py
+
+herd: $(VENV)/ready-run
+	$(BIN)/python -m bench.herd
 
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
