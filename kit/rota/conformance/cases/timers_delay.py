@@ -285,16 +285,16 @@ def sync_is_no_heartbeat(d: Dialogue) -> None:
     "How long a join phase lasts is settled when it begins: who comes later does not prolong it.",
     "ClassicGroup.rebalanceTimeoutMs; GroupMetadataManager.prepareRebalance",
     level=Level.SHOULD,
-    seconds=3.0,
+    seconds=5.0,
 )
 def not_prolonged(d: Dialogue) -> None:
-    a, b = (d.member(name, rebalance_timeout_ms=1500) for name in "ab")
+    a, b = (d.member(name, rebalance_timeout_ms=3000) for name in "ab")
     stable(d, a)
     joining = b.enter()
     joining.silent(0.3)
     later = d.member("c", rebalance_timeout_ms=60_000).enter()
     later.silent(0.3)
-    d.expect(joining.answer(0.9 + PROMPTLY), error="NONE")
+    d.expect(joining.answer(2.4 + PROMPTLY), error="NONE")
     d.expect(later.answer(PROMPTLY), error="NONE")
 
 
