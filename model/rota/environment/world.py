@@ -70,8 +70,8 @@ class Observed:
     """What decides which witnesses a configuration must show.
 
     compatible: whether the clients have a protocol in common; handshake: whether all newcomers are sent away
-    with a member id first (static ones never are); kinds and instances: per client, as in the settings;
-    max_size: None for no limit.
+    with a member id first (static ones never are); kinds, instances, protocols, versions (of JoinGroup): per
+    client, as in the settings; max_size: None for no limit.
     """
 
     clients: int
@@ -82,6 +82,23 @@ class Observed:
     instances: tuple[str | None, ...] = ()
     offsets: bool = False
     max_size: int | None = None
+    profile: str = DEFAULTS["profile"]
+    protocols: tuple[tuple[str, ...], ...] = DEFAULTS["protocols"]
+    versions: tuple[int, ...] = (DEFAULTS["join_version"],) * 2
+
+    @property
+    def meet(self) -> bool:
+        """Whether there are two clients that may be in a group together."""
+        return self.clients > 1 and self.compatible
+
+    @property
+    def statics(self) -> tuple[str, ...]:
+        """The group instance ids of the clients that have one."""
+        return tuple(instance for instance in self.instances if instance is not None)
+
+    def may(self, *kinds: str) -> bool:
+        """Whether the budget allows one of these faults, by name or as any fault."""
+        return any(self.budget.get(kind) for kind in ("fault", *kinds))
 
 
 def world(
@@ -139,6 +156,9 @@ def observed(settings: Mapping[str, Any]) -> Observed:
         instances=instances,
         offsets=chosen["offsets"],
         max_size=chosen["max_size"],
+        profile=chosen["profile"],
+        protocols=tuple(chosen["protocols"]),
+        versions=versions,
     )
 
 

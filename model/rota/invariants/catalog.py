@@ -53,7 +53,7 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
     strict: known weaknesses are properties like all others, and violated; else they must be found anew.
     """
     seen = observed(settings)
-    profile = PROFILES[{**DEFAULTS, **settings}["profile"]]
+    profile = PROFILES[seen.profile]
     claims = (
         *SHAPE,
         *SAFETY,
@@ -91,9 +91,10 @@ def endless(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Liven
 
     None beside a raw client: it may take anybody's place, and nothing that it does is owed.
     """
-    if "raw" in observed(settings).kinds:
+    seen = observed(settings)
+    if "raw" in seen.kinds:
         return ()
-    timed = PROFILES[{**DEFAULTS, **settings}["profile"]].sync_timer
+    timed = PROFILES[seen.profile].sync_timer
     lively = LIVENESS if timed else tuple(without_sync_timer(one) for one in LIVENESS)
     weak = (
         replace(one.sentence, broken=known and not strict)

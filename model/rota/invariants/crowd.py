@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from rota.environment.broker import Coordinator
-from rota.environment.client import Client
 from rota.environment.minting import owner
 from rota.environment.signals import NOBODY
-from rota.invariants.views import GROUP
+from rota.invariants.views import GROUP, Refers, refers_to
 from rota.kernel import Kind, Property, View
 from rota.spec import Group, GroupState, TimerKind
 from rota.spec.step import timer
-
-Refers = tuple[str, tuple[str, ...]]
-"""A client's name, and the ids that it still refers to."""
-
-
-def _refers_to(client: Client) -> Refers:
-    return client.name, client.held
 
 
 def _left_behind(value: Coordinator) -> tuple[str, ...]:
@@ -52,7 +44,7 @@ CROWD = (
         Kind.SAFETY,
         "A client that fails again and again leaves at most one member behind that only the end of the join "
         "phase can remove.",
-        (View("coordinator", _left_behind), View("client", _refers_to)),
+        (View("coordinator", _left_behind), View("client", refers_to)),
         _no_pile,
         source="KAFKA-7610, KIP-394",
         rules=("join.new-member", "join.member-id-required", "timers.new-member-expired"),
@@ -64,7 +56,7 @@ KNOWN_WEAKNESSES = (
         "weakness.unused-id-holds-up",
         Kind.SAFETY,
         "A join phase that all members have joined does not wait for an id that nobody will use.",
-        (View("coordinator", _waits_for_ids), View("client", _refers_to)),
+        (View("coordinator", _waits_for_ids), View("client", refers_to)),
         _somebody_comes,
         source="KIP-394; upstream ClassicGroup#hasAllMembersJoined: a client that asked for an id and "
         "vanished holds the others up for its session timeout, or to the end of the rebalance timeout",

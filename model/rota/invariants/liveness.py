@@ -15,7 +15,7 @@ from rota.environment.broker import Coordinator
 from rota.environment.client import ENDED, Client, Phase
 from rota.environment.minting import owner
 from rota.environment.signals import Charge
-from rota.invariants.views import GROUP
+from rota.invariants.views import GROUP, Refers, is_not, refers_to
 from rota.kernel import Fairness, Liveness, LivenessKind, Transition, View
 from rota.spec import Group, GroupState
 
@@ -157,10 +157,6 @@ def _is(flag: bool) -> bool:
     return flag
 
 
-def _is_not(flag: bool) -> bool:
-    return not flag
-
-
 def _pending(value: Coordinator) -> bool:
     return value.group is not None and bool(value.group.pending)
 
@@ -169,17 +165,13 @@ def _members(value: Coordinator) -> tuple[str, ...]:
     return () if value.group is None else tuple(value.group.members)
 
 
-def _refers_to(client: Client) -> tuple[str, tuple[str, ...]]:
-    return client.name, client.held
-
-
-def _unused(members: Iterable[str], refers_to: tuple[str, tuple[str, ...]]) -> bool:
-    name, held = refers_to
+def _unused(members: Iterable[str], client: Refers) -> bool:
+    name, held = client
     return any(owner(member_id) == name and member_id not in held for member_id in members)
 
 
-def _none_unused(members: Iterable[str], refers_to: tuple[str, tuple[str, ...]]) -> bool:
-    return not _unused(members, refers_to)
+def _none_unused(members: Iterable[str], client: Refers) -> bool:
+    return not _unused(members, client)
 
 
 def _standing(client: Client) -> tuple[Phase, int, str]:
@@ -223,7 +215,7 @@ LIVENESS = (
         LivenessKind.LEADS_TO,
         "A client that waits is answered, unless an earlier request of its own has overtaken this one.",
         (View("client", _waits),),
-        _is_not,
+        is_not,
         fairness=(*PHASES, COMMITS),
         given=_is,
         source="upstream GroupMetadataManager#completeClassicGroupJoin, #propagateAssignment",
@@ -234,7 +226,7 @@ LIVENESS = (
         LivenessKind.LEADS_TO,
         "An id that was handed out is used or forgotten.",
         (View("coordinator", _pending),),
-        _is_not,
+        is_not,
         fairness=(CLIENTS, PENDING_TIMERS),
         given=_is,
         source="KIP-394; upstream GroupMetadataManager#removePendingMemberAndUpdateClassicGroup",
@@ -244,7 +236,7 @@ LIVENESS = (
         "timers.unused-members-go",
         LivenessKind.LEADS_TO,
         "No member stays under an id that its client does not refer to, be it dead or known by another one.",
-        (View("coordinator", _members), View("client", _refers_to)),
+        (View("coordinator", _members), View("client", refers_to)),
         _none_unused,
         fairness=(CLIENTS, TIMEOUTS, LOG, JOIN_TIMERS, SESSIONS, COMMITS),
         given=_unused,
@@ -270,7 +262,7 @@ KNOWN_WEAKNESSES = (
         LivenessKind.LEADS_TO,
         "Every client that waits is answered.",
         (View("client", _waits_at_all),),
-        _is_not,
+        is_not,
         fairness=tuple(one for one in EVERYTHING if one is not TIMEOUTS),
         given=_is,
         source="upstream ClassicGroup#updateMember: a second JoinGroup takes the first one's place",

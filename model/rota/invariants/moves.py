@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from rota.environment.client import Client, Phase
 from rota.environment.minting import owner
-from rota.environment.reactions import error_of
-from rota.invariants.views import GROUP
+from rota.invariants.views import GROUP, is_not, told
 from rota.kernel import Kind, Property, View
 from rota.spec import ErrorCode, Group, JoinGroupReply, SyncGroupReply
 
 
-def _told(client: Client) -> ErrorCode | None:
-    return None if client.inbox is None else error_of(client.inbox)
-
-
 def _fenced(client: Client) -> bool:
-    return _told(client) is ErrorCode.FENCED_INSTANCE_ID
+    return told(client) is ErrorCode.FENCED_INSTANCE_ID
 
 
 def _sync_while_loading(client: Client) -> bool:
-    loading = _told(client) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    loading = told(client) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     return loading and isinstance(client.inbox, SyncGroupReply)
 
 
 def _refused(client: Client) -> bool:
-    inconsistent = _told(client) is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    inconsistent = told(client) is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     return inconsistent and isinstance(client.inbox, JoinGroupReply)
-
-
-def _never(flag: bool) -> bool:
-    return not flag
 
 
 def _gone(client: Client) -> str | None:
@@ -46,7 +37,7 @@ KNOWN_WEAKNESSES = (
         Kind.SAFETY,
         "Nobody is fenced who is alone with its group instance id.",
         (View("client", _fenced),),
-        _never,
+        is_not,
         source="KAFKA-10284; upstream ClassicGroup#replaceStaticMember: a late JoinGroup of a process that "
         "is dead takes the place of the one after it; outside of Stable a new id is stored with the "
         "next assignment only, so after a fail-over the former one holds",
@@ -67,7 +58,7 @@ KNOWN_WEAKNESSES = (
         Kind.SAFETY,
         "No SyncGroup is told that the coordinator is loading, which ends Kafka's own client.",
         (View("client", _sync_while_loading),),
-        _never,
+        is_not,
         source="upstream GroupCoordinatorService#syncGroup, AbstractCoordinator.SyncGroupResponseHandler",
         rules=("hosting.loading",),
     ),
@@ -76,7 +67,7 @@ KNOWN_WEAKNESSES = (
         Kind.SAFETY,
         "No client is refused that has a protocol in common with all others.",
         (View("client", _refused),),
-        _never,
+        is_not,
         source="upstream ClassicGroup#supportsProtocols: a record keeps the chosen protocol only, so after a "
         "fail-over a client that does not list it is refused until the others have rejoined",
         rules=("join.inconsistent-protocol", "loading.load"),

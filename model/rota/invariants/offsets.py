@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rota.environment.client import Client, Phase
 from rota.environment.offsets import OffsetsKept
-from rota.invariants.views import GROUP
+from rota.invariants.views import GROUP, is_not
 from rota.kernel import Kind, Property, View
 from rota.spec import Group
 
@@ -15,10 +15,6 @@ def _trespassed(value: OffsetsKept) -> bool:
 
 def _broken(value: OffsetsKept) -> bool:
     return value.broken
-
-
-def _never(flag: bool) -> bool:
-    return not flag
 
 
 def _committed(value: OffsetsKept) -> bool:
@@ -43,7 +39,7 @@ OFFSETS = (
         Kind.SAFETY,
         "A commit is accepted of a member of the current generation, or of anybody while nobody is in.",
         (View("offsets", _trespassed),),
-        _never,
+        is_not,
         source="upstream ClassicGroup#validateOffsetCommit",
         rules=("offsets.unknown-member", "offsets.illegal-generation", "offsets.rebalance-in-progress"),
     ),
@@ -52,7 +48,7 @@ OFFSETS = (
         Kind.SAFETY,
         "Who fetches is told the offset that was acknowledged last, fail-overs or not.",
         (View("offsets", _broken),),
-        _never,
+        is_not,
         source="upstream OffsetMetadataManager#fetchOffsets, #replay",
         rules=("offsets.stored", "offsets.fetch", "offsets.commit"),
     ),

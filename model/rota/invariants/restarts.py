@@ -12,9 +12,8 @@ from rota.environment.assignment import Assignment
 from rota.environment.broker import Coordinator
 from rota.environment.client import IN_GENERATION, Client
 from rota.environment.minting import owner
-from rota.environment.reactions import error_of
 from rota.environment.world import Observed
-from rota.invariants.views import COORDINATOR, GROUP
+from rota.invariants.views import COORDINATOR, GROUP, is_not, told
 from rota.kernel import Kind, Property, View
 from rota.spec import ErrorCode, Group, GroupState
 from rota.spec.voting import winners
@@ -62,16 +61,11 @@ def _one_member(group: Group | None, static: str | None) -> bool:
 
 def _fenced(client: Client) -> bool:
     """Whether it is fenced; not if a late request of its own has taken its place."""
-    reply = client.inbox
-    return reply is not None and error_of(reply) is ErrorCode.FENCED_INSTANCE_ID and not client.overtaken
+    return told(client) is ErrorCode.FENCED_INSTANCE_ID and not client.overtaken
 
 
 def _fenced_at_rest(client: Client) -> bool:
     return client.phase in IN_GENERATION and _fenced(client)
-
-
-def _never(flag: bool) -> bool:
-    return not flag
 
 
 ALONE = (
@@ -90,7 +84,7 @@ ALONE = (
         "Who is alone with its instance id and has its part is not fenced, unless by a late request of its "
         "own.",
         (View("client", _fenced_at_rest),),
-        _never,
+        is_not,
         source="KIP-345, KAFKA-10284",
         rules=("static.validate", "static.replaced-in-stable", "loading.load"),
     ),
@@ -104,7 +98,7 @@ KNOWN_WEAKNESSES = (
         Kind.SAFETY,
         "A restart of which the log does not learn does not fence its own process.",
         (View("client", _fenced),),
-        _never,
+        is_not,
         source="upstream GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin: when the record "
         "of a restart fails after a rebalance has answered its JoinGroup, the former id is put back, and the "
         "new one, which has joined, is fenced, a fatal error",
@@ -114,8 +108,7 @@ KNOWN_WEAKNESSES = (
 
 
 def _unknown(client: Client) -> tuple[str, str | None] | None:
-    reply = client.inbox
-    unknown = reply is not None and error_of(reply) is ErrorCode.UNKNOWN_MEMBER_ID
+    unknown = told(client) is ErrorCode.UNKNOWN_MEMBER_ID
     return (client.name, client.group_instance_id) if unknown else None
 
 

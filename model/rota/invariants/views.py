@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from rota.environment.broker import Coordinator
+from rota.environment.client import Client
+from rota.environment.reactions import error_of
 from rota.kernel import View
-from rota.spec import Group
+from rota.spec import ErrorCode, Group
 
 
 def _group(value: Coordinator) -> Group | None:
@@ -18,6 +20,24 @@ def _itself(value: object) -> object:
 GROUP = View("coordinator", _group)
 COORDINATOR = View("coordinator", _itself)
 CLIENT = View("client", _itself)
+
+Refers = tuple[str, tuple[str, ...]]
+"""A client's name, and the ids that it still refers to."""
+
+
+def refers_to(client: Client) -> Refers:
+    """Which ids a client may still use."""
+    return client.name, client.held
+
+
+def told(client: Client) -> ErrorCode | None:
+    """The error code of the answer that is on its way to a client, None where there is no answer."""
+    return None if client.inbox is None else error_of(client.inbox)
+
+
+def is_not(flag: bool) -> bool:
+    """The predicate of a sentence whose view says what must not be, or must cease."""
+    return not flag
 
 
 def labels(group: Group) -> list[str]:

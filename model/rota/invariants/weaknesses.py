@@ -11,20 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rota.environment.world import DEFAULTS
+from rota.environment.odd import STATIC_SINCE
+from rota.environment.world import Observed, observed
 from rota.invariants import crowd, liveness, moves, offsets, owners, restarts, safety, shape, static
 from rota.kernel import Liveness, Property
 from rota.spec import PROFILES, ErrorCode
 from rota.spec.join import HANDSHAKE_SINCE
 from rota.spec.static import SKIPS_SINCE
 
-GROUP_INSTANCE_ID_SINCE = 5
-"""The JoinGroup version from which a member may be static (KIP-345)."""
-
-Chosen = Mapping[str, Any]
-"""All settings of a world, its budget as a mapping."""
-
-Cause = Callable[[Chosen], bool | None]
+Cause = Callable[[Observed], bool | None]
 """Whether a configuration has what a weakness takes.
 
 True: it must be found anew; False: it cannot be there; None: it may or may not, and nothing is said.
@@ -49,157 +44,127 @@ class Weakness:
         return profile in self.profiles
 
 
-def _any_of(chosen: Chosen, *kinds: str) -> bool:
-    """Whether the budget allows one of these faults, by name or as any fault."""
-    return any(chosen["budget"].get(kind) for kind in ("fault", *kinds))
+def _sole(seen: Observed) -> bool:
+    """Whether every static member is alone with its instance id, and there is room for all."""
+    return len(set(seen.statics)) == len(seen.statics) and seen.max_size is None
 
 
-def _two(chosen: Chosen) -> bool:
-    """Whether there are two clients that may be in a group together."""
-    lists = chosen["protocols"]
-    return len(lists) > 1 and bool(set(lists[0]).intersection(*lists[1:]))
-
-
-def _versions(chosen: Chosen) -> tuple[int, ...]:
-    return tuple(chosen["join_versions"]) or (chosen["join_version"],) * len(chosen["protocols"])
-
-
-def _instances(chosen: Chosen) -> list[str]:
-    return [instance for instance in chosen["instances"] if instance]
-
-
-def _a_process_restarts(chosen: Chosen) -> bool | None:
+def _a_process_restarts(seen: Observed) -> bool | None:
     """A static member comes back while others are in the group, and is not refused for its size."""
-    if not _instances(chosen):
+    if not seen.statics:
         return False
-    sole = len(set(_instances(chosen))) == len(_instances(chosen))
-    room = chosen["max_size"] is None
-    return True if _two(chosen) and sole and room and _any_of(chosen, "crash") else None
+    return True if seen.meet and _sole(seen) and seen.may("crash") else None
 
 
-def _an_old_leader_restarts(chosen: Chosen) -> bool | None:
+def _an_old_leader_restarts(seen: Observed) -> bool | None:
     """The same, with a JoinGroup that cannot say that the assignment is to be skipped (KIP-814)."""
-    old = max(_versions(chosen)) < SKIPS_SINCE
-    restarts = _a_process_restarts(chosen)
-    return restarts if old or not restarts else None
+    restarts = _a_process_restarts(seen)
+    return restarts if max(seen.versions) < SKIPS_SINCE or not restarts else None
 
 
-def _a_full_group_restarts(chosen: Chosen) -> bool | None:
+def _a_full_group_restarts(seen: Observed) -> bool | None:
     """A static member of a full group comes back."""
-    if chosen["max_size"] is None or not _instances(chosen):
+    if seen.max_size is None or not seen.statics:
         return False
-    return True if chosen["max_size"] <= len(chosen["protocols"]) and _any_of(chosen, "crash") else None
+    return True if seen.max_size <= seen.clients and seen.may("crash") else None
 
 
-def _too_many_while_preparing(chosen: Chosen) -> bool | None:
-    """Members that rejoin and newcomers compete for less places than there are clients."""
-    return _competition(chosen, clients=3)
+def _too_many_while_preparing(seen: Observed) -> bool | None:
+    """Three members that rejoin, and newcomers, compete for two places."""
+    if seen.max_size is None:
+        return False
+    return True if (seen.max_size, seen.clients) == (2, 3) else None
 
 
-def _too_many_beside_the_absent(chosen: Chosen) -> bool | None:
+def _too_many_beside_the_absent(seen: Observed) -> bool | None:
     """The same, with a static member that does not come back in time."""
-    if not _instances(chosen):
+    if not seen.statics:
         return False
-    return _competition(chosen, clients=3) if _any_of(chosen, "late", "crash") else None
+    return _too_many_while_preparing(seen) if seen.may("late", "crash") else None
 
 
-def _competition(chosen: Chosen, clients: int) -> bool | None:
-    limit, there = chosen["max_size"], len(chosen["protocols"])
-    if limit is None:
-        return False
-    return True if limit == clients - 1 and there == clients else None
-
-
-def _a_client_is_busy(chosen: Chosen) -> bool | None:
+def _a_client_is_busy(seen: Observed) -> bool | None:
     """An application takes its time before it polls again, and its client heartbeats only then."""
-    if not chosen["budget"].get("process"):
+    if not seen.budget.get("process"):
         return False
-    return True if "old" in chosen["clients"] else None
+    return True if "old" in seen.kinds else None
 
 
-def _a_late_join_replaces(chosen: Chosen) -> bool | None:
+def _a_late_join_replaces(seen: Observed) -> bool | None:
     """A JoinGroup of a process that is gone is taken when the next one of its instance has joined."""
-    instances = _instances(chosen)
-    if not instances:
+    if not seen.statics:
         return False
-    sole = len(set(instances)) == len(instances) and chosen["max_size"] is None
-    return True if sole and _any_of(chosen, "crash", "break") else None
+    return True if _sole(seen) and seen.may("crash", "break") else None
 
 
-def _a_restart_fails(chosen: Chosen) -> bool | None:
+def _a_restart_fails(seen: Observed) -> bool | None:
     """A static member closes and comes back, a newcomer joins, and the log fails: nothing else goes wrong."""
-    instances = _instances(chosen)
-    if not instances:
+    if not seen.statics:
         return False
-    others = len(chosen["protocols"]) > len(instances) and chosen["max_size"] is None
-    return True if others and {*chosen["budget"]} == {"leave", "append"} else None
+    others = seen.clients > len(seen.statics) and seen.max_size is None
+    return True if others and {*seen.budget} == {"leave", "append"} else None
 
 
-def _a_leave_is_lost(chosen: Chosen) -> bool | None:
+def _a_leave_is_lost(seen: Observed) -> bool | None:
     """A LeaveGroup is lost, or what it did is not stored yet when the coordinator moves."""
-    if _instances(chosen):
+    if seen.statics:
         return None
-    lost = _any_of(chosen, "crash", "break", "failover")
-    return bool(chosen["budget"].get("leave")) and lost
+    return bool(seen.budget.get("leave")) and seen.may("crash", "break", "failover")
 
 
-def _it_comes_back(chosen: Chosen) -> bool | None:
+def _it_comes_back(seen: Observed) -> bool | None:
     """The coordinator moves away and back while the leader computes."""
-    moves = chosen["budget"].get("failover", 0)
+    moves = seen.budget.get("failover", 0)
     return True if moves > 1 else None if moves else False
 
 
-def _only_the_chosen_is_stored(chosen: Chosen) -> bool | None:
+def _only_the_chosen_is_stored(seen: Observed) -> bool | None:
     """A client prefers a protocol that another one does not have, and is alone when the coordinator moves."""
-    if not _two(chosen):
+    if not seen.meet:
         return None
-    common = set(chosen["protocols"][0]).intersection(*chosen["protocols"][1:])
-    prefers_another = any(names[0] not in common for names in chosen["protocols"])
-    return prefers_another and bool(chosen["budget"].get("failover"))
+    common = set(seen.protocols[0]).intersection(*seen.protocols[1:])
+    prefers_another = any(names[0] not in common for names in seen.protocols)
+    return prefers_another and bool(seen.budget.get("failover"))
 
 
-def _somebody_is_raw(chosen: Chosen) -> bool:
-    return "raw" in chosen["clients"]
+def _somebody_is_raw(seen: Observed) -> bool:
+    return "raw" in seen.kinds
 
 
-def _a_request_is_late(chosen: Chosen) -> bool:
+def _a_request_is_late(seen: Observed) -> bool:
     """A connection may break and its request arrive after that of the next one; or a stranger sends one."""
-    return _any_of(chosen, "break") or _somebody_is_raw(chosen)
+    return seen.may("break") or _somebody_is_raw(seen)
 
 
-def _somebody_is_late(chosen: Chosen) -> bool | None:
+def _somebody_is_late(seen: Observed) -> bool | None:
     """A client may be taken for dead, or be left behind by a rebalance; another gets what it had."""
-    if not _two(chosen):
+    if not seen.meet:
         return False
-    if _any_of(chosen, "late") or _a_client_is_busy(chosen):
+    if seen.may("late") or _a_client_is_busy(seen):
         return True
-    return None if _instances(chosen) or _any_of(chosen, "break", "failover") else False
+    return None if seen.statics or seen.may("break", "failover") else False
 
 
-def _a_client_vanishes(chosen: Chosen) -> bool | None:
+def _a_client_vanishes(seen: Observed) -> bool | None:
     """A member's client may be gone before it sends SyncGroup, or come back as another member."""
-    if _any_of(chosen, "crash"):
+    if seen.may("crash"):
         return True
-    return None if _any_of(chosen, "break") or chosen["budget"].get("retry") else False
+    return None if seen.may("break") or seen.budget.get("retry") else False
 
 
-def _an_id_is_left(chosen: Chosen) -> bool | None:
+def _an_id_is_left(seen: Observed) -> bool | None:
     """An id may be handed out and not used: its client vanishes, or its answer is lost; others wait."""
-    clients = len(chosen["protocols"])
-    instances = chosen["instances"] or ("",) * clients
-    asked = [v >= HANDSHAKE_SINCE and not i for v, i in zip(_versions(chosen), instances, strict=True)]
-    if not any(asked) or not _any_of(chosen, "crash", "break", "failover"):
+    dynamic = (v for v, i in zip(seen.versions, seen.instances, strict=True) if i is None)
+    if max(dynamic, default=0) < HANDSHAKE_SINCE or not seen.may("crash", "break", "failover"):
         return False
-    sure = _two(chosen) and all(asked) and chosen["max_size"] is None and not _somebody_is_raw(chosen)
-    return True if sure and _any_of(chosen, "crash") else None
+    sure = seen.meet and seen.handshake and seen.max_size is None and not _somebody_is_raw(seen)
+    return True if sure and seen.may("crash") else None
 
 
 EVERY = tuple(PROFILES)
 WITH_HANDSHAKE = tuple(profile.name for profile in PROFILES.values() if profile.member_id_handshake)
 WITH_STATIC_MEMBERS = tuple(
-    profile.name
-    for profile in PROFILES.values()
-    if dict(profile.versions)["JoinGroup"][1] >= GROUP_INSTANCE_ID_SINCE
+    profile.name for profile in PROFILES.values() if dict(profile.versions)["JoinGroup"][1] >= STATIC_SINCE
 )
 WITH_SIZE_LIMIT = tuple(profile.name for profile in PROFILES.values() if profile.size_limit)
 WITHOUT_SYNC_TIMER = tuple(profile.name for profile in PROFILES.values() if not profile.sync_timer)
@@ -277,16 +242,15 @@ def known_weaknesses(profile: str) -> tuple[Weakness, ...]:
 
 def judged(settings: Mapping[str, Any]) -> tuple[tuple[Weakness, bool], ...]:
     """Those of which something is said under these settings of a world: whether it is to be found anew."""
-    chosen = {**DEFAULTS, **settings}
-    chosen["budget"] = dict(chosen["budget"])
-    causes = ((one, one.cause(chosen) if one.known_in(chosen["profile"]) else False) for one in WEAKNESSES)
+    seen = observed(settings)
+    causes = ((one, one.cause(seen) if one.known_in(seen.profile) else False) for one in WEAKNESSES)
     # A raw client may speak for any member, so no sentence about clients has to hold beside it.
-    said = ((one, cause) for one, cause in causes if cause or not _somebody_is_raw(chosen))
-    return tuple((_fitted(one, chosen), cause) for one, cause in said if cause is not None)
+    said = ((one, cause) for one, cause in causes if cause or not _somebody_is_raw(seen))
+    return tuple((_fitted(one, seen.max_size), cause) for one, cause in said if cause is not None)
 
 
-def _fitted(weakness: Weakness, chosen: Chosen) -> Weakness:
+def _fitted(weakness: Weakness, limit: int | None) -> Weakness:
     """With the limit that the sentence is about, where it is about one."""
-    if weakness.name != SIZE.name or chosen["max_size"] is None:
+    if weakness.name != SIZE.name or limit is None:
         return weakness
-    return replace(weakness, sentence=crowd.within_limit(chosen["max_size"]))
+    return replace(weakness, sentence=crowd.within_limit(limit))
