@@ -55,6 +55,11 @@ def _state(d: Dialogue) -> str:
     return str(group["group_state"])
 
 
+def _expect_removed(d: Dialogue) -> None:
+    """The broker removes the group when it looks next."""
+    d.require(_until(d, lambda: _state(d) == "Dead"), "the state Dead", "the group is still there")
+
+
 def _with_offset(d: Dialogue, a: Member, retention_time_ms: int = -1) -> None:
     topic(d)
     stable(d, a)
@@ -109,7 +114,7 @@ def simple_group(d: Dialogue) -> None:
     with d.reaching("an offset that is stored"):
         expect_each(d, commit(d.member("a"), 7, "", **simple), "NONE")
     _expect_gone(d)
-    d.require(_until(d, lambda: _state(d) == "Dead"), "the state Dead", "the group is still there")
+    _expect_removed(d)
 
 
 @case(
@@ -181,7 +186,7 @@ def group_unused(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
     emptied(d, a)
-    d.require(_until(d, lambda: _state(d) == "Dead"), "the state Dead", "the group is still there")
+    _expect_removed(d)
 
 
 @case(
@@ -198,7 +203,7 @@ def begins_anew(d: Dialogue) -> None:
     stable(d, a)
     emptied(d, a)
     with d.reaching("a group that was removed"):
-        d.require(_until(d, lambda: _state(d) == "Dead"), "the state Dead", "the group is still there")
+        _expect_removed(d)
     d.expect(d.member("b").enter().answer(), error="NONE", generation_id=1)
 
 
@@ -214,7 +219,7 @@ def begins_anew(d: Dialogue) -> None:
 def handed_out_id(d: Dialogue) -> None:
     a = handed_out(d, "a")
     with d.reaching("a group that was removed"):
-        d.require(_until(d, lambda: _state(d) == "Dead"), "the state Dead", "the group is still there")
+        _expect_removed(d)
     d.expect(a.join(within=2.0), error="UNKNOWN_MEMBER_ID")
 
 

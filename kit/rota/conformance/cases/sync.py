@@ -8,7 +8,6 @@ from rota.conformance.model import Level
 from rota.conformance.registry import case
 
 _SYNC = "GroupMetadataManager.classicGroupSyncToClassicGroup"
-_HANDED_OUT = "ClassicGroup.completeAllSyncFutures"
 
 
 @case(
