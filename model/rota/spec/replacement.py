@@ -8,7 +8,7 @@ from rota.kernel.rules import rule
 from rota.spec.context import Spec, only
 from rota.spec.messages import JoinGroupReply, SyncGroupReply
 from rota.spec.persistence import told
-from rota.spec.rebalance import GMM
+from rota.spec.rebalance import GMM, joined_reply
 from rota.spec.state import Group, Member
 from rota.spec.step import GroupRecord, Replacement, Step, Steps, TimerKind
 from rota.spec.vocabulary import AppendError, ErrorCode, GroupState
@@ -57,17 +57,9 @@ def replacement_stored(
     leads = change.skips_assignment and group.leader == change.member_id
     if leads and group.state is GroupState.PREPARING_REBALANCE:
         return only(Step(group))
-    leader = group.leader if change.skips_assignment else change.leader
-    reply = JoinGroupReply(
-        error_code=ErrorCode.NONE,
-        generation_id=group.generation_id,
-        protocol_type=group.protocol_type,
-        protocol_name=group.protocol_name,
-        leader=leader or "",
-        skip_assignment=leads,
-        member_id=change.member_id,
-        members=group.member_list() if leads else (),
-    )
+    reply = replace(joined_reply(group, change.member_id), skip_assignment=leads)
+    if not change.skips_assignment:
+        reply = replace(reply, leader=change.leader or "", members=())
     step = Step(group.with_member(change.member_id, replace(member, awaiting_join=None)))
     return only(step.answer(member.awaiting_join, reply))
 
