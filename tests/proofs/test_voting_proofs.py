@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import z3
 
 from rota.proofs import (
-    OBLIGATIONS,
+    Asking,
     Claim,
     Mutant,
     Obligation,
@@ -18,6 +20,7 @@ from rota.proofs import (
     smt2,
 )
 
+OBLIGATIONS = select(["voting"])
 PROVED = [obligation for obligation in OBLIGATIONS if obligation.expect == "proved"]
 REFUTED = [obligation for obligation in OBLIGATIONS if obligation.expect == "refuted"]
 
@@ -59,7 +62,7 @@ def test_assumptions_have_a_model(obligation: Obligation) -> None:
 def test_lemmas_are_needed(obligation: Obligation) -> None:
     """Without its lemma no proof is found; only infinite models break the claim, so none is found either."""
     claim = obligation.build()
-    assert decide(Claim(claim.assumptions, claim.goal), seconds=1.0)[0] == "unknown"
+    assert decide(replace(claim, lemmas={}), Asking(seconds=1.0))[0] == "unknown"
 
 
 def test_contradicting_assumptions_are_no_proof() -> None:
@@ -74,7 +77,7 @@ def test_contradicting_assumptions_are_no_proof() -> None:
 def test_what_is_too_hard_is_unknown() -> None:
     a, b, c = (z3.Int(name) for name in "abc")
     fermat = Claim({"positive": z3.And(a > 1, b > 1, c > 1)}, a * a * a + b * b * b != c * c * c)
-    verdict, model, reason = decide(fermat, seconds=0.2)
+    verdict, model, reason = decide(fermat, Asking(seconds=0.2))
     assert verdict == "unknown"
     assert model is None
     assert reason
@@ -130,7 +133,7 @@ def test_a_counterexample_reads_in_names() -> None:
 
 
 def test_selection_by_name_and_by_what_lies_under_it() -> None:
-    assert select([]) == OBLIGATIONS == select(["voting"])
+    assert select([])[: len(OBLIGATIONS)] == OBLIGATIONS
     assert [one.name for one in select(["voting.tally"])] == ["voting.tally.base", "voting.tally.step"]
     assert [one.name for one in select(["voting.union"])] == ["voting.union"]
     with pytest.raises(UnknownObligation):

@@ -138,9 +138,10 @@ def prove(
 
 
 def _run(obligations: tuple[Obligation, ...], timeout: float, outcomes: list[Outcome], quiet: bool) -> None:
+    from rota.proofs import Asking
     from rota.proofs import prove as decide
 
     for obligation in obligations:
-        outcomes.append(decide(obligation, timeout))
+        outcomes.append(decide(obligation, Asking(timeout)))
         if not quiet:
             _print_outcome(outcomes[-1])

@@ -4,7 +4,7 @@ An *obligation* is a sentence with a formula and the verdict that is expected of
 those that must be refuted carry a counterexample with names. `rota prove` runs them.
 """
 
-from rota.proofs.catalogue import OBLIGATIONS, UnknownObligation, select
+from rota.proofs.catalogue import FAMILIES, Family, UnknownObligation, select
 from rota.proofs.obligations import (
     Claim,
     Counterexample,
@@ -13,12 +13,15 @@ from rota.proofs.obligations import (
     Outcome,
     Verdict,
 )
-from rota.proofs.runner import check_assumptions, decide, prove, smt2
+from rota.proofs.runner import TACTICS, Asking, check_assumptions, decide, prove, smt2
 
 __all__ = [
-    "OBLIGATIONS",
+    "FAMILIES",
+    "TACTICS",
+    "Asking",
     "Claim",
     "Counterexample",
+    "Family",
     "Mutant",
     "Obligation",
     "Outcome",

@@ -7,6 +7,8 @@ a list, where a list may name a protocol twice, does not mean what the set of su
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import z3
@@ -29,7 +31,7 @@ from rota.proofs.encoding import (
     votes,
     wins,
 )
-from rota.proofs.obligations import Claim, Counterexample, Formula, Obligation
+from rota.proofs.obligations import Claim, Formula, Obligation
 from rota.proofs.world import World
 
 PAIR = World(("alice", "bob"), ("range", "roundrobin"))
@@ -86,7 +88,49 @@ def unique_winner() -> Claim:
     return in_pair(intersection, z3.Implies(z3.And(wins(X), wins(Y)), X == Y))
 
 
-def read_pair(model: Any) -> Counterexample:
+@dataclass(frozen=True)
+class VoteExample:
+    """A vote that breaks the claim, in names.
+
+    Parameters: lists, member and what it lists, in its order; ballots, member and what it votes for;
+    candidates; votes, protocol and how many; winner; opposed, the members that do not list the winner.
+    """
+
+    lists: tuple[tuple[str, tuple[str, ...]], ...]
+    ballots: tuple[tuple[str, str], ...]
+    candidates: tuple[str, ...]
+    votes: tuple[tuple[str, int], ...]
+    winner: str
+    opposed: tuple[str, ...]
+
+    def as_lines(self) -> Iterator[str]:
+        """For people."""
+        ballots = dict(self.ballots)
+        yield f"candidates: {_names(self.candidates)}"
+        for member, protocols in self.lists:
+            yield f"{member} lists {_names(protocols)} and votes for {ballots[member]}"
+        yield "votes: " + ", ".join(f"{protocol} {count}" for protocol, count in self.votes)
+        verb = "do" if len(self.opposed) > 1 else "does"
+        against = f"which {_names(self.opposed)} {verb} not support" if self.opposed else "as others may too"
+        yield f"{self.winner} may win, {against}"
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "lists": {member: list(protocols) for member, protocols in self.lists},
+            "ballots": dict(self.ballots),
+            "candidates": list(self.candidates),
+            "votes": dict(self.votes),
+            "winner": self.winner,
+            "opposed": list(self.opposed),
+        }
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "nothing"
+
+
+def read_pair(model: Any) -> VoteExample:
     """The vote in a model of `PAIR`, with names."""
 
     def value(term: Formula) -> Any:
@@ -105,7 +149,7 @@ def read_pair(model: Any) -> Counterexample:
 
     winner = next(p for p in PAIR.protocols if is_so(PAIR.protocol(p) == X))
     preferences = tuple((member, listed(member)) for member in PAIR.members)
-    return Counterexample(
+    return VoteExample(
         lists=preferences,
         ballots=tuple((member, ballot(member)) for member in PAIR.members),
         candidates=tuple(p for p in PAIR.protocols if is_so(candidate(PAIR.protocol(p)))),

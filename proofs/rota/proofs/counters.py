@@ -16,6 +16,7 @@ import z3
 
 from rota.proofs.encoding import MEMBER, MEMBERS, card, insertion, subset_counts
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
+from rota.proofs.world import group_claim
 
 ALICE = z3.Const("alice", MEMBER)
 GROUP, FANS = z3.Const("group", MEMBERS), z3.Const("fans", MEMBERS)
@@ -45,14 +46,14 @@ def _listing(fans: Formula) -> Formula:
 def start(at: int = 0) -> Claim:
     """The empty group, both counters zero."""
     nobody = z3.EmptySet(MEMBER)
-    return Claim({"empty": card(nobody) == 0}, counters_mean(z3.IntVal(0), z3.IntVal(at), nobody, FANS))
+    return group_claim({"empty": card(nobody) == 0}, counters_mean(z3.IntVal(0), z3.IntVal(at), nobody, FANS))
 
 
 def add(per_protocol: int = 1) -> Claim:
     """alice joins with a list."""
     grown, fans = z3.SetAdd(GROUP, ALICE), _listing(FANS)
     after = counters_mean(SIZE + 1, COUNTER + per_protocol * _one_if(LISTS_IT), grown, fans)
-    return Claim(
+    return group_claim(
         {
             "up to now": _before(),
             "alice is new": z3.Not(z3.IsMember(ALICE, GROUP)),
@@ -67,7 +68,7 @@ def remove(per_protocol: int = 1) -> Claim:
     """alice leaves."""
     rest = z3.SetDel(GROUP, ALICE)
     off = per_protocol * _one_if(z3.IsMember(ALICE, FANS))
-    return Claim(
+    return group_claim(
         {
             "up to now": _before(),
             "alice is a member": z3.IsMember(ALICE, GROUP),
@@ -83,7 +84,7 @@ def update(forgets_old: bool = False) -> Claim:
     others = z3.SetIntersect(z3.SetDel(GROUP, ALICE), FANS)
     old = z3.IntVal(0) if forgets_old else _one_if(z3.IsMember(ALICE, FANS))
     after = counters_mean(SIZE, COUNTER - old + _one_if(LISTS_IT), GROUP, _listing(FANS))
-    return Claim(
+    return group_claim(
         {
             "up to now": _before(),
             "alice is a member": z3.IsMember(ALICE, GROUP),
@@ -101,13 +102,13 @@ def subset_base(whole_has: tuple[Formula, ...] = ()) -> Claim:
     whole = z3.EmptySet(MEMBER)
     for member in whole_has:
         whole = z3.SetAdd(whole, member)
-    return Claim({}, subset_counts(PART, whole))
+    return group_claim({}, subset_counts(PART, whole))
 
 
 def subset_step() -> Claim:
     """Subsets of a set with one member more, by what holds for the subset without her."""
     rest = z3.SetDel(PART, ALICE)
-    return Claim(
+    return group_claim(
         {
             "up to now": subset_counts(rest, WHOLE),
             "alice is new": z3.Not(z3.IsMember(ALICE, WHOLE)),
@@ -121,7 +122,7 @@ def subset_step() -> Claim:
 def meaning(slack: int = 0) -> Claim:
     """From counters to sets."""
     supporters = z3.SetIntersect(GROUP, FANS)
-    return Claim(
+    return group_claim(
         {"counters": _before(), "subset": subset_counts(supporters, GROUP)},
         (COUNTER + slack >= SIZE) == z3.IsSubset(GROUP, FANS),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 Verdict = Literal["proved", "refuted", "unknown"]
 Expected = Literal["proved", "refuted"]
@@ -18,13 +18,18 @@ class Claim:
 
     Parameters: assumptions by name; goal; lemmas, more assumptions, but such as other obligations prove,
     by induction: only infinite models break them; measure, an integer term that a counterexample makes as
-    small as it can, None if any will do.
+    small as it can, None if any will do; instances, functions that make finite versions of the claim, free
+    of quantifiers: a counterexample of one must be one of the claim, and is looked for there first; none
+    for a claim that Z3 decides as it stands; tactic, one of `rota.proofs.runner.TACTICS`, '' for Z3's own
+    choice.
     """
 
     assumptions: dict[str, Formula]
     goal: Formula
     lemmas: dict[str, Formula] = field(default_factory=dict)
     measure: Formula | None = None
+    instances: tuple[Callable[[Claim], Claim], ...] = ()
+    tactic: str = ""
 
     @property
     def given(self) -> list[Formula]:
@@ -37,47 +42,19 @@ class Claim:
         del kept[name]
         return replace(self, assumptions=kept)
 
+    def finite(self) -> Iterator[Claim]:
+        """The claim's finite versions, from the smallest."""
+        return (make(self) for make in self.instances)
 
-@dataclass(frozen=True)
-class Counterexample:
-    """A vote that breaks the claim, in names.
 
-    Parameters: lists, member and what it lists, in its order; ballots, member and what it votes for;
-    candidates; votes, protocol and how many; winner; opposed, the members that do not list the winner.
-    """
-
-    lists: tuple[tuple[str, tuple[str, ...]], ...]
-    ballots: tuple[tuple[str, str], ...]
-    candidates: tuple[str, ...]
-    votes: tuple[tuple[str, int], ...]
-    winner: str
-    opposed: tuple[str, ...]
+class Counterexample(Protocol):
+    """What breaks a claim, in names: a vote, or a state and the step after it. It travels by pickle."""
 
     def as_lines(self) -> Iterator[str]:
         """For people."""
-        ballots = dict(self.ballots)
-        yield f"candidates: {_names(self.candidates)}"
-        for member, protocols in self.lists:
-            yield f"{member} lists {_names(protocols)} and votes for {ballots[member]}"
-        yield "votes: " + ", ".join(f"{protocol} {count}" for protocol, count in self.votes)
-        verb = "do" if len(self.opposed) > 1 else "does"
-        against = f"which {_names(self.opposed)} {verb} not support" if self.opposed else "as others may too"
-        yield f"{self.winner} may win, {against}"
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
-        return {
-            "lists": {member: list(protocols) for member, protocols in self.lists},
-            "ballots": dict(self.ballots),
-            "candidates": list(self.candidates),
-            "votes": dict(self.votes),
-            "winner": self.winner,
-            "opposed": list(self.opposed),
-        }
-
-
-def _names(names: tuple[str, ...]) -> str:
-    return ", ".join(names) or "nothing"
 
 
 @dataclass(frozen=True)
@@ -92,9 +69,11 @@ class Mutant:
 class Obligation:
     """A sentence with its formula.
 
-    Parameters: name, dotted; statement, in words; expect; build, makes the claim anew; mutants, for
-    those to be proved, beside the ones that drop an assumption; explain, from a model to names, for
-    those to be refuted.
+    Parameters: name, dotted, its family first; statement, in words; expect; build, makes the claim anew;
+    mutants, for those to be proved, beside the ones that drop an assumption; explain, from a model of
+    the claim's assumptions and its goal's negation to names: those to be refuted have one; needed, the
+    assumptions without which the claim must be refuted, None for all of them. Where claims share an
+    assumption (a conjunct of an invariant), it is enough that one of them needs it.
     """
 
     name: str
@@ -103,11 +82,12 @@ class Obligation:
     build: Callable[[], Claim]
     mutants: tuple[Mutant, ...] = ()
     explain: Callable[[Any], Counterexample] | None = None
+    needed: tuple[str, ...] | None = None
 
     def all_mutants(self) -> Iterator[Mutant]:
-        """Those that are listed, and one for each assumption, which drops it."""
+        """Those that are listed, and one for each assumption that is needed, which drops it."""
         yield from self.mutants
-        for name in self.build().assumptions:
+        for name in self.build().assumptions if self.needed is None else self.needed:
             yield Mutant(f"without {name}", lambda name=name: self.build().without(name))  # type: ignore[misc]
 
 

@@ -1,43 +1,58 @@
-"""Runs obligations: first in small finite groups, where a counterexample shows quickly, then in general."""
+"""Asks Z3: first in a claim's finite versions, where a counterexample shows quickly, then in general."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import z3
 
 from rota.proofs.obligations import Claim, Obligation, Outcome, Verdict
-from rota.proofs.world import World
 
-SMALL = tuple(
-    World(("ann", "ben", "cid")[:size], ("range", "roundrobin", "sticky")[:size]) for size in (1, 2, 3)
-)
-"""Groups in which a counterexample is looked for before the general question is asked."""
+TACTICS: dict[str, Callable[[], Any]] = {
+    "": z3.Solver,
+    "simple": z3.SimpleSolver,
+    "smt": lambda: z3.Tactic("smt").solver(),
+    "solve-eqs": lambda: z3.Then("simplify", "propagate-values", "solve-eqs", "smt").solver(),
+}
+"""Set-ups of the solver by name; '' is what Z3 chooses by itself."""
 
 
-def prove(obligation: Obligation, seconds: float = 60.0) -> Outcome:
-    """Decide the claim within a time limit per question to Z3.
+@dataclass(frozen=True)
+class Asking:
+    """How Z3 is asked.
 
-    A proof counts only if the assumptions have a model: from a contradiction everything follows.
+    Parameters: seconds, for each question; seed, of its random choices; tactic, a name in `TACTICS`, ''
+    for what the claim says.
     """
+
+    seconds: float = 60.0
+    seed: int = 0
+    tactic: str = ""
+
+
+def prove(obligation: Obligation, asking: Asking | None = None) -> Outcome:
+    """Decide the claim. A proof counts only if the assumptions have a model: else everything follows."""
+    asking = asking or Asking()
     start = time.monotonic()
     claim = obligation.build()
-    verdict, model, reason = decide(claim, seconds)
-    if verdict == "proved" and (flaw := check_assumptions(claim, seconds)):
+    verdict, model, reason = decide(claim, asking)
+    if verdict == "proved" and (flaw := check_assumptions(claim, asking)):
         verdict, reason = "unknown", flaw
     example = obligation.explain(model) if model is not None and obligation.explain else None
     return Outcome(obligation, verdict, time.monotonic() - start, example, reason)
 
 
-def decide(claim: Claim, seconds: float = 60.0) -> tuple[Verdict, Any, str]:
+def decide(claim: Claim, asking: Asking | None = None) -> tuple[Verdict, Any, str]:
     """Verdict, a model when it is refuted (of least measure), and the reason when it is unknown."""
-    for world in SMALL:
-        refuter = _solver(world.ground_claim(claim), seconds)
+    asking = asking or Asking()
+    for instance in claim.finite():
+        refuter = _solver(instance, asking)
         if _ask(refuter) == z3.sat:
             return "refuted", _least(refuter, claim), ""
-    solver = _solver(claim, seconds)
+    solver = _solver(claim, asking)
     answer = _ask(solver)
     if answer == z3.sat:
         return "refuted", _least(solver, claim), ""
@@ -55,25 +70,32 @@ def _least(solver: Any, claim: Claim) -> Any:
     return model
 
 
-def check_assumptions(claim: Claim, seconds: float = 60.0) -> str:
-    """'' if assumptions and lemmas together have a finite model, else what is wrong with them."""
+def check_assumptions(claim: Claim, asking: Asking | None = None) -> str:
+    """'' if assumptions and lemmas together have a model, else what is wrong with them.
+
+    The model is looked for in the claim's finite versions, or, without those, for the claim itself.
+    """
+    asking = asking or Asking()
     nothing_follows = replace(claim, goal=z3.BoolVal(False))
-    for world in SMALL:
-        if _ask(_solver(world.ground_claim(nothing_follows), seconds)) == z3.sat:
+    for version in nothing_follows.finite() if claim.instances else (nothing_follows,):
+        if _ask(_solver(version, asking)) == z3.sat:
             return ""
-    return "no finite model of the assumptions was found: they may contradict each other"
+    kind = "finite model" if claim.instances else "model"
+    return f"no {kind} of the assumptions was found: they may contradict each other"
 
 
 def smt2(obligation: Obligation) -> str:
     """The question to the solver in SMT-LIB 2, with the sentence and the expected answer on top."""
     answer = "unsat" if obligation.expect == "proved" else "sat"
-    text: str = _solver(obligation.build(), 60.0).to_smt2()
+    text: str = _solver(obligation.build(), Asking()).to_smt2()
     return f"; {obligation.name}: {obligation.statement}\n; expected: {obligation.expect} ({answer})\n{text}"
 
 
-def _solver(claim: Claim, seconds: float) -> Any:
-    solver = z3.Solver()
-    solver.set("timeout", int(seconds * 1000))
+def _solver(claim: Claim, asking: Asking) -> Any:
+    solver = TACTICS[asking.tactic or claim.tactic]()
+    solver.set("timeout", int(asking.seconds * 1000))
+    if asking.seed:
+        solver.set("random_seed", asking.seed)
     solver.add(*claim.given, z3.Not(claim.goal))
     return solver
 

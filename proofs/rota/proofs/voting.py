@@ -36,6 +36,7 @@ from rota.proofs.encoding import (
     wins,
 )
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
+from rota.proofs.world import group_claim
 
 ALICE = z3.Const("alice", MEMBER)
 X, Y = z3.Const("x", PROTOCOL), z3.Const("y", PROTOCOL)
@@ -51,7 +52,7 @@ def _has_first(below: Formula, strictly: bool = False) -> Formula:
 
 def vote_exists_base(bound: int = 0) -> Claim:
     """Below index 0 there is nothing."""
-    return Claim({"ranks not negative": ranks_not_negative()}, z3.Not(_early(bound)))
+    return group_claim({"ranks not negative": ranks_not_negative()}, z3.Not(_early(bound)))
 
 
 def _early(bound: int) -> Formula:
@@ -61,7 +62,7 @@ def _early(bound: int) -> Formula:
 def vote_exists_step(strictly: bool = False) -> Claim:
     """From index k to k + 1."""
     k = z3.Int("k")
-    return Claim({}, _has_first(k + 1, strictly), {"up to k": _has_first(k, strictly)})
+    return group_claim({}, _has_first(k + 1, strictly), {"up to k": _has_first(k, strictly)})
 
 
 def vote_is_supported(candidate: Rule = intersection) -> Claim:
@@ -72,7 +73,7 @@ def vote_is_supported(candidate: Rule = intersection) -> Claim:
         "ballots": ballots(candidate),
     }
     goal = z3.And(_votes(ALICE), z3.Implies(casts(ALICE, X), intersection(X)))
-    return Claim(facts, goal, {"a first exists": _choice(candidate)})
+    return group_claim(facts, goal, {"a first exists": _choice(candidate)})
 
 
 def _votes(member: Formula) -> Formula:
@@ -88,19 +89,19 @@ def _choice(candidate: Rule) -> Formula:
 def vote_is_unique() -> Claim:
     """Nobody has two first candidates."""
     both = z3.And(first(ALICE, X, _candidate), first(ALICE, Y, _candidate))
-    return Claim({"ranks differ": ranks_differ()}, z3.Implies(both, X == Y))
+    return group_claim({"ranks differ": ranks_differ()}, z3.Implies(both, X == Y))
 
 
 def tally_base(start: int = 0) -> Claim:
     """The tally of the empty group, all zero."""
-    return Claim({}, tally_means(lambda m: z3.BoolVal(False), lambda p: z3.IntVal(start)))
+    return group_claim({}, tally_means(lambda m: z3.BoolVal(False), lambda p: z3.IntVal(start)))
 
 
 def tally_step(per_vote: int = 1) -> Claim:
     """The tally after alice is added."""
     grown = partial(_with_alice, per_vote)
     goal = tally_means(lambda m: z3.Or(belongs(m), m == ALICE), grown)
-    return Claim({"up to now": tally_means(belongs, votes)}, goal)
+    return group_claim({"up to now": tally_means(belongs, votes)}, goal)
 
 
 def _with_alice(per_vote: int, protocol: Formula) -> Formula:
@@ -109,19 +110,19 @@ def _with_alice(per_vote: int, protocol: Formula) -> Formula:
 
 def maximum_base(strictly: bool = False, members: tuple[Formula, ...] = (X,)) -> Claim:
     """Of one protocol, it has the most."""
-    return Claim({}, maximum(lambda p: z3.Or([p == one for one in members]), votes, strictly))
+    return group_claim({}, maximum(lambda p: z3.Or([p == one for one in members]), votes, strictly))
 
 
 def maximum_step(strictly: bool = False) -> Claim:
     """Of one protocol more, either it or the one before has the most."""
     goal = maximum(lambda p: z3.Or(_chosen(p), p == X), votes, strictly)
-    return Claim({}, goal, {"up to now": maximum(_chosen, votes, strictly)})
+    return group_claim({}, goal, {"up to now": maximum(_chosen, votes, strictly)})
 
 
 def winner_is_supported(candidate: Rule = intersection) -> Claim:
     """Whoever wins, ties included, is listed by every member."""
     facts = {"ballots": ballots(candidate), "tally": tally_means(belongs, votes)}
-    return Claim(facts, z3.Implies(wins(X), intersection(X)))
+    return group_claim(facts, z3.Implies(wins(X), intersection(X)))
 
 
 def winner_exists() -> Claim:
@@ -132,7 +133,7 @@ def winner_exists() -> Claim:
         "a candidate makes members vote": _candidate_makes_vote(),
         "tally": tally_means(belongs, votes),
     }
-    return Claim(facts, some(wins), {"maximum": z3.Implies(some(_voted), maximum(_voted, votes))})
+    return group_claim(facts, some(wins), {"maximum": z3.Implies(some(_voted), maximum(_voted, votes))})
 
 
 def _candidate_makes_vote() -> Formula:
@@ -154,13 +155,13 @@ def winner_is_most_voted(least: int = 1) -> Claim:
         "a candidate makes members vote": _candidate_makes_vote(),
         "tally": tally_means(belongs, votes),
     }
-    return Claim(facts, z3.And(wins(X), votes(X) >= least) == most_voted(X, intersection))
+    return group_claim(facts, z3.And(wins(X), votes(X) >= least) == most_voted(X, intersection))
 
 
 def empty_list(candidate: Rule = intersection) -> Claim:
     """A member that lists nothing leaves no candidate."""
     nothing = z3.Not(some(lambda p: lists(ALICE, p)))
-    return Claim({"a member": belongs(ALICE), "lists nothing": nothing}, z3.Not(some(candidate)))
+    return group_claim({"a member": belongs(ALICE), "lists nothing": nothing}, z3.Not(some(candidate)))
 
 
 def one_member(candidate: Rule = union) -> Claim:
@@ -171,7 +172,7 @@ def one_member(candidate: Rule = union) -> Claim:
         "ballots": ballots(candidate),
         "tally": tally_means(belongs, votes),
     }
-    return Claim(facts, z3.Implies(wins(X), intersection(X)))
+    return group_claim(facts, z3.Implies(wins(X), intersection(X)))
 
 
 VOTE = (

@@ -90,6 +90,19 @@ class World:
         return z3.And(facts)
 
 
+SMALL = tuple(
+    World(("ann", "ben", "cid")[:size], ("range", "roundrobin", "sticky")[:size]) for size in (1, 2, 3)
+)
+"""Groups in which a counterexample is looked for before the general question is asked."""
+
+
+def group_claim(
+    assumptions: dict[str, Formula], goal: Formula, lemmas: dict[str, Formula] | None = None
+) -> Claim:
+    """A claim about groups of any size, whose instances are those of `SMALL`."""
+    return Claim(assumptions, goal, lemmas or {}, instances=tuple(world.ground_claim for world in SMALL))
+
+
 def _outermost_quantifiers(formula: Formula) -> Iterator[Any]:
     if z3.is_quantifier(formula):
         yield formula
