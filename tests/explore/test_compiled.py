@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import toys
 from rota.explore import CheckpointError, Limits, compiled, judge, reference, slots, tables
 from rota.explore.checkpoint import identity
-from rota.explore.owner import Owner
+from rota.explore.expansion import Expansion
 from rota.explore.packing import Layout
 from rota.explore.runs import Runs
 from rota.explore.stale import forget_stale
@@ -77,6 +77,19 @@ def test_states_are_packed_anew_as_values_come(idle: int) -> None:
     assert result.stats["repacked"] >= 1
 
 
+@pytest.mark.parametrize("workers", [2, 3])
+def test_states_stay_with_their_owner_when_they_are_packed_anew(workers: int) -> None:
+    def moves(value: int) -> list[Turn]:  # back too: whoever owns another state would take it for a new one
+        return [Turn(value // 2), *([Turn(value + 1)] if value < 40 else [])]
+
+    counters = (toys.Toy(f"counter/{i}", "counter", (0,), moves) for i in range(2))
+    still = (toys.Toy(f"idle/{i}", "idle", (0,)) for i in range(11))
+    system = System("to-and-fro", (*counters, *still))
+    result = compiled.explore(system, Limits(workers=workers))
+    assert result.answer == reference.explore(system).answer
+    assert result.stats["repacked"] >= 1
+
+
 def test_states_of_two_words() -> None:
     wide, limits = toys.counters(70, 1), Limits(max_states=2000)  # a bit for each machine
     result = compiled.explore(wide, limits)
@@ -118,11 +131,11 @@ def test_runs_that_forget_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_states_that_are_not_tried_again_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def settle(self: Owner) -> None:
+    def settle(self: Expansion) -> None:
         if self._work and self._work[-1].start == len(self._work[-1].todo):
             self._work.pop()
 
-    monkeypatch.setattr(Owner, "settle", settle)
+    monkeypatch.setattr(Expansion, "settle", settle)
     assert compiled.explore(toys.two_phase()).distinct < 288
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from rota.explore.bundles import NO_OFFER, NO_QUEUE, NO_RECEIVE, NO_STEP
-from rota.explore.primitives import LOW, code_of, find, mixed, note_miss, owner_of, status_of, value_of
+from rota.explore.primitives import LOW, find, mixed, note_miss, owner_of, status_of, value_of
 from rota.explore.turning import canonical_at
 
 MAX_DEPTH = 1000
@@ -128,7 +128,7 @@ def expand(
                     missing = True
                 if missing:
                     continue
-                to_whom = owner_of(code_of(key, depth + 1, unit), owners)
+                to_whom = owner_of(key, depth + 1, fields, owners)
                 to = room.out_count[to_whom]
                 if to == capacity:
                     for each in range(owners):

@@ -7,27 +7,18 @@ owner knows nothing of its peers but their number: successors leave it sorted by
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from rota.explore import kernels, slots
+from rota.explore import slots
 from rota.explore.arrays import Longs, Words
-from rota.explore.bundles import Fields, Given, Groups, Lanes, Room
-from rota.explore.kernels import TOO_DEEP
-from rota.explore.learn import BadTurn
+from rota.explore.bundles import Fields, Groups, Lanes
+from rota.explore.expansion import PIECE, Expansion, scan
 from rota.explore.packing import Layout
 from rota.explore.runs import Runs
 from rota.explore.slots import FREE
 
-PIECE = 1 << 15
-"""States expanded before successors are absorbed: enough to drown the cost of calls."""
-
-ROOM = 8 * PIECE
-"""Successors that an expansion has room for; it stops where they end."""
-
-MOST_MISSES = 1 << 16
 FIRST_SLOTS = 1 << 12
 LARGEST = 1 << 18
 """Most states of one array of a level."""
@@ -35,22 +26,14 @@ FULL = 0.7
 """Share of slots in use beyond which their number is doubled."""
 
 
-@dataclass
-class Work:
-    """A piece of a level being expanded: states todo[start:] of the level's array `number`."""
-
-    number: int
-    todo: Longs
-    start: int = 0
-
-
 class Owner:
-    """The states whose code falls to one of `owners` workers.
+    """The states that fall to one of `owners` workers; which is the same in every layout.
 
     Parameters: owners; layout, of states; budget, bytes of memory for states, and folder, where to write what
     is beyond (None: there is no bound); exact, whether states are compared or only their fingerprints. A
     level that is being filled may pass the budget.
-    levels: the states of each level as arrays of packed states; open: the level being filled.
+    levels: the states of each level as arrays of packed states; open: the level being filled; expansion: of
+    the last level.
     """
 
     def __init__(
@@ -70,14 +53,11 @@ class Owner:
         self._in_memory = 0
         """The first level of which some states are not in a run."""
         self.levels: list[list[Words]] = []
-        self.generated = 0
-        self.bad_steps = 0
+        self.expansion = Expansion(owners, layout.words)
         self._open: list[Words] = []
         self._filled = 0
-        self._work: list[Work] = []
         self._slots = _free(FIRST_SLOTS, self._print_unit)
         self._used = 0
-        self.room = self._new_room(layout.words)
 
     @property
     def _print_unit(self) -> tuple[int, ...]:
@@ -114,11 +94,7 @@ class Owner:
         count = sum(map(len, level))
         if self._budget is not None and self.nbytes > self._budget:
             self._spill()
-        self._work = [
-            Work(number, np.arange(start, min(start + PIECE, len(array))))
-            for number, array in reversed(list(enumerate(level)))
-            for start in reversed(range(0, len(array), PIECE))
-        ]
+        self.expansion.begin(level)
         return count
 
     def _held(self) -> Iterator[Words]:
@@ -146,70 +122,10 @@ class Owner:
         """The sum of the hashes of the last level's states, and those states that need a look."""
         total, suspects = 0, [np.empty((0, len(self._unit)), np.uint64)]
         for array in self.levels[-1]:
-            halves, found = np.zeros(4, np.uint64), np.empty(len(array), np.int64)
-            noted = kernels.scan(array, fields, lanes, groups, asks, halves, found)
-            total += sum(int(half) << 32 * place for place, half in enumerate(halves))
-            if noted:
-                suspects.append(array[found[:noted]])
+            added, noted = scan(array, fields, lanes, groups, asks)
+            total += added
+            suspects.append(noted)
         return total, np.concatenate(suspects)
-
-    # ---- expanding
-
-    @property
-    def busy(self) -> bool:
-        """Whether the last level is not expanded yet."""
-        return bool(self._work)
-
-    def expand(self, given: Given) -> None:
-        """Expand the next piece into the room; misses and stuck rows are there when it returns.
-
-        Errors: BadTurn where messages go to and fro without end.
-        """
-        room = self.room
-        room.out_count[:] = 0
-        if room.counts[3]:
-            room.asked[:] = 0
-        room.counts[:] = 0
-        if not self._work:
-            return
-        work = self._work[-1]
-        keys = self.levels[-1][work.number]
-        stopped = kernels.expand(keys, work.todo, work.start, *given, room, self._unit)
-        if stopped == TOO_DEEP:
-            raise BadTurn(f"more than {kernels.MAX_DEPTH} messages in one transition")
-        if stopped == work.start and not room.counts[2]:
-            raise BadTurn(f"a state has more than {ROOM // self.owners} successors")
-        work.start = int(stopped)
-        self.generated += int(room.counts[0])
-        self.bad_steps += int(room.counts[4])
-
-    def allow(self, turns: int) -> None:
-        """Make room for marks of so many turns."""
-        marks = self.room.marks
-        if turns > len(marks):
-            grown = np.zeros(2 * turns, np.int8)
-            grown[: len(marks)] = marks
-            self.room = self.room._replace(marks=grown)
-
-    def stuck(self) -> Words:
-        """The states of the last expansion that have no successor but themselves."""
-        if not self.room.counts[1]:
-            return self.room.out[0, :0]
-        return self.levels[-1][self._work[-1].number][self.room.stuck[: self.room.counts[1]]]
-
-    def misses(self) -> Longs:
-        """What the last expansion missed, shape [n, 4]."""
-        return self.room.misses[: self.room.counts[3]]
-
-    def settle(self) -> None:
-        """After the misses have been learned: states to try again are put before the rest."""
-        if not self._work:
-            return
-        again, work = self.room.again[: self.room.counts[2]].copy(), self._work[-1]
-        if work.start == len(work.todo):
-            self._work.pop()
-        if len(again):
-            self._work.append(Work(work.number, again))
 
     # ---- absorbing
 
@@ -255,8 +171,7 @@ class Owner:
             self._open = [*(packed(array) for array in self._open[:-1]), last]
         self._unit = (0,) * new.words
         self._rebuild(len(self._slots))
-        if new.words != old.words:
-            self.room = self._new_room(new.words)._replace(marks=self.room.marks)
+        self.expansion.goes_on_with(self.levels[-1] if self.levels else (), new.words)
 
     def _rebuild(self, size: int) -> None:
         del self._slots  # before there are new ones: both together may be too much
@@ -264,18 +179,6 @@ class Owner:
         self._used = sum(map(len, self._held()))
         for array in self._held():
             slots.refill(self._prints(array), self._slots, _shift(self._slots), self._print_unit)
-
-    def _new_room(self, words: int) -> Room:
-        return Room(
-            out=np.empty((self.owners, ROOM // self.owners, words), np.uint64),
-            out_count=np.zeros(self.owners, np.int64),
-            marks=np.zeros(0, np.int8),
-            stuck=np.empty(PIECE, np.int64),
-            again=np.empty(PIECE, np.int64),
-            misses=np.empty((MOST_MISSES, 4), np.int64),
-            asked=np.zeros(2 * MOST_MISSES, np.uint64),
-            counts=np.zeros(5, np.int64),
-        )
 
 
 def _free(size: int, unit: tuple[int, ...]) -> Words:

@@ -73,7 +73,7 @@ def status_of(groups: Any, group: Any, first: Any, second: Any) -> Any:
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def code_of(keys: Any, index: Any, unit: Any) -> Any:
-    """64 well mixed bits of a state: the upper ones choose the slot, the lower ones the owner."""
+    """64 well mixed bits of a state; the upper ones choose the slot."""
     mixed = keys[index, 0] * _GOLDEN
     for word in range(1, len(unit)):
         mixed = (mixed ^ (mixed >> _S32) ^ keys[index, word]) * _GOLDEN
@@ -83,14 +83,21 @@ def code_of(keys: Any, index: Any, unit: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def owner_of(code: Any, owners: Any) -> Any:
-    return np.int64(((code & LOW) * np.uint64(owners)) >> _S32)
-
-
-@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def value_of(key: Any, index: Any, position: Any, fields: Any) -> Any:
     """The number of a machine's value in the state key[index]."""
     return np.int64((key[index, fields.word[position]] >> fields.shift[position]) & fields.mask[position])
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def owner_of(key: Any, index: Any, fields: Any, owners: Any) -> Any:
+    """Who of so many owns the state key[index]: the same in every layout, for owners keep what they have."""
+    if owners == 1:
+        return np.int64(0)
+    code = np.uint64(0)
+    for position in range(len(fields.word)):
+        code = (code ^ (code >> _S32) ^ np.uint64(value_of(key, index, position, fields))) * _GOLDEN
+    code = (code ^ (code >> _S29)) * _MULTIPLY_1
+    return np.int64(((code >> _S32) * np.uint64(owners)) >> _S32)
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

@@ -61,11 +61,11 @@ def fingerprints(keys: Any, unit: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def owner(keys: Any, owners: Any, unit: Any) -> Any:
+def owner(keys: Any, fields: Any, owners: Any) -> Any:
     """Who of so many owns each state."""
     out = np.zeros(len(keys), np.int64)
     for index in range(len(keys)):
-        out[index] = owner_of(code_of(keys, index, unit), owners)
+        out[index] = owner_of(keys, index, fields, owners)
     return out
 
 
