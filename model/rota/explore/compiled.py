@@ -18,22 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from rota.explore import bundles, slots
+from rota.explore import slots
 from rota.explore.arrays import Ints, Words
-from rota.explore.bundles import NO_OFFER, NO_QUEUE, NO_RECEIVE, NO_RENAMED, NO_SEEN, Fields, Given, Groups
+from rota.explore.bundles import Fields
 from rota.explore.checkpoint import Checkpoint
 from rota.explore.level import Expanded, Find, Tables, blocks, first, matching, sample, violation
-from rota.explore.orbits import Orbits
+from rota.explore.lookups import Lookups
 from rota.explore.owner import Owner
-from rota.explore.packing import Layout
 from rota.explore.reference import overall, verdicts
 from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Limits, Progress, Result, Violation
 from rota.explore.turning import canonical
 from rota.kernel import Kind, State, System
 from rota.kernel.encoding import MASK128
-
-_LOOK_UNLESS_FINE, _LOOK_UNLESS_NOT = 0b101, 0b011
-"""Bits of the statuses (unknown, fine, not) for which a state is judged in Python."""
 
 
 def explore(
@@ -53,7 +49,8 @@ class _Search:
     def __init__(self, tables: Tables, limits: Limits, progress: Progress | None) -> None:
         self.system, self.tables, self.limits, self.progress = tables.system, tables, limits, progress
         self.learned, self.judge = tables.learned, tables.judge
-        self.layout = Layout(self._counts())
+        self.lookups = Lookups(tables, limits.symmetry)
+        self.layout = self.lookups.layout()
         self.owners: list[Owner] = []
         self.histogram: list[int] = []
         self.witnesses: dict[str, int | None] = {p.name: None for p in self.system.select(Kind.WITNESS)}
@@ -62,7 +59,6 @@ class _Search:
         self.repacked = 0
         self.stuck: Find | None = None
         self.effort = replace(tables.learned.effort)
-        self.orbits = Orbits(self.learned, self.system.symmetry if limits.symmetry else None)
         folder = limits.checkpoint
         self.checkpoint = Checkpoint(folder, self.system, limits) if folder else None
 
@@ -101,7 +97,7 @@ class _Search:
             self._fit()
             self._hand_out(self.layout.pack(rows))
             self._close_level()
-            self.owners[0].generated += self.distinct
+            self.owners[0].expansion.generated += self.distinct
         more = bool(self.histogram)
         while more:
             self._save()
@@ -109,7 +105,7 @@ class _Search:
             if found:
                 return found, False
             if self.progress:
-                generated = sum(owner.generated for owner in self.owners)
+                generated = sum(owner.expansion.generated for owner in self.owners)
                 seconds = perf_counter() - started
                 self.progress(len(self.histogram) - 1, self.distinct, self.histogram[-1], generated, seconds)
             more = self._close_level()
@@ -135,7 +131,7 @@ class _Search:
             self._close_level()
         counts = self.checkpoint.saved.counts
         self.digest = int(counts["digest"], 16)
-        self.owners[0].generated = counts["generated"]
+        self.owners[0].expansion.generated = counts["generated"]
         self.witnesses.update(counts["witnesses"])
         self.fired = frozenset(counts["fired"])
         return True
@@ -150,7 +146,7 @@ class _Search:
         ]
         counts = {
             "digest": f"{self.digest:x}",
-            "generated": sum(owner.generated for owner in self.owners),
+            "generated": sum(owner.expansion.generated for owner in self.owners),
             "witnesses": self.witnesses,
             "fired": sorted(self._fired()),
         }
@@ -183,46 +179,46 @@ class _Search:
 
     def _scan_level(self) -> list[Words]:
         """Per owner, the states of the last level that Python has to look at; all go into the digest."""
-        groups, asks = self._judged_groups()
-        given = Fields(*self.layout.fields()), bundles.lanes(self.learned), groups, asks
+        unseen = [name for name, depth in self.witnesses.items() if depth is None]
+        given = *self.lookups.places(self.layout), *self.lookups.judged(unseen)
         scanned = self._all(lambda owner: owner.scan(*given))
         self.digest += sum(total for total, _ in scanned)
         return [suspects for _, suspects in scanned]
 
     def _expand_level(self) -> Violation | None:
         """Successors of the last level; deadlocks (found here, one step shorter) come before bad steps."""
-        while any(owner.busy for owner in self.owners):
-            given = self._given()
+        while any(owner.expansion.busy for owner in self.owners):
+            given = self.lookups.given(self.layout)
             turns = self.learned.turn_value.size
             for owner in self.owners:
-                owner.allow(turns)
-            self._all(lambda owner, given=given: owner.expand(given))  # type: ignore[misc]
+                owner.expansion.allow(turns)
+            self._all(lambda owner, given=given: owner.expansion.expand(given))  # type: ignore[misc]
             self._all(self._absorb)
             self._settle()
         if self.stuck is not None:
             return violation(self.system, DEADLOCK, DEADLOCK_MEANING, self._path(self.stuck.state))
-        if any(owner.bad_steps for owner in self.owners):
+        if any(owner.expansion.bad_steps for owner in self.owners):
             return self._bad_step()
         return None
 
     def _absorb(self, owner: Owner) -> None:
         """Take in what every worker has found for one of them."""
         mine = self.owners.index(owner)
-        for peer in self.owners:
-            owner.absorb(peer.room.out[mine, : peer.room.out_count[mine]])
+        for room in (peer.expansion.room for peer in self.owners):
+            owner.absorb(room.out[mine, : room.out_count[mine]])
 
     def _settle(self) -> None:
         """After a round: ends that may not be, then what was missing is learned."""
         if self.judge.has_ends:
             for owner in self.owners:
-                if len(keys := owner.stuck()):
+                if len(keys := owner.expansion.stuck()):
                     lost = self.tables.lost(self.layout.unpack(keys, self.learned.width))
                     self.stuck = first(self.stuck, lost)
-        misses = np.concatenate([owner.misses() for owner in self.owners])
+        misses = np.concatenate([owner.expansion.misses() for owner in self.owners])
         for owner in self.owners:
-            owner.settle()
+            owner.expansion.settle()
         if len(misses):
-            self._learn(np.unique(misses, axis=0))
+            self.lookups.learn(misses)
             self._fit()
 
     def _bad_step(self) -> Violation:
@@ -262,15 +258,15 @@ class _Search:
         """Rows with the canonical state of its orbit in each place; the same rows without symmetry."""
         if not self.limits.symmetry:
             return rows
-        room = self.owners[0].room
+        room = self.owners[0].expansion.room
         while True:
             self._fit()
             keys = self.layout.pack(rows)
             room.asked[:], room.counts[:] = 0, 0
-            fields, lanes = Fields(*self.layout.fields()), bundles.lanes(self.learned)
-            if not canonical(keys, fields, lanes, self.orbits.bundle(), room, self._unit):
+            fields, lanes = self.lookups.places(self.layout)
+            if not canonical(keys, fields, lanes, self.lookups.orbits.bundle(), room, self._unit):
                 return self.layout.unpack(keys, self.learned.width)
-            self._learn(np.unique(room.misses[: room.counts[3]], axis=0))
+            self.lookups.learn(room.misses[: room.counts[3]])
 
     def _rows(self, depth: int) -> Iterator[Ints]:
         """The states of a level as rows, in blocks."""
@@ -289,56 +285,19 @@ class _Search:
     def _unit(self) -> tuple[int, ...]:
         return (0,) * self.layout.words
 
-    def _counts(self) -> list[int]:
-        return [len(table.interned) for table in self.learned.machines]
-
     def _fit(self) -> None:
         """Pack all states anew if a machine has more values than its field can number."""
-        counts = self._counts()
-        if self.layout.fits(counts):
-            return
-        old, self.layout = self.layout, Layout(counts)
-        self.repacked += 1
-        for owner in self.owners:
-            owner.repack(old, self.layout)
+        old, self.layout = self.layout, self.lookups.layout(self.layout)
+        if self.layout is not old:
+            self.repacked += 1
+            for owner in self.owners:
+                owner.repack(old, self.layout)
 
     def _hand_out(self, keys: Words) -> None:
         """Give states to their owners."""
-        owners = slots.owner(keys, Fields(*self.layout.fields()), len(self.owners))
+        owners = slots.owner(keys, self.lookups.places(self.layout)[0], len(self.owners))
         for number, owner in enumerate(self.owners):
             owner.absorb(np.ascontiguousarray(keys[owners == number]))
-
-    def _learn(self, misses: Any) -> None:
-        for kind in np.unique(misses[:, 0]).tolist():
-            some = misses[misses[:, 0] == kind]
-            for place in np.unique(some[:, 1]).tolist():
-                one, other = some[some[:, 1] == place][:, 2:].astype(np.int32).T
-                if kind == NO_OFFER:
-                    self.learned.offer_entries(place, one)
-                elif kind == NO_RECEIVE:
-                    self.learned.receive_entries(place, one, other)
-                elif kind in (NO_SEEN, NO_RENAMED):
-                    self.orbits.learn(kind, place, one, other)
-                elif kind == NO_QUEUE:
-                    self.learned.joined(one, other)
-                else:
-                    list(self.judge.step_groups.values())[place].status([one, other])
-
-    def _given(self) -> Given:
-        fields, lanes = Fields(*self.layout.fields()), bundles.lanes(self.learned)
-        learnt, turning = bundles.learnt(self.learned), self.orbits.bundle()
-        return Given(learnt, fields, lanes, self._step_groups(), turning)
-
-    def _step_groups(self) -> Groups:
-        steps = self.judge.step_groups
-        return bundles.groups(self.judge, [((place, place), group) for place, group in steps.items()])
-
-    def _judged_groups(self) -> tuple[Groups, Any]:
-        """The groups of invariants and of witnesses not seen yet, and when each asks for a look."""
-        invariants = list(self.judge.state_groups.items())
-        witnesses = [pair for prop, (pair,) in self.judge.witness_groups if self.witnesses[prop.name] is None]
-        asks = [_LOOK_UNLESS_FINE] * len(invariants) + [_LOOK_UNLESS_NOT] * len(witnesses)
-        return bundles.groups(self.judge, [*invariants, *witnesses]), np.array(asks, np.int64)
 
     # ---- the end
 
@@ -356,7 +315,7 @@ class _Search:
             engine="fast",
             outcome=overall(found, undecided, self.witnesses),
             distinct=self.distinct,
-            generated=sum(owner.generated for owner in self.owners),
+            generated=sum(owner.expansion.generated for owner in self.owners),
             depth=len(self.histogram) - 1,
             histogram=tuple(self.histogram),
             digest=f"{self.digest & MASK128:032x}",
@@ -372,7 +331,7 @@ class _Search:
         """The slugs of all turns that took part, before a checkpoint too."""
         turns = np.zeros(self.learned.turn_value.size, np.bool_)
         for owner in self.owners:
-            marks = owner.room.marks[: len(turns)]
+            marks = owner.expansion.room.marks[: len(turns)]
             turns[: len(marks)] |= marks.astype(np.bool_)
         return self.fired | self.tables.fired(turns)
 
@@ -386,7 +345,7 @@ class _Search:
             "retries": effort.fills - self.effort.fills,
             "states_per_second": self.distinct / seconds if seconds else 0.0,
             "peak_frontier": max(self.histogram, default=0),
-            "duplicates": 1 - self.distinct / max(1, sum(owner.generated for owner in self.owners)),
+            "duplicates": 1 - self.distinct / max(1, sum(owner.expansion.generated for owner in self.owners)),
             "bytes_per_state": sum(owner.nbytes for owner in self.owners) / max(1, self.distinct),
             "bytes_on_disk": sum(owner.bytes_on_disk for owner in self.owners),
             "words_per_state": self.layout.words,
