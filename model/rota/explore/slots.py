@@ -20,7 +20,7 @@ _AHEAD = 16
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _prefetch(typing: Any, array: Any, index: Any) -> Any:
+def prefetch(typing: Any, array: Any, index: Any) -> Any:
     """Ask for a row of a two-dimensional array without waiting for it."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -86,7 +86,7 @@ def absorb(
         batch = min(_AHEAD, end - at)
         for ahead in range(batch):
             places[ahead] = np.int64(code_of(prints, at + ahead, print_unit) >> np.uint64(shift))
-            _prefetch(slots, places[ahead])
+            prefetch(slots, places[ahead])
         for ahead in range(batch):
             if used == most or filled == len(fresh):
                 return at, used, filled
@@ -121,7 +121,7 @@ def refill(keys: Any, slots: Any, shift: Any, unit: Any) -> None:
         batch = min(_AHEAD, len(keys) - at)
         for ahead in range(batch):
             places[ahead] = np.int64(code_of(keys, at + ahead, unit) >> np.uint64(shift))
-            _prefetch(slots, places[ahead])
+            prefetch(slots, places[ahead])
         for ahead in range(batch):
             place = places[ahead]
             while slots[place, 0] != FREE:

@@ -16,9 +16,10 @@ def forget_stale(folder: Path = HERE) -> bool:
     """Delete compiled code in a package's __pycache__ that was made from other sources; whether any was.
 
     Functions and constants of one module are compiled into those of another, whose file does not change with
-    them. Where nothing can be written the compiler keeps its code elsewhere and this does nothing.
+    them; those of this package are compiled into other packages too. Where nothing can be written the
+    compiler keeps its code elsewhere and this does nothing.
     """
-    sources = [*sorted(folder.glob("*.py")), Path(encoding.__file__)]
+    sources = [*sorted({*HERE.glob("*.py"), *folder.glob("*.py")}), Path(encoding.__file__)]
     made_from = blake2b(b"\0".join(path.read_bytes() for path in sources), digest_size=16).hexdigest()
     cache = folder / "__pycache__"
     stamp = cache / STAMP
