@@ -20,13 +20,12 @@ import numpy as np
 
 from rota.explore import slots
 from rota.explore.arrays import Ints, Words
-from rota.explore.bundles import Fields
 from rota.explore.checkpoint import Checkpoint
-from rota.explore.level import Expanded, Find, Tables, blocks, first, matching, sample, violation
+from rota.explore.level import Expanded, Tables, blocks, matching, sample, violation
 from rota.explore.lookups import Lookups
 from rota.explore.owner import Owner
 from rota.explore.reference import overall, verdicts
-from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Limits, Progress, Result, Violation
+from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Find, Limits, Progress, Result, Violation, first
 from rota.explore.turning import canonical
 from rota.kernel import Kind, State, System
 from rota.kernel.encoding import MASK128

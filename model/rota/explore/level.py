@@ -12,7 +12,7 @@ from rota.explore.arrays import Flags, Ints, Longs, least
 from rota.explore.expand import expand
 from rota.explore.judge import Judge
 from rota.explore.learn import Learned
-from rota.explore.result import Violation
+from rota.explore.result import Find, Violation, first
 from rota.kernel import Property, State, System, Transition
 from rota.kernel.encoding import GOLDEN, mix64
 
@@ -25,20 +25,6 @@ SAMPLE = 24
 
 class EngineError(RuntimeError):
     """The table engine contradicts the system's own successors: a bug in the engine, or an impure machine."""
-
-
-@dataclass(frozen=True)
-class Find:
-    """A state that breaks something. rank: of the property; code: the state's 128-bit hash."""
-
-    rank: int
-    code: int
-    state: State
-
-
-def first(*finds: Find | None) -> Find | None:
-    """The canonical one: least rank, then least hash."""
-    return min((f for f in finds if f is not None), key=lambda f: (f.rank, f.code), default=None)
 
 
 @dataclass

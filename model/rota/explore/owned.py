@@ -18,7 +18,8 @@ import numpy as np
 from rota.explore.arrays import Ints, RowSet, Words, total128
 from rota.explore.freight import Freight
 from rota.explore.learn import AmbiguousValue, BadTurn
-from rota.explore.level import EngineError, Expanded, Find, Tables, blocks, first, sample
+from rota.explore.level import EngineError, Expanded, Tables, blocks, sample
+from rota.explore.result import Find, first
 from rota.kernel import State, System, SystemRef
 from rota.kernel.encoding import MASK128
 

@@ -64,6 +64,20 @@ class PropertyVerdict:
 
 
 @dataclass(frozen=True)
+class Find:
+    """A state that breaks something. rank: of the property; code: the state's 128-bit hash."""
+
+    rank: int
+    code: int
+    state: State
+
+
+def first(*finds: Find | None) -> Find | None:
+    """The canonical one: least rank, then least hash."""
+    return min((f for f in finds if f is not None), key=lambda f: (f.rank, f.code), default=None)
+
+
+@dataclass(frozen=True)
 class Violation:
     """A shortest counterexample, the same from every engine.
 

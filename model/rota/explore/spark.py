@@ -14,10 +14,10 @@ from time import perf_counter
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from rota.explore.level import Find, first, violation
+from rota.explore.level import violation
 from rota.explore.owned import Job, Report, find_before, take_turn
 from rota.explore.reference import overall, verdicts
-from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Limits, Progress, Result, Violation
+from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Find, Limits, Progress, Result, Violation, first
 from rota.explore.session import MASTER, spark_context
 from rota.kernel import Digest, Kind, State, System
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from rota.explore.arrays import Ints, RowSet, total128
-from rota.explore.level import Expanded, Find, Tables, blocks, first, matching, sample, violation
+from rota.explore.level import Expanded, Tables, blocks, matching, sample, violation
 from rota.explore.reference import overall, verdicts
-from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Limits, Progress, Result, Violation
+from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Find, Limits, Progress, Result, Violation, first
 from rota.kernel import Digest, Kind, State, System
 
 __all__ = ["Tables", "explore"]
