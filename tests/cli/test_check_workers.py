@@ -250,7 +250,7 @@ def _of_session(leader: int) -> list[str]:
 
 def test_processes_are_started_where_they_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     def count(*sizes: int | None, asked: int | None = None, engine: str = "auto", cores: int = 2) -> int:
-        monkeypatch.setattr(check_workers, "_cores", lambda: cores)
+        monkeypatch.setattr(check_workers, "cores", lambda: cores)
         what = plan(*(job(str(number), office, size) for number, size in enumerate(sizes)), engine=engine)
         return processes(what, [one.build() for one in what.jobs], asked)
 

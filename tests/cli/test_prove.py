@@ -1,20 +1,24 @@
-"""`rota prove`: lines, JSON, exit codes, formulas on disk."""
+"""`rota prove`: lines, JSON, exit codes, formulas on disk, and what happens when something is wrong."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import z3
 from click.testing import CliRunner, Result
 
-import rota.proofs
+from rota.cli import prove_run
 from rota.cli.main import main
-from rota.proofs import Claim, Obligation, select
+from rota.cli.prove import TACTICS
+from rota.cli.prove_workers import Answer, Crew, Question
+from rota.proofs import TACTICS as KNOWN
+from rota.proofs import Asking, Family, catalogue, select
 
 VOTING = select(["voting"])
+PLANTED = Family("planted", "what is wrong", ("planted_proofs:SOUND", "planted_proofs:WRONG"))
 
 Invoke = Callable[..., Result]
 
@@ -29,28 +33,41 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     return run
 
 
-def planted(monkeypatch: pytest.MonkeyPatch, obligation: Obligation) -> None:
-    monkeypatch.setattr(rota.proofs, "select", lambda names: (obligation,))
+@pytest.fixture
+def planted(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """`rota prove` with obligations of which most are wrong, in workers too."""
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    monkeypatch.setattr(catalogue, "FAMILIES", (PLANTED,))
+    return invoke
 
 
-def test_voting_holds_with_a_line_each_and_the_verdict_last(invoke: Invoke, tmp_path: Path) -> None:
-    result = invoke("voting")
+def test_a_line_each_and_the_verdict_last(invoke: Invoke, tmp_path: Path) -> None:
+    result = invoke("voting", "-v")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert [line.split()[1] for line in lines if line.startswith("ok ")] == [one.name for one in VOTING]
-    assert lines[-1].startswith("holds: 20 proved, 3 refuted; 23 of 23 as expected")
-    assert any(line.strip() == "votes: range 1, roundrobin 1" for line in lines)
+    count = len(VOTING)
+    assert f"{count} of {count} as expected" in lines[-1]
+    assert lines[-1].startswith("holds: ")
     assert any(line.startswith("not proved: ") for line in lines)
     assert json.loads((tmp_path / "rota-out" / "prove.json").read_text())["verdict"] == "holds"
 
 
+def test_a_refuted_claim_shows_its_counterexample(invoke: Invoke) -> None:
+    result = invoke("voting.union")
+    assert result.exit_code == 0
+    assert "      votes: range 1, roundrobin 1" in result.stdout.splitlines()
+
+
 def test_json_is_one_object_and_the_report(invoke: Invoke, tmp_path: Path) -> None:
-    result = invoke("voting.union", "voting.tally", "--json", "--out", "elsewhere")
+    result = invoke("voting.union", "voting.tally", "--json", "--out", "elsewhere", "--seed", "3")
     assert result.exit_code == 0
     report = json.loads(result.stdout)
     assert report == json.loads((tmp_path / "elsewhere" / "prove.json").read_text())
     assert report["schema"] == 1
     assert report["verdict"] == "holds"
+    assert report["seed"] == 3
+    assert report["counts"] == {"proved": 2, "refuted": 1}
     assert [(one["name"], one["expect"], one["verdict"]) for one in report["obligations"]] == [
         ("voting.tally.base", "proved", "proved"),
         ("voting.tally.step", "proved", "proved"),
@@ -63,34 +80,108 @@ def test_json_is_one_object_and_the_report(invoke: Invoke, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("claim", "expect", "exit_code", "verdict"),
+    ("name", "exit_code", "verdict", "words"),
     [
-        (Claim({}, z3.Int("x") == 1), "proved", 1, "violated"),
-        (Claim({}, z3.BoolVal(True)), "refuted", 1, "violated"),
-        (Claim({"never": z3.BoolVal(False)}, z3.BoolVal(True)), "proved", 3, "undecided"),
+        ("false", 1, "violated", "refuted, not proved"),
+        ("true", 1, "violated", "proved, not refuted"),
+        ("contradiction", 1, "violated", "why: these assumptions contradict each other: above; below"),
+        ("hard", 3, "undecided", "why: time-out after 0.1 s"),
+        ("dies", 3, "undecided", "why: the process that asked Z3 died"),
     ],
 )
 def test_what_is_not_as_expected(
-    invoke: Invoke, monkeypatch: pytest.MonkeyPatch, claim: Claim, expect: str, exit_code: int, verdict: str
+    planted: Invoke, name: str, exit_code: int, verdict: str, words: str
 ) -> None:
-    planted(monkeypatch, Obligation("voting.planted", "a planted claim", expect, lambda: claim))  # type: ignore[arg-type]
-    result = invoke("voting")
+    result = planted(f"planted.{name}", "planted.sound", "--timeout", "0.1")
     assert result.exit_code == exit_code
-    assert result.stdout.startswith("NOT voting.planted")
-    assert "claim: a planted claim" in result.stdout
+    assert f"NOT planted.{name}" in result.stdout
+    assert words in result.stdout
+    assert "ok  planted.sound" in result.stdout
     assert result.stdout.splitlines()[-1].startswith(f"{verdict}: ")
+
+
+def test_a_broken_obligation_is_an_internal_error(planted: Invoke) -> None:
+    result = planted("planted.broken")
+    assert result.exit_code == 4
+    assert "ZeroDivisionError: planted" in result.stderr
+
+
+def test_a_question_that_keeps_to_no_time_limit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    hours = iter(range(0, 3600 * 1000, 3600))
+    with Crew(
+        [Question(PLANTED, "planted.hard", Asking(600.0))], 1, clock=lambda: float(next(hours))
+    ) as crew:
+        (heard,) = [heard for heard in crew.answers() if heard]
+    assert heard[1].verdict == "unknown"
+    assert heard[1].reason == "stopped: Z3 did not keep to its time-out of 600 s"
+
+
+def test_answers_that_disagree(planted: Invoke) -> None:
+    result = planted("planted.fickle", "--cross-check", "--workers", "1")
+    assert result.exit_code == 1
+    assert "asked again, another way: refuted" in result.stdout
+    assert "0 of 1 agree" in result.stdout
+    assert planted("planted.fickle").exit_code == 0
+
+
+def test_a_second_seed_and_tactic_agree(invoke: Invoke) -> None:
+    result = invoke("voting.counters", "--cross-check")
+    assert result.exit_code == 0
+    count = len(select(["voting.counters"]))
+    assert f"{count} of {count} agree" in result.stdout
+
+
+def test_tactics_are_those_that_there_are() -> None:
+    assert {"", *TACTICS} == set(KNOWN)
+
+
+def test_without_an_assumption(planted: Invoke, tmp_path: Path) -> None:
+    result = planted("planted.sound", "--without", "at most")
+    assert result.exit_code == 1
+    first, *more = result.stdout.splitlines()
+    assert first.startswith("NOT planted.sound  without at most  refuted, not proved")
+    assert more[1].startswith("      x = ")
+    assert json.loads((tmp_path / "rota-out" / "prove-without.json").read_text())["selected"] == 1
+    assert planted("planted.spare", "--without", "spare").exit_code == 0
+    result = planted("planted.sound", "--without", "at mots")
+    assert result.exit_code == 5
+    assert "did you mean 'at most'" in result.stderr
+
+
+def test_negative_checks(planted: Invoke) -> None:
+    result = planted("planted.sound", "--negative")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1].startswith("holds: 2 refuted; 2 of 2 as expected")
+    result = planted("planted.spare", "planted.mutant", "--negative")
+    assert result.exit_code == 1
+    unneeded, unharmed = (line for line in result.stdout.splitlines() if line.startswith("NOT "))
+    assert "without spare  proved, not refuted" in unneeded
+    assert "the same  proved, not refuted" in unharmed
+    assert planted("planted.false", "--negative").exit_code == 5
+    assert planted("planted.spare", "--negative", "--without", "spare").exit_code == 2
+
+
+def test_many_are_told_in_groups(invoke: Invoke) -> None:
+    result = invoke("voting", "--negative")
+    assert result.exit_code == 0
+    lines = [line for line in result.stdout.splitlines() if line.startswith("ok ")]
+    groups = list(
+        dict.fromkeys(".".join(one.name.split(".")[:2]) for one in VOTING if one.expect == "proved")
+    )
+    assert [line.split()[1] for line in lines] == groups
 
 
 def test_an_interrupt_keeps_what_was_decided(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def interrupted() -> Claim:
-        raise KeyboardInterrupt
+    class Interrupted(Crew):
+        def answers(self, tick: float = 0.2) -> Iterator[tuple[int, Answer] | None]:
+            yield next(heard for heard in super().answers(tick) if heard)
+            raise KeyboardInterrupt
 
-    done = rota.proofs.select(["voting.tally.base"])[0]
-    late = Obligation("voting.late", "", "proved", interrupted)
-    monkeypatch.setattr(rota.proofs, "select", lambda names: (done, late))
-    result = invoke()
+    monkeypatch.setattr(prove_run, "Crew", Interrupted)
+    result = invoke("voting.tally", "--workers", "1")
     assert result.exit_code == 130
     report = json.loads((tmp_path / "rota-out" / "prove.json").read_text())
     assert report["verdict"] == "undecided"
@@ -102,24 +193,34 @@ def test_a_name_that_selects_nothing(invoke: Invoke) -> None:
     assert result.exit_code == 5
     assert result.stdout == ""
     assert result.stderr == (
-        "rota: no obligation is named vating or lies under it; `rota prove --list` names them all\n"
+        "rota: no obligation is named vating or lies under it; did you mean voting? "
+        "`rota prove --list` names them all\n"
     )
 
 
 def test_list_runs_nothing(invoke: Invoke, tmp_path: Path) -> None:
-    result = invoke("--list", "voting.counters.by-entry")
+    result = invoke("--list", "-v", "voting.counters.meaning")
     assert result.exit_code == 0
-    assert result.stdout.startswith("voting.counters.by-entry      refuted  with candidates by a count")
+    _, line, assumed, _ = result.stdout.splitlines()
+    assert line.startswith("voting.counters.meaning          proved   the counter of a protocol")
+    assert assumed.strip() == "assumes: counters; subset"
     assert not (tmp_path / "rota-out").exists()
 
 
 def test_formulas_are_written(invoke: Invoke, tmp_path: Path) -> None:
+    """Each is a question that Z3 reads again, and answers as its first lines say."""
     assert invoke("--list", "--smt2", "formulas", "voting").exit_code == 0
-    written = {path.stem for path in (tmp_path / "formulas").iterdir()}
-    assert written == {one.name for one in VOTING}
-    text = (tmp_path / "formulas" / "voting.union.smt2").read_text()
-    assert "expected: refuted (sat)" in text
-    assert "(check-sat)" in text
+    written = {path.stem: path for path in (tmp_path / "formulas").iterdir()}
+    assert set(written) == {one.name for one in VOTING}
+    for one in VOTING:
+        text = written[one.name].read_text()
+        answer = "unsat" if one.expect == "proved" else "sat"
+        assert text.startswith(f"; {one.name}: {one.statement}\n; expected: {one.expect} ({answer})\n")
+        assert f"(set-info :status {answer})" in text
+        assert all(f"; assumed: {name}\n(assert" in text for name in one.build().assumptions)
+        solver = z3.Solver()
+        solver.from_file(str(written[one.name]))
+        assert str(solver.check()) == answer
 
 
 def test_an_unwritable_place_is_named(invoke: Invoke, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def processes(plan: Plan, systems: Sequence[System], asked: int | None) -> int:
     together = len(plan.jobs) > 1 and plan.engine != "spark" and all(system.ref for system in systems)
     if not together or (asked is None and sum(job.size or 0 for job in plan.jobs) < WORTH):
         return 1
-    return min(asked or min(_cores(), MOST), len(plan.jobs))
+    return min(asked or min(cores(), MOST), len(plan.jobs))
 
 
 def limits_of(limits: Limits, job: Job) -> Limits:
@@ -54,10 +54,10 @@ def threads(plan: Plan, asked: int | None) -> int:
     """How many threads shall share a plan's only exploration, where the engine can share one."""
     if len(plan.jobs) > 1 or plan.engine not in ("auto", "fast"):
         return 1
-    return asked or min(_cores(), MOST)
+    return asked or min(cores(), MOST)
 
 
-def _cores() -> int:
+def cores() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -159,7 +159,7 @@ class Crew:
         spawn = get_context("spawn")
         ours, theirs = spawn.Pipe()
         process = spawn.Process(target=serve, args=(theirs,), daemon=True)
-        with theirs, _interrupts_held():
+        with theirs, interrupts_held():
             process.start()
             worker = _Worker(process, ours)
             self._workers.append(worker)
@@ -200,7 +200,7 @@ class Crew:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """What is started meanwhile never sees Ctrl-C; this process sees it afterwards."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -228,10 +228,10 @@ def _answer(task: Task, tell: Callable[[tuple[Any, ...]], None]) -> Answer:
     try:
         return engines.choose(task.engine)(task.ref.build(), task.limits, progress=progress)
     except Exception as error:
-        return _portable(error)
+        return portable(error)
 
 
-def _portable(error: Exception) -> Exception:
+def portable(error: Exception) -> Exception:
     """The error, or its words where it cannot travel; its traceback is a note in either case."""
     words = f"{type(error).__name__}: {error}"
     traced = "".join(traceback.format_exception(error))

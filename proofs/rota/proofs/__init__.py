@@ -4,8 +4,9 @@ An *obligation* is a sentence with a formula and the verdict that is expected of
 those that must be refuted carry a counterexample with names. `rota prove` runs them.
 """
 
-from rota.proofs.catalogue import FAMILIES, Family, UnknownObligation, select
+from rota.proofs.catalogue import FAMILIES, Family, UnknownObligation, family_of, not_proved, select
 from rota.proofs.obligations import (
+    WITHOUT,
     Claim,
     Counterexample,
     Mutant,
@@ -13,15 +14,17 @@ from rota.proofs.obligations import (
     Outcome,
     Verdict,
 )
-from rota.proofs.runner import TACTICS, Asking, check_assumptions, decide, prove, smt2
+from rota.proofs.runner import TACTICS, Asking, Flaw, check_assumptions, decide, prove, smt2
 
 __all__ = [
     "FAMILIES",
     "TACTICS",
+    "WITHOUT",
     "Asking",
     "Claim",
     "Counterexample",
     "Family",
+    "Flaw",
     "Mutant",
     "Obligation",
     "Outcome",
@@ -29,6 +32,8 @@ __all__ = [
     "Verdict",
     "check_assumptions",
     "decide",
+    "family_of",
+    "not_proved",
     "prove",
     "select",
     "smt2",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
+from typing import Any
 
 from rota.proofs.obligations import Obligation
 
@@ -14,20 +17,22 @@ class Family:
     """Obligations that belong together.
 
     Parameters: name, the first part of their names; about, in words; parts, MODULE:NAME of its tuples of
-    obligations.
+    obligations; groups, MODULE:NAME of a dict from the name above several obligations (`core.members`) to
+    what they prove together, '' if each is told by itself.
     """
 
     name: str
     about: str
     parts: tuple[str, ...]
+    groups: str = ""
 
     def obligations(self) -> tuple[Obligation, ...]:
         """Import and join the parts."""
-        found: tuple[Obligation, ...] = ()
-        for part in self.parts:
-            module, _, name = part.partition(":")
-            found += getattr(import_module(module), name)
-        return found
+        return _join(self.parts)
+
+    def sentences(self) -> dict[str, str]:
+        """What the obligations under a name prove together, by that name."""
+        return dict(_load(self.groups)) if self.groups else {}
 
 
 FAMILIES = (
@@ -43,9 +48,35 @@ FAMILIES = (
 )
 """What `rota prove` runs; a new family is one entry here."""
 
+TOPICS = {
+    "the vote": "voting",
+    "join, sync, heartbeat and leave": "core",
+    "timers": "timers",
+    "assignors": "assignors",
+}
+"""What the plan is to prove, and the family that does."""
+
+NEVER = ("offsets and transactions", "the log", "that a coordinator follows these formulas")
+"""What no family is about; exploration, lockstep and conformance are."""
+
 
 class UnknownObligation(ValueError):
-    """No obligation has this name or lies under it."""
+    """No obligation has this name or lies under it. near: names that look like it."""
+
+    def __init__(self, name: str, near: Sequence[str] = ()) -> None:
+        super().__init__(name)
+        self.near = tuple(near)
+
+
+def not_proved() -> list[str]:
+    """What stays open, in words."""
+    here = {family.name for family in FAMILIES}
+    return [*(topic for topic, family in TOPICS.items() if family not in here), *NEVER]
+
+
+def family_of(obligation: Obligation) -> Family:
+    """The family that the name begins with. Errors: KeyError."""
+    return {family.name: family for family in FAMILIES}[obligation.name.partition(".")[0]]
 
 
 def select(names: Sequence[str] = ()) -> tuple[Obligation, ...]:
@@ -57,9 +88,31 @@ def select(names: Sequence[str] = ()) -> tuple[Obligation, ...]:
     known = [o for family in FAMILIES if not names or family.name in heads for o in family.obligations()]
     for name in names:
         if not any(_under(obligation, name) for obligation in known):
-            raise UnknownObligation(name)
+            raise UnknownObligation(name, _near(name))
     return tuple(o for o in known if not names or any(_under(o, name) for name in names))
 
 
 def _under(obligation: Obligation, name: str) -> bool:
     return obligation.name == name or obligation.name.startswith(f"{name}.")
+
+
+def _near(name: str) -> list[str]:
+    known = dict.fromkeys(above for one in select() for above in _and_above(one.name))
+    return get_close_matches(name, known, 3, 0.7)
+
+
+def _and_above(name: str) -> Iterator[str]:
+    """The name and what it lies under: a.b.c, a.b, a."""
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
+
+
+@cache
+def _join(parts: tuple[str, ...]) -> tuple[Obligation, ...]:
+    return tuple(obligation for part in parts for obligation in _load(part))
+
+
+def _load(reference: str) -> Any:
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
-Verdict = Literal["proved", "refuted", "unknown"]
+Verdict = Literal["proved", "refuted", "unknown", "vacuous"]
+"""vacuous: the assumptions contradict each other, so that the claim says nothing. That is never a proof."""
 Expected = Literal["proved", "refuted"]
 Formula = Any
 """A Z3 term; the package carries no types."""
+
+WITHOUT = "without "
+"""What the name of a mutant that drops an assumption begins with."""
+
+_NAME = re.compile(r"[a-z0-9_]+([.-][a-z0-9_]+)*")
 
 
 @dataclass(frozen=True)
@@ -84,16 +91,40 @@ class Obligation:
     explain: Callable[[Any], Counterexample] | None = None
     needed: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        """Errors: ValueError for a name that would not do as the name of a file everywhere."""
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"{self.name!r} is no name for an obligation: {_NAME.pattern}")
+
     def all_mutants(self) -> Iterator[Mutant]:
         """Those that are listed, and one for each assumption that is needed, which drops it."""
         yield from self.mutants
         for name in self.build().assumptions if self.needed is None else self.needed:
-            yield Mutant(f"without {name}", lambda name=name: self.build().without(name))  # type: ignore[misc]
+            yield Mutant(WITHOUT + name, lambda name=name: self.build().without(name))  # type: ignore[misc]
+
+    def mutated(self, mutant: str) -> Obligation:
+        """A mutant as an obligation of its own, to be refuted. `without X` drops any assumption X.
+
+        Errors: KeyError for a mutant that it does not have.
+        """
+        by_name = {one.name: one.build for one in self.mutants}
+        if mutant in by_name:
+            build = by_name[mutant]
+        else:
+            dropped = mutant.removeprefix(WITHOUT)
+            if dropped == mutant or dropped not in self.build().assumptions:
+                raise KeyError(mutant)
+            build = lambda: self.build().without(dropped)  # noqa: E731
+        return replace(self, expect="refuted", build=build, mutants=(), needed=())
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an obligation. seconds: wall clock; reason: why it is unknown, else ''."""
+    """What became of an obligation.
+
+    Parameters: seconds, wall clock; counterexample, if it is refuted and can be told in names; reason,
+    why it is unknown or vacuous, else ''.
+    """
 
     obligation: Obligation
     verdict: Verdict

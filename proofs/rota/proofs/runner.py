@@ -5,19 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import z3
 
 from rota.proofs.obligations import Claim, Obligation, Outcome, Verdict
+from rota.proofs.readout import read
+
+_EQUATIONS = ("simplify", "propagate-values", "solve-eqs", "smt")
 
 TACTICS: dict[str, Callable[[], Any]] = {
     "": z3.Solver,
     "simple": z3.SimpleSolver,
-    "smt": lambda: z3.Tactic("smt").solver(),
-    "solve-eqs": lambda: z3.Then("simplify", "propagate-values", "solve-eqs", "smt").solver(),
+    "solve-eqs": lambda: z3.Then(*_EQUATIONS).solver(),
+    "old-arith": lambda: z3.With("smt", **{"arith.solver": 2}).solver(),
 }
-"""Set-ups of the solver by name; '' is what Z3 chooses by itself."""
+"""Set-ups of the solver by name: Z3's own choice (''), its core without strategies, equations solved before,
+the core with its older decision procedure for arithmetic."""
+
+Watch = Callable[[], None]
+"""Called before each question to Z3."""
 
 
 @dataclass(frozen=True)
@@ -33,76 +41,142 @@ class Asking:
     tactic: str = ""
 
 
-def prove(obligation: Obligation, asking: Asking | None = None) -> Outcome:
+class Flaw(NamedTuple):
+    """Why a proof does not count. verdict: vacuous, or unknown if no model was found either way."""
+
+    verdict: Verdict
+    reason: str
+
+
+def prove(obligation: Obligation, asking: Asking | None = None, watch: Watch | None = None) -> Outcome:
     """Decide the claim. A proof counts only if the assumptions have a model: else everything follows."""
-    asking = asking or Asking()
     start = time.monotonic()
+    solving = _Solving(asking or Asking(), watch)
     claim = obligation.build()
-    verdict, model, reason = decide(claim, asking)
-    if verdict == "proved" and (flaw := check_assumptions(claim, asking)):
-        verdict, reason = "unknown", flaw
-    example = obligation.explain(model) if model is not None and obligation.explain else None
+    verdict, model, reason = solving.decide(claim)
+    if verdict == "proved" and (flaw := solving.flaw(claim)):
+        verdict, reason = flaw
+    example = (obligation.explain or read)(model) if model is not None else None
     return Outcome(obligation, verdict, time.monotonic() - start, example, reason)
 
 
 def decide(claim: Claim, asking: Asking | None = None) -> tuple[Verdict, Any, str]:
     """Verdict, a model when it is refuted (of least measure), and the reason when it is unknown."""
-    asking = asking or Asking()
-    for instance in claim.finite():
-        refuter = _solver(instance, asking)
-        if _ask(refuter) == z3.sat:
-            return "refuted", _least(refuter, claim), ""
-    solver = _solver(claim, asking)
-    answer = _ask(solver)
-    if answer == z3.sat:
-        return "refuted", _least(solver, claim), ""
-    return ("proved", None, "") if answer == z3.unsat else ("unknown", None, solver.reason_unknown())
+    return _Solving(asking or Asking()).decide(claim)
 
 
-def _least(solver: Any, claim: Claim) -> Any:
-    """The solver's model, made as small as the claim's measure can tell."""
-    model = solver.model()
-    while claim.measure is not None:
-        solver.add(claim.measure < model.eval(claim.measure, model_completion=True))
-        if _ask(solver) != z3.sat:
-            break
-        model = solver.model()
-    return model
-
-
-def check_assumptions(claim: Claim, asking: Asking | None = None) -> str:
-    """'' if assumptions and lemmas together have a model, else what is wrong with them.
+def check_assumptions(claim: Claim, asking: Asking | None = None) -> Flaw | None:
+    """None if assumptions and lemmas together have a model, else what is wrong with them.
 
     The model is looked for in the claim's finite versions, or, without those, for the claim itself.
     """
-    asking = asking or Asking()
-    nothing_follows = replace(claim, goal=z3.BoolVal(False))
-    for version in nothing_follows.finite() if claim.instances else (nothing_follows,):
-        if _ask(_solver(version, asking)) == z3.sat:
-            return ""
-    kind = "finite model" if claim.instances else "model"
-    return f"no {kind} of the assumptions was found: they may contradict each other"
+    return _Solving(asking or Asking()).flaw(claim)
+
+
+class _Solving:
+    """Asks Z3 in one manner."""
+
+    def __init__(self, asking: Asking, watch: Watch | None = None) -> None:
+        self._asking, self._watch = asking, watch
+
+    def decide(self, claim: Claim) -> tuple[Verdict, Any, str]:
+        for instance in claim.finite():
+            refuter = self._solver(instance)
+            if self._ask(refuter) == z3.sat:
+                return "refuted", self._least(refuter, claim), ""
+        solver = self._solver(claim)
+        answer = self._ask(solver)
+        if answer == z3.sat:
+            return "refuted", self._least(solver, claim), ""
+        if answer == z3.unsat:
+            return "proved", None, ""
+        return "unknown", None, self._why(solver)
+
+    def _least(self, solver: Any, claim: Claim) -> Any:
+        """The solver's model, made as small as the claim's measure can tell."""
+        model = solver.model()
+        while claim.measure is not None:
+            solver.add(claim.measure < model.eval(claim.measure, model_completion=True))
+            if self._ask(solver) != z3.sat:
+                break
+            model = solver.model()
+        return model
+
+    def flaw(self, claim: Claim) -> Flaw | None:
+        """See `check_assumptions`. What has a model is remembered: claims share their assumptions."""
+        key = frozenset(formula.get_id() for formula in claim.given)
+        if key not in _SATISFIABLE:
+            if flaw := self._flaw(claim):
+                return flaw
+            _SATISFIABLE[key] = claim.given
+        return None
+
+    def _flaw(self, claim: Claim) -> Flaw | None:
+        nothing_follows = replace(claim, goal=z3.BoolVal(False))
+        for version in chain(nothing_follows.finite(), (nothing_follows,)):
+            solver = self._solver(version)
+            if (answer := self._ask(solver)) == z3.sat:
+                return None
+        if answer == z3.unsat:
+            return Flaw("vacuous", f"these assumptions contradict each other: {self._core(claim)}")
+        return Flaw("unknown", f"no model of the assumptions was found: {self._why(solver)}")
+
+    def _core(self, claim: Claim) -> str:
+        """Names of assumptions that contradict each other, as few as Z3 finds."""
+        solver = self._set_up(z3.Solver)
+        solver.set("core.minimize", True)
+        for name, formula in (claim.assumptions | claim.lemmas).items():
+            solver.assert_and_track(formula, name)
+        found = (
+            {str(name).strip("|") for name in solver.unsat_core()} if self._ask(solver) == z3.unsat else ()
+        )
+        return "; ".join(name for name in claim.assumptions | claim.lemmas if not found or name in found)
+
+    def _solver(self, claim: Claim) -> Any:
+        solver = self._set_up(TACTICS[self._asking.tactic or claim.tactic])
+        solver.add(*claim.given, z3.Not(claim.goal))
+        return solver
+
+    def _set_up(self, make: Callable[[], Any]) -> Any:
+        solver = make()
+        solver.set("timeout", int(self._asking.seconds * 1000))
+        if self._asking.seed:
+            solver.set("random_seed", self._asking.seed)
+        return solver
+
+    def _why(self, solver: Any) -> str:
+        """Why Z3 does not know."""
+        reason: str = solver.reason_unknown()
+        timed_out = reason in ("timeout", "canceled")
+        return f"time-out after {self._asking.seconds:g} s" if timed_out else f"Z3 gave up: {reason}"
+
+    def _ask(self, solver: Any) -> Any:
+        """The solver's answer. Z3 catches the interrupt and says unknown; here it is raised again."""
+        if self._watch:
+            self._watch()
+        answer = solver.check()
+        if answer == z3.unknown and "interrupted" in solver.reason_unknown():
+            raise KeyboardInterrupt
+        return answer
+
+
+_SATISFIABLE: dict[frozenset[int], list[Any]] = {}
+"""Assumptions that have a model, by the numbers of their terms; terms stay, or numbers would be reused."""
 
 
 def smt2(obligation: Obligation) -> str:
-    """The question to the solver in SMT-LIB 2, with the sentence and the expected answer on top."""
+    """The general question in SMT-LIB 2: sentence and expected answer on top, a name above each assertion."""
     answer = "unsat" if obligation.expect == "proved" else "sat"
-    text: str = _solver(obligation.build(), Asking()).to_smt2()
-    return f"; {obligation.name}: {obligation.statement}\n; expected: {obligation.expect} ({answer})\n{text}"
-
-
-def _solver(claim: Claim, asking: Asking) -> Any:
-    solver = TACTICS[asking.tactic or claim.tactic]()
-    solver.set("timeout", int(asking.seconds * 1000))
-    if asking.seed:
-        solver.set("random_seed", asking.seed)
+    claim = obligation.build()
+    solver = z3.Solver()
     solver.add(*claim.given, z3.Not(claim.goal))
-    return solver
-
-
-def _ask(solver: Any) -> Any:
-    """The solver's answer. Z3 catches the interrupt and says unknown; here it is raised again."""
-    answer = solver.check()
-    if answer == z3.unknown and "interrupted" in solver.reason_unknown():
-        raise KeyboardInterrupt
-    return answer
+    text: str = solver.to_smt2()
+    head, *assertions = text.split("\n(assert")
+    names = [
+        *(f"assumed: {name}" for name in claim.assumptions),
+        *(f"lemma: {name}" for name in claim.lemmas),
+    ]
+    named = zip([*names, "not the claim"], assertions, strict=True)
+    body = "".join(f"\n; {name}\n(assert{asserted}" for name, asserted in named)
+    told = f"; {obligation.name}: {obligation.statement}\n; expected: {obligation.expect} ({answer})\n"
+    return told + head.replace(":status unknown", f":status {answer}") + body

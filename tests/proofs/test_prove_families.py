@@ -1,0 +1,88 @@
+"""All obligations of all families: as expected, not by contradiction, and broken by what must break them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+
+import pytest
+
+from rota.cli.prove_plan import Item, plan
+from rota.cli.prove_workers import Answer, Crew
+from rota.proofs import FAMILIES, WITHOUT, Asking, Family, Obligation, decide, family_of, select
+from rota.report.prove_text import group_of
+
+ALL = select()
+PROVED = [one for one in ALL if one.expect == "proved"]
+NEGATIVE = plan((), None, negative=True)
+
+
+def decided(items: list[Item], asking: Asking | None = None) -> list[Answer]:
+    """What becomes of the items, in two processes."""
+    questions = [item.question(asking or Asking()) for item in items]
+    with Crew(questions, 2) as crew:
+        answers = dict(heard for heard in crew.answers() if heard)
+    return [answers[number] for number in range(len(items))]
+
+
+def named(one: Obligation | Item | Family) -> str:
+    if isinstance(one, Item):
+        return f"{one.obligation.name}: {one.variant}"
+    return one.name
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, Answer]:
+    return dict(zip((one.name for one in ALL), decided([Item(one) for one in ALL]), strict=True))
+
+
+@pytest.mark.parametrize("one", ALL, ids=named)
+def test_verdicts(one: Obligation, verdicts: dict[str, Answer]) -> None:
+    answer = verdicts[one.name]
+    assert answer.verdict == one.expect, answer.reason
+    assert (answer.counterexample is not None) == (one.expect == "refuted")
+
+
+@pytest.fixture(scope="module")
+def broken() -> dict[str, Answer]:
+    return dict(zip(map(named, NEGATIVE), decided(list(NEGATIVE)), strict=True))
+
+
+@pytest.mark.parametrize("item", NEGATIVE, ids=named)
+def test_variants_are_refuted(item: Item, broken: dict[str, Answer]) -> None:
+    answer = broken[named(item)]
+    assert answer.verdict == "refuted", answer.reason
+    assert answer.counterexample is not None
+    assert list(answer.counterexample.as_lines()) or not item.obligation.build().assumptions
+
+
+def test_every_group_of_proofs_has_a_variant() -> None:
+    assert {group_of(one.name) for one in PROVED} == {group_of(item.obligation.name) for item in NEGATIVE}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=named)
+def test_every_assumption_is_needed(family: Family) -> None:
+    """By one of the obligations, at least, that assume it under this name."""
+    assumed, needed = defaultdict(list), set()
+    for one in family.obligations():
+        if one.expect == "proved":
+            for name in one.build().assumptions:
+                assumed[name].append(one.name)
+            needed |= {m.name.removeprefix(WITHOUT) for m in one.all_mutants() if m.name.startswith(WITHOUT)}
+    assert not {name: where[:3] for name, where in assumed.items() if name not in needed}
+
+
+@pytest.mark.parametrize("one", [one for one in PROVED if one.build().lemmas], ids=named)
+def test_lemmas_are_needed(one: Obligation) -> None:
+    """Without them no proof is found. Mostly only infinite models break it then: none is found."""
+    assert decide(replace(one.build(), lemmas={}), Asking(seconds=1.0))[0] != "proved"
+
+
+def test_names_are_unique_and_lie_in_their_family() -> None:
+    assert max(Counter(one.name for one in ALL).values()) == 1
+    assert all(one in family_of(one).obligations() for one in ALL)
+
+
+def test_sentences_are_of_groups_that_there_are() -> None:
+    for family in FAMILIES:
+        assert set(family.sentences()) <= {group_of(one.name) for one in family.obligations()}
