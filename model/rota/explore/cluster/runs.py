@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from rota.explore import slots
 from rota.explore.arrays import Words
 from rota.explore.cluster import sorting
+from rota.explore.cluster.work import RunFile
 
 Starts = NDArray[np.uint32]
 """Where buckets begin, shape [buckets + 1, 1]."""
@@ -39,27 +40,6 @@ MOST_STATES = 1 << 32
 
 BLOCK = 1 << 22
 """Bytes of states that are read, merged or written together."""
-
-GROWTH = 1.0
-"""A run is merged with the smaller ones once they have at least this share of its states."""
-
-
-@dataclass(frozen=True)
-class RunFile:
-    """What there is to know of a run to read it.
-
-    name: of the file in its folder; states: how many, of so many `words`; checksum: the file's CRC-32.
-    """
-
-    name: str
-    states: int
-    words: int
-    checksum: int
-
-    @property
-    def index(self) -> str:
-        """The name of the file beside it."""
-        return f"{self.name}.index"
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +164,7 @@ def to_merge(runs: Sequence[RunFile]) -> Sequence[RunFile]:
     ordered = sorted((run for run in runs if run.states), key=lambda run: (run.states, run.name))
     most, smaller = 0, 0
     for number, run in enumerate(ordered):
-        if number and smaller >= GROWTH * run.states:
+        if number and smaller >= run.states:
             most = number + 1
         smaller += run.states
     return tuple(ordered[:most])
@@ -268,7 +248,8 @@ class _Writer:
         with suppress(OSError):
             self._file.close()
         for path in (self._part, self._index_part):
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
 
     def append(self, block: Words) -> None:
         """More states, sorted, behind those before."""
