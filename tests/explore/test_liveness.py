@@ -13,7 +13,9 @@ import networkx
 import pytest
 
 import toys
+from rota.explore import liveness
 from rota.explore.engines import MissingExtra
+from rota.explore.live import compiled, plain
 from rota.explore.liveness import Lasso, LivenessVerdict, check
 from rota.explore.result import Outcome
 from rota.kernel import (
@@ -45,8 +47,11 @@ def live(
 
 
 def judge(system: System, prop: Liveness, *fairness: Fairness) -> LivenessVerdict:
-    """One property's verdict; a lasso is checked transition by transition."""
-    (verdict,) = check(system, [replace(prop, fairness=fairness)]).verdicts
+    """One property's verdict, the same from both searches; a lasso is checked transition by transition."""
+    assumed = replace(prop, fairness=fairness)
+    verdicts = [search.judge(system, [assumed], 1000)[1] for search in (plain, compiled)]
+    assert verdicts[0] == verdicts[1]
+    ((verdict,), _) = verdicts
     assert (verdict.outcome is Outcome.VIOLATED) == (verdict.lasso is not None)
     if verdict.lasso is not None:
         confirm(system, prop, verdict.lasso, fairness)
@@ -293,7 +298,9 @@ def test_random_graphs(kind: LivenessKind, fairness: Fairness) -> None:
 # ---- what is asked for wrongly, and limits
 
 
-def test_beyond_the_limit_all_is_undecided() -> None:
+@pytest.mark.parametrize("numba", [True, False], ids=["compiled", "plain"])
+def test_beyond_the_limit_all_is_undecided(numba: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(liveness, "_compiled", lambda: numba)
     full = live(ALWAYS, lambda value: value == 3, "counter")
     assert check(toys.counters(), [full], max_states=63).outcome is Outcome.UNDECIDED
     result = check(toys.counters(), [full], max_states=64)
@@ -320,5 +327,7 @@ def test_two_properties_of_one_name() -> None:
 
 def test_without_networkx(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "networkx", None)
+    assert check(IDLES, [OUT]).outcome is Outcome.VIOLATED  # compiled code needs none
+    monkeypatch.setattr(liveness, "_compiled", lambda: False)
     with pytest.raises(MissingExtra, match="liveness needs networkx; pip install"):
         check(IDLES, [OUT])

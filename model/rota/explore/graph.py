@@ -6,13 +6,27 @@ For questions about endless runs, which a breadth-first search over levels canno
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from time import perf_counter
 from typing import Any
 
 from rota.explore.result import Progress
-from rota.kernel import Fairness, Liveness, Machine, Message, State, System, Transition, Turn
+from rota.kernel import (
+    Digest,
+    Fairness,
+    Liveness,
+    Machine,
+    Message,
+    State,
+    System,
+    Transition,
+    Turn,
+    component_hash,
+    state_hash,
+)
 
 Edge = tuple[int, int]
 """(number of a state, position of one of its transitions in the order of `System.successors`)."""
@@ -34,8 +48,8 @@ class Graph:
 
     states; depth and parent, per state: edges from the nearest initial state and the last one of them (None:
     initial); targets and owed, per state and transition: where it goes and the classes it belongs to;
-    possible, per state: the classes of all its transitions; classes: (assumption, class) -> number; fired:
-    slugs of the rules seen in any transition.
+    possible, per state: the classes of all its transitions; classes: (assumption, class) -> number; rules:
+    slugs of those seen in any transition.
     """
 
     system: System
@@ -46,7 +60,12 @@ class Graph:
     owed: list[tuple[Classes, ...]] = field(default_factory=list)
     possible: list[Classes] = field(default_factory=list)
     classes: dict[tuple[Fairness, Hashable], int] = field(default_factory=dict)
-    fired: set[str] = field(default_factory=set)
+    rules: set[str] = field(default_factory=set)
+
+    @property
+    def distinct(self) -> int:
+        """States."""
+        return len(self.states)
 
     @property
     def edges(self) -> int:
@@ -57,6 +76,27 @@ class Graph:
     def generated(self) -> int:
         """As in `Result`: 1 per initial state, and the transitions."""
         return self.edges + sum(parent is None for parent in self.parent.values())
+
+    @property
+    def histogram(self) -> tuple[int, ...]:
+        """States per level."""
+        return tuple(count for _, count in sorted(Counter(self.depth).items()))
+
+    @property
+    def fired(self) -> frozenset[str]:
+        """Slugs of the rules seen in any transition."""
+        return frozenset(self.rules)
+
+    def digest(self) -> str:
+        """As every engine makes it: the sum of the states' hashes."""
+        code = cache(component_hash)
+        digest = Digest()
+        digest.add(state_hash([code(value) for value in state]) for state in self.states)
+        return digest.hex()
+
+    def state(self, number: int) -> State:
+        """A state by its number."""
+        return self.states[number]
 
     def of(self, fairness: Iterable[Fairness]) -> Classes:
         """The classes of some assumptions that occur."""
@@ -135,7 +175,7 @@ def build(
         for i, transition in enumerate(graph.system.successors(graph.states[at])):
             targets.append(number(transition.target, (at, i)))
             owed.append(_classes(graph, assumptions, transition))
-            graph.fired.update(transition.rules)
+            graph.rules.update(transition.rules)
             if watch:
                 watch(graph.states[at], transition)
         graph.targets.append(tuple(targets))

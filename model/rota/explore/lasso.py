@@ -6,43 +6,40 @@ are the system's `liveness`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from functools import cache
 from time import perf_counter
 
-from rota.explore.graph import Graph, TooManyStates
-from rota.explore.liveness import MAX_STATES, Lasso, LivenessVerdict, judge
+from rota.explore.graph import TooManyStates
+from rota.explore.liveness import Lasso, LivenessVerdict, judge, most_states
 from rota.explore.result import Limits, Outcome, Progress, PropertyVerdict, Result, Violation
-from rota.kernel import Digest, Kind, Liveness, System, component_hash, state_hash
+from rota.kernel import Digest, Kind, Liveness, System
 
 
 def explore(system: System, limits: Limits | None = None, *, progress: Progress | None = None) -> Result:
-    """Judge every sentence of a system about endless runs; undecided beyond `MAX_STATES` states.
+    """Judge every sentence of a system about endless runs; undecided beyond so many states.
 
     The violation is the shortest of the lassos that were found, one per property; the counts are complete all
     the same. Errors: MissingExtra, ValueError for two properties of one name.
     """
-    most = limits.max_states if limits and limits.max_states is not None else MAX_STATES
+    most = limits.max_states if limits else None
     started = perf_counter()
     try:
         graph, found = judge(system, system.liveness, most, progress)
     except TooManyStates:
-        return _given_up(system, most, perf_counter() - started)
+        return _given_up(system, most or most_states(), perf_counter() - started)
     pairs = tuple(zip(system.liveness, found, strict=True))
     properties = tuple(_told(prop, verdict) for prop, verdict in pairs)
-    histogram = Counter(graph.depth)
     return Result(
         engine="lasso",
         outcome=_overall(properties),
-        distinct=len(graph.states),
+        distinct=graph.distinct,
         generated=graph.generated,
-        depth=len(histogram) - 1,
-        histogram=tuple(histogram[level] for level in range(len(histogram))),
-        digest=_digest(graph),
+        depth=len(graph.histogram) - 1,
+        histogram=graph.histogram,
+        digest=graph.digest(),
         properties=properties,
         violation=_shortest([verdict for prop, verdict in pairs if not prop.broken]),
-        rules_fired=frozenset(graph.fired),
+        rules_fired=graph.fired,
         seconds=perf_counter() - started,
         stats={"occasions": {verdict.name: verdict.occasions for verdict in found}},
     )
@@ -76,14 +73,6 @@ def _shortest(verdicts: Sequence[LivenessVerdict]) -> Violation | None:
 def _overall(properties: Sequence[PropertyVerdict]) -> Outcome:
     broken = any(one.outcome is Outcome.VIOLATED for one in properties)
     return Outcome.VIOLATED if broken else Outcome.HOLDS
-
-
-def _digest(graph: Graph) -> str:
-    """As every engine makes it: the sum of the states' hashes."""
-    code = cache(component_hash)
-    digest = Digest()
-    digest.add(state_hash([code(value) for value in state]) for state in graph.states)
-    return digest.hex()
 
 
 def _given_up(system: System, most: int, seconds: float) -> Result:

@@ -12,12 +12,12 @@ HERE = Path(__file__).parent
 STAMP = "compiled-from"
 
 
-def forget_stale(folder: Path = HERE) -> bool:
+def forget_stale(folder: Path = HERE, *others: Path) -> bool:
     """Delete compiled code in a package's __pycache__ that was made from other sources; whether any was.
 
     Functions and constants of one module are compiled into those of another, whose file does not change with
-    them; those of this package are compiled into other packages too. Where nothing can be written the
-    compiler keeps its code elsewhere and this does nothing.
+    them; `others` are packages from which this one takes any. Where nothing can be written the compiler keeps
+    its code elsewhere and this does nothing.
     """
     sources = [*sorted({*HERE.glob("*.py"), *folder.glob("*.py")}), Path(encoding.__file__)]
     made_from = blake2b(b"\0".join(path.read_bytes() for path in sources), digest_size=16).hexdigest()

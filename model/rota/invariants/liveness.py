@@ -60,8 +60,8 @@ def _overtaken(transition: Transition) -> tuple[str, ...]:
     machine = transition.hops[0].machine
     if not what(transition).startswith(GIVES_UP):
         return ()
-    clients = (value for value in transition.target if isinstance(value, Client))
-    return tuple(machine for value in clients if f"client/{value.name}" == machine and value.overtaken)
+    client = next(hop.value for hop in reversed(transition.hops) if hop.machine == machine)
+    return (machine,) if isinstance(client, Client) and client.overtaken else ()
 
 
 def _log(transition: Transition) -> tuple[str, ...]:

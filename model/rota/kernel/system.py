@@ -23,13 +23,17 @@ Delivery = tuple[str, str, Message]
 
 @dataclass(frozen=True)
 class Hop:
-    """One machine's part in a transition: who, what it took (None for the one that began), what it did."""
+    """One machine's part in a transition: who, what it took (None for the one that began), what it did.
+
+    value: the machine's afterwards.
+    """
 
     machine: str
     message: Message
     sender: str | None
     label: str
     rules: tuple[str, ...]
+    value: Value
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ class System:
         """The transitions out of a state that the machine at a position begins, in a fixed order."""
         machine = self.machines[position]
         for turn in machine.offers(state[position]):
-            hop = Hop(machine.name, None, None, turn.label, turn.rules)
+            hop = Hop(machine.name, None, None, turn.label, turn.rules, turn.value)
             yield from self._deliver(_put(state, position, turn), _queue(machine.name, turn), (hop,))
 
     def _deliver(
@@ -131,7 +135,7 @@ class System:
         position = self.index[receiver]
         machine = self.machines[position]
         for turn in machine.receive(state[position], sender, message):
-            hop = Hop(receiver, message, sender, turn.label, turn.rules)
+            hop = Hop(receiver, message, sender, turn.label, turn.rules, turn.value)
             yield from self._deliver(
                 _put(state, position, turn), queue[1:] + _queue(receiver, turn), (*hops, hop)
             )
