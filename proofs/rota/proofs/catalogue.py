@@ -45,6 +45,27 @@ FAMILIES = (
             "rota.proofs.counterexamples:REFUTED",
         ),
     ),
+    Family(
+        "timers",
+        "the initial delay, sessions and the barrier, in time and for any number of members",
+        (
+            "rota.proofs.timers.initial:INITIAL",
+            "rota.proofs.timers.sessions:SESSION",
+            "rota.proofs.timers.barrier:BARRIER",
+        ),
+        "rota.proofs.timers:TOGETHER",
+    ),
+    Family(
+        "assignors",
+        "range, roundrobin and cooperative-sticky, for any number of members, topics and partitions",
+        (
+            "rota.proofs.assignors.ranges:RANGE",
+            "rota.proofs.assignors.roundrobin:ROUNDROBIN",
+            "rota.proofs.assignors.cooperative:COOPERATIVE",
+            "rota.proofs.assignors.readers:READERS",
+        ),
+        "rota.proofs.assignors:TOGETHER",
+    ),
 )
 """What `rota prove` runs; a new family is one entry here."""
 
