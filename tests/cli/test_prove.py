@@ -15,7 +15,9 @@ from rota.cli.main import main
 from rota.cli.prove import TACTICS
 from rota.cli.prove_workers import Answer, Crew, Question
 from rota.proofs import TACTICS as KNOWN
-from rota.proofs import Asking, Family, catalogue, select
+from rota.proofs import Asking, Family, Obligation, Outcome, catalogue, select
+from rota.report.prove_model import Result as TextResult
+from rota.report.prove_text import Printer
 
 VOTING = select(["voting"])
 PLANTED = Family("planted", "what is wrong", ("planted_proofs:SOUND", "planted_proofs:WRONG"))
@@ -162,7 +164,37 @@ def test_negative_checks(planted: Invoke) -> None:
     assert planted("planted.spare", "--negative", "--without", "spare").exit_code == 2
 
 
-def test_many_are_told_in_groups(invoke: Invoke) -> None:
+def results(*verdicts: tuple[str, str]) -> Iterator[TextResult]:
+    for name, verdict in verdicts:
+        one = Obligation(name, "a planted claim", "proved", dict)  # type: ignore[arg-type]
+        yield TextResult(Outcome(one, verdict, 2.0, reason="odd" if verdict == "unknown" else ""))  # type: ignore[arg-type]
+
+
+def test_many_are_told_in_groups_and_what_is_wrong_by_itself() -> None:
+    names = [f"a.{group}.{number}" for number in range(20) for group in ("b", "c")]
+    lines: list[str] = []
+    printer = Printer(lines.append, names)
+    for result in results(*((name, "unknown" if name == "a.c.7" else "proved") for name in names)):
+        printer.on(result)
+    assert lines == [
+        "NOT a.c.7  unknown, not proved   2.00 s",
+        "      claim: a planted claim",
+        "      why: odd",
+        "ok  a.b  20 proved              40.00 s, slowest 2.0 s: 0",
+        "NOT a.c  19 proved, 1 unknown   40.00 s, slowest 2.0 s: 0",
+    ]
+
+
+def test_groups_that_were_interrupted_say_so() -> None:
+    lines: list[str] = []
+    printer = Printer(lines.append, [f"a.b.{number}" for number in range(40)])
+    printer.on(next(results(("a.b.0", "proved"))))
+    assert lines == []
+    printer.flush()
+    assert lines == ["ok  a.b  1 proved                2.00 s, 39 not decided"]
+
+
+def test_each_group_is_told_once(invoke: Invoke) -> None:
     result = invoke("voting", "--negative")
     assert result.exit_code == 0
     lines = [line for line in result.stdout.splitlines() if line.startswith("ok ")]

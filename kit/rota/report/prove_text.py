@@ -36,7 +36,7 @@ class Printer:
         self._each = verbose or len(names) <= FEW
         self._left = Counter(map(group_of, names))
         self._width = max((len(name if self._each else group_of(name)) for name in names), default=0)
-        self._group: list[Result] = []
+        self._groups: dict[str, list[Result]] = {}
 
     def on(self, result: Result) -> None:
         """The next one."""
@@ -45,16 +45,17 @@ class Printer:
         if self._each:
             return
         group = group_of(result.name)
-        self._group.append(result)
+        self._groups.setdefault(group, []).append(result)
         self._left[group] -= 1
         if not self._left[group]:
-            self.flush()
+            self._say(_together(self._groups.pop(group), self._width))
 
     def flush(self) -> None:
-        """The line of a group that was begun."""
-        if self._group:
-            self._say(_together(self._group, self._width))
-            self._group = []
+        """The lines of groups that were begun: there was an interrupt."""
+        for results in self._groups.values():
+            late = self._left[group_of(results[0].name)]
+            self._say(_together(results, self._width) + f", {late} not decided")
+        self._groups = {}
 
     def _tell(self, lines: Iterator[str]) -> None:
         for line in lines:
@@ -104,7 +105,9 @@ def _paragraph(text: str) -> Iterator[str]:
 
 
 def last_lines(results: Sequence[Result], selected: int, run: Run, report: Path) -> Iterator[str]:
-    """What stays open, and the verdict; the line that counts is the last."""
+    """How to see more, what stays open, and the verdict; the line that counts is the last."""
+    if len(results) > FEW:
+        yield "each in words, with counterexamples: rota prove NAME -v"
     yield from wrap(
         f"not proved: {'; '.join(run.not_proved)}",
         max(60, get_terminal_size().columns),
