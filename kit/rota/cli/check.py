@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from rota.cli import check_design, check_workers
+from rota.cli import check_design, check_simulate, check_workers
 from rota.cli.check_plan import DESIGNS, ENGINES, Options, plan
 from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED, UsageError
 from rota.explore import CheckpointError, Limits, Result, Violation, engines
@@ -233,6 +233,7 @@ def _list_mutants(there: Mapping[str, Mutant], as_json: bool) -> None:
 @click.option("--checkpoint", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="Keep on disk what is known after each level. Engine fast.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with what --checkpoint has.")
+@check_simulate.options
 @click.option("--stats", is_flag=True, help="Also what the engine tells of itself.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="Only the verdict, and no progress.")
@@ -258,12 +259,16 @@ def check(
     With --liveness: every endless run that is fair (what remains possible is done in the end, but for
     faults), in configurations of up to 20,000 states or --max-states; the default scope is then endless.
 
+    With --simulate: random walks, for what is too large to be explored. They find bugs and prove nothing.
+
     Exit 0 if everything holds, 1 if something is violated, a witness is not reached or a count differs
-    from the pinned one, 3 if a bound ended the search.
+    from the pinned one, 3 if a bound ended the search or nothing but walks was asked for.
     """
     if list_mutants:
         _list_mutants(BUGS.get(str(given["design"]), MUTANTS), as_json)
         return
+    walks = check_simulate.asked({**given, "workers": workers, "stats": stats})
+    given = {name: value for name, value in given.items() if name not in check_simulate.NAMES}
     if given["design"] != "classic":
         asked = {**given, "workers": workers, "stats": stats}
         ctx.exit(check_design.run(asked, out, seconds_alive, as_json=as_json, quiet=quiet))
@@ -277,6 +282,9 @@ def check(
     silent = quiet or as_json
     checking = Checking(what, limits, out, _nothing if silent else click.echo,
                         Meter(sys.stderr, silent=quiet), workers)  # fmt: skip
+    if walks is not None:
+        writer = checking._write_trace
+        ctx.exit(check_simulate.run(what, walks, out, writer, seconds_alive, as_json=as_json, quiet=quiet))
     try:
         checking.work()
     except CheckpointError as error:

@@ -17,12 +17,14 @@ MAX_HOPS = 1000
 class Expansion:
     """Transitions out of a block of rows, duplicates included.
 
-    source: index within the block, shape [n]; target: rows, shape [n, width]; turns: indices of the
-    turns that took part in any of them, with repetitions, in several arrays.
+    source: index within the block, shape [n]; target: rows, shape [n, width]; began: index of the turn that
+    began each, shape [n]; turns: indices of the turns that took part in any of them, with repetitions, in
+    several arrays.
     """
 
     source: Longs
     target: Ints
+    began: Longs
     turns: tuple[Longs, ...]
 
     def stuck(self, block: Ints) -> Flags:
@@ -68,6 +70,7 @@ def expand(learned: Learned, block: Ints) -> Expansion:
             return Expansion(
                 np.concatenate([branches.source for branches in done]),
                 np.concatenate([branches.rows for branches in done]),
+                np.concatenate([branches.turns[0] for branches in done]),
                 tuple(turns for branches in done for turns in branches.turns),
             )
         open_ = _deliver(learned, open_.take(np.flatnonzero(~ended)))

@@ -184,6 +184,7 @@ class Learned:
         self.turn_value = Column(np.int32)
         self.turn_sends = Column(np.int32)
         self.turn_rules: list[tuple[str, ...]] = []
+        self.turn_machine = Column(np.int32)
 
     def intern_state(self, state: Sequence[Any]) -> list[int]:
         """A state as a row, padding included."""
@@ -269,6 +270,7 @@ class Learned:
             self.turn_value.append(value)
             self.turn_sends.append(sends)
             self.turn_rules.append(rules)
+            self.turn_machine.append(table.position)
         self.entry_start.append(start)
         self.entry_count.append(len(checked))
         return self.entry_start.size - 1
