@@ -86,8 +86,8 @@ def test_the_seed_reaches_z3() -> None:
         seen: list[z3.Solver] = []
 
         class Kept(z3.Solver):
-            def __init__(self) -> None:
-                super().__init__()
+            def __init__(self, context: z3.Context) -> None:
+                super().__init__(ctx=context)
                 seen.append(self)
 
         TACTICS["kept"] = Kept
@@ -155,3 +155,18 @@ def test_a_claim_is_looked_at_in_finite_versions_first() -> None:
     verdict, model, _ = decide(group_claim({}, two))
     assert verdict == "refuted"
     assert len(model.get_universe(m.sort())) == 3
+
+
+def test_what_was_asked_before_changes_nothing() -> None:
+    """The same counterexample, first or after others: what is printed can be compared."""
+    one = select(["voting.counters.add"])[0].mutated("counts twice")
+
+    def lines() -> list[str]:
+        example = prove(one).counterexample
+        assert example is not None
+        return list(example.as_lines())
+
+    first = lines()
+    for other in select(["voting.counters", "voting.union"]):
+        prove(other, Asking(seed=4))
+    assert lines() == first

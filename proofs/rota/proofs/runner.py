@@ -15,11 +15,11 @@ from rota.proofs.readout import read
 
 _EQUATIONS = ("simplify", "propagate-values", "solve-eqs", "smt")
 
-TACTICS: dict[str, Callable[[], Any]] = {
-    "": z3.Solver,
-    "simple": z3.SimpleSolver,
-    "solve-eqs": lambda: z3.Then(*_EQUATIONS).solver(),
-    "old-arith": lambda: z3.With("smt", **{"arith.solver": 2}).solver(),
+TACTICS: dict[str, Callable[[Any], Any]] = {
+    "": lambda context: z3.Solver(ctx=context),
+    "simple": lambda context: z3.SimpleSolver(ctx=context),
+    "solve-eqs": lambda context: z3.Then(*_EQUATIONS, ctx=context).solver(),
+    "old-arith": lambda context: z3.With(z3.Tactic("smt", context), **{"arith.solver": 2}).solver(),
 }
 """Set-ups of the solver by name: Z3's own choice (''), its core without strategies, equations solved before,
 the core with its older decision procedure for arithmetic."""
@@ -95,12 +95,13 @@ class _Solving:
     def _least(self, solver: Any, claim: Claim) -> Any:
         """The solver's model, made as small as the claim's measure can tell."""
         model = solver.model()
-        while claim.measure is not None:
-            solver.add(claim.measure < model.eval(claim.measure, model_completion=True))
+        measure = None if claim.measure is None else claim.measure.translate(solver.ctx)
+        while measure is not None:
+            solver.add(measure < model.eval(measure, model_completion=True))
             if self._ask(solver) != z3.sat:
                 break
             model = solver.model()
-        return model
+        return model.translate(z3.main_ctx())
 
     def flaw(self, claim: Claim) -> Flaw | None:
         """See `check_assumptions`. What has a model is remembered: claims share their assumptions."""
@@ -123,22 +124,24 @@ class _Solving:
 
     def _core(self, claim: Claim) -> str:
         """Names of assumptions that contradict each other, as few as Z3 finds."""
-        solver = self._set_up(z3.Solver)
+        solver = self._set_up("")
         solver.set("core.minimize", True)
         for name, formula in (claim.assumptions | claim.lemmas).items():
-            solver.assert_and_track(formula, name)
+            solver.assert_and_track(formula.translate(solver.ctx), name)
         found = (
             {str(name).strip("|") for name in solver.unsat_core()} if self._ask(solver) == z3.unsat else ()
         )
         return "; ".join(name for name in claim.assumptions | claim.lemmas if not found or name in found)
 
     def _solver(self, claim: Claim) -> Any:
-        solver = self._set_up(TACTICS[self._asking.tactic or claim.tactic])
-        solver.add(*claim.given, z3.Not(claim.goal))
+        solver = self._set_up(self._asking.tactic or claim.tactic)
+        for formula in (*claim.given, z3.Not(claim.goal)):
+            solver.add(formula.translate(solver.ctx))
         return solver
 
-    def _set_up(self, make: Callable[[], Any]) -> Any:
-        solver = make()
+    def _set_up(self, tactic: str) -> Any:
+        """A solver in a context of its own: what it finds does not depend on what was asked before."""
+        solver = TACTICS[tactic](z3.Context())
         solver.set("timeout", int(self._asking.seconds * 1000))
         if self._asking.seed:
             solver.set("random_seed", self._asking.seed)
