@@ -7,7 +7,7 @@ the values that a piece of news brings itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,9 @@ POSITION, VALUE, SENDER, MESSAGE, TURNS = range(5)
 
 NEXT, RULES, SENDS = range(3)
 """Columns of a turn: numbers of the next value and of the rules, and how many messages it sends."""
+
+Tables = Ints | int
+"""Which table each of some numbers is of, or all of them."""
 
 _VALUE_BITS, _MESSAGE_BITS, _MACHINE_BITS = 28, 21, 7
 """Bits of a key in one integer, 63 in all."""
@@ -76,34 +79,39 @@ class Facts:
         turns = np.repeat(chosen, self.keys[:, TURNS])
         return Facts(self.keys[chosen], self.turns[turns], self.sends[np.repeat(turns, self.turns[:, SENDS])])
 
+    def mapped(self, machines: int, numbers: Callable[[Ints, Tables], Any]) -> Facts:
+        """With other numbers: what a function says of numbers and their tables.
+
+        Tables are the machines, messages, rules.
+        """
+        keys, turns, sends = self.keys.copy(), self.turns.copy(), self.sends.copy()
+        positions, asked = keys[:, POSITION], keys[:, SENDER] > 0
+        keys[:, VALUE] = numbers(keys[:, VALUE], positions)
+        keys[asked, MESSAGE] = numbers(keys[asked, MESSAGE], machines)
+        turns[:, NEXT] = numbers(turns[:, NEXT], np.repeat(positions, keys[:, TURNS]))
+        turns[:, RULES] = numbers(turns[:, RULES], machines + 1)
+        sends[:, 1] = numbers(sends[:, 1], machines)
+        return Facts(keys, turns, sends)
+
     def renumbered(self, bases: Sequence[int], fresh: Sequence[Longs]) -> Facts:
         """With the final numbers of what is new.
 
-        Parameters: per table (machines, messages, rules) bases, the first number that is not final, and
-        fresh, the final numbers of those from there on. Errors: ValueError for a number behind these.
+        Parameters: per table bases, the first number that is not final, and fresh, the final numbers of those
+        from there on. Errors: ValueError for a number behind these.
         """
         sizes = np.array([len(numbers) for numbers in fresh], np.int64)
         begins = np.cumsum(sizes) - sizes
         finals = np.concatenate([*fresh, np.zeros(1, np.int64)])
         base = np.array(bases, np.int64)
-        messages = len(bases) - 2
 
-        def final(numbers: Ints, table: Ints | int) -> Longs:
-            behind = numbers - base[table]
-            if (behind >= sizes[table]).any():
+        def final(numbers: Ints, tables: Tables) -> Longs:
+            behind = numbers - base[tables]
+            if (behind >= sizes[tables]).any():
                 raise ValueError("facts name a value that did not come with them")
-            at = np.where(behind < 0, len(finals) - 1, begins[table] + behind)
+            at = np.where(behind < 0, len(finals) - 1, begins[tables] + behind)
             return np.where(behind < 0, numbers, finals[at])
 
-        keys, turns, sends = self.keys.copy(), self.turns.copy(), self.sends.copy()
-        positions = keys[:, POSITION]
-        keys[:, VALUE] = final(keys[:, VALUE], positions)
-        offered = keys[:, SENDER] == 0
-        keys[:, MESSAGE] = np.where(offered, 0, final(keys[:, MESSAGE], messages))
-        turns[:, NEXT] = final(turns[:, NEXT], np.repeat(positions, keys[:, TURNS]))
-        turns[:, RULES] = final(turns[:, RULES], messages + 1)
-        sends[:, 1] = final(sends[:, 1], messages)
-        return Facts(keys, turns, sends)
+        return self.mapped(len(bases) - 2, final)
 
 
 def code(position: Any, value: Any, sender: Any, message: Any) -> Any:

@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from rota.explore.arrays import Pool, Region
+import numpy as np
+
+from rota.explore.arrays import Ints, Pool, Region
 from rota.explore.cluster.registry import DIGEST, Named
 from rota.explore.cluster.translate import UNKNOWN
 from rota.explore.learn import Interned
@@ -109,6 +111,14 @@ class Known:
             self.wire_of.data[local] = self.count
             self.provisional.append(local)
         return int(self.wire_of.data[local])
+
+    def wires(self, locals_: Ints) -> Ints:
+        """As `wire`, for many."""
+        self.cover()
+        for local in np.unique(locals_[self.wire_of.data[locals_] < 0]).tolist():
+            self.wire(local)
+        numbers: Ints = self.wire_of.data[locals_]
+        return numbers
 
     def number_of(self, digest: bytes) -> int:
         """The global number of a digest, -1 if there is none."""

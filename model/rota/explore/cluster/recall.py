@@ -6,17 +6,18 @@ Without facts, and with any of them, it answers as the machine itself does.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
-from rota.explore.arrays import IntMap
+from rota.explore.arrays import IntMap, Ints
 from rota.explore.cluster import facts
 from rota.explore.cluster.facts import Facts
 from rota.explore.cluster.known import Known
-from rota.explore.learn import Interned
+from rota.explore.learn import Interned, Learned
 from rota.explore.primitives import find
 from rota.kernel import Machine, Message, Send, State, System, Transition, Turn, Value
 
@@ -58,14 +59,15 @@ class Memory:
         self.recalled = self.computed = 0
         self._tables: Sequence[Known] = ()
 
-    def bind(self, names: Sequence[str], tables: Sequence[Known]) -> None:
-        """Start anew with the given machines' names and tables (machines, messages, rules)."""
-        self._names, self._tables = names, tables
+    def bind(self, learned: Learned, tables: Sequence[Known]) -> None:
+        """Start anew with what a process learns and its tables (machines, messages, rules)."""
+        self._learned, self._tables = learned, tables
+        self._names = [machine.name for machine in learned.system.machines]
         self._places = [_Places(table.interned) for table in tables[:-1]]
         self._codes = IntMap()
         self._shipped: list[_Shipped] = []
-        self._begins = np.zeros(0, np.int64)
-        self._found: list[tuple[Asked, Sequence[Turn]]] = []
+        self._begins: list[int] = []
+        self._found: dict[int, tuple[Asked, Sequence[Turn]]] = {}
 
     def add(self, raw: bytes) -> None:
         """Take in the facts of a delta, whose values the tables have."""
@@ -78,7 +80,7 @@ class Memory:
         ends = (np.cumsum(column) for column in (some.keys[:, facts.TURNS], some.turns[:, facts.SENDS]))
         turns, sends = (np.concatenate([[0], column]) for column in ends)
         self._shipped.append(_Shipped(some, turns, sends))
-        self._begins = np.append(self._begins, begin)
+        self._begins.append(begin)
 
     def answer(self, machine: Machine, asked: Asked) -> Sequence[Turn]:
         """The turns of a machine, recalled or computed."""
@@ -89,7 +91,8 @@ class Memory:
         _, value, sender, message = asked
         turns = machine.receive(value, self._names[sender - 1], message) if sender else machine.offers(value)
         self.computed += 1
-        self._found.append((asked, turns))
+        # What is answered becomes the next entry of the learned tables.
+        self._found[self._learned.entry_start.size] = (asked, turns)
         return turns
 
     @property
@@ -114,7 +117,7 @@ class Memory:
 
     def _turns(self, position: int, at: int) -> list[Turn]:
         """The turns of the fact with a number."""
-        place = int(np.searchsorted(self._begins, at, "right")) - 1
+        place = bisect_right(self._begins, at) - 1
         shipped = self._shipped[place]
         first, end = shipped.turns[at - self._begins[place] :][:2].tolist()
         sends = shipped.facts.sends[shipped.sends[first] : shipped.sends[end]].tolist()
@@ -130,25 +133,31 @@ class Memory:
 
     def news(self) -> bytes:
         """What was computed since the last call, in wire numbers (the values get them now, if they must)."""
+        found, self._found = self._found, {}
+        learned, (*_, messages, rules) = self._learned, self._tables
         keys: list[int] = []
         turns: list[int] = []
         sends: list[int] = []
-        found, self._found = self._found, []
-        for (position, value, sender, message), answers in found:
-            key = [position, self._wire(position, value), sender, 0, len(answers)]
-            if sender:
-                key[facts.MESSAGE] = self._wire(-2, message)
-            keys += key
-            for turn in answers:
-                turns += [self._wire(position, turn.value), self._wire(-1, turn.rules), len(turn.sends)]
+        for entry, ((position, value, sender, message), answers) in found.items():
+            # A machine whose answer was refused has no entry.
+            if entry == learned.entry_start.size:
+                continue
+            what = messages.own_number(message) if sender else 0
+            keys += position, self._places[position].of(value), sender, what, len(answers)
+            first = int(learned.entry_start.data[entry])
+            values = learned.turn_value.data[first : first + len(answers)].tolist()
+            for turn, number in zip(answers, values, strict=True):
+                turns += number, rules.own_number(turn.rules), len(turn.sends)
                 for send in turn.sends:
-                    sends += [self._names.index(send.to), self._wire(-2, send.message)]
-        return Facts.of(keys, turns, sends).to_bytes()
+                    sends += learned.system.index[send.to], messages.own_number(send.message)
+        return Facts.of(keys, turns, sends).mapped(len(self._names), self._wire).to_bytes()
 
-    def _wire(self, table: int, value: Any) -> int:
-        """The number of a value on the wire; what the process has not interned (rules) is so now."""
-        known = self._tables[table]
-        return known.wire(known.own_number(value))
+    def _wire(self, numbers: Ints, tables: Ints | int) -> Ints:
+        out = np.empty_like(numbers)
+        for table in np.unique(tables).tolist():
+            here = np.broadcast_to(tables == np.int64(table), numbers.shape)
+            out[here] = self._tables[table].wires(numbers[here])
+        return out
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,12 @@ import numpy as np
 from numba import njit
 
 from rota.explore.arrays import Ints, Longs
-from rota.explore.primitives import mixed, owner_of, value_of
+from rota.explore.primitives import LOW, mixed, value_of
 from rota.explore.stale import forget_stale
 
 forget_stale(Path(__file__).parent)  # before anything is compiled or taken from disk
+
+_S32 = np.uint64(32)
 
 UNKNOWN, NOTED = -1, -2
 """What a map holds where a number is missing: not yet noted, noted in this pass."""
@@ -34,19 +36,14 @@ class Map(NamedTuple):
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _other(key: Any, index: Any, position: Any, fields: Any, numbers: Any, noted: Any, count: Any) -> Any:
-    """The other number of a machine's value, or why there is none; a missing one is noted once."""
-    value = value_of(key, index, position, fields)
-    if value >= numbers.size[position]:
-        return np.int64(OUT_OF_RANGE)
+def _note(numbers: Any, position: Any, value: Any, noted: Any, count: Any) -> None:
+    """Note a missing number, once, while there is room for it."""
     place = numbers.at[position] + value
-    other = np.int64(numbers.store[place])
-    if other == UNKNOWN and count[0] < len(noted):
+    if numbers.store[place] == UNKNOWN and count[0] < len(noted):
         numbers.store[place] = NOTED
         noted[count[0], 0] = position
         noted[count[0], 1] = value
         count[0] += 1
-    return other
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -56,19 +53,24 @@ def translate(keys: Any, source: Any, target: Any, numbers: Any, out: Any, noted
     noted: shape [any, 2], gets (position, value) of what is missing, and count[0] how many. `out` is whole
     only if the answer is 0; OUT_OF_RANGE ends it.
     """
+    word, shift, mask = source
+    home, at, _ = target
+    store, begin, size = numbers
     left = 0
     for index in range(len(keys)):
-        for word in range(out.shape[1]):
-            out[index, word] = np.uint64(0)
+        for each in range(out.shape[1]):
+            out[index, each] = np.uint64(0)
         fine = True
-        for position in range(len(source.word)):
-            other = _other(keys, index, position, source, numbers, noted, count)
+        for position in range(len(word)):
+            value = np.int64((keys[index, word[position]] >> shift[position]) & mask[position])
+            if value >= size[position]:
+                return OUT_OF_RANGE
+            other = store[begin[position] + value]
             if other < 0:
-                if other == OUT_OF_RANGE:
-                    return OUT_OF_RANGE
+                _note(numbers, position, value, noted, count)
                 fine = False
-                continue
-            out[index, target.word[position]] |= np.uint64(other) << target.shift[position]
+            else:
+                out[index, home[position]] |= np.uint64(other) << at[position]
         left += not fine
     return left
 
@@ -80,7 +82,7 @@ def owners(keys: Any, fields: Any, lanes: Any, machines: Any, partitions: Any, o
         lane = np.uint64(0)
         for position in machines:
             lane += lanes.low[lanes.low_at[position] + value_of(keys, index, position, fields)]
-        out[index] = owner_of(mixed(lane), partitions)
+        out[index] = np.int64(((mixed(lane) & LOW) * np.uint64(partitions)) >> _S32)
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -111,15 +113,17 @@ def renumber(
 
     size: how many such numbers each machine has. Returns OUT_OF_RANGE for a number behind these, else 0.
     """
+    word, shift, mask = source
+    home, at, _ = target
     for index in range(len(keys)):
-        for word in range(out.shape[1]):
-            out[index, word] = np.uint64(0)
-        for position in range(len(source.word)):
-            value = value_of(keys, index, position, source)
+        for each in range(out.shape[1]):
+            out[index, each] = np.uint64(0)
+        for position in range(len(word)):
+            value = np.int64((keys[index, word[position]] >> shift[position]) & mask[position])
             behind = value - base[position]
             if behind >= size[position]:
                 return OUT_OF_RANGE
             if behind >= 0:
                 value = final[final_at[position] + behind]
-            out[index, target.word[position]] |= np.uint64(value) << target.shift[position]
+            out[index, home[position]] |= np.uint64(value) << at[position]
     return 0

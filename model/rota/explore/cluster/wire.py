@@ -56,7 +56,7 @@ class Numbers:
         self._noted = np.empty((_MOST_NOTED, 2), np.int64)
         self._memory = tables.system.memory if isinstance(tables.system, Recalling) else None
         if self._memory:
-            self._memory.bind([machine.name for machine in tables.system.machines], self._known)
+            self._memory.bind(tables.learned, self._known)
         self.local_layout = Layout(self._own_counts())
         self.wire_layout = Layout(self.counts)
         self._wider: Layout | None = None
