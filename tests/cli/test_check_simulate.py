@@ -1,0 +1,138 @@
+"""`rota check --simulate`: what is printed and written, exit codes, planted bugs that walks find."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rota.cli.main import main
+from rota.mutants import MUTANTS
+from rota.trace import read, rebuild, replay
+
+TOYS = Path(__file__).parents[1] / "toys"
+SIMULATE = ("check", "--simulate", "--seed", "7")
+
+FOUND = (
+    "protocols-checked-once",
+    "size-unchecked",
+    "leader-not-replaced",
+    "loaded-without-leader",
+    "older-generations-commit",
+    "claims-without-generation",
+    "heartbeats-never-start",
+)
+"""Mutants of joining, the size limit, leaving, fail-over, offsets, cooperative clients and timers."""
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(TOYS))
+    monkeypatch.setenv("PYTHONPATH", "")
+    return lambda *arguments: CliRunner().invoke(main, arguments)
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_walks_find_planted_bugs_and_their_traces_replay(name: str, invoke: Invoke, tmp_path: Path) -> None:
+    result = invoke(*SIMULATE, "--mutant", name, "--configuration", MUTANTS[name].configuration, "--json")
+    assert result.exit_code == 1, result.output
+    told = json.loads(result.stdout)
+    assert told["verdict"] == "violated"
+    violation = told["violation"]
+    assert violation["property"] == MUTANTS[name].killer
+    assert violation["seed"] == 7
+    assert violation["steps"] <= violation["steps_walked"]
+    trace = read((tmp_path / violation["trace"]).read_text(encoding="utf-8"))
+    assert trace.property_name == MUTANTS[name].killer
+    replay(trace, rebuild(trace))
+
+
+def test_without_a_violation_nothing_is_proved(invoke: Invoke) -> None:
+    result = invoke(*SIMULATE, "--scope", "tiny", "--configuration", "core", "--runs", "300")
+    assert result.exit_code == 3, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0] == "rota check: scope tiny, profile kafka-4.x, random walks with seed 7"
+    assert lines[-1].startswith(
+        "undecided: no violation in 300 walks, which is no proof (1 configuration, 5,"
+    )
+    assert "holds" not in result.stdout
+    told = json.loads(Path("rota-out/check.json").read_text(encoding="utf-8"))
+    assert told["verdict"] == "undecided"
+    assert told["engine"] == "simulate"
+    assert {one["verdict"] for one in told["properties"] if one["kind"] != "witness"} == {"undecided"}
+    coverage = told["coverage"]
+    assert coverage == {**coverage, "walks": 300, "distinct": 148, "distinct_is_exact": True}
+    assert coverage["witnesses_reached"] == coverage["witnesses"] == 3
+    assert coverage["rules_fired"] + len(coverage["rules_never_fired"]) == coverage["rules"]
+    assert told["runs"][0]["coverage"]["values"]["budget"] == 1
+
+
+def test_a_witness_that_no_walk_meets_is_named_and_violates_nothing(invoke: Invoke) -> None:
+    result = invoke(*SIMULATE, "--scope", "tiny", "--configuration", "core", "--runs", "3", "--depth", "4")
+    assert result.exit_code == 3, result.output
+    assert "witnesses and weaknesses never met: " in result.stdout
+
+
+def test_a_system_of_ones_own(invoke: Invoke) -> None:
+    result = invoke(*SIMULATE, "--system", "ticket_office:office", "--set", "fault=office.counts-up")
+    assert result.exit_code == 1, result.output
+    assert "there may be a shorter run. The same walks again: --seed 7 --depth 200" in " ".join(
+        result.stdout.split()
+    )
+
+
+def test_the_same_seed_gives_the_same_bytes_in_any_process(tmp_path: Path) -> None:
+    def bytes_of(hash_seed: str) -> tuple[bytes, Any]:
+        folder = tmp_path / hash_seed
+        wanted = (*SIMULATE, "--mutant", "leader-not-replaced", "--json", "--out", ".")
+        folder.mkdir()
+        made = subprocess.run(
+            [sys.executable, "-m", "rota.cli.main", *wanted],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        )
+        assert made.returncode == 1, made.stderr
+        told = json.loads(made.stdout)
+        return (folder / told["violation"]["trace"]).read_bytes(), (
+            told["coverage"],
+            told["runs"][0]["digest"],
+        )
+
+    assert bytes_of("1") == bytes_of("2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--runs", "3"), "--runs is for random walks; add --simulate, or leave it out"),
+        (("--simulate", "--liveness"), "--liveness does not go with --simulate; leave it out"),
+        (("--simulate", "--max-states", "3"), "--max-states does not go with --simulate; leave it out"),
+        (("--simulate", "--engine", "fast"), "--simulate uses no engine; leave --engine fast out"),
+        (("--simulate", "--design", "watchers"), "--simulate does not go with --design watchers"),
+        (("--simulate", "--property", "join.pending-ids-end"), "--simulate does not judge endless runs"),
+        (("--simulate", "--seconds", "0"), "invalid value for '--seconds'"),
+    ],
+)
+def test_options_that_do_not_go_together(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "rota.cli.main", "check", *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert made.returncode == 2
+    assert made.stdout == ""
+    assert words in made.stderr
