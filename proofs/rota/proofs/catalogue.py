@@ -43,7 +43,11 @@ FAMILIES = (
             "rota.proofs.voting:VOTE",
             "rota.proofs.counters:COUNTERS",
             "rota.proofs.counterexamples:REFUTED",
+            "rota.proofs.vote.guard:GUARD",
+            "rota.proofs.vote.senders:SENDERS",
+            "rota.proofs.vote.ties:TIES",
         ),
+        "rota.proofs.vote:TOGETHER",
     ),
     Family(
         "timers",

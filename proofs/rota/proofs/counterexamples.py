@@ -2,13 +2,15 @@
 
 Candidates by union are the mistake that the protocol avoids. That winners are unique would make ties
 impossible; they are possible, so the proofs include them. And a counter that grows with every *entry* of
-a list, where a list may name a protocol twice, does not mean what the set of supporters means.
+a list, where a list may name a protocol twice, does not mean what the set of supporters means. Rules for a
+tie that are no such rules: what the leader lists first, or first of the candidates, without a vote.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import z3
@@ -21,6 +23,7 @@ from rota.proofs.encoding import (
     belongs,
     casts,
     entries,
+    first,
     intersection,
     lists,
     rank,
@@ -35,11 +38,17 @@ from rota.proofs.obligations import Claim, Formula, Obligation
 from rota.proofs.world import World
 
 PAIR = World(("alice", "bob"), ("range", "roundrobin"))
-"""Where counterexamples live: two members are enough for each of them."""
+"""Where counterexamples live: two members are enough for most of them."""
+
+TRIO = World(("alice", "bob", "carol"), PAIR.protocols)
+"""For those that need a majority."""
 
 X, Y = z3.Const("x", PROTOCOL), z3.Const("y", PROTOCOL)
 _m, _p = z3.Const("m", MEMBER), z3.Const("p", PROTOCOL)
 candidate = z3.Function("candidate", PROTOCOL, z3.BoolSort())
+LEADER = PAIR.member("alice")
+place, other_place = (z3.Function(name, PROTOCOL, z3.IntSort()) for name in ("place", "other_place"))
+"""Where two brokers have a name in the order in which they go through a tally."""
 
 
 def full_by_entry(protocol: Formula) -> Formula:
@@ -66,26 +75,47 @@ def vote_facts(world: World, rule: Rule) -> dict[str, Formula]:
     }
 
 
-def in_pair(rule: Rule, goal: Formula, **more: Formula) -> Claim:
-    """A claim about two members who both vote, with the shortest lists."""
+def in_world(world: World, rule: Rule, goal: Formula, **more: Formula) -> Claim:
+    """A claim about members who all vote, with the shortest lists."""
     everyone = z3.ForAll([_m], z3.Exists([_p], casts(_m, _p)))
-    facts = vote_facts(PAIR, rule) | {"everyone votes": everyone} | more
-    return PAIR.ground_claim(Claim(facts, goal, measure=PAIR.length()))
+    facts = vote_facts(world, rule) | {"everyone votes": everyone} | more
+    return world.ground_claim(Claim(facts, goal, measure=world.length()))
 
 
 def by_union() -> Claim:
     """The winner is listed by both."""
-    return in_pair(union, z3.Implies(wins(X), intersection(X)))
+    return in_world(PAIR, union, z3.Implies(wins(X), intersection(X)))
 
 
 def by_entry() -> Claim:
     """The same, for a count of entries."""
-    return in_pair(full_by_entry, z3.Implies(wins(X), intersection(X)), let_in=let_in())
+    return in_world(PAIR, full_by_entry, z3.Implies(wins(X), intersection(X)), let_in=let_in())
 
 
 def unique_winner() -> Claim:
     """Two winners would be the same."""
-    return in_pair(intersection, z3.Implies(z3.And(wins(X), wins(Y)), X == Y))
+    return in_world(PAIR, intersection, z3.Implies(z3.And(wins(X), wins(Y)), X == Y))
+
+
+def orders_agree() -> Claim:
+    """Two brokers that go through the tally in orders of their own."""
+
+    def elects(order: Rule, elected: Formula) -> Formula:
+        earlier = z3.And(wins(_p), _p != elected, order(_p) <= order(elected))
+        return z3.And(wins(elected), z3.Not(z3.Exists([_p], earlier)))
+
+    elected = {"here": elects(place, X), "there": elects(other_place, Y)}
+    return in_world(PAIR, intersection, X == Y, **elected)
+
+
+def leader_first() -> Claim:
+    """The leader's first protocol, as it is."""
+    return in_world(PAIR, intersection, intersection(X), leader=first(LEADER, X, lambda p: z3.BoolVal(True)))
+
+
+def leader_decides() -> Claim:
+    """The leader's first candidate."""
+    return in_world(TRIO, intersection, wins(X), leader=first(LEADER, X, intersection))
 
 
 @dataclass(frozen=True)
@@ -93,7 +123,8 @@ class VoteExample:
     """A vote that breaks the claim, in names.
 
     Parameters: lists, member and what it lists, in its order; ballots, member and what it votes for;
-    candidates; votes, protocol and how many; winner; opposed, the members that do not list the winner.
+    candidates; votes, protocol and how many; winner; opposed, the members that do not list the winner; told,
+    what the last line says of the winner, {}, if not that it may win.
     """
 
     lists: tuple[tuple[str, tuple[str, ...]], ...]
@@ -102,6 +133,7 @@ class VoteExample:
     votes: tuple[tuple[str, int], ...]
     winner: str
     opposed: tuple[str, ...]
+    told: str = ""
 
     def as_lines(self) -> Iterator[str]:
         """For people."""
@@ -112,7 +144,7 @@ class VoteExample:
         yield "votes: " + ", ".join(f"{protocol} {count}" for protocol, count in self.votes)
         verb = "do" if len(self.opposed) > 1 else "does"
         against = f"which {_names(self.opposed)} {verb} not support" if self.opposed else "as others may too"
-        yield f"{self.winner} may win, {against}"
+        yield self.told.format(self.winner) if self.told else f"{self.winner} may win, {against}"
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -130,8 +162,8 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(names) or "nothing"
 
 
-def read_pair(model: Any) -> VoteExample:
-    """The vote in a model of `PAIR`, with names."""
+def read_vote(model: Any, world: World = PAIR, told: str = "") -> VoteExample:
+    """The vote in a model of a world, with names. told: see `VoteExample`."""
 
     def value(term: Formula) -> Any:
         return model.eval(term, model_completion=True)
@@ -140,22 +172,23 @@ def read_pair(model: Any) -> VoteExample:
         return bool(z3.is_true(value(term)))
 
     def listed(member: str) -> tuple[str, ...]:
-        pairs = {p: (PAIR.member(member), PAIR.protocol(p)) for p in PAIR.protocols}
+        pairs = {p: (world.member(member), world.protocol(p)) for p in world.protocols}
         in_order = sorted(pairs, key=lambda p: value(rank(*pairs[p])).as_long())
         return tuple(p for p in in_order for _ in range(value(entries(*pairs[p])).as_long()))
 
     def ballot(member: str) -> str:
-        return next(p for p in PAIR.protocols if is_so(casts(PAIR.member(member), PAIR.protocol(p))))
+        return next(p for p in world.protocols if is_so(casts(world.member(member), world.protocol(p))))
 
-    winner = next(p for p in PAIR.protocols if is_so(PAIR.protocol(p) == X))
-    preferences = tuple((member, listed(member)) for member in PAIR.members)
+    winner = next(p for p in world.protocols if is_so(world.protocol(p) == X))
+    preferences = tuple((member, listed(member)) for member in world.members)
     return VoteExample(
         lists=preferences,
-        ballots=tuple((member, ballot(member)) for member in PAIR.members),
-        candidates=tuple(p for p in PAIR.protocols if is_so(candidate(PAIR.protocol(p)))),
-        votes=tuple((p, value(votes(PAIR.protocol(p))).as_long()) for p in PAIR.protocols),
+        ballots=tuple((member, ballot(member)) for member in world.members),
+        candidates=tuple(p for p in world.protocols if is_so(candidate(world.protocol(p)))),
+        votes=tuple((p, value(votes(world.protocol(p))).as_long()) for p in world.protocols),
         winner=winner,
         opposed=tuple(member for member, protocols in preferences if winner not in protocols),
+        told=told,
     )
 
 
@@ -165,14 +198,14 @@ REFUTED = (
         "with candidates by union (what any member lists) every winner is listed by every member",
         "refuted",
         by_union,
-        explain=read_pair,
+        explain=read_vote,
     ),
     Obligation(
         "voting.winner-is-unique",
         "no two protocols win the same vote",
         "refuted",
         unique_winner,
-        explain=read_pair,
+        explain=read_vote,
     ),
     Obligation(
         "voting.counters.by-entry",
@@ -180,7 +213,32 @@ REFUTED = (
         "every member",
         "refuted",
         by_entry,
-        explain=read_pair,
+        explain=read_vote,
+    ),
+    Obligation(
+        "voting.ties.orders-agree",
+        "brokers that go through the tally in different orders elect the same protocol",
+        "refuted",
+        orders_agree,
+        explain=partial(read_vote, told="one broker elects {}, another one the other"),
+    ),
+    Obligation(
+        "voting.ties.leader-first",
+        "the leader's first protocol, which the mock broker of librdkafka takes, is listed by every member",
+        "refuted",
+        leader_first,
+        explain=partial(read_vote, told="{} is elected, which alice, the leader, lists first"),
+    ),
+    Obligation(
+        "voting.ties.leader-decides",
+        "the leader's first candidate has the most votes",
+        "refuted",
+        leader_decides,
+        explain=partial(
+            read_vote,
+            world=TRIO,
+            told="{} is elected, which alice, the leader, lists first of the candidates",
+        ),
     ),
 )
 """What is refuted, and must be."""

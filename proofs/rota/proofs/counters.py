@@ -4,8 +4,12 @@ An implementation does not intersect lists at every vote; it keeps a counter per
 candidate what as many members list as there are. Proved by induction over adding, removing and updating
 members: the counters are the sizes of the sets, and equal sizes mean that everybody lists the protocol.
 The protocol is arbitrary and fixed, so `fans` (the members anywhere that list it) is one set.
-Assumed, beside the axioms of `rota.proofs.encoding`: a member counts once for a protocol, however often
-its list names it.
+
+Beside the axioms of `rota.proofs.encoding` nothing is assumed of senders where a member counts once for a
+protocol, however often its list names it. Where every *entry* counts, as brokers keep it, no list may name
+a protocol twice, and the list that is taken off must be the one that was added; `rota.proofs.vote.senders`
+shows what happens without.
+Source: upstream ClassicGroup#incrementSupportedProtocols, #decrementSupportedProtocols, #candidateProtocols.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ GROUP, FANS = z3.Const("group", MEMBERS), z3.Const("fans", MEMBERS)
 SIZE, COUNTER = z3.Int("size"), z3.Int("counter")
 LISTS_IT = z3.Bool("lists_it")
 """Whether the list that alice comes with names the protocol."""
+ENTRIES, HELD, TAKEN = z3.Int("entries"), z3.Int("held"), z3.Int("taken")
+"""How often the list that alice comes with names the protocol, the one that she has, the one taken off."""
 
 
 def counters_mean(size: Formula, counter: Formula, group: Formula, fans: Formula) -> Formula:
@@ -94,6 +100,44 @@ def update(forgets_old: bool = False) -> Claim:
     )
 
 
+def _is_list(entries: Formula, names_it: Formula) -> Formula:
+    """A list that names the protocol so often."""
+    return z3.And(entries >= 0, (entries >= 1) == names_it)
+
+
+def add_entries() -> Claim:
+    """alice joins, every entry counts."""
+    grown, fans = z3.SetAdd(GROUP, ALICE), _listing(FANS)
+    facts = add().assumptions | {
+        "the list": _is_list(ENTRIES, LISTS_IT),
+        "no name twice": ENTRIES <= 1,
+    }
+    return group_claim(facts, counters_mean(SIZE + 1, COUNTER + ENTRIES, grown, fans))
+
+
+def _held() -> dict[str, Formula]:
+    """The list that alice has, and the one that is taken off."""
+    return {
+        "the list": _is_list(HELD, z3.IsMember(ALICE, FANS)),
+        "no name twice": HELD <= 1,
+        "what is taken off was added": TAKEN == HELD,
+    }
+
+
+def remove_entries() -> Claim:
+    """alice leaves, every entry counts."""
+    rest = z3.SetDel(GROUP, ALICE)
+    facts = remove().assumptions | _held()
+    return group_claim(facts, counters_mean(SIZE - 1, COUNTER - TAKEN, rest, FANS))
+
+
+def update_entries() -> Claim:
+    """alice brings another list, every entry counts."""
+    facts = update().assumptions | _held()
+    facts |= {"the new list": _is_list(ENTRIES, LISTS_IT), "no name twice in the new": ENTRIES <= 1}
+    return group_claim(facts, counters_mean(SIZE, COUNTER - TAKEN + ENTRIES, GROUP, _listing(FANS)))
+
+
 PART, WHOLE = z3.Const("part", MEMBERS), z3.Const("whole", MEMBERS)
 
 
@@ -125,6 +169,35 @@ def meaning(slack: int = 0) -> Claim:
     return group_claim(
         {"counters": _before(), "subset": subset_counts(supporters, GROUP)},
         (COUNTER + slack >= SIZE) == z3.IsSubset(GROUP, FANS),
+    )
+
+
+OF_TYPE = z3.Const("of_type", MEMBERS)
+
+
+def one_type() -> Claim:
+    """From counters to sets where a protocol is a name together with a type."""
+    supporters = z3.SetIntersect(GROUP, FANS)
+    return group_claim(
+        {
+            "counters": _before(),
+            "subset": subset_counts(supporters, GROUP),
+            "one type": z3.IsSubset(GROUP, OF_TYPE),
+        },
+        (COUNTER == SIZE) == z3.IsSubset(GROUP, z3.SetIntersect(FANS, OF_TYPE)),
+    )
+
+
+def zero(least: int = 1) -> Claim:
+    """What the counter says of a protocol that somebody lists, or nobody."""
+    nobody, supporters = z3.EmptySet(MEMBER), z3.SetIntersect(GROUP, FANS)
+    return group_claim(
+        {
+            "counters": _before(),
+            "empty": card(nobody) == 0,
+            "subset": subset_counts(nobody, supporters),
+        },
+        (least <= COUNTER) == (supporters != nobody),
     )
 
 
@@ -176,6 +249,37 @@ COUNTERS = (
         "proved",
         meaning,
         (Mutant("one short is enough", partial(meaning, 1)),),
+    ),
+    Obligation(
+        "voting.counters.one-type",
+        "counters by name mean protocols of the group's type, if the group has members of one type only",
+        "proved",
+        one_type,
+    ),
+    Obligation(
+        "voting.counters.zero",
+        "a counter is above zero exactly if somebody lists the protocol: what drops to zero can be forgotten",
+        "proved",
+        zero,
+        (Mutant("above one", partial(zero, 2)),),
+    ),
+    Obligation(
+        "voting.counters.entries.add",
+        "counting every entry of a list that is added is right, if it names no protocol twice",
+        "proved",
+        add_entries,
+    ),
+    Obligation(
+        "voting.counters.entries.remove",
+        "counting off every entry is right, if the list is the one that was added and names nothing twice",
+        "proved",
+        remove_entries,
+    ),
+    Obligation(
+        "voting.counters.entries.update",
+        "counting off the old entries and on the new ones is right, if neither list names anything twice",
+        "proved",
+        update_entries,
     ),
 )
 """What is proved of the counters."""
