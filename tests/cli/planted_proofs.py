@@ -42,7 +42,7 @@ def needs_both() -> Claim:
 
 SOUND = (
     Obligation("planted.sound", "what is at least and at most three is three", "proved", needs_both),
-    Obligation("planted.spare", "so it is", "proved", lambda: Claim({"spare": X > 0}, X == X)),
+    Obligation("planted.needless", "so it is", "proved", lambda: Claim({"spare": X > 0}, X == X)),
 )
 WRONG = (
     Obligation("planted.false", "x is one", "proved", lambda: Claim({}, X == 1)),

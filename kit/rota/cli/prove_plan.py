@@ -62,10 +62,14 @@ def _mutants(selected: Sequence[Obligation]) -> Iterator[Item]:
 
 
 def _dropped(selected: Sequence[Obligation], without: str) -> tuple[Item, ...]:
-    """Those that assume it, without it, still said to be provable."""
+    """Those that assume it, without it, still said to be provable.
+
+    Those that lie under its name, and say that it is kept, are left out: what is dropped need not be kept.
+    """
     items, known = [], Counter[str]()
     for one in selected:
-        assumed = one.build().assumptions if one.expect == "proved" else {}
+        its_own = without in one.name.split(".")
+        assumed = {} if its_own or one.expect == "refuted" else one.build().assumptions
         known.update(assumed)
         if without in assumed:
             variant = WITHOUT + without

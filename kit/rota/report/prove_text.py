@@ -13,6 +13,9 @@ from rota.report.prove_model import Result, Run, overall
 FEW = 30
 """Up to so many obligations get a line each; of more only the groups, and what is not as expected."""
 
+TOLD = 5
+"""Of many, so many that are not as expected are told in full, the others by their line."""
+
 SLOW = 1.0
 """Seconds; from here on a group's slowest obligation is named."""
 
@@ -37,11 +40,15 @@ class Printer:
         self._left = Counter(map(group_of, names))
         self._width = max((len(name if self._each else group_of(name)) for name in names), default=0)
         self._groups: dict[str, list[Result]] = {}
+        self._odd = 0
 
     def on(self, result: Result) -> None:
         """The next one."""
+        self._odd += not result.as_expected
         if self._each or not result.as_expected:
-            self._tell(_in_full(result, self._width, self._verbose))
+            lines = list(_in_full(result, self._width, self._verbose))
+            for line in lines if self._each or self._odd <= TOLD else lines[:1]:
+                self._say(line)
         if self._each:
             return
         group = group_of(result.name)
@@ -56,10 +63,6 @@ class Printer:
             late = self._left[group_of(results[0].name)]
             self._say(_together(results, self._width) + f", {late} not decided")
         self._groups = {}
-
-    def _tell(self, lines: Iterator[str]) -> None:
-        for line in lines:
-            self._say(line)
 
 
 def _in_full(result: Result, width: int, verbose: bool) -> Iterator[str]:

@@ -168,18 +168,27 @@ _SATISFIABLE: dict[frozenset[int], list[Any]] = {}
 
 
 def smt2(obligation: Obligation) -> str:
-    """The general question in SMT-LIB 2: sentence and expected answer on top, a name above each assertion."""
+    """The question in SMT-LIB 2: sentence and expected answer on top, a name above each assertion.
+
+    It is the general question, but for a claim that is to be refuted: one of its finite versions that is.
+    """
     answer = "unsat" if obligation.expect == "proved" else "sat"
     claim = obligation.build()
+    version = claim if obligation.expect == "proved" else _refuted_version(claim)
     solver = z3.Solver()
-    solver.add(*claim.given, z3.Not(claim.goal))
+    solver.add(*version.given, z3.Not(version.goal))
     text: str = solver.to_smt2()
     head, *assertions = text.split("\n(assert")
     names = [
-        *(f"assumed: {name}" for name in claim.assumptions),
-        *(f"lemma: {name}" for name in claim.lemmas),
+        *(f"assumed: {name}" for name in version.assumptions),
+        *(f"lemma: {name}" for name in version.lemmas),
     ]
     named = zip([*names, "not the claim"], assertions, strict=True)
     body = "".join(f"\n; {name}\n(assert{asserted}" for name, asserted in named)
     told = f"; {obligation.name}: {obligation.statement}\n; expected: {obligation.expect} ({answer})\n"
     return told + head.replace(":status unknown", f":status {answer}") + body
+
+
+def _refuted_version(claim: Claim) -> Claim:
+    """The first finite version that is refuted; the claim itself if none is."""
+    return next((version for version in claim.finite() if decide(version)[0] == "refuted"), claim)
