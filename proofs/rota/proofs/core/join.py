@@ -12,7 +12,7 @@ from rota.proofs.core.logic import Sort, Term, both, either, ite, no
 from rota.proofs.core.moves import Args, Effect, move
 from rota.proofs.core.rebalance import told_current
 from rota.proofs.core.signature import State
-from rota.proofs.core.words import fenced, fits, in_generation, resting, static, unknown, valid
+from rota.proofs.core.words import fenced, fits, in_generation, resting, static, unknown, unused, valid
 
 M, INSTANCE, P = Sort.MEMBER, Sort.INSTANCE, Sort.PROTOCOL
 OFFERED = (P,)
@@ -80,12 +80,7 @@ def member_id_required(s: State, a: Args) -> Effect:
     """A newcomer is sent away with an id."""
     u = s.u
     guard = both(_comes_without_id(s, a), a.shakes, a.at == u.dynamic, unused(s, a.fresh, u.dynamic))
-    return guard, s.put("pending", a.fresh).put("used", a.fresh)
-
-
-def unused(s: State, fresh: Term, instance: Term) -> Term:
-    """An id that nobody has been given, made for this instance. Ids are drawn at random: none comes twice."""
-    return both(no(s.used(fresh)), s.u.instance(fresh) == instance)
+    return guard, s.put("pending", a.fresh)
 
 
 @move("join.new-member", fresh=M, who=M, at=INSTANCE, offered=OFFERED, room=None, shakes=None)
@@ -113,7 +108,7 @@ def pending_member(s: State, a: Args) -> Effect:
 def admitted(s: State, a: Args, who: Term) -> State:
     """One member more, its JoinGroup parked; the first one leads."""
     u, old = s.u, s
-    post = s.put("member", who).put("joining", who).put("used", who).drop("pending", who)
+    post = s.put("member", who).put("joining", who).drop("pending", who)
     return post.but(
         syncing=lambda m: both(old.syncing(m), m != who),
         is_new=lambda m: ite(m == who, u.new_member_timer, old.is_new(m)),

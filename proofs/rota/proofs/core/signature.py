@@ -51,7 +51,6 @@ SIGNATURE: Mapping[str, Part] = {
     "change": Part("control", (), R, "the record that a replacement would write"),
     "gone": Part("control", (), None, "within a LeaveGroup: a member has been removed"),
     "returned": Part("control", (), None, "within a LeaveGroup: an unused id has been forgotten"),
-    "used": Part("history", (M,), None, "the id has been handed out"),
     "belonged": Part(
         "history", (G, M), None, "was a member when it was completed, or took such a one's place"
     ),

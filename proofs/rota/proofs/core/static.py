@@ -6,7 +6,7 @@ from rota.proofs.core.join import OFFERED
 from rota.proofs.core.logic import Sort, Term, both, either, ite, no
 from rota.proofs.core.moves import Args, Effect, move
 from rota.proofs.core.signature import State
-from rota.proofs.core.words import candidate, fits, in_generation, resting
+from rota.proofs.core.words import candidate, fits, in_generation, resting, unused
 
 M, INSTANCE, G, P, R = Sort.MEMBER, Sort.INSTANCE, Sort.GENERATION, Sort.PROTOCOL, Sort.RECORD
 
@@ -19,7 +19,7 @@ def renamed(s: State, old: Term, new: Term, joins: bool, is_new: Term) -> State:
     post = s
     for name in ("member", "joining", "syncing", "is_new"):
         post = post.drop(name, old).drop(name, new)
-    post = post.put("member", new).put("used", new)
+    post = post.put("member", new)
     post = post.put("joining", new) if joins else post
     new_before = post.is_new
     return post.but(
@@ -37,7 +37,7 @@ def replaced(s: State, a: Args) -> Effect:
     """
     u, r = s.u, a.record
     here = both(s.member(a.holder), u.instance(a.holder) == a.at, a.at != u.dynamic)
-    fresh = both(no(s.used(a.fresh)), u.instance(a.fresh) == a.at)
+    fresh = unused(s, a.fresh, a.at)
     keeps = u.every(P, lambda p: u.former_supports(r, p) == s.supports(a.holder, p))
     content = both(u.newcomer(r) == a.fresh, u.former(r) == a.holder, u.led_then(r) == s.leader, keeps)
     request = both(resting(s), a.room, fits(s, a.offered), a.who == u.nobody)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rota.proofs.core.logic import Sort, Term, Universe, both, either, implies, no
 from rota.proofs.core.signature import State
 
-M, G, P = Sort.MEMBER, Sort.GENERATION, Sort.PROTOCOL
+M, G, P, R = Sort.MEMBER, Sort.GENERATION, Sort.PROTOCOL, Sort.RECORD
 
 
 def static(u: Universe, member: Term) -> Term:
@@ -61,6 +61,19 @@ def unknown(s: State, who: Term, instance: Term) -> Term:
 def valid(s: State, who: Term, instance: Term) -> Term:
     """`static.validate` says NONE."""
     return both(s.member(who), either(instance == s.u.dynamic, s.u.instance(who) == instance))
+
+
+def unused(s: State, fresh: Term, instance: Term) -> Term:
+    """A member id, made for this instance, that nobody has, nor is to get when the log answers.
+
+    Upstream draws ids at random so that none comes twice; that those who left have had it is not excluded.
+    """
+    u = s.u
+    restarts = u.every(
+        R, lambda r: no(both(s.appended(r), u.kind(r) == u.REPLACEMENT, u.newcomer(r) == fresh))
+    )
+    free = both(fresh != u.nobody, no(s.member(fresh)), no(s.pending(fresh)), restarts)
+    return both(free, u.instance(fresh) == instance)
 
 
 def barrier(s: State) -> Term:

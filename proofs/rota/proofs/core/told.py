@@ -1,0 +1,77 @@
+"""Conjuncts about answers: they carry what was true, and what was true of a generation stays true of it."""
+
+from __future__ import annotations
+
+from rota.proofs.core.conjuncts import conjunct
+from rota.proofs.core.logic import Sort, Term, both, implies, no
+from rota.proofs.core.signature import State
+from rota.proofs.core.words import static
+
+M, INSTANCE, G = Sort.MEMBER, Sort.INSTANCE, Sort.GENERATION
+P, A = Sort.PROTOCOL, Sort.ASSIGNMENT
+
+
+@conjunct("told-generation", "who is told that it is in a generation is one of its members")
+def told_generation(s: State) -> Term:
+    return s.u.every((M, G), lambda m, g: implies(s.told_generation(m, g), s.belonged(g, m)))
+
+
+@conjunct("told-leader", "who is named as its leader leads it")
+def told_leader(s: State) -> Term:
+    return s.u.every((M, G, M), lambda m, g, n: implies(s.told_leader(m, g, n), s.led(g, n)))
+
+
+@conjunct("told-restart", "a restarted static member that is told that it leads does")
+def told_restart(s: State) -> Term:
+    return s.u.every((M, G), lambda m, g: implies(s.told_restart(m, g, m), s.led(g, m)))
+
+
+@conjunct("told-protocol", "what is named as its protocol is")
+def told_protocol(s: State) -> Term:
+    return s.u.every((M, G, P), lambda m, g, p: implies(s.told_protocol(m, g, p), s.chosen(g, p)))
+
+
+@conjunct("list-for-the-leader", "only the leader is given the list of members")
+def list_for_the_leader(s: State) -> Term:
+    return s.u.every((M, G), lambda m, g: implies(s.told_list(m, g), s.led(g, m)))
+
+
+@conjunct("listed-belong", "who is on the list is a member of that generation")
+def listed_belong(s: State) -> Term:
+    ids = s.u.every((M, G, M), lambda m, g, n: implies(s.listed(m, g, n), s.belonged(g, n)))
+    return both(
+        ids, s.u.every((M, G, INSTANCE), lambda m, g, i: implies(s.listed_seat(m, g, i), s.seat(g, i)))
+    )
+
+
+@conjunct("list-is-complete", "every member of the generation is on it, a static one by its instance id")
+def list_is_complete(s: State) -> Term:
+    u = s.u
+
+    def by_id(m: Term, g: Term, n: Term) -> Term:
+        return implies(both(s.told_list(m, g), s.belonged(g, n), no(static(u, n))), s.listed(m, g, n))
+
+    def by_instance(m: Term, g: Term, i: Term) -> Term:
+        return implies(both(s.told_list(m, g), s.seat(g, i)), s.listed_seat(m, g, i))
+
+    return both(u.every((M, G, M), by_id), u.every((M, G, INSTANCE), by_instance))
+
+
+@conjunct("told-sync", "what a SyncGroup is answered is the member's own assignment in that generation")
+def told_sync(s: State) -> Term:
+    return s.u.every((M, G, A), lambda m, g, a: implies(s.told_sync(m, g, a), s.decided(g, m, a)))
+
+
+@conjunct(
+    "told-alive", "whose Heartbeat is told that all is well is a member of the generation that it names"
+)
+def told_alive(s: State) -> Term:
+    return s.u.every((M, G), lambda m, g: implies(s.told_alive(m, g), s.belonged(g, m)))
+
+
+@conjunct("no-bystander", "every dynamic member of a generation has been told so")
+def no_bystander(s: State) -> Term:
+    def knows(g: Term, m: Term) -> Term:
+        return implies(both(s.belonged(g, m), no(static(s.u, m))), s.told_generation(m, g))
+
+    return s.u.every((G, M), knows)
