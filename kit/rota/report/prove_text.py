@@ -80,7 +80,7 @@ def _in_full(result: Result, width: int, verbose: bool) -> Iterator[str]:
         told = f"asked again, another way: {result.second.verdict}"
         yield from _paragraph(f"{told}; {result.second.reason}" if result.second.reason else told)
     for line in example.as_lines() if example else ():
-        yield INDENT + line
+        yield from _paragraph(line)
 
 
 def _together(results: Sequence[Result], width: int) -> str:
@@ -111,11 +111,9 @@ def last_lines(results: Sequence[Result], selected: int, run: Run, report: Path)
     """How to see more, what stays open, and the verdict; the line that counts is the last."""
     if len(results) > FEW:
         yield "each in words, with counterexamples: rota prove NAME -v"
-    yield from wrap(
-        f"not proved: {'; '.join(run.not_proved)}",
-        max(60, get_terminal_size().columns),
-        subsequent_indent="  ",
-    )
+    if not any(result.variant for result in results):
+        columns = max(60, get_terminal_size().columns)
+        yield from wrap(f"not proved: {'; '.join(run.not_proved)}", columns, subsequent_indent="  ")
     yield f"report: {report}"
     twice = [result for result in results if result.second]
     if twice:
