@@ -26,6 +26,7 @@ from rota.spec import (
     ErrorCode,
     Group,
     GroupRecord,
+    GroupState,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -153,6 +154,7 @@ class Play:
 
     def __init__(self, spec: Spec = SPEC, instance: str | None = None) -> None:
         self.spec, self.instance = spec, instance
+        self.worlds: set[World] = set()
 
     def turns(self, world: World) -> Iterator[Turn]:
         generation = 0 if world.group is None else world.group.generation_id
@@ -233,6 +235,7 @@ class Play:
                     untold.append(turn)
                     continue
                 used.add(fitting[0][0])
+                self.worlds.add(turn[0])
                 following = turn[0], fitting[0][1]
                 if len(turn[0].log) <= 2 and following not in known:
                     known.add(following)
@@ -262,6 +265,25 @@ def test_steps_of_the_spec_are_steps_of_the_formulas(instance: str | None) -> No
     expected = {("admitted",), ("tick",), ("sign",), ("park",), ("answer",), ("due",), ("leave",)}
     more = {("replacing",), ("stored",)} if instance else {("park", "answer", "park")}
     assert used > expected | more
+
+
+def left_open(play: Play) -> list[World]:
+    """Where a join phase goes on though its barrier is open; the initial delay does not look at it."""
+    preparing = (w for w in play.worlds if w.group and w.group.state is GroupState.PREPARING_REBALANCE)
+    return [w for w in preparing if not w.group.initial_join and SPEC.ask("join.barrier", w.group)]
+
+
+def test_the_barrier_is_looked_at_whenever_it_may_have_opened() -> None:
+    play = Play()
+    play.explore(5_000)
+    assert not left_open(play)
+
+    def does_not_look(spec: Spec, step: Step) -> tuple[Step, ...]:
+        return only(step)
+
+    blind = Play(replace(SPEC, rules=SPEC.rules.replaced("join.complete-if-all-joined", does_not_look)))
+    blind.explore(5_000)
+    assert left_open(blind)
 
 
 def deaf(spec: Spec, group: Group, call: Call) -> tuple[Step, ...]:

@@ -5,7 +5,7 @@ it up and *claim* what they hold, with the generation in which they got it. A cl
 higher generation than all others. The leader wants it to go to one member, its *target*, and gives it that
 unless somebody else's claim stands against that. Then members take up what they were given, one after
 the other: at each moment those in `took` have. What is proved of one generation is proved of the next one,
-for the holders after it are the holders before that.
+for the holders after it are the holders before that: who joins again takes up no part of before.
 
 Assumed: who holds the partition takes part in the join phase and claims it, and no claim of another is as new
 as the holder's. Cooperative clients claim what they hold, with the generation that they are in, and drop it
