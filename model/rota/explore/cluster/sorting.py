@@ -63,17 +63,22 @@ def arrange(keys: Any, count: Any, spare: Any, unit: Any) -> Any:
     left = 0
     for bucket in range(len(ends)):
         end = ends[bucket]
-        while end - begin > room:  # many repeats: what is left of the first ones goes before the others
-            some = _settle(spare, begin, begin + room, bits, codes, order, heads, keys, left, unit) - left
-            begin += room - some
-            for index in range(some):
+        while begin < end:
+            some = min(room, end - begin)
+            filled = _settle(spare, begin, begin + some, bits, codes, order, heads, keys, left, unit)
+            begin += some
+            if begin == end:
+                left = filled
+                break
+            # many repeats: what is left of these states goes before the others, to be settled with them
+            kept = filled - left
+            begin -= kept
+            for index in range(kept):
                 for word in range(len(unit)):
                     spare[begin + index, word] = keys[left + index, word]
-            if 2 * some > room:
+            if 2 * kept > room:
                 room *= 2
                 codes, order, heads = _desk(room)
-        left = _settle(spare, begin, end, bits, codes, order, heads, keys, left, unit)
-        begin = end
     return left
 
 
