@@ -69,7 +69,8 @@ class Registry:
             if delta.version != self.version + 1:
                 raise ValueError(f"version {delta.version} cannot follow version {self.version}")
             for known, values in zip(self._numbers, delta.values, strict=True):
-                known.update((digest, len(known) + i) for i, (digest, _) in enumerate(values))
+                for digest, _ in values:
+                    known[digest] = len(known)
             self._add(Facts.from_bytes(delta.facts).codes())
             self._close()
 

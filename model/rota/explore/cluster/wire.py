@@ -137,18 +137,19 @@ class Numbers:
         if self._wider:
             self.wire_layout, self._wider = self._wider, None
         while True:
-            counts = [known.count for known in self._machines]
-            if not self.wire_layout.fits(counts):
-                self._wider = Layout(counts)
-                return None
-            known = [each.wire_of for each in self._machines]
             for each in self._machines:
                 each.cover()
+            known = [each.wire_of for each in self._machines]
             out, missing = self._translated(keys, self.local_layout, self.wire_layout, known, self._wire_pool)
             if not missing:
-                return self._dealt(out, self.owners(keys, partitions, machines), partitions)
+                break
             for position, local in missing:
                 self._machines[position].wire(local)
+        counts = [each.count for each in self._machines]
+        if not self.wire_layout.fits(counts):
+            self._wider = Layout(counts)
+            return None
+        return self._dealt(out, self.owners(keys, partitions, machines), partitions)
 
     def owners(self, keys: Words, partitions: int, machines: Sequence[int]) -> Longs:
         """The partition of each state of this process, the same in every process.
