@@ -37,6 +37,7 @@ took = z3.Function("took", MEMBER, z3.BoolSort())
 claims_next = z3.Function("claims_next", MEMBER, z3.BoolSort())
 generation_next = z3.Function("generation_next", MEMBER, z3.IntSort())
 target_next = z3.Function("target_next", MEMBER, z3.BoolSort())
+took_next = z3.Function("took_next", MEMBER, z3.BoolSort())
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,22 @@ def honest_next(forgets: bool = False) -> Claim:
     return group_claim(facts, z3.And(holders_claim(), others_older()))
 
 
+def two_generations(given_next: Rule = SECOND.given) -> Claim:
+    """Some take up parts of the first, all claim what they hold, some take up parts of the second."""
+    facts = {
+        "one holder before": one(holds),
+        "claims are true": z3.ForAll([_m], claims(_m) == holds(_m)),
+        "claims are true again": z3.ForAll([_m], claims_next(_m) == after(_m, FIRST.given)),
+        "one target": one(target),
+        "one target again": one(target_next),
+    }
+
+    def last(member: Formula) -> Formula:
+        return z3.If(took_next(member), given_next(member), after(member, FIRST.given))
+
+    return group_claim(facts, z3.Implies(z3.And(last(ALICE), last(BOB)), ALICE == BOB))
+
+
 def not_before_revoked(given: Rule = FIRST.given) -> Claim:
     """Who is given the partition is the only one that holds it, if anybody does."""
     facts = {"holders claim": holders_claim(), "other claims are older": others_older()}
@@ -218,6 +235,14 @@ COOPERATIVE = (
         "proved",
         honest_next,
         (Mutant("who has taken up its part claims nothing", partial(honest_next, True)),),
+    ),
+    Obligation(
+        "assignors.cooperative.two-generations",
+        "over two generations of members that claim what they hold at most one reads a partition, whoever "
+        "has taken up its part when the second begins",
+        "proved",
+        two_generations,
+        (Mutant("the second as an eager assignor", partial(two_generations, SECOND.given_at_once)),),
     ),
     Obligation(
         "assignors.cooperative.by-difference",
