@@ -154,7 +154,9 @@ def _deal() -> list[Formula]:
     return receivers
 
 
-HAVE = [z3.Sum([one_if(receiver == place) for receiver in _deal()]) for place in (0, 1)]
+def have() -> list[Formula]:
+    """How many each of the two gets."""
+    return [z3.Sum([one_if(receiver == place) for receiver in _deal()]) for place in (0, 1)]
 
 
 def even_if_different() -> Claim:
@@ -165,12 +167,12 @@ def even_if_different() -> Claim:
         "wishes": z3.And(*each, wish["bob", "t"], wish["bob", "u"]),
         "two topics": IN_T == PARTITIONS // 2,
     }
-    more = HAVE[0] - HAVE[1]
-    return Claim(facts, z3.And(more <= 1, more >= -1), measure=wishes)
+    alice, bob = have()
+    return Claim(facts, z3.And(alice - bob <= 1, bob - alice <= 1), measure=wishes)
 
 
 def _tell_uneven(model: Any) -> Story:
-    chosen = figures_of(model, {"t": IN_T, "alice": HAVE[0], "bob": HAVE[1]})
+    chosen = figures_of(model, {"t": IN_T} | dict(zip(NAMES, have(), strict=True)))
     flags = figures_of(model, {f"{name} {topic}": term for (name, topic), term in wish.items()})
     lists = {f"{name}_wants": " and ".join(t for t in TOPICS if flags[f"{name} {t}"]) for name in NAMES}
     return told(
