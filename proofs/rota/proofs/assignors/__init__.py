@@ -7,6 +7,7 @@ assignor goes along, so that "exactly one" is proved by induction over members o
 TOGETHER = {
     "assignors.range": "each partition of a wanted topic has exactly one owner, a subscriber; even per topic",
     "assignors.roundrobin": "each partition of a wanted topic has exactly one owner, a subscriber",
-    "assignors.cooperative": "no partition is given to a member before another has given it up",
+    "assignors.cooperative": "no partition is given to a member before another has given it up, if who holds "
+    "it claims it and no other claim is as new",
 }
 """What the obligations prove together, by group."""

@@ -6,7 +6,8 @@ in the same millisecond may come before or after it. That production timers have
 
 TOGETHER = {
     "timers.initial": "the initial delay ends within its bound; who joins in it is in the first generation",
-    "timers.session": "a member is expired after its timeout without a sign of life, then and only then",
+    "timers.session": "a member is expired after its timeout without a sign of life, then and only then, if "
+    "the log answers within it",
     "timers.barrier": "the join phase ends when all have joined and no id is pending, or time is up",
 }
 """What the obligations prove together, by group."""
