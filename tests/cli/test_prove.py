@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from rota.cli.prove_workers import Answer, Crew, Question
 from rota.proofs import TACTICS as KNOWN
 from rota.proofs import Asking, Family, Obligation, Outcome, catalogue, select
 from rota.report.prove_model import Result as TextResult
+from rota.report.prove_progress import Progress
 from rota.report.prove_text import TOLD, Printer
 
 VOTING = select(["voting"])
@@ -213,6 +215,16 @@ def test_each_group_is_told_once(invoke: Invoke) -> None:
         dict.fromkeys(".".join(one.name.split(".")[:2]) for one in VOTING if one.expect == "proved")
     )
     assert [line.split()[1] for line in lines] == groups
+
+
+def test_progress_goes_into_a_pipe_every_ten_seconds() -> None:
+    stream, now = StringIO(), [0.0]
+    progress = Progress(stream, 7, clock=lambda: now[0])
+    for second in range(21):
+        now[0] = float(second)
+        progress.show(second // 5, [("voting.union", 1.4)])
+    progress.clear()
+    assert stream.getvalue().splitlines() == [f"{n} of 7; asking voting.union 1 s" for n in (2, 4)]
 
 
 def test_an_interrupt_keeps_what_was_decided(
