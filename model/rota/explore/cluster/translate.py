@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from rota.explore.arrays import Ints, Longs
-from rota.explore.primitives import LOW, mixed, value_of
+from rota.explore.primitives import LOW, mixed
 from rota.explore.stale import forget_stale
 
 forget_stale(Path(__file__).parent)  # before anything is compiled or taken from disk
@@ -78,10 +78,13 @@ def translate(keys: Any, source: Any, target: Any, numbers: Any, out: Any, noted
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def owners(keys: Any, fields: Any, lanes: Any, machines: Any, partitions: Any, out: Any) -> None:
     """The partition of each state, by the hashes of some machines' values: the same in any numbers."""
+    word, shift, mask = fields
+    low, low_at = lanes.low, lanes.low_at
     for index in range(len(keys)):
         lane = np.uint64(0)
         for position in machines:
-            lane += lanes.low[lanes.low_at[position] + value_of(keys, index, position, fields)]
+            value = np.int64((keys[index, word[position]] >> shift[position]) & mask[position])
+            lane += low[low_at[position] + value]
         out[index] = np.int64(((mixed(lane) & LOW) * np.uint64(partitions)) >> _S32)
 
 

@@ -60,6 +60,8 @@ class Numbers:
         self.local_layout = Layout(self._own_counts())
         self.wire_layout = Layout(self.counts)
         self._wider: Layout | None = None
+        self._header: tuple[Any, bytes] | None = None
+        """The header of the last block, and what it was made of."""
 
     # ---- versions
 
@@ -96,7 +98,7 @@ class Numbers:
         """A turn begins: nothing is provisional. layout: of the round (None: what the counts give)."""
         for known in self._known:
             known.begin()
-        self.wire_layout, self._wider = layout or Layout(self.counts), None
+        self.wire_layout, self._wider, self._header = layout or Layout(self.counts), None, None
 
     # ---- states
 
@@ -172,8 +174,11 @@ class Numbers:
 
     def header(self) -> bytes:
         """What a reader must know of states that `to_wire` or `route` gave in this turn so far."""
-        digests = tuple(tuple(digest for digest, _ in known.news()) for known in self._machines)
-        return Header(self.version, self.wire_layout, digests).to_bytes()
+        now = self.wire_layout, sum(len(known.provisional) for known in self._machines)
+        if self._header is None or self._header[0] != now:
+            digests = tuple(tuple(digest for digest, _ in known.news()) for known in self._machines)
+            self._header = now, Header(self.version, self.wire_layout, digests).to_bytes()
+        return self._header[1]
 
     def block(self, keys: Words) -> bytes:
         """States that `to_wire` or `route` gave, packed by the present `wire_layout`, for any process."""
