@@ -114,7 +114,7 @@ def test_features_are_compared_with_configurations_that_exist() -> None:
 
 
 def test_unknown_names() -> None:
-    assert names() == ("tiny", "small", "endless")
+    assert names() == ("tiny", "small", "standard", "nightly", "endless")
     with pytest.raises(ScopeError, match="there is no scope huge; there are tiny, small"):
         load("huge")
     with pytest.raises(ScopeError, match="scope tiny has no configuration x; it has core"):

@@ -196,7 +196,9 @@ def _list_mutants(there: Mapping[str, Mutant], as_json: bool) -> None:
 
 @click.command()
 @click.option(
-    "--scope", metavar="SCOPE", help="Suite of configurations: tiny, small (the default), or endless."
+    "--scope",
+    metavar="SCOPE",
+    help="Suite of configurations: tiny, small (the default), standard, nightly, or endless.",
 )
 @click.option("--configuration", "configurations", multiple=True, metavar="NAME",
               help="Only this one of the scope; repeatable.")  # fmt: skip

@@ -137,8 +137,8 @@ def _configurations(options: Options, scope: Scope, lasting: bool) -> tuple[Chos
 
 
 def _size(pair: tuple[str, Configuration]) -> int:
-    """The distinct states of a configuration, 0 if they are not pinned."""
-    return int((pair[1].expected or {}).get("distinct", 0))
+    """The distinct states of a configuration, pinned or estimated; 0 if nobody knows."""
+    return pair[1].size or 0
 
 
 def _asked_for(options: Options, scope: Scope) -> Chosen:
@@ -214,7 +214,7 @@ def _job(options: Options, overrides: Mapping[str, Any], scope: str, configurati
         feature=configuration.feature,
         compared_with=configuration.compared_with,
         expected=None if changed else counts,
-        size=(counts or configuration.expected or {}).get("distinct"),
+        size=(counts or {}).get("distinct", configuration.size),
     )
 
 

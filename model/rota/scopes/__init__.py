@@ -28,7 +28,8 @@ class Configuration:
 
     compared_with: the configuration that it adds `feature` to; expected: its counts; expected_in: those under
     other profiles than the default; profiles: those under which it says something that no other configuration
-    says, empty for all.
+    says, empty for all; seconds: how long it took once, see docs/scopes.md; estimate: about how many distinct
+    states it has, where nobody has explored it to the end.
     """
 
     name: str
@@ -39,6 +40,8 @@ class Configuration:
     expected: Mapping[str, Any] | None
     expected_in: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     profiles: tuple[str, ...] = ()
+    seconds: float | None = None
+    estimate: int | None = None
 
     def is_for(self, profile: str) -> bool:
         """Whether it is explored under a profile, whose brokers must have what it is about."""
@@ -47,6 +50,11 @@ class Configuration:
         if self.settings.get("max_size") is not None and profile not in WITH_SIZE_LIMIT:
             return False
         return not self.profiles or profile in self.profiles
+
+    @property
+    def size(self) -> int | None:
+        """About how many distinct states it has, pinned or estimated; None if nobody knows."""
+        return (self.expected or {}).get("distinct", self.estimate)
 
     def counts(self, profile: str) -> Mapping[str, Any] | None:
         """The pinned counts under a profile, None where there are none."""
@@ -86,11 +94,11 @@ class Scope:
         raise ScopeError(f"scope {self.name} has no configuration {name}; it has {known}")
 
 
-NAMES = ("tiny", "small", "endless")
+NAMES = ("tiny", "small", "standard", "nightly", "endless")
 
 
 def names() -> tuple[str, ...]:
-    """The scopes, smallest first."""
+    """The scopes: those of states, smallest first, then that of endless runs."""
     return NAMES
 
 
@@ -114,6 +122,8 @@ def _configuration(raw: dict[str, Any]) -> Configuration:
         expected=raw.get("expected"),
         expected_in=raw.get("expected_in", {}),
         profiles=tuple(raw.get("profiles", ())),
+        seconds=raw.get("seconds"),
+        estimate=raw.get("estimate"),
     )
 
 
