@@ -54,7 +54,7 @@ class Configuration:
     @property
     def size(self) -> int | None:
         """About how many distinct states it has, pinned or estimated; None if nobody knows."""
-        return (self.expected or {}).get("distinct", self.estimate)
+        return self.estimate if self.expected is None else int(self.expected["distinct"])
 
     def counts(self, profile: str) -> Mapping[str, Any] | None:
         """The pinned counts under a profile, None where there are none."""
