@@ -139,6 +139,9 @@ def test_one_state_many_times(tmp_path):
     assert holds(written(tmp_path, "hot", hot, memory=8 * MEGABYTE), as_set(hot))
     few = some(5000, 1, 2, 1)
     assert as_set(distinct(few)) == as_set(few)
+    crowded = np.concatenate([with_one_code(3000, 1), with_one_code(3000, 1)])
+    np.random.default_rng(3).shuffle(crowded)
+    assert holds(written(tmp_path, "crowded", crowded), as_set(crowded))
 
 
 @pytest.mark.parametrize("states", [0, 1, 7, 100_000])
