@@ -94,7 +94,8 @@ def write_smt2(items: Sequence[Item], directory: Path) -> None:
     for item in items:
         variant = "--" + re.sub(r"[^a-z0-9]+", "-", item.variant.lower()) if item.variant else ""
         path = directory / f"{item.obligation.name}{variant}.smt2"
-        path.write_text(smt2(item.obligation), encoding="utf-8")
+        changed = f"; changed: {item.variant}\n" if item.variant else ""
+        path.write_text(changed + smt2(item.obligation), encoding="utf-8")
 
 
 def listing(items: Sequence[Item], verbose: bool) -> Iterator[str]:

@@ -81,10 +81,10 @@ class _Solving:
 
     def decide(self, claim: Claim) -> tuple[Verdict, Any, str]:
         for instance in claim.finite():
-            refuter = self._solver(instance)
+            refuter = self.solver(instance)
             if self._ask(refuter) == z3.sat:
                 return "refuted", self._least(refuter, claim), ""
-        solver = self._solver(claim)
+        solver = self.solver(claim)
         answer = self._ask(solver)
         if answer == z3.sat:
             return "refuted", self._least(solver, claim), ""
@@ -115,7 +115,7 @@ class _Solving:
     def _flaw(self, claim: Claim) -> Flaw | None:
         nothing_follows = replace(claim, goal=z3.BoolVal(False))
         for version in chain(nothing_follows.finite(), (nothing_follows,)):
-            solver = self._solver(version)
+            solver = self.solver(version)
             if (answer := self._ask(solver)) == z3.sat:
                 return None
         if answer == z3.unsat:
@@ -133,7 +133,8 @@ class _Solving:
         )
         return "; ".join(name for name in claim.assumptions | claim.lemmas if not found or name in found)
 
-    def _solver(self, claim: Claim) -> Any:
+    def solver(self, claim: Claim) -> Any:
+        """Z3 with the assumptions and the goal denied: what it finds is a counterexample."""
         solver = self._set_up(self._asking.tactic or claim.tactic)
         for formula in (*claim.given, z3.Not(claim.goal)):
             solver.add(formula.translate(solver.ctx))
@@ -175,9 +176,7 @@ def smt2(obligation: Obligation) -> str:
     answer = "unsat" if obligation.expect == "proved" else "sat"
     claim = obligation.build()
     version = claim if obligation.expect == "proved" else _refuted_version(claim)
-    solver = z3.Solver()
-    solver.add(*version.given, z3.Not(version.goal))
-    text: str = solver.to_smt2()
+    text: str = _Solving(Asking()).solver(replace(version, tactic="")).to_smt2()
     head, *assertions = text.split("\n(assert")
     names = [
         *(f"assumed: {name}" for name in version.assumptions),
