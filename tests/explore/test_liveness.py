@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import chain, combinations, count
 from typing import Any
 
 import networkx
@@ -28,6 +28,7 @@ from rota.kernel import (
     Send,
     State,
     System,
+    Transition,
     Turn,
     View,
 )
@@ -75,6 +76,7 @@ def confirm(system: System, prop: Liveness, lasso: Lasso, fairness: Sequence[Fai
     ]
     assert set.intersection(*possible) <= taken
     choice = [system.index[name] for name in lasso.machines]
+    assert len(lasso.cycle) == fewest(system, prop, lasso, fairness)
 
     def asked(test: Callable[..., bool], state: State) -> bool:
         return test(*(view.of(state[i]) for view, i in zip(prop.views, choice, strict=True)))
@@ -89,6 +91,34 @@ def confirm(system: System, prop: Liveness, lasso: Lasso, fairness: Sequence[Fai
         last_good = max((i for i, fine in enumerate(good) if fine), default=-1)
         assert last_good < len(lasso.stem)
         assert any(asked(prop.given, state) for state in states[last_good + 1 :])
+
+
+def fewest(system: System, prop: Liveness, lasso: Lasso, fairness: Sequence[Fairness]) -> int:
+    """The steps of a shortest cycle from where a lasso's begins: walks of all kinds, grown step by step."""
+
+    def good(state: State) -> bool:
+        seen = zip(prop.views, lasso.machines, strict=True)
+        return prop.test(*(view.of(state[system.index[name]]) for view, name in seen))
+
+    def met(state: State) -> frozenset[Any]:
+        impossible = owed - owing(system.successors(state))
+        return impossible if good(state) else impossible | {"bad"}
+
+    def owing(steps: Iterable[Transition]) -> frozenset[Any]:
+        return frozenset((one, name) for step in steps for one in fairness for name in one.of(step))
+
+    owed = owing(system.successors(lasso.entry))
+    walks = {(lasso.entry, met(lasso.entry))}
+    for steps in count():
+        if (lasso.entry, owed | {"bad"}) in walks:
+            return steps
+        walks = {
+            (step.target, done | met(step.target) | (owed & owing([step])))
+            for at, done in walks
+            for step in system.successors(at)
+            if prop.kind is ALWAYS or not good(step.target)
+        }
+    raise AssertionError
 
 
 # ---- one machine that goes where its edges lead

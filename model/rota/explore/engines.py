@@ -45,7 +45,7 @@ NEEDS: dict[str, tuple[tuple[str, str], ...]] = {
     "spark": (("pyspark", "spark"), ("numpy", "spark")),
     LASSO: (("networkx", "liveness"),),
 }
-"""Name -> (module, extra of rota that brings it)."""
+"""Name -> (module, extra of rota that brings it). The search for lassos needs it only where numba is not."""
 
 
 def choose(name: str) -> Engine:
@@ -58,7 +58,8 @@ def choose(name: str) -> Engine:
     modules = {**ENGINES, LASSO: "rota.explore.lasso"}
     if name not in modules:
         raise UnknownEngine(f"there is no engine {name}; there are auto, {', '.join(ENGINES)}")
-    for module, extra in NEEDS.get(name, ()):
+    compiled = name == LASSO and find_spec("numba")
+    for module, extra in () if compiled else NEEDS.get(name, ()):
         if find_spec(module) is None:
             raise MissingExtra(f'engine {name} needs {module}; pip install "rota[{extra}]"')
     engine: Engine = import_module(modules[name]).explore

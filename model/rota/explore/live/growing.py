@@ -27,16 +27,21 @@ FREE = -1
 
 
 class Room(NamedTuple):
-    """Where misses are noted; counts[3] says how many. asked: as in `rota.explore.bundles.Room`."""
+    """Where misses are noted, and the states that miss something. asked: as in `rota.explore.bundles.Room`.
+
+    counts: [2] states, [3] misses.
+    """
 
     misses: Longs
     asked: Words
+    again: Longs
     counts: Longs
 
 
-def new_room(most: int = 1 << 16) -> Room:
-    """Room for so many misses."""
-    return Room(np.empty((most, 4), np.int64), np.zeros(2 * most, np.uint64), np.zeros(4, np.int64))
+def new_room(states: int, most: int = 1 << 16) -> Room:
+    """Room for so many states and misses."""
+    asked = np.zeros(2 * most, np.uint64)
+    return Room(np.empty((most, 4), np.int64), asked, np.empty(states, np.int64), np.zeros(4, np.int64))
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -107,8 +112,8 @@ def grow(
     count: Any,
     slots: Any,
     shift: Any,
-    begin: Any,
-    end: Any,
+    todo: Any,
+    trying: Any,
     learnt: Any,
     says: Any,
     fields: Any,
@@ -118,10 +123,10 @@ def grow(
     room: Any,
     unit: Any,
 ) -> Any:
-    """The edges out of the states begin to end, in the order of `System.successors`; new states are numbered.
+    """The edges out of the states todo, in the order of `System.successors`; new states are numbered.
 
     Returns (the first state that is still to be left, how many states there are, why). From the first miss on
-    nothing is written; the rest is only walked to find what else is missing.
+    nothing is written; the rest is only walked to find what else is missing. trying: do that from the start.
     """
     most = len(slots) // 10 * 7
     machines = len(fields.word)
@@ -132,10 +137,10 @@ def grow(
     queue = np.empty(MAX_HOPS + 2, np.int64)
     chain = np.empty(MAX_HOPS + 3, np.int64)
     chain[0] = 0
-    stopped: Any = np.int64(-1)
-    edges = offsets[begin]
-    for number in range(begin, end):
-        missing: Any = stopped >= 0
+    stopped = np.int64(todo[0] if trying else -1)
+    edges = offsets[todo[0]]
+    for number in todo:
+        missing = False
         for word in range(len(unit)):
             key[0, word] = keys[number, word]
         for position in range(machines):
@@ -204,8 +209,9 @@ def grow(
                 kind = np.int64(-1)
                 if chain[depth + 1] >= 0:
                     kind = _kind_of(chain[depth + 1], turn, depth, says, room)
-                missing = missing or kind < 0
-                if missing:
+                if kind < 0:
+                    missing = True
+                if missing or stopped >= 0:
                     continue
                 if edges == len(targets):
                     return number, count, NO_EDGES
@@ -222,10 +228,13 @@ def grow(
                 targets[edges] = slots[slot]
                 kinds[edges] = kind
                 edges += 1
-        if not missing:
-            offsets[number + 1] = edges
+        if missing:
+            room.again[room.counts[2]] = number
+            room.counts[2] += 1
+            if stopped < 0:
+                stopped = number
         elif stopped < 0:
-            stopped = number
+            offsets[number + 1] = edges
     if stopped >= 0:
         return stopped, count, MISSED
-    return end, count, DONE
+    return todo[-1] + 1, count, DONE

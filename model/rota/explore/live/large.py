@@ -177,7 +177,7 @@ class _Building:
         initial = [self.told.intern_state(state) for state in system.initial_states()]
         self.graph = LargeGraph(system, self.told)
         self.max_states = max_states
-        self.room = growing.new_room()
+        self.room = growing.new_room(PIECE)
         self.keys = self.graph.layout.pack(np.array(initial, np.int32).reshape(-1, self.told.width))
         self.count = len(initial)
         self.slots = _free(1 << max(12, (2 * self.count).bit_length()))
@@ -198,23 +198,32 @@ class _Building:
     def _leave(self, begin: int, end: int) -> None:
         """The edges out of the states of a level. Errors: TooManyStates, BadTurn."""
         while begin < end:
-            begin, self.count, why = self._grow(begin, min(end, begin + PIECE))
+            begin, self.count, why = self._grow(np.arange(begin, min(end, begin + PIECE)))
             if self.count > self.max_states:
                 raise TooManyStates
             if why == MISSED:
-                self.told.learn(self.room.misses[: self.room.counts[3]])
-                self.room.asked[:], self.room.counts[:] = 0, 0
-                self._fit()
+                self._learn()
             elif why == TOO_DEEP:
                 raise BadTurn(f"more than {growing.MAX_HOPS} messages in one transition")
             elif why != DONE:
                 self._make_room(why)
 
-    def _grow(self, begin: int, end: int) -> tuple[int, int, int]:
+    def _learn(self) -> None:
+        """Learn what the states of a piece miss, until they miss nothing."""
+        room = self.room
+        while room.counts[2]:
+            again = room.again[: room.counts[2]].copy()
+            self.told.learn(room.misses[: room.counts[3]])
+            room.asked[:], room.counts[:] = 0, 0
+            self._fit()
+            self._grow(again, trying=True)
+
+    def _grow(self, todo: Longs, trying: bool = False) -> tuple[int, int, int]:
         fields, learnt = Fields(*self.graph.layout.fields()), bundles.learnt(self.told)
         stopped, count, why = growing.grow(
-            self.keys, self.count, self.slots, _shift(self.slots), begin, end, learnt, self.told.says(),
-            fields, self.offsets, self.targets, self.kinds, self.room, self._unit)  # fmt: skip
+            self.keys, self.count, self.slots, _shift(self.slots), todo, trying, learnt,
+            self.told.says(), fields, self.offsets, self.targets, self.kinds, self.room,
+            self._unit)  # fmt: skip
         return int(stopped), int(count), int(why)
 
     @property

@@ -38,7 +38,7 @@ def _read(*_: Any) -> NoReturn:
 
 
 class _Unread:
-    """Stands in the place of a value that must not be read; whatever is done to it but `is` raises."""
+    """Stands in the place of a value that must not be read; whatever is done to it but `is` fails."""
 
     __getattribute__ = _read
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _read
@@ -174,7 +174,7 @@ class Told(Learned):
         """The kind of a transition with these hops, or `BY_TURNS`."""
         try:
             return self._kind([self._hops[hop][1] for hop in hops])
-        except _Read:
+        except Exception:  # what is not there may fail in any way; a mistake of its own fails again below
             return BY_TURNS
 
     def _kind_by_turns(self, turns: list[int]) -> int:
@@ -186,8 +186,8 @@ class Told(Learned):
             hops.append(replace(hop, value=value))
         try:
             return self._kind(hops)
-        except _Read:
-            raise CannotTabulate from None
+        except Exception as error:  # a mistake of its own fails again in the plain search
+            raise CannotTabulate from error
 
     def _kind(self, hops: Iterable[Hop]) -> int:
         return self.kind_of(Transition(UNREAD, tuple(hops)))
