@@ -19,7 +19,7 @@ from rota.proofs import TACTICS as KNOWN
 from rota.proofs import Asking, Family, Obligation, Outcome, catalogue, select
 from rota.report.prove_model import Result as TextResult
 from rota.report.prove_progress import Progress
-from rota.report.prove_text import TOLD, Printer
+from rota.report.prove_text import FEW, TOLD, Printer
 
 VOTING = select(["voting"])
 PLANTED = Family("planted", "what is wrong", ("planted_proofs:SOUND", "planted_proofs:WRONG"))
@@ -196,6 +196,31 @@ def test_of_many_that_are_wrong_a_few_are_told_in_full() -> None:
         printer.on(result)
     assert sum(line.startswith("NOT a.b.") for line in lines) == 40
     assert lines.count("      why: odd") == TOLD
+
+
+def told_under(*names: str) -> list[str]:
+    lines: list[str] = []
+    printer = Printer(lines.append, names)
+    for result in results(*((name, "proved") for name in names)):
+        printer.on(result)
+    return [line.split()[1] for line in lines]
+
+
+def test_what_is_told_on_a_screen() -> None:
+    few, many = [f"a.{n}" for n in range(FEW)], [f"b.{n}.{m}" for n in range(FEW + 1) for m in "xy"]
+    assert told_under(*few) == few
+    assert told_under("a.0.x", "a.0.y", *few[1:]) == few
+    assert told_under(*many) == [f"b.{n}" for n in range(FEW + 1)]
+    assert told_under(*few, *many) == [*few, "b"]
+
+
+def test_groups_are_told_in_words() -> None:
+    names = [*(f"a.b.{n}" for n in range(FEW)), "a.c"]
+    lines: list[str] = []
+    printer = Printer(lines.append, names, {"a.b": "what b is about"})
+    for result in results(*((name, "proved") for name in names)):
+        printer.on(result)
+    assert lines[1::2] == ["      what b is about", "      a planted claim"]
 
 
 def test_groups_that_were_interrupted_say_so() -> None:

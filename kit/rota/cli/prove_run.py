@@ -15,7 +15,7 @@ import z3
 from rota.cli.check_workers import MOST, cores
 from rota.cli.prove_plan import Item
 from rota.cli.prove_workers import Answer, Crew
-from rota.proofs import Asking, Outcome, not_proved
+from rota.proofs import FAMILIES, Asking, Outcome, not_proved
 from rota.report.prove_model import Overall, Result, Run, as_json, overall
 from rota.report.prove_progress import Progress
 from rota.report.prove_text import Printer, last_lines
@@ -93,7 +93,8 @@ class Proving:
                 click.echo(line)
 
         names = [item.obligation.name for item in self.items]
-        printer = Printer(say, names, self.options.verbose)
+        words = {} if any(item.variant for item in self.items) else _words()
+        printer = Printer(say, names, words, self.options.verbose)
         answers: dict[int, Answer] = {}
         try:
             for heard in crew.answers():
@@ -117,6 +118,14 @@ class Proving:
             outcomes = [outcome(item, answers[one]) for one in numbers]
             self.results.append(Result(outcomes[0], item.variant, outcomes[1] if each == 2 else None))
             printer.on(self.results[-1])
+
+
+def _words() -> dict[str, str]:
+    """What families and groups are about, by name."""
+    found = {family.name: family.about for family in FAMILIES}
+    for family in FAMILIES:
+        found |= family.sentences()
+    return found
 
 
 def outcome(item: Item, answer: Answer) -> Outcome:

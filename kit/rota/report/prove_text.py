@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
@@ -11,7 +11,7 @@ from textwrap import wrap
 from rota.report.prove_model import Result, Run, overall
 
 FEW = 30
-"""Up to so many obligations get a line each; of more only the groups, and what is not as expected."""
+"""Up to so many lines: each obligation by itself, or else the groups of a family, or else the family."""
 
 TOLD = 5
 """Of many, so many that are not as expected are told in full, the others by their line."""
@@ -27,19 +27,41 @@ def group_of(name: str) -> str:
     return ".".join(name.split(".")[:2])
 
 
+def family_of(name: str) -> str:
+    """What groups are told under if there are many of them: the first part of the name."""
+    return name.partition(".")[0]
+
+
+def level(names: Sequence[str]) -> Callable[[str], str]:
+    """From the name of an obligation to what it is told under: itself, its group, or its family."""
+    if len(names) <= FEW:
+        return str
+    groups = Counter(map(family_of, set(map(group_of, names))))
+    large = {name for name, count in groups.items() if count > FEW and len(groups) > 1}
+    return lambda name: family_of(name) if family_of(name) in large else group_of(name)
+
+
 class Printer:
     """Prints results in the order of the obligations, as they come.
 
-    Parameters: say, takes lines; names, of all that will come; verbose, a line, the sentence and the
-    counterexample of each, however many there are.
+    Parameters: say, takes lines; names, of all that will come; words, what a group or a family is about;
+    verbose, a line, the sentence and the counterexample of each, however many there are.
     """
 
-    def __init__(self, say: Callable[[str], None], names: Sequence[str], verbose: bool = False) -> None:
+    def __init__(
+        self,
+        say: Callable[[str], None],
+        names: Sequence[str],
+        words: Mapping[str, str] | None = None,
+        verbose: bool = False,
+    ) -> None:
         self._say, self._verbose = say, verbose
-        self._each = verbose or len(names) <= FEW
-        self._left = Counter(map(group_of, names))
-        self._width = max((len(name if self._each else group_of(name)) for name in names), default=0)
-        self._groups: dict[str, list[Result]] = {}
+        self._label = str if verbose else level(names)
+        self._each = self._label is str
+        self._left = Counter(map(self._label, names))
+        self._width = max(map(len, self._left), default=0)
+        self._words = words if words and len(self._left) <= FEW else {}
+        self._begun: dict[str, list[Result]] = {}
         self._odd = 0
 
     def on(self, result: Result) -> None:
@@ -51,18 +73,25 @@ class Printer:
                 self._say(line)
         if self._each:
             return
-        group = group_of(result.name)
-        self._groups.setdefault(group, []).append(result)
-        self._left[group] -= 1
-        if not self._left[group]:
-            self._say(_together(self._groups.pop(group), self._width))
+        label = self._label(result.name)
+        self._begun.setdefault(label, []).append(result)
+        self._left[label] -= 1
+        if not self._left[label]:
+            self._tell(label)
 
     def flush(self) -> None:
-        """The lines of groups that were begun: there was an interrupt."""
-        for results in self._groups.values():
-            late = self._left[group_of(results[0].name)]
-            self._say(_together(results, self._width) + f", {late} not decided")
-        self._groups = {}
+        """Those that were begun: there was an interrupt."""
+        for label in list(self._begun):
+            self._tell(label)
+
+    def _tell(self, label: str) -> None:
+        results, late = self._begun.pop(label), self._left[label]
+        line = _together(label, results, self._width)
+        self._say(f"{line}, {late} not decided" if late else line)
+        alone = results[0].outcome.obligation.statement if len(results) == 1 else ""
+        if self._words and (words := self._words.get(label, alone)):
+            for part in _paragraph(words):
+                self._say(part)
 
 
 def _in_full(result: Result, width: int, verbose: bool) -> Iterator[str]:
@@ -83,18 +112,17 @@ def _in_full(result: Result, width: int, verbose: bool) -> Iterator[str]:
         yield from _paragraph(line)
 
 
-def _together(results: Sequence[Result], width: int) -> str:
-    """One line for a group."""
+def _together(label: str, results: Sequence[Result], width: int) -> str:
+    """One line for a group or a family."""
     fine = [result for result in results if result.as_expected]
     counts = Counter(result.outcome.verdict for result in results)
     told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     seconds = sum(result.seconds for result in results)
     slowest = max(results, key=lambda result: result.seconds)
     mark = "ok " if len(fine) == len(results) else "NOT"
-    line = f"{mark} {group_of(results[0].name):<{width}}  {told:<21} {seconds:6.2f} s"
+    line = f"{mark} {label:<{width}}  {told:<21} {seconds:6.2f} s"
     if len(results) > 1 and slowest.seconds >= SLOW:
-        rest = slowest.name.removeprefix(group_of(slowest.name)).lstrip(".")
-        line += f", slowest {slowest.seconds:.1f} s: {rest or slowest.name}"
+        line += f", slowest {slowest.seconds:.1f} s: {slowest.name.removeprefix(f'{label}.')}"
     return line
 
 
@@ -110,7 +138,7 @@ def _paragraph(text: str) -> Iterator[str]:
 def last_lines(results: Sequence[Result], selected: int, run: Run, report: Path) -> Iterator[str]:
     """How to see more, what stays open, and the verdict; the line that counts is the last."""
     if len(results) > FEW:
-        yield "each in words, with counterexamples: rota prove NAME -v"
+        yield "more: rota prove NAME; each in words, with its counterexample: rota prove NAME -v"
     if not any(result.variant for result in results):
         columns = max(60, get_terminal_size().columns)
         yield from wrap(f"not proved: {'; '.join(run.not_proved)}", columns, subsequent_indent="  ")
