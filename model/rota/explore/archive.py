@@ -7,6 +7,7 @@ zip has entries for directories, so an ordinary archive of the files would not d
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -26,6 +27,15 @@ def write(target: Path) -> Path:
             info.external_attr = (0o40755 if name.endswith("/") else 0o100644) << 16
             archive.writestr(info, content[name].read_bytes() if name in content else b"")
     return target
+
+
+def digest() -> str:
+    """What this rota is made of, as 32 hexadecimal digits: equal for equal sources, archived or not."""
+    hashed = blake2b(digest_size=16)
+    for name, path in sorted(_content()):
+        content = path.read_bytes()
+        hashed.update(f"{name}\0{len(content)}\0".encode() + content)
+    return hashed.hexdigest()
 
 
 def _content() -> Iterator[tuple[str, Path]]:

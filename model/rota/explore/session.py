@@ -1,4 +1,4 @@
-"""A Spark context for one machine: loopback only, quiet, workers with this very Python."""
+"""A Spark context: on this machine alone unless told otherwise, quiet; and what its workers have."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import FunctionType
 from typing import Any
+from uuid import uuid4
 
-from rota.explore.archive import write
+from rota.explore.archive import digest, write
 from rota.explore.engines import MissingExtra
 
-MASTER = "local[2,4]"
-"""Two tasks at a time and four tries for each; `local[2]` would fail the run when a worker is killed."""
+LOOPBACK = "127.0.0.1"
+
+MASTER = f"local[{len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()},4]"
+"""As many tasks at a time as there are cores, and four tries for each: `local[2]` would fail the run when a
+worker is killed."""
+
+PLAIN = 100
+"""How many times slower workers without numba are, about; see docs/engines.md."""
 
 JAVA = 17
 """The oldest major version of Java that Spark 4 runs on."""
@@ -40,41 +49,103 @@ class MissingJava(ValueError):
     """There is no Java that Spark can run on."""
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """What is known of the workers. compiled: all have numba; lasting: executors may be lost one by one."""
+
+    compiled: bool
+    lasting: bool
+
+
 @contextmanager
-def spark_context(master: str = MASTER, py_files: Sequence[str] = ()) -> Iterator[Any]:
+def spark_context(
+    master: str | None = None, py_files: Sequence[str] = (), *, ui: bool = False, memory: int | None = None
+) -> Iterator[Any]:
     """A SparkContext that is stopped at the end.
 
-    Parameters: master, as Spark writes it; py_files, modules and archives for the workers beside rota's
-    own archive. Errors: MissingExtra without pyspark, MissingJava without Java 17 or later.
+    Parameters: master, as Spark writes it, None for what `spark-submit` says, else MASTER; py_files, modules
+    and archives for the workers; ui, whether Spark's web interface is served; memory, bytes for the heap of
+    Spark's own process. Errors: MissingExtra without pyspark, MissingJava without Java 17 or later.
     """
     if find_spec("pyspark") is None:
         raise MissingExtra('engine spark needs pyspark; pip install "rota[spark]"')
     _find_java()
     from pyspark import SparkConf, SparkContext
 
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    chosen = master or (None if submitted else MASTER)
     with TemporaryDirectory(prefix="rota-spark-") as folder:
-        logging = Path(folder, "log4j2.properties")
-        logging.write_text(LOGGING, encoding="utf-8")
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-        settings = {
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            # a second attempt beside the first would write the same files
-            "spark.speculation": "false",
-            "spark.local.dir": folder,
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}",
-        }
-        conf = SparkConf().setMaster(master).setAppName("rota").setAll(list(settings.items()))
+        conf = SparkConf().setAppName("rota").set("spark.ui.showConsoleProgress", "false")
+        if chosen:
+            conf.setMaster(chosen)
+        if not submitted:
+            conf.setAll(_quiet(Path(folder), ui, memory).items())
+        if chosen and is_local(chosen):
+            os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+            os.environ["SPARK_LOCAL_IP"] = LOOPBACK
+            conf.set("spark.driver.host", LOOPBACK).set("spark.driver.bindAddress", LOOPBACK)
+        else:
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         context = SparkContext(conf=conf)
         try:
-            for file in (write(Path(folder, "packages.zip")), *py_files):
+            for file in py_files:
                 context.addPyFile(str(file))
             yield context
         finally:
             context.stop()
+
+
+def _quiet(folder: Path, ui: bool, memory: int | None) -> dict[str, str]:
+    """Settings of a context that is not `spark-submit`'s: files in a folder of its own, little said."""
+    logging = folder / "log4j2.properties"
+    logging.write_text(LOGGING, encoding="utf-8")
+    settings = {
+        "spark.ui.enabled": str(ui).lower(),
+        "spark.local.dir": str(folder),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}",
+    }
+    return settings if memory is None else {**settings, "spark.driver.memory": f"{max(memory >> 20, 512)}m"}
+
+
+def is_local(master: str) -> bool:
+    """Whether all of Spark is in one process (`local-cluster` is not)."""
+    return master == "local" or master.startswith("local[")
+
+
+def look_at(context: Any, say: Callable[[str], None]) -> Cluster:
+    """Find out what the workers have, and send them rota where they have not this very one.
+
+    say: is told of Spark's web interface, and of workers that have no numba.
+    """
+    if context.uiWebUrl:
+        say(f"Spark's web interface: {context.uiWebUrl}")
+    lasting = not is_local(context.master)
+    slots = context.defaultParallelism
+    asked = context.parallelize(range(2 * slots), 2 * slots)
+    if lasting and {theirs for theirs, _ in asked.map(_portable(_what_there_is)).collect()} != {digest()}:
+        with TemporaryDirectory(prefix="rota-archive-") as folder:
+            context.addPyFile(str(write(Path(folder, f"rota-{uuid4().hex[:12]}.zip"))))
+    there = {has for _, has in asked.map(_portable(_what_there_is)).collect()}
+    if there != {True}:
+        say(f"the workers have no numba: plain Python, about {PLAIN} times slower; install rota[fast] there")
+    return Cluster(there == {True}, lasting)
+
+
+def _what_there_is(_: int) -> tuple[str, bool]:
+    """In a worker: what its rota is made of ('' for none), and whether it has numba. Imports stand within."""
+    from importlib.util import find_spec
+
+    compiled = find_spec("numba") is not None and find_spec("numpy") is not None
+    try:
+        from rota.explore.archive import digest
+    except ImportError:
+        return "", compiled
+    return digest(), compiled
+
+
+def _portable(function: Any) -> Any:
+    """A function that travels as code, to workers that cannot import it."""
+    return FunctionType(function.__code__, {"__builtins__": __builtins__, "__name__": "__main__"})
 
 
 def _find_java() -> None:

@@ -1,0 +1,60 @@
+"""What Spark's workers are asked to do. Standard library only, until it is known what a worker has.
+
+With numba a task is `rota.explore.cluster.turn`, without it `rota.explore.cluster.plain`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rota.explore.cluster.work import Job, Order, Turn
+from rota.kernel import State, System, SystemRef
+
+
+class NotRebuilt(ValueError):
+    """A worker process cannot import the system's factory."""
+
+
+def take_turn(job: Job, order: Order, partition: int, inbox: Iterable[bytes]) -> Turn:
+    """Absorb what was sent to a partition, judge its new states, expand them, send on what it does not own.
+
+    Gives blocks with their addressees, the answer last: a report, or the error that every try would raise.
+    """
+    return _work(job).take_turn(job, order, partition, inbox)  # type: ignore[no-any-return]
+
+
+def restore(job: Job, order: Order, which: frozenset[int], partition: int, copies: Iterable[Any]) -> Turn:
+    """Write a partition's levels anew from copies, if it is one of those that are missing."""
+    if partition not in which:
+        return iter(())
+    return _work(job).restore(job, order, partition, copies)  # type: ignore[no-any-return]
+
+
+def find_before(job: Job, order: Order, state: State, partition: int, _: Iterable[Any]) -> Turn:
+    """Of a partition's level `order.round` the state with the least hash that leads to `state`, or None."""
+    return _work(job).find_before(job, order, partition, state)  # type: ignore[no-any-return]
+
+
+def _work(job: Job) -> Any:
+    return import_module(f"rota.explore.cluster.{'turn' if job.compiled else 'plain'}")
+
+
+def rebuilt(ref: SystemRef) -> System:
+    """The system. Errors: NotRebuilt."""
+    try:
+        return ref.build()
+    except (ImportError, AttributeError) as error:
+        raise NotRebuilt(
+            f"a worker cannot build {ref.factory} ({error}); name its file in py_files, or start rota where "
+            "Python finds it"
+        ) from error
+
+
+def place(job: Job, partition: int) -> Path:
+    """The folder of a partition's files: in the run's, or where Spark lets this executor write."""
+    folder = job.folder or os.path.join(os.environ["SPARK_LOCAL_DIRS"].split(",")[0], f"rota-{job.run}")
+    return Path(folder, f"partition-{partition:04d}")

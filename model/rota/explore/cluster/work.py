@@ -1,0 +1,140 @@
+"""What the driver and the tasks of a run tell each other. Standard library only: any worker can read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rota.explore.result import Find
+from rota.kernel import SystemRef
+
+Sent = tuple[int, Any]
+"""What a task leaves behind: (partition, block) for another one, (number of partitions, `Answer`) last."""
+
+Turn = Iterator[Sent]
+
+
+@dataclass(frozen=True)
+class RunFile:
+    """A file of states. words: of a state; checksum: CRC-32 of the content."""
+
+    name: str
+    states: int
+    words: int
+    checksum: int
+
+    @property
+    def index(self) -> str:
+        """The name of the file beside it."""
+        return f"{self.name}.index"
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A layout of states as plain numbers: word, shift and mask of each machine's field."""
+
+    word: tuple[int, ...]
+    shift: tuple[int, ...]
+    mask: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Level:
+    """The new states of one round, in the order of their codes. fields: how they are packed."""
+
+    file: RunFile
+    fields: Fields
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a partition has. levels: one per round; runs: all its states in few files; fields: of the runs."""
+
+    levels: tuple[Level, ...] = ()
+    runs: tuple[RunFile, ...] = ()
+    fields: Fields | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every task of a run knows.
+
+    run: a unique name; partitions: how many; deciding: the machines whose values decide who owns a state;
+    folder: of all files, seen by all workers; None: every worker keeps its own; memory: bytes for one task;
+    local_levels: how many levels a task goes by itself in a round; compiled: whether workers have numba;
+    copied: whether levels are sent to the driver's keeping too, for workers that may be lost.
+    """
+
+    ref: SystemRef
+    run: str
+    partitions: int
+    deciding: tuple[int, ...]
+    folder: str | None
+    memory: int
+    local_levels: int = 1
+    compiled: bool = True
+    copied: bool = False
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be done in a round.
+
+    parts: by partition; fields: how states are packed; deltas: all numbers handed out so far; wanted: the
+    witnesses not seen yet; obsolete: files by partition that nobody needs any more.
+    """
+
+    round: int
+    parts: tuple[Part, ...]
+    fields: Fields | None
+    deltas: tuple[Any, ...]
+    wanted: frozenset[str]
+    obsolete: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A partition's round: its new states, what was found among them, and what expanding them gave.
+
+    news: values without a number (`registry.News`), None in plain Python; sent: (addressee, name) of files
+    with blocks, where files are exchanged; sent_bytes: of all blocks; obsolete: files that nobody needs once
+    the round counts.
+    """
+
+    partition: int
+    part: Part
+    states: int
+    digest: int
+    witnesses: frozenset[str]
+    bad_state: Find | None
+    generated: int
+    stuck: Find | None
+    bad_step: Find | None
+    fired: frozenset[str]
+    news: Any
+    sent_bytes: int
+    python_calls: int
+    sent: tuple[tuple[int, str], ...] = ()
+    obsolete: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A piece of a level's states, `offset` states from its beginning, as bytes."""
+
+    partition: int
+    round: int
+    offset: int
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A partition's files are not where its task ran. name: one of them."""
+
+    partition: int
+    name: str
+
+
+Answer = Report | Missing | Exception
