@@ -112,7 +112,8 @@ class Obligation:
             build = by_name[mutant]
         else:
             dropped = mutant.removeprefix(WITHOUT)
-            if dropped == mutant or dropped not in self.build().assumptions:
+            known = dropped in (self.needed or ()) or dropped in self.build().assumptions
+            if dropped == mutant or not known:
                 raise KeyError(mutant)
             build = lambda: self.build().without(dropped)  # noqa: E731
         return replace(self, expect="refuted", build=build, mutants=(), needed=())
