@@ -272,7 +272,7 @@ def test_stats_are_printed_when_asked_for(invoke: Invoke) -> None:
     [
         (
             ["--scope", "tinny"],
-            "there is no scope 'tinny'; did you mean tiny? there are tiny, small, endless",
+            "there is no scope 'tinny'; did you mean tiny? there are tiny, small, standard, nightly, endless",
         ),
         (["--engine", "warp"], "there is no engine 'warp'; there are auto, reference, fast, numpy, spark"),
         (["--design", "watcher"], "there is no design 'watcher'; did you mean watchers? there are classic,"),
