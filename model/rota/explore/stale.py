@@ -16,10 +16,11 @@ def forget_stale(folder: Path = HERE, *others: Path) -> bool:
     """Delete compiled code in a package's __pycache__ that was made from other sources; whether any was.
 
     Functions and constants of one module are compiled into those of another, whose file does not change with
-    them; `others` are packages from which this one takes any. Where nothing can be written the compiler keeps
-    its code elsewhere and this does nothing.
+    them; this package's are always taken into account, `others` are more folders that count. Where nothing
+    can be written the compiler keeps its code elsewhere and this does nothing.
     """
-    sources = [*sorted({*HERE.glob("*.py"), *folder.glob("*.py")}), Path(encoding.__file__)]
+    ours = {path for place in (HERE, folder, *others) for path in place.glob("*.py")}
+    sources = [*sorted(ours), Path(encoding.__file__)]
     made_from = blake2b(b"\0".join(path.read_bytes() for path in sources), digest_size=16).hexdigest()
     cache = folder / "__pycache__"
     stamp = cache / STAMP
