@@ -141,7 +141,7 @@ def _somebody_is_late(seen: Observed) -> bool | None:
     if not seen.meet:
         return False
     if seen.may("late") or _a_client_is_busy(seen):
-        return True
+        return True if len(seen.kinds) - seen.kinds.count("raw") > 1 else None
     return None if seen.statics or seen.may("break", "failover") else False
 
 
