@@ -169,7 +169,7 @@ def _addressee(number: int) -> int:
 
 
 def _packed(turn: Turn, sender: int, last: int) -> Turn:
-    """What a task sends, its answer as bytes to the last partition; then to each how many blocks there were."""
+    """What a task sends, its answer as bytes to the last partition; at the end how many blocks there were."""
     sent = [0] * last
     for to, content in turn:
         if 0 <= to < last:
