@@ -19,10 +19,11 @@ from rota.explore.cluster.recall import recalling
 from rota.explore.cluster.registry import Delta, News, Registry
 from rota.explore.cluster.spread import owners_of
 from rota.explore.cluster.wire import BlockDamaged, Numbers, spread
+from rota.explore.learn import BadTurn
 from rota.explore.level import EngineError, Expanded, Tables
 from rota.explore.packing import Layout
 from rota.invariants.catalog import classic
-from rota.kernel import System
+from rota.kernel import System, Turn
 from rota.scopes import load
 
 EVERY = 10**6
@@ -125,9 +126,10 @@ def test_a_task_that_ran_twice_may_number_otherwise() -> None:
     deltas = [known, before.merge([counted.numbers.news()])]
     reader = Process(system, deltas)
     assert reader.taken(again) == states
-    # The same process again, too: what the first try gave is forgotten.
-    counted.numbers.begin()
-    assert reader.taken(counted.block(states[50:])) == states[50:]
+    # And once more in the same process: what it gave the first time is forgotten.
+    other.numbers.begin()
+    assert not any(other.numbers.news().values)
+    assert reader.taken(other.block(states[50:])) == states[50:]
 
 
 def _news(process: Process, states: Sequence[Any]) -> News:
@@ -200,6 +202,17 @@ def test_a_number_that_was_not_given_is_an_error() -> None:
     assert process.states(process.numbers.to_local(layout.pack(np.array([[1, 0]])), layout)) == [(3, 2)]
     with pytest.raises(ValueError, match="does not exist"):
         process.numbers.to_local(layout.pack(np.array([[2, 0]])), layout)
+
+
+def test_a_value_that_could_not_be_had_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = Process(idle(2)), Process(idle(2))
+    block = here.block([(1, 2), (3, 4)])
+    there.sync([Registry(2).merge([here.numbers.news()])])
+    with monkeypatch.context() as broken:
+        broken.setattr(pickle, "loads", lambda raw: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            there.taken(block)
+    assert there.taken(block) == [(1, 2), (3, 4)]
 
 
 # ---- blocks
@@ -392,6 +405,14 @@ def test_a_wrong_fact_is_noticed_by_the_sample() -> None:
         tables.explore(two.tables.system, tables=two.tables)
 
 
+def test_an_answer_that_is_refused_is_no_fact() -> None:
+    lies = System("lies", (toys.Toy("liar", "liar", (0,), lambda value: [Turn(1)] if not value else [1]),))
+    process = Process(recalling(lies))
+    with pytest.raises(BadTurn):
+        tables.explore(process.tables.system, tables=process.tables)
+    assert len(Facts.from_bytes(process.numbers.news().facts).keys) == 1
+
+
 # ---- who decides the owner
 
 
@@ -401,6 +422,10 @@ def test_the_machine_with_most_values_decides_alone_if_it_has_enough_and_spreads
     rows = np.array([process.tables.learned.intern_state(state) for state in states], np.int32)
     assert spread(process.tables, rows, 4) == (1,)
     assert spread(process.tables, rows, 64) == (0, 1, 2)
+    few = rows[:20]
+    share = np.bincount(owners_of(process.tables, few, 4, (1,)).astype(int))
+    assert share.max() <= 7  # even, and yet too few
+    assert spread(process.tables, few, 4) == (0, 1, 2)
     lopsided = rows.copy()
     lopsided[200:, 1] = 0
     assert spread(process.tables, lopsided, 4) == (0, 1, 2)

@@ -88,8 +88,8 @@ class Known:
         """The value with a global number."""
         return self.interned.values[self.local(number)]
 
-    def global_number(self, local: int) -> int:
-        """The global number of an own one, -1 if there is none."""
+    def given(self, local: int) -> int:
+        """The global number of an own one, else the provisional one; negative if it has neither."""
         self.cover()
         number = int(self.wire_of.data[local])
         if number < 0 and local not in self._own:
@@ -100,17 +100,15 @@ class Known:
                 self._own[local] = (digest, pickle.dumps(value, protocol=5))
             else:
                 self._pair(local, number)
-        return number if number < self.base else -1
+        return number
 
     def wire(self, local: int) -> int:
         """The global number of an own one, or a provisional one."""
-        number = self.global_number(local)
-        if number >= 0:
-            return number
-        if self.wire_of.data[local] < 0:
-            self.wire_of.data[local] = self.count
+        number = self.given(local)
+        if number < 0:
+            number = self.wire_of.data[local] = self.count
             self.provisional.append(local)
-        return int(self.wire_of.data[local])
+        return number
 
     def wires(self, locals_: Ints) -> Ints:
         """As `wire`, for many."""

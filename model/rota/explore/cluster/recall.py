@@ -103,17 +103,18 @@ class Memory:
         position, value, sender, message = asked
         if not self._shipped:
             return None
-        value_number = self._global(position, value)
-        message_number = self._global(len(self._names), message) if sender else 0
+        value_number = self._given(position, value)
+        message_number = self._given(len(self._names), message) if sender else 0
         if value_number < 0 or message_number < 0:
             return None
         code = facts.code(position, value_number, sender, message_number)
         at = find(*self._codes.arrays, code)
         return None if at < 0 else self._turns(position, at)
 
-    def _global(self, table: int, value: Any) -> int:
+    def _given(self, table: int, value: Any) -> int:
+        """A value's number; no fact has a provisional one."""
         local = self._places[table].of(value)
-        return -1 if local < 0 else self._tables[table].global_number(local)
+        return -1 if local < 0 else self._tables[table].given(local)
 
     def _turns(self, position: int, at: int) -> list[Turn]:
         """The turns of the fact with a number."""
