@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from rota.proofs.core.signature import SIGNATURE, State, symbolic
 from rota.proofs.core.words import resting, up_to
 from rota.proofs.obligations import Claim
 
-G = Sort.GENERATION
+G, P = Sort.GENERATION, Sort.PROTOCOL
 
 CONJUNCTS: tuple[Conjunct, ...] = tuple(
     value
@@ -31,6 +31,9 @@ ORDER = "generations are in order"
 
 GUARD = "the rule may run"
 """The name of the assumption that a rule's guard holds."""
+
+JUST_MADE = "the group was just made"
+"""The name of the assumption about the start."""
 
 Goal = Callable[[State, State], Term]
 """What is to be shown of a step: of the states before and after."""
@@ -71,23 +74,72 @@ def as_formula(term: Term) -> Any:
     return z3.BoolVal(term) if isinstance(term, bool) else term
 
 
+@cache
+def _effect(rule: Rule, move: Move) -> Effect:
+    return rule(before(), move.symbols())
+
+
+def after(move: Move) -> State:
+    """The state after a step of the rule from `before`."""
+    return _effect(move.effect, move)[1]
+
+
 def step_claim(move: Move, goal: Goal, rule: Rule | None = None) -> Claim:
     """After a step of the rule from a state with the invariant the goal holds. rule: another effect."""
-    pre = before()
-    guard, post = (rule or move.effect)(pre, move.symbols())
+    guard, post = _effect(rule or move.effect, move)
     given = {**assumptions(), GUARD: as_formula(guard)}
-    return Claim(given, as_formula(goal(pre, post)))
+    return Claim(given, as_formula(goal(before(), post)))
 
 
-def kept_claim(move: Move, conjunct: Conjunct, rule: Rule | None = None) -> Claim:
+def wrong_claim(move: Move, goal: Goal, name: str, rule: Rule) -> Claim:
+    """The same of a rule gone wrong. name: of the mistake; it stands in the model, for who reads it."""
+    claim = step_claim(move, goal, rule)
+    return Claim({**claim.assumptions, "the rule goes wrong": goes_wrong(name)}, claim.goal)
+
+
+def goes_wrong(name: str) -> Any:
+    """A constant that says which mistake is made."""
+    return z3.Bool(f"goes wrong: {name}")
+
+
+def kept_claim(move: Move, conjunct: Conjunct) -> Claim:
     """The rule keeps the conjunct."""
-    return step_claim(move, lambda pre, post: conjunct.formula(post), rule)
+    return step_claim(move, kept_goal(conjunct))
+
+
+def kept_goal(conjunct: Conjunct) -> Goal:
+    """The conjunct holds after the step."""
+    return lambda pre, post: conjunct.formula(post)
 
 
 def touched(move: Move, conjunct: Conjunct) -> bool:
     """Whether the rule changes what the conjunct speaks of; else the formula is the same after it."""
-    after = conjunct.formula(move.effect(before(), move.symbols())[1])
-    return not isinstance(after, bool) and not after.eq(invariant()[conjunct.name])
+    if changed(move).isdisjoint(_read(conjunct)):
+        return False
+    reached = conjunct.formula(after(move))
+    return not isinstance(reached, bool) and not reached.eq(invariant()[conjunct.name])
+
+
+@cache
+def changed(move: Move) -> frozenset[str]:
+    """The names in a state that the rule sets, perhaps to what they were."""
+    reached = after(move)
+    return frozenset(name for name in SIGNATURE if reached.parts[name] is not before().parts[name])
+
+
+@cache
+def _read(conjunct: Conjunct) -> frozenset[str]:
+    return frozenset(symbols(invariant()[conjunct.name]))
+
+
+def symbols(formula: Term) -> Iterator[str]:
+    """Names of relations, functions and constants in a formula."""
+    if z3.is_quantifier(formula):
+        yield from symbols(formula.body())
+    elif z3.is_app(formula):
+        yield formula.decl().name()
+        for child in formula.children():
+            yield from symbols(child)
 
 
 ANY_AT_FIRST = ("supports", "chosen")
@@ -97,7 +149,6 @@ ANY_AT_FIRST = ("supports", "chosen")
 def start(s: State) -> Term:
     """A group that was just made: Empty, generation 0, nobody in it, nobody told anything."""
     u = s.u
-    first = lambda g, p: both(g == u.first, p == u.no_protocol)  # noqa: E731
     relations = (name for name, part in SIGNATURE.items() if part.domain and part.value is None)
     nothing = (
         u.every(SIGNATURE[name].domain, lambda *at, name=name: no(s.parts[name](*at)))
@@ -111,7 +162,7 @@ def start(s: State) -> Term:
         s.protocol == u.no_protocol,
         s.leader == u.nobody,
         no(s.initial),
-        u.every((G, Sort.PROTOCOL), lambda g, p: s.chosen(g, p) == first(g, p)),
+        u.every((G, P), lambda g, p: s.chosen(g, p) == both(g == u.first, p == u.no_protocol)),
         *nothing,
     )
 
@@ -119,4 +170,4 @@ def start(s: State) -> Term:
 def start_claim(conjunct: Conjunct) -> Claim:
     """The conjunct holds at the start."""
     s = before()
-    return Claim({ORDER: order(s.u), "the group was just made": start(s)}, conjunct.formula(s))
+    return Claim({ORDER: order(s.u), JUST_MADE: start(s)}, as_formula(conjunct.formula(s)))

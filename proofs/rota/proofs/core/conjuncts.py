@@ -16,22 +16,22 @@ Formula = Callable[[State], Term]
 class Conjunct:
     """One part of the invariant: a sentence about every state between two rules.
 
-    why: what a strengthening is for, '' for what is wanted for itself; needed_by: (rule, conjunct) of an
-    obligation that fails without the strengthening.
+    needed_by: (rule, conjunct) of an obligation that fails without it; why: what a strengthening is for, ''
+    for what is wanted for itself.
     """
 
     name: str
     statement: str
     formula: Formula
+    needed_by: tuple[str, str]
     why: str = ""
-    needed_by: tuple[str, str] | None = None
 
 
 def conjunct(
-    name: str, statement: str, why: str = "", needed_by: tuple[str, str] | None = None
+    name: str, statement: str, *, needed_by: tuple[str, str], why: str = ""
 ) -> Callable[[Formula], Conjunct]:
     """Make a `Conjunct` of its formula."""
-    return lambda formula: Conjunct(name, statement, formula, why, needed_by)
+    return lambda formula: Conjunct(name, statement, formula, needed_by, why)
 
 
 def every_member(s: State, body: Callable[[Term], Term]) -> Term:

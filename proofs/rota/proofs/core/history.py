@@ -11,7 +11,16 @@ M, INSTANCE, G = Sort.MEMBER, Sort.INSTANCE, Sort.GENERATION
 P, A, R = Sort.PROTOCOL, Sort.ASSIGNMENT, Sort.RECORD
 
 
-@conjunct("nothing-ahead", "whatever has been was in the group's generation or before")
+def as_itself(s: State, generation: Term, member: Term) -> Term:
+    """It belongs to the generation and is not static."""
+    return both(s.belonged(generation, member), no(static(s.u, member)))
+
+
+@conjunct(
+    "nothing-ahead",
+    "whatever has been was in the group's generation or before",
+    needed_by=("join.next-generation", "one-leader"),
+)
 def nothing_ahead(s: State) -> Term:
     u, now = s.u, s.generation
     return both(
@@ -23,41 +32,67 @@ def nothing_ahead(s: State) -> Term:
     )
 
 
-@conjunct("one-leader", "a generation has one leader, which may have had several ids of one instance")
+@conjunct(
+    "one-leader",
+    "a generation has one leader, which may have had several ids of one instance",
+    needed_by=("join.next-generation", "one-leader"),
+)
 def one_leader(s: State) -> Term:
     u = s.u
     return u.every((G, M, M), lambda g, m, n: implies(both(s.led(g, m), s.led(g, n)), same(u, m, n)))
 
 
-@conjunct("leader-belongs", "the leader of a generation is one of its members")
+@conjunct(
+    "leader-belongs",
+    "the leader of a generation is one of its members",
+    needed_by=("join.next-generation", "one-leader"),
+)
 def leader_belongs(s: State) -> Term:
     return s.u.every((G, M), lambda g, m: implies(s.led(g, m), s.belonged(g, m)))
 
 
-@conjunct("one-protocol", "a generation has one protocol")
+@conjunct(
+    "one-protocol",
+    "a generation has one protocol",
+    needed_by=("join.next-generation", "one-protocol"),
+)
 def one_protocol(s: State) -> Term:
     return s.u.every((G, P, P), lambda g, p, q: implies(both(s.chosen(g, p), s.chosen(g, q)), p == q))
 
 
-@conjunct("members-belong", "the members of a group with a generation belong to it")
+@conjunct(
+    "members-belong",
+    "the members of a group with a generation belong to it",
+    needed_by=("join.unchanged", "told-generation"),
+)
 def members_belong(s: State) -> Term:
     return implies(in_force(s), every_member(s, lambda m: s.belonged(s.generation, m)))
 
 
-@conjunct("dynamic-stay", "who belongs to the generation and is not static is a member still")
+@conjunct(
+    "dynamic-stay",
+    "who belongs to the generation and is not static is a member still",
+    needed_by=("join.unchanged", "list-is-complete"),
+)
 def dynamic_stay(s: State) -> Term:
-    def stays(m: Term) -> Term:
-        return implies(both(s.belonged(s.generation, m), no(static(s.u, m))), s.member(m))
-
-    return implies(in_force(s), s.u.every(M, stays))
+    g0 = s.generation
+    return implies(in_force(s), s.u.every(M, lambda m: implies(as_itself(s, g0, m), s.member(m))))
 
 
-@conjunct("seats-are-held", "the instance ids of the generation are exactly those that are held")
+@conjunct(
+    "seats-are-held",
+    "the instance ids of the generation are exactly those that are held",
+    needed_by=("join.unchanged", "list-is-complete"),
+)
 def seats_are_held(s: State) -> Term:
     return implies(in_force(s), s.u.every(INSTANCE, lambda i: s.seat(s.generation, i) == s.held(i)))
 
 
-@conjunct("static-have-seats", "who belongs to a generation under an instance id has its seat")
+@conjunct(
+    "static-have-seats",
+    "who belongs to a generation under an instance id has its seat",
+    needed_by=("join.next-generation", "static-have-seats"),
+)
 def static_have_seats(s: State) -> Term:
     u = s.u
 
@@ -67,25 +102,36 @@ def static_have_seats(s: State) -> Term:
     return u.every((G, M), seated)
 
 
-@conjunct("records-cover", "a written assignment has a line for exactly the members of its generation")
+@conjunct(
+    "records-cover",
+    "a written assignment has a line for exactly the members of its generation",
+    needed_by=("sync.leader-assigns", "records-cover"),
+)
 def records_cover(s: State) -> Term:
     u = s.u
 
     def exactly(r: Term) -> Term:
         g = u.written_in(r)
         inside = u.every(M, lambda m: implies(u.covers(r, m), s.belonged(g, m)))
-        dynamic = lambda m: both(s.belonged(g, m), no(static(u, m)))  # noqa: E731
-        return both(inside, u.every(M, lambda m: implies(dynamic(m), u.covers(r, m))))
+        return both(inside, u.every(M, lambda m: implies(as_itself(s, g, m), u.covers(r, m))))
 
     return every_append(s, u.ASSIGNMENT, exactly)
 
 
-@conjunct("decided-belong", "only members of a generation have an assignment in it")
+@conjunct(
+    "decided-belong",
+    "only members of a generation have an assignment in it",
+    needed_by=("persistence.assignment-stored", "decided-belong"),
+)
 def decided_belong(s: State) -> Term:
     return s.u.every((G, M, A), lambda g, m, a: implies(s.decided(g, m, a), s.belonged(g, m)))
 
 
-@conjunct("decided-once", "nobody has two assignments in a generation, not even under two ids")
+@conjunct(
+    "decided-once",
+    "nobody has two assignments in a generation, not even under two ids",
+    needed_by=("persistence.assignment-stored", "decided-once"),
+)
 def decided_once(s: State) -> Term:
     u = s.u
 
@@ -95,7 +141,11 @@ def decided_once(s: State) -> Term:
     return u.every((G, M, M, A, A), once)
 
 
-@conjunct("decided-for-all", "in a generation that became Stable every member has one; but see `undone`")
+@conjunct(
+    "decided-for-all",
+    "in a generation that became Stable every member has one; but see `undone`",
+    needed_by=("persistence.assignment-stored", "decided-for-all"),
+)
 def decided_for_all(s: State) -> Term:
     u = s.u
 
@@ -106,7 +156,11 @@ def decided_for_all(s: State) -> Term:
     return u.every((G, M), has_one)
 
 
-@conjunct("decided-by-the-leader", "what a member has is what the leader handed in for it; but see `undone`")
+@conjunct(
+    "decided-by-the-leader",
+    "what a member has is what the leader handed in for it; but see `undone`",
+    needed_by=("persistence.assignment-stored", "decided-by-the-leader"),
+)
 def decided_by_the_leader(s: State) -> Term:
     def handed_in(g: Term, m: Term, a: Term) -> Term:
         return implies(both(s.decided(g, m, a), no(s.undone(g))), s.proposed(g, m, a))
@@ -172,8 +226,8 @@ def records_proposed(s: State) -> Term:
     u = s.u
 
     def lines(r: Term) -> Term:
-        handed_in = lambda m: s.proposed(u.written_in(r), m, u.gives(r, m))  # noqa: E731
-        return u.every(M, lambda m: implies(u.covers(r, m), handed_in(m)))
+        g = u.written_in(r)
+        return u.every(M, lambda m: implies(u.covers(r, m), s.proposed(g, m, u.gives(r, m))))
 
     return every_append(s, u.ASSIGNMENT, lines)
 
@@ -230,12 +284,11 @@ def successor_takes_the_place(s: State) -> Term:
         return both(s.belonged(g0, m), implies(stable, s.decided(g0, m, s.assigned(m))))
 
     former = both(s.belonged(g0, old), implies(stable, s.decided(g0, old, s.assigned(new))))
-    dynamic = lambda m: both(s.belonged(g0, m), no(static(u, m)))  # noqa: E731
     here = both(
         every_member(s, lambda m: either(m == new, stands(m))),
         former,
         _leads(s),
-        u.every(M, lambda m: implies(dynamic(m), s.member(m))),
+        u.every(M, lambda m: implies(as_itself(s, g0, m), s.member(m))),
         u.every(INSTANCE, lambda i: s.seat(g0, i) == s.held(i)),
     )
     return implies(both(s.stage == u.REPLACED, in_generation(s)), here)

@@ -23,7 +23,7 @@ GIVEN = "given"
 """The one argument that is a function: what a SyncGroup gives to each member."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Move:
     """One rule's own part of a step, up to where another rule continues it.
 

@@ -10,7 +10,11 @@ from rota.proofs.core.words import candidate, in_generation, static
 M, INSTANCE, P, R = Sort.MEMBER, Sort.INSTANCE, Sort.PROTOCOL, Sort.RECORD
 
 
-@conjunct("one-id-per-instance", "no two members have the same instance id")
+@conjunct(
+    "one-id-per-instance",
+    "no two members have the same instance id",
+    needed_by=("persistence.assignment-stored", "decided-once"),
+)
 def one_id_per_instance(s: State) -> Term:
     u = s.u
 
@@ -21,7 +25,11 @@ def one_id_per_instance(s: State) -> Term:
     return u.every((M, M), one)
 
 
-@conjunct("held-by-members", "an instance id is held exactly if a member has it")
+@conjunct(
+    "held-by-members",
+    "an instance id is held exactly if a member has it",
+    needed_by=("join.next-generation", "static-have-seats"),
+)
 def held_by_members(s: State) -> Term:
     u = s.u
     members_hold = every_member(s, lambda m: implies(static(u, m), s.held(u.instance(m))))
@@ -32,7 +40,11 @@ def held_by_members(s: State) -> Term:
     return both(members_hold, u.every(INSTANCE, lambda i: implies(s.held(i), has_member(i))))
 
 
-@conjunct("leader-is-a-member", "a group with members has a leader among them, one without has none")
+@conjunct(
+    "leader-is-a-member",
+    "a group with members has a leader among them, one without has none",
+    needed_by=("static.replaced", "successor-fits"),
+)
 def leader_is_a_member(s: State) -> Term:
     u = s.u
     not_yet = at(s, u.EMPTYING, u.ABSENT, u.ELECTING)
@@ -40,23 +52,39 @@ def leader_is_a_member(s: State) -> Term:
     return either(not_yet, both(somebody, either(s.member(s.leader), s.leader == u.nobody)))
 
 
-@conjunct("pending-are-no-members", "an id that was handed out and not used is no member's")
+@conjunct(
+    "pending-are-no-members",
+    "an id that was handed out and not used is no member's",
+    needed_by=("leave.remove-member", "pending-are-no-members"),
+)
 def pending_are_no_members(s: State) -> Term:
     return s.u.every(M, lambda m: no(both(s.pending(m), s.member(m))))
 
 
-@conjunct("common-protocol", "there is a protocol that all members support")
+@conjunct(
+    "common-protocol",
+    "there is a protocol that all members support",
+    needed_by=("join.protocol", "chosen-supported-by-all"),
+)
 def common_protocol(s: State) -> Term:
     nobody = s.u.every(M, lambda m: no(s.member(m)))
     return either(nobody, s.u.some(P, lambda p: candidate(s, p)))
 
 
-@conjunct("chosen-supported-by-all", "with a generation every member supports its protocol")
+@conjunct(
+    "chosen-supported-by-all",
+    "with a generation every member supports its protocol",
+    needed_by=("join.next-generation", "chosen-supported-by-all"),
+)
 def chosen_supported_by_all(s: State) -> Term:
     return implies(either(in_force(s), s.stage == s.u.COUNTING), candidate(s, s.protocol))
 
 
-@conjunct("empty-has-nobody", "an Empty group has no members, no leader and no protocol")
+@conjunct(
+    "empty-has-nobody",
+    "an Empty group has no members, no leader and no protocol",
+    needed_by=("join.new-member", "common-protocol"),
+)
 def empty_has_nobody(s: State) -> Term:
     u = s.u
     bare = both(s.leader == u.nobody, s.protocol == u.no_protocol, u.every(M, lambda m: no(s.member(m))))
@@ -66,39 +94,58 @@ def empty_has_nobody(s: State) -> Term:
 @conjunct(
     "joins-fit",
     "JoinGroups are parked while a rebalance is prepared, and in Stable those of restarted static members",
+    needed_by=("persistence.assignment-stored", "joins-fit"),
 )
 def joins_fit(s: State) -> Term:
     u = s.u
     begins = either(s.phase == u.PREPARING, at(s, u.CHANGED, u.BEGINNING))
     restarts = either(s.phase == u.STABLE, s.stage == u.REPLACED)
-    fits = lambda m: either(begins, both(restarts, static(u, m)))  # noqa: E731
-    return u.every(M, lambda m: implies(s.joining(m), fits(m)))
+    return u.every(M, lambda m: implies(s.joining(m), either(begins, both(restarts, static(u, m)))))
 
 
-@conjunct("syncs-fit", "SyncGroups are parked only in CompletingRebalance")
+@conjunct(
+    "syncs-fit",
+    "SyncGroups are parked only in CompletingRebalance",
+    needed_by=("leave.remove-member", "syncs-fit"),
+)
 def syncs_fit(s: State) -> Term:
     return s.u.every(M, lambda m: implies(s.syncing(m), s.phase == s.u.COMPLETING))
 
 
-@conjunct("debts-fit", "a SyncGroup is owed only in CompletingRebalance and Stable")
+@conjunct(
+    "debts-fit",
+    "a SyncGroup is owed only in CompletingRebalance and Stable",
+    needed_by=("leave.remove-member", "debts-fit"),
+)
 def debts_fit(s: State) -> Term:
     return s.u.every(M, lambda m: implies(s.owes(m), in_generation(s)))
 
 
-@conjunct("delay-fits", "only a rebalance that is being prepared has an initial delay")
+@conjunct(
+    "delay-fits",
+    "only a rebalance that is being prepared has an initial delay",
+    needed_by=("persistence.assignment-stored", "delay-fits"),
+)
 def delay_fits(s: State) -> Term:
     return implies(s.initial, s.phase == s.u.PREPARING)
 
 
-@conjunct("removed-are-members", "who is removed is a member")
+@conjunct(
+    "removed-are-members",
+    "who is removed is a member",
+    needed_by=("leave.remove-member", "held-by-members"),
+)
 def removed_are_members(s: State) -> Term:
     return implies(s.stage == s.u.REMOVING, s.member(s.victim))
 
 
-@conjunct("waiting-are-members", "only members are parked or new")
+@conjunct(
+    "waiting-are-members",
+    "only members are parked or new",
+    needed_by=("join.next-generation", "joins-fit"),
+)
 def waiting_are_members(s: State) -> Term:
-    waits = lambda m: either(s.joining(m), s.syncing(m), s.is_new(m))  # noqa: E731
-    return s.u.every(M, lambda m: implies(waits(m), s.member(m)))
+    return s.u.every(M, lambda m: implies(either(s.joining(m), s.syncing(m), s.is_new(m)), s.member(m)))
 
 
 @conjunct(

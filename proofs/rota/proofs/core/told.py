@@ -11,32 +11,56 @@ M, INSTANCE, G = Sort.MEMBER, Sort.INSTANCE, Sort.GENERATION
 P, A = Sort.PROTOCOL, Sort.ASSIGNMENT
 
 
-@conjunct("told-generation", "who is told that it is in a generation is one of its members")
+@conjunct(
+    "told-generation",
+    "who is told that it is in a generation is one of its members",
+    needed_by=("join.unchanged", "told-generation"),
+)
 def told_generation(s: State) -> Term:
     return s.u.every((M, G), lambda m, g: implies(s.told_generation(m, g), s.belonged(g, m)))
 
 
-@conjunct("told-leader", "who is named as its leader leads it")
+@conjunct(
+    "told-leader",
+    "who is named as its leader leads it",
+    needed_by=("join.unchanged", "told-leader"),
+)
 def told_leader(s: State) -> Term:
     return s.u.every((M, G, M), lambda m, g, n: implies(s.told_leader(m, g, n), s.led(g, n)))
 
 
-@conjunct("told-restart", "a restarted static member that is told that it leads does")
+@conjunct(
+    "told-restart",
+    "a restarted static member that is told that it leads does",
+    needed_by=("static.replacement-stored", "told-restart"),
+)
 def told_restart(s: State) -> Term:
     return s.u.every((M, G), lambda m, g: implies(s.told_restart(m, g, m), s.led(g, m)))
 
 
-@conjunct("told-protocol", "what is named as its protocol is")
+@conjunct(
+    "told-protocol",
+    "what is named as its protocol is",
+    needed_by=("join.unchanged", "told-protocol"),
+)
 def told_protocol(s: State) -> Term:
     return s.u.every((M, G, P), lambda m, g, p: implies(s.told_protocol(m, g, p), s.chosen(g, p)))
 
 
-@conjunct("list-for-the-leader", "only the leader is given the list of members")
+@conjunct(
+    "list-for-the-leader",
+    "only the leader is given the list of members",
+    needed_by=("join.next-generation", "list-is-complete"),
+)
 def list_for_the_leader(s: State) -> Term:
     return s.u.every((M, G), lambda m, g: implies(s.told_list(m, g), s.led(g, m)))
 
 
-@conjunct("listed-belong", "who is on the list is a member of that generation")
+@conjunct(
+    "listed-belong",
+    "who is on the list is a member of that generation",
+    needed_by=("join.unchanged", "listed-belong"),
+)
 def listed_belong(s: State) -> Term:
     ids = s.u.every((M, G, M), lambda m, g, n: implies(s.listed(m, g, n), s.belonged(g, n)))
     return both(
@@ -44,7 +68,11 @@ def listed_belong(s: State) -> Term:
     )
 
 
-@conjunct("list-is-complete", "every member of the generation is on it, a static one by its instance id")
+@conjunct(
+    "list-is-complete",
+    "every member of the generation is on it, a static one by its instance id",
+    needed_by=("join.unchanged", "list-is-complete"),
+)
 def list_is_complete(s: State) -> Term:
     u = s.u
 
@@ -57,19 +85,29 @@ def list_is_complete(s: State) -> Term:
     return both(u.every((M, G, M), by_id), u.every((M, G, INSTANCE), by_instance))
 
 
-@conjunct("told-sync", "what a SyncGroup is answered is the member's own assignment in that generation")
+@conjunct(
+    "told-sync",
+    "what a SyncGroup is answered is the member's own assignment in that generation",
+    needed_by=("sync.stable", "told-sync"),
+)
 def told_sync(s: State) -> Term:
     return s.u.every((M, G, A), lambda m, g, a: implies(s.told_sync(m, g, a), s.decided(g, m, a)))
 
 
 @conjunct(
-    "told-alive", "whose Heartbeat is told that all is well is a member of the generation that it names"
+    "told-alive",
+    "whose Heartbeat is told that all is well is a member of the generation that it names",
+    needed_by=("heartbeat.alive", "told-alive"),
 )
 def told_alive(s: State) -> Term:
     return s.u.every((M, G), lambda m, g: implies(s.told_alive(m, g), s.belonged(g, m)))
 
 
-@conjunct("no-bystander", "every dynamic member of a generation has been told so")
+@conjunct(
+    "no-bystander",
+    "every dynamic member of a generation has been told so",
+    needed_by=("join.next-generation", "no-bystander"),
+)
 def no_bystander(s: State) -> Term:
     def knows(g: Term, m: Term) -> Term:
         return implies(both(s.belonged(g, m), no(static(s.u, m))), s.told_generation(m, g))
