@@ -191,6 +191,13 @@ def test_without_a_time_for_sync_sessions_must_end_the_phase() -> None:
     assert check(system(old), endless(old, strict=False)[: len(LIVENESS)]).outcome is Outcome.HOLDS
 
 
+def test_absent_static_members_end_a_join_phase_with_their_sessions() -> None:
+    """The timer finds nobody who joined and starts again: two static members have closed without a word."""
+    gone = {"instances": ("i", "j"), **budget(leave=2)}
+    assert judged(gone, None, "join.phase-ends").outcome is Outcome.VIOLATED
+    assert check(system(gone), endless(gone)[: len(LIVENESS)]).outcome is Outcome.HOLDS
+
+
 # ---- each sentence kills
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rota.environment.world import DEFAULTS, observed
 from rota.invariants.crowd import CROWD, joiners_within_limit
-from rota.invariants.liveness import LIVENESS, without_sync_timer
+from rota.invariants.liveness import LIVENESS, with_static_members, without_sync_timer
 from rota.invariants.manners import COOPERATIVE, MANNERS, READING
 from rota.invariants.offsets import CAN_COMMIT, OFFSETS
 from rota.invariants.owners import EAGER, OWNERS
@@ -96,6 +96,8 @@ def endless(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Liven
         return ()
     timed = PROFILES[seen.profile].sync_timer
     lively = LIVENESS if timed else tuple(without_sync_timer(one) for one in LIVENESS)
+    if seen.statics:
+        lively = tuple(with_static_members(one) for one in lively)
     weak = (
         replace(one.sentence, broken=known and not strict)
         for one, known in judged(settings)

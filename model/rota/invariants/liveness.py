@@ -289,3 +289,14 @@ def without_sync_timer(sentence: Liveness) -> Liveness:
     """For brokers before KAFKA-12890, which set no time for SyncGroup: sessions must end instead."""
     assumed = (SESSIONS if one is SYNC_TIMER else one for one in sentence.fairness)
     return replace(sentence, fairness=tuple(dict.fromkeys(assumed)))
+
+
+def with_static_members(sentence: Liveness) -> Liveness:
+    """Where members may be static: a join phase in which only absent ones are left ends with their sessions.
+
+    Its timer finds nobody who joined and starts again, see the rule `static.nobody-joined`.
+    """
+    if sentence.name != "join.phase-ends":
+        return sentence
+    meaning = "A join phase ends, if the sessions of those run out who are gone."
+    return replace(sentence, meaning=meaning, fairness=(*sentence.fairness, SESSIONS))
