@@ -412,6 +412,16 @@ def test_an_answer_that_is_refused_is_no_fact() -> None:
     assert len(Facts.from_bytes(process.numbers.news().facts).keys) == 1
 
 
+def test_an_answer_that_nobody_learned_is_no_fact() -> None:
+    system = toys.counters()
+    one, two = Process(recalling(system)), Process(recalling(system))
+    tables.explore(one.tables.system, tables=one.tables)
+    two.sync([Registry(3).merge([one.numbers.news()])])
+    assert two.tables.system.machines[0].offers(2) == system.machines[0].offers(2)
+    tables.explore(two.tables.system, tables=two.tables)
+    assert not two.numbers.news().facts
+
+
 # ---- who decides the owner
 
 

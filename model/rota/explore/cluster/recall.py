@@ -84,6 +84,8 @@ class Memory:
 
     def answer(self, machine: Machine, asked: Asked) -> Sequence[Turn]:
         """The turns of a machine, recalled or computed."""
+        entry = self._learned.entry_start.size  # what is answered becomes this entry of the learned tables
+        self._found.pop(entry, None)  # an answer that did not
         turns = self._recall(asked)
         if turns is not None:
             self.recalled += 1
@@ -91,8 +93,7 @@ class Memory:
         _, value, sender, message = asked
         turns = machine.receive(value, self._names[sender - 1], message) if sender else machine.offers(value)
         self.computed += 1
-        # What is answered becomes the next entry of the learned tables.
-        self._found[self._learned.entry_start.size] = (asked, turns)
+        self._found[entry] = (asked, turns)
         return turns
 
     @property
