@@ -49,12 +49,15 @@ class Flaw(NamedTuple):
 
 
 def prove(obligation: Obligation, asking: Asking | None = None, watch: Watch | None = None) -> Outcome:
-    """Decide the claim. A proof counts only if the assumptions have a model: else everything follows."""
+    """Decide the claim. A proof counts only if the assumptions have a model: else everything follows.
+
+    That is not asked where a refutation is expected: there a proof is wrong in either case.
+    """
     start = time.monotonic()
     solving = _Solving(asking or Asking(), watch)
     claim = obligation.build()
     verdict, model, reason = solving.decide(claim)
-    if verdict == "proved" and (flaw := solving.flaw(claim)):
+    if verdict == obligation.expect == "proved" and (flaw := solving.flaw(claim)):
         verdict, reason = flaw
     example = (obligation.explain or read)(model) if model is not None else None
     return Outcome(obligation, verdict, time.monotonic() - start, example, reason)
