@@ -50,8 +50,8 @@ class Simulation:
     """The result, never `holds`, and what it rests on.
 
     result: as of an engine, but distinct and depth are those of the walks (a witness's too), generated counts
-    the transitions out of states on walks, and the violation's path is not shortest. walk: the number of the walk that met
-    the violation, and walked: its steps before it was shortened; None where there was none.
+    the transitions out of states on walks, and the violation's path is not shortest. walk: the number of the
+    walk that met the violation, and walked: its steps before it was shortened; None where there was none.
     """
 
     result: Result
