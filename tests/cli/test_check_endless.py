@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,15 @@ def test_the_missing_package_is_named_with_its_extra(invoke: Invoke, monkeypatch
     result = invoke(*CROSSING)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == 'rota: engine lasso needs networkx; pip install "rota[liveness]"\n'
+
+
+def test_so_is_one_that_turns_out_to_be_missing(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An assumption that compiled code cannot tabulate takes the plain search."""
+    monkeypatch.setattr("rota.explore.liveness._compiled", lambda: False)
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    result = invoke(*CROSSING)
+    assert result.exit_code == 2
+    assert result.stderr == 'rota: liveness needs networkx; pip install "rota[liveness]"\n'
 
 
 @pytest.mark.parametrize(

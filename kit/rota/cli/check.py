@@ -289,7 +289,7 @@ def check(
         ctx.exit(check_simulate.run(what, walks, out, writer, seconds_alive, as_json=as_json, quiet=quiet))
     try:
         checking.work()
-    except CheckpointError as error:
+    except (CheckpointError, engines.MissingExtra) as error:
         raise UsageError(str(error)) from error
     finally:  # an interrupt keeps what was found until then
         report = checking.report()
