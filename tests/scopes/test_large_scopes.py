@@ -87,13 +87,13 @@ def test_nothing_explores_them_unasked() -> None:
     assert error.value.exit_code == NOTHING
 
 
-def test_beside_a_stranger_alone_nobody_consumes_what_another_was_given() -> None:
-    """The weakness takes two clients that consume; strangers do not."""
-    late = {"budget": (("fault", 1), ("odd", 1))}
-    one = {**late, "clients": ("eager", "raw")}
-    two = {**late, "clients": ("eager", "eager", "raw"), "protocols": (("range",),) * 3}
-    found = [{weakness.name for weakness, there in judged(world) if there} for world in (one, two)]
-    assert ["weakness.taken-for-dead-and-consuming" in names for names in found] == [False, True]
+@pytest.mark.parametrize("name", ["taken-for-dead-and-consuming", "stale-sync-debt"])
+def test_some_weaknesses_take_two_clients_and_a_stranger_is_none(name: str) -> None:
+    world = {"budget": (("fault", 1), ("odd", 1)), "clients": ("eager", "raw"), "instances": ("i1", "")}
+    three = {"clients": ("eager", "eager", "raw"), "instances": ("i1", "", "")}
+    other = {**world, **three, "protocols": (("range",),) * 3}
+    found = [{weakness.name for weakness, there in judged(one) if there} for one in (world, other)]
+    assert [f"weakness.{name}" in names for names in found] == [False, True]
 
 
 def test_a_pinned_configuration_with_two_workers_and_in_numpy() -> None:

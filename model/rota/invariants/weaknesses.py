@@ -53,7 +53,7 @@ def _a_process_restarts(seen: Observed) -> bool | None:
     """A static member comes back while others are in the group, and is not refused for its size."""
     if not seen.statics:
         return False
-    return True if seen.meet and _sole(seen) and seen.may("crash") else None
+    return True if seen.meet and _two_obey(seen) and _sole(seen) and seen.may("crash") else None
 
 
 def _an_old_leader_restarts(seen: Observed) -> bool | None:
@@ -131,6 +131,11 @@ def _somebody_is_raw(seen: Observed) -> bool:
     return "raw" in seen.kinds
 
 
+def _two_obey(seen: Observed) -> bool:
+    """Whether there are two clients that join and stay; strangers do neither."""
+    return len(seen.kinds) - seen.kinds.count("raw") > 1
+
+
 def _a_request_is_late(seen: Observed) -> bool:
     """A connection may break and its request arrive after that of the next one; or a stranger sends one."""
     return seen.may("break") or _somebody_is_raw(seen)
@@ -141,7 +146,7 @@ def _somebody_is_late(seen: Observed) -> bool | None:
     if not seen.meet:
         return False
     if seen.may("late") or _a_client_is_busy(seen):
-        return True if len(seen.kinds) - seen.kinds.count("raw") > 1 else None
+        return True if _two_obey(seen) else None
     return None if seen.statics or seen.may("break", "failover") else False
 
 
