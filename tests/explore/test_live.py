@@ -75,7 +75,7 @@ def net_of(edges: Sequence[Sequence[tuple[int, int]]], inside: Any) -> Any:
 
 
 @given(GRAPHS, FLAGS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_components_are_those_of_networkx(edges: Any, number: int) -> None:
     inside = flags(number, len(edges))
     offsets, targets, _ = arrays(edges)
@@ -90,7 +90,7 @@ def test_components_are_those_of_networkx(edges: Any, number: int) -> None:
 
 
 @given(GRAPHS, FLAGS, st.lists(st.sets(st.integers(0, 69), max_size=4), min_size=4, max_size=4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_fairness_is_what_it_is_said_to_be(edges: Any, number: int, classes: list[set[int]]) -> None:
     """70 classes take two words."""
     offsets, targets, kinds = arrays(edges)
@@ -108,7 +108,7 @@ def test_fairness_is_what_it_is_said_to_be(edges: Any, number: int, classes: lis
 
 
 @given(GRAPHS, FLAGS, FLAGS, FLAGS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_stem_is_a_shortest_path(edges: Any, in_: int, start: int, trap: int) -> None:
     """Each state a level of its own: to begin at state n takes n steps."""
     inside = flags(in_, len(edges))
@@ -201,7 +201,7 @@ def holds_together(system: System, prop: Liveness, verdict: LivenessVerdict) -> 
 
 
 @given(SYSTEMS, SENTENCES)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_both_searches_say_the_same(shape: Any, prop: Liveness) -> None:
     system = asking(shape)
     (verdict,) = both(system, prop)
@@ -209,7 +209,7 @@ def test_both_searches_say_the_same(shape: Any, prop: Liveness) -> None:
 
 
 @given(SYSTEMS, SENTENCES, st.sampled_from((0, 1, 2)))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_cycle_without_the_room_to_be_shortest_is_fair(shape: Any, prop: Liveness, goals: int) -> None:
     system = asking(shape)
     (shortest,) = compiled.judge(system, [prop], 1000)[1]
