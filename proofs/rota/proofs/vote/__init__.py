@@ -7,5 +7,6 @@ TOGETHER = {
     "voting.counters": "the counters that brokers keep mean the sets, under what is assumed of lists",
     "voting.guard": "with the guard of joins the members always have a protocol in common",
     "voting.ties": "Java's, Scala's and the leader's rule for a tie elect a winner of the vote; any may win",
+    "voting.code": "the spec's functions for vote and guard are the formulas, for few members, on every path",
 }
 """What the obligations prove together, by group."""
