@@ -32,7 +32,7 @@ def _whole(families: Sequence[Family]) -> Iterator[str]:
     for family in families:
         yield from (f"## {family.name}", "")
         yield from paragraph(f"About {family.about}.")
-        folded = {name: members for name, members in groups(family) if len(members) >= MANY}
+        folded = dict(_folded(family))
         for name, members in folded.items():
             yield f"- `{name}`: {_sentence(family, name, members)} ({_count(members)})"
         if folded:
@@ -41,6 +41,14 @@ def _whole(families: Sequence[Family]) -> Iterator[str]:
         if rest:
             yield from table(("obligation", "in words", ""), (_row(one) for one in rest))
             yield ""
+
+
+def _folded(family: Family) -> Iterator[tuple[str, list[Obligation]]]:
+    """Groups that are told by their sentence: of many members, or of several that only repeat it."""
+    for name, members in groups(family):
+        sentence = _sentence(family, name, members)
+        if len(members) >= MANY or (len(members) > 1 and all(sentence in one.statement for one in members)):
+            yield name, members
 
 
 def _row(one: Obligation) -> tuple[str, str, str]:
@@ -61,10 +69,12 @@ def _summary(families: Sequence[Family]) -> Iterator[str]:
             for name, members in told
         )
         yield from table(("name", "what is proved", ""), rows)
-        false = _expected(family.obligations(), "refuted")
+        many = [name for name, members in groups(family) if len(_expected(members, "refuted")) >= MANY]
+        false = [one.name for one in family.obligations() if one.expect == "refuted"]
+        false = [*many, *(name for name in false if group_of(name) not in many)]
         if false:
             yield ""
-            yield from paragraph(f"Refuted: {codes(one.name for one in false)}.")
+            yield from paragraph(f"Refuted: {codes(false)}.")
         else:
             yield ""
 

@@ -46,8 +46,21 @@ FAMILIES = (
             "rota.proofs.vote.guard:GUARD",
             "rota.proofs.vote.senders:SENDERS",
             "rota.proofs.vote.ties:TIES",
+            "rota.proofs.vote.code:CODE",
         ),
         "rota.proofs.vote:TOGETHER",
+    ),
+    Family(
+        "core",
+        "joining, syncing, heartbeats and leaving, for any number of members, generations and answers in flight",
+        (
+            "rota.proofs.core.obligations:INVARIANT",
+            "rota.proofs.core.obligations:STEPS",
+            "rota.proofs.core.obligations:FOLLOWS",
+            "rota.proofs.core.obligations:FIRES",
+            "rota.proofs.core.obligations:WISHED",
+        ),
+        "rota.proofs.core.obligations:TOGETHER",
     ),
     Family(
         "timers",

@@ -13,6 +13,7 @@ from rota.proofs.core.conjuncts import Conjunct
 from rota.proofs.core.logic import Sort, Symbolic, Term, Universe, both, either, implies, no
 from rota.proofs.core.moves import Args, Effect, Move
 from rota.proofs.core.signature import SIGNATURE, State, symbolic
+from rota.proofs.core.small import versions
 from rota.proofs.core.words import resting, up_to
 from rota.proofs.obligations import Claim
 
@@ -88,7 +89,7 @@ def step_claim(move: Move, goal: Goal, rule: Rule | None = None) -> Claim:
     """After a step of the rule from a state with the invariant the goal holds. rule: another effect."""
     guard, post = _effect(rule or move.effect, move)
     given = {**assumptions(), GUARD: as_formula(guard)}
-    return Claim(given, as_formula(goal(before(), post)))
+    return Claim(given, as_formula(goal(before(), post)), models=versions(before()))
 
 
 def wrong_claim(move: Move, goal: Goal, name: str, rule: Rule) -> Claim:

@@ -26,6 +26,11 @@ class Conjunct:
     needed_by: tuple[str, str]
     why: str = ""
 
+    @property
+    def told(self) -> str:
+        """The statement, with what a strengthening is for."""
+        return f"{self.statement} (needed: {self.why})" if self.why else self.statement
+
 
 def conjunct(
     name: str, statement: str, *, needed_by: tuple[str, str], why: str = ""

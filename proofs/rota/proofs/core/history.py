@@ -143,7 +143,7 @@ def decided_once(s: State) -> Term:
 
 @conjunct(
     "decided-for-all",
-    "in a generation that became Stable every member has one; but see `undone`",
+    "in a generation that became Stable every member has one, unless a replacement was undone meanwhile",
     needed_by=("persistence.assignment-stored", "decided-for-all"),
 )
 def decided_for_all(s: State) -> Term:
@@ -158,7 +158,7 @@ def decided_for_all(s: State) -> Term:
 
 @conjunct(
     "decided-by-the-leader",
-    "what a member has is what the leader handed in for it; but see `undone`",
+    "what a member has is what the leader handed in for it, with the same exception",
     needed_by=("persistence.assignment-stored", "decided-by-the-leader"),
 )
 def decided_by_the_leader(s: State) -> Term:

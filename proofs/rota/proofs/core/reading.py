@@ -101,11 +101,12 @@ class Words:
         plain = {"nobody": "nobody", "dynamic": "no instance", "no_protocol": "none", "nothing": "nothing"}
         for constant in CONSTANTS:
             if constant in plain:
-                self._names[str(self._value(getattr(u, constant)))] = plain[constant]
+                self._names[str(self.value(getattr(u, constant)))] = plain[constant]
         for sort in Sort:
             self._name_all(sort)
 
-    def _value(self, term: Term) -> Any:
+    def value(self, term: Term) -> Any:
+        """What a term is in the model."""
         # Z3 may give a constant of the question a formula for a value.
         return self._model.eval(self._written_out(self._model.eval(term, model_completion=True)), True)
 
@@ -121,7 +122,7 @@ class Words:
         return z3.substitute(term, *new) if new else term
 
     def _holds(self, term: Term) -> bool:
-        return term if isinstance(term, bool) else z3.is_true(self._value(term))
+        return term if isinstance(term, bool) else z3.is_true(self.value(term))
 
     def elements(self, sort: Sort) -> list[Any]:
         """What there is of a sort in the model."""
@@ -137,7 +138,7 @@ class Words:
         proper = zip(ELEMENTS[sort], elements(sort), strict=True)
         for name, constant in proper:
             if name not in CONSTANTS:
-                self._names.setdefault(str(self._value(constant)), name)
+                self._names.setdefault(str(self.value(constant)), name)
         for number, one in enumerate(found, 1):
             self._names.setdefault(str(one), f"{sort.value.lower()} {number}")
 
@@ -145,7 +146,7 @@ class Words:
         """A value in words."""
         if isinstance(term, bool):
             return str(term).lower()
-        value = str(self._value(term))
+        value = str(self.value(term))
         return self._names.get(value, value.lower())
 
     def is_default(self, term: Term) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from functools import partial
 from typing import Any
 
@@ -55,10 +56,16 @@ def quiet(s: State) -> Term:
 
 
 def readable(claim: Claim, s: State) -> Claim:
-    """The claim with small versions: first one without noise, then any."""
+    """The claim with its small versions, where a counterexample is looked for."""
+    return replace(claim, instances=versions(s))
+
+
+@cache
+def versions(s: State) -> tuple[Callable[[Claim], Claim], ...]:
+    """What makes small versions of a claim about this state: first one without noise, then any."""
 
     def within(extra: dict[str, Term]) -> Callable[[Claim], Claim]:
         return lambda whole: replace(whole, assumptions={**whole.assumptions, **extra}, instances=())
 
     small = {"there are few": few(s)}
-    return replace(claim, instances=(within({**small, "and quiet": quiet(s)}), within(small)))
+    return within({**small, "and quiet": quiet(s)}), within(small)
