@@ -17,14 +17,14 @@ def forget_stale(folder: Path = HERE, *others: Path) -> bool:
 
     Functions and constants of one module are compiled into those of another, whose file does not change with
     them; this package's are always taken into account, `others` are more folders that count. Where nothing
-    can be written the compiler keeps its code elsewhere and this does nothing.
+    can be written or read (an archive) the compiler keeps its code elsewhere and this does nothing.
     """
     ours = {path for place in (HERE, folder, *others) for path in place.glob("*.py")}
     sources = [*sorted(ours), Path(encoding.__file__)]
-    made_from = blake2b(b"\0".join(path.read_bytes() for path in sources), digest_size=16).hexdigest()
     cache = folder / "__pycache__"
     stamp = cache / STAMP
     with suppress(OSError):
+        made_from = blake2b(b"\0".join(path.read_bytes() for path in sources), digest_size=16).hexdigest()
         if stamp.exists() and stamp.read_text(encoding="ascii") == made_from:
             return False
         cache.mkdir(exist_ok=True)

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from rota.explore import stale
 from rota.explore.arrays import Longs, Words
 from rota.explore.bundles import NO_OFFER, NO_QUEUE, NO_RECEIVE
 from rota.explore.live.told import BY_TURNS, NO_HOP, NO_KIND, NO_TURN, NO_TURN_KIND, UNKNOWN
 from rota.explore.primitives import code_of, find, note_miss, value_of
+from rota.explore.stale import forget_stale
 
-stale.forget_stale(Path(__file__).parent, stale.HERE)
+forget_stale(Path(__file__).parent)  # before anything is compiled or taken from disk
 
 MAX_HOPS = 1000
 """Longest chain of messages within a transition."""

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rota.explore import stale
+from rota.explore.stale import forget_stale
 from rota.kernel.encoding import GOLDEN
 
-stale.forget_stale(Path(__file__).parent, stale.HERE)
+forget_stale(Path(__file__).parent)  # before anything is compiled or taken from disk
 
 NOWHERE, START = -2, -1
 """How a search came to a state: not at all, or it began there; else by an edge."""
