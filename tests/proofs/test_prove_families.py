@@ -71,7 +71,10 @@ def test_variants_are_refuted(item: Item, answers: Answers) -> None:
 
 
 def test_every_group_of_proofs_has_a_variant() -> None:
-    assert {group_of(one.name) for one in PROVED} == {group_of(item.obligation.name) for item in ALL_NEGATIVE}
+    """Or what it says is an assumption that another claim needs: a conjunct of an invariant."""
+    broken = {group_of(item.obligation.name) for item in ALL_NEGATIVE}
+    needed = {f"{family_of(one).name}.{name}" for one in PROVED for name in one.needed or ()}
+    assert {group_of(one.name) for one in PROVED} <= broken | needed
 
 
 @pytest.fixture(scope="module")

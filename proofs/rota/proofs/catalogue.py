@@ -52,7 +52,7 @@ FAMILIES = (
     ),
     Family(
         "core",
-        "joining, syncing, heartbeats and leaving, for any number of members, generations and answers in flight",
+        "joining, syncing, heartbeats, leaving, for any number of members, generations and answers in flight",
         (
             "rota.proofs.core.obligations:INVARIANT",
             "rota.proofs.core.obligations:STEPS",

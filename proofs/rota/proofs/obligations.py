@@ -27,8 +27,9 @@ class Claim:
     by induction: only infinite models break them; measure, an integer term that a counterexample makes as
     small as it can, None if any will do; instances, functions that make finite versions of the claim, free
     of quantifiers: a counterexample of one must be one of the claim, and is looked for there first; none
-    for a claim that Z3 decides as it stands; tactic, one of `rota.proofs.runner.TACTICS`, '' for Z3's own
-    choice.
+    for a claim that Z3 decides as it stands; models, the same for a claim that Z3 proves as it stands, but
+    whose assumptions need a finite version to be seen to have a model; tactic, one of
+    `rota.proofs.runner.TACTICS`, '' for Z3's own choice.
     """
 
     assumptions: dict[str, Formula]
@@ -36,6 +37,7 @@ class Claim:
     lemmas: dict[str, Formula] = field(default_factory=dict)
     measure: Formula | None = None
     instances: tuple[Callable[[Claim], Claim], ...] = ()
+    models: tuple[Callable[[Claim], Claim], ...] = ()
     tactic: str = ""
 
     @property

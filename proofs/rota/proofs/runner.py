@@ -117,7 +117,8 @@ class _Solving:
 
     def _flaw(self, claim: Claim) -> Flaw | None:
         nothing_follows = replace(claim, goal=z3.BoolVal(False))
-        for version in chain(nothing_follows.finite(), (nothing_follows,)):
+        finite = (make(nothing_follows) for make in claim.instances or claim.models)
+        for version in chain(finite, (nothing_follows,)):
             solver = self.solver(version)
             if (answer := self._ask(solver)) == z3.sat:
                 return None

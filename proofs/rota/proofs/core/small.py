@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import z3
