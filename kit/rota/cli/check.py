@@ -259,7 +259,7 @@ def check(
     a weakness name it: --property weakness.unused-id-holds-up.
 
     With --liveness: every endless run that is fair (what remains possible is done in the end, but for
-    faults), in configurations of up to 20,000 states or --max-states; the default scope is then endless.
+    faults), in configurations of up to 100,000 states or --max-states; the default scope is then endless.
 
     With --simulate: random walks, for what is too large to be explored. They find bugs and prove nothing.
 

@@ -25,7 +25,7 @@ from rota.spec import PROFILES, RULES
 DESIGNS = ("classic", "watchers", "server-side", "all")
 ENGINES = ("auto", *engines.ENGINES)
 
-LASSO_STATES = 20_000
+LASSO_STATES = 100_000
 """States up to which the graph of a configuration is searched for lassos, unless it or a bound was named."""
 
 
