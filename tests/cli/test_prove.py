@@ -145,8 +145,9 @@ def test_tactics_are_those_that_there_are() -> None:
 def test_without_an_assumption(planted: Invoke, tmp_path: Path) -> None:
     result = planted("planted.sound", "--without", "at most")
     assert result.exit_code == 1
-    first, *more = result.stdout.splitlines()
-    assert first.startswith("NOT planted.sound  without at most  refuted, not proved")
+    heading, line, *more = result.stdout.splitlines()
+    assert heading == "without at most:"
+    assert line.startswith("NOT planted.sound  refuted, not proved")
     assert more[1].startswith("      x = ")
     assert json.loads((tmp_path / "rota-out" / "prove-without.json").read_text())["selected"] == 1
     assert planted("planted.needless", "--without", "spare").exit_code == 0

@@ -93,8 +93,10 @@ class Proving:
                 click.echo(line)
 
         names = [item.obligation.name for item in self.items]
-        words = {} if any(item.variant for item in self.items) else _words()
-        printer = Printer(say, names, words, self.options.verbose)
+        variants = {item.variant for item in self.items}
+        words = _words() if variants == {""} else {}
+        same = variants.pop() if len(variants) == 1 else ""
+        printer = Printer(say, names, words, self.options.verbose, same)
         answers: dict[int, Answer] = {}
         try:
             for heard in crew.answers():

@@ -45,7 +45,8 @@ class Printer:
     """Prints results in the order of the obligations, as they come.
 
     Parameters: say, takes lines; names, of all that will come; words, what a group or a family is about;
-    verbose, a line, the sentence and the counterexample of each, however many there are.
+    verbose, a line, the sentence and the counterexample of each, however many there are; variant, what is
+    changed in all of them, '' if nothing is or not in all the same.
     """
 
     def __init__(
@@ -54,8 +55,11 @@ class Printer:
         names: Sequence[str],
         words: Mapping[str, str] | None = None,
         verbose: bool = False,
+        variant: str = "",
     ) -> None:
-        self._say, self._verbose = say, verbose
+        self._say, self._verbose, self._variant = say, verbose, variant
+        if variant:
+            say(f"{variant}:")
         self._label = str if verbose else level(names)
         self._each = self._label is str
         self._left = Counter(map(self._label, names))
@@ -68,7 +72,8 @@ class Printer:
         """The next one."""
         self._odd += not result.as_expected
         if self._each or not result.as_expected:
-            lines = list(_in_full(result, self._width, self._verbose))
+            changed = result.variant if result.variant != self._variant else ""
+            lines = list(_in_full(result, changed, self._width, self._verbose))
             for line in lines if self._each or self._odd <= TOLD else lines[:1]:
                 self._say(line)
         if self._each:
@@ -94,10 +99,10 @@ class Printer:
                 self._say(part)
 
 
-def _in_full(result: Result, width: int, verbose: bool) -> Iterator[str]:
-    """A result's line, and what there is to say of it."""
+def _in_full(result: Result, changed: str, width: int, verbose: bool) -> Iterator[str]:
+    """A result's line, and what there is to say of it. changed: what is, '' if that is known."""
     outcome = result.outcome
-    name = f"{result.name:<{width}}" + (f"  {result.variant}" if result.variant else "")
+    name = f"{result.name:<{width}}" + (f"  {changed}" if changed else "")
     told = outcome.verdict if outcome.as_expected else f"{outcome.verdict}, not {outcome.obligation.expect}"
     yield f"{_mark(result)} {name}  {told:<7} {outcome.seconds:6.2f} s"
     example = outcome.counterexample if verbose or not (result.variant and result.as_expected) else None

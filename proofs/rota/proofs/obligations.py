@@ -46,10 +46,10 @@ class Claim:
         return [*self.assumptions.values(), *self.lemmas.values()]
 
     def without(self, name: str) -> Claim:
-        """The same claim with one assumption dropped. Errors: KeyError."""
+        """The same claim with one assumption dropped, to be refuted in finite versions. Errors: KeyError."""
         kept = dict(self.assumptions)
         del kept[name]
-        return replace(self, assumptions=kept)
+        return replace(self, assumptions=kept, instances=self.instances or self.models)
 
     def finite(self) -> Iterator[Claim]:
         """The claim's finite versions, from the smallest."""
