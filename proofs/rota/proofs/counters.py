@@ -188,6 +188,23 @@ def one_type() -> Claim:
     )
 
 
+VOTERS = z3.Const("voters", MEMBERS)
+
+
+def count_votes(per_vote: int = 1) -> Claim:
+    """alice is next in the tally; `group` are those before her, `voters` all that vote for the protocol."""
+    counted = z3.SetIntersect(GROUP, VOTERS)
+    grown = z3.SetIntersect(z3.SetAdd(GROUP, ALICE), VOTERS)
+    return group_claim(
+        {
+            "up to now": card(counted) == COUNTER,
+            "alice is new": z3.Not(z3.IsMember(ALICE, GROUP)),
+            "insert into those who vote for it": insertion(counted, ALICE),
+        },
+        COUNTER + per_vote * _one_if(z3.IsMember(ALICE, VOTERS)) == card(grown),
+    )
+
+
 def zero(least: int = 1) -> Claim:
     """What the counter says of a protocol that somebody lists, or nobody."""
     nobody, supporters = z3.EmptySet(MEMBER), z3.SetIntersect(GROUP, FANS)
@@ -262,6 +279,13 @@ COUNTERS = (
         "proved",
         zero,
         (Mutant("above one", partial(zero, 2)),),
+    ),
+    Obligation(
+        "voting.counters.votes",
+        "a protocol's votes, one more for each member that votes for it, are as many as these members",
+        "proved",
+        count_votes,
+        (Mutant("counts twice", partial(count_votes, 2)),),
     ),
     Obligation(
         "voting.counters.entries.add",
