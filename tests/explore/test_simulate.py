@@ -77,8 +77,11 @@ def test_the_same_seed_walks_the_same_way_and_another_one_does_not() -> None:
 def test_a_bound_is_kept() -> None:
     made = simulate(toys.counters(6, 5), Walks(runs=300, depth=7))
     assert (made.coverage.walks, made.coverage.longest, made.coverage.steps) == (300, 7, 2100)
-    made = simulate(toys.ring(), Walks(seconds=0.05))
+    made = simulate(toys.ring(), Walks(seconds=1e-9, depth=7))
+    assert (made.coverage.walks, made.coverage.steps) == (0, 0)
+    made = simulate(toys.counters(2, 2), Walks(seconds=0.2))
     assert made.coverage.walks > 0
+    assert made.coverage.steps >= 4 * made.coverage.walks  # every walk ends where both counters are full
     with pytest.raises(ValueError, match="without a bound"):
         simulate(toys.ring(), Walks())
 

@@ -103,11 +103,15 @@ class _Simulation:
         if found := self._meet(rows, self.walkers, depth=0):
             return found
         for depth in range(1, self.walks.depth + 1):
-            found = self._step(depth)
-            if found or not len(self.walkers) or self._over():
+            if found := self._step(depth):
+                return found
+            if not len(self.walkers):
                 break
-        self.walked += len(rows) if not found else 0
-        return found
+            if self._over():
+                self.walked -= len(self.walkers) if depth < self.walks.depth else 0  # those have not ended
+                break
+        self.walked += len(rows)
+        return None
 
     def _step(self, depth: int) -> _Found | None:
         """One step of every walk that goes on."""
