@@ -1,10 +1,11 @@
-"""What the Spark engine uses of Spark, in this process: tasks one after the other, forgetful and repeated as asked."""
+"""What the Spark engine uses of Spark, in this process: tasks one after the other, forgetful or repeated."""
 
 from __future__ import annotations
 
 import copy
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from rota.explore.cluster import plain, turn
@@ -13,7 +14,7 @@ Work = Callable[[int, Iterator[Any]], Iterable[Any]]
 
 
 class Dataset:
-    """An RDD that is computed anew whenever somebody looks, each partition by as many tries as the context says."""
+    """An RDD that is computed anew whenever somebody looks, by as many tries as the context says."""
 
     def __init__(self, context: Context, parts: Callable[[], list[list[Any]]]) -> None:
         self.context, self._parts = context, parts
@@ -86,11 +87,12 @@ class Context:
 
     def union(self, sets: Iterable[Dataset]) -> Dataset:
         return Dataset(
-            self, lambda: [sum(parts, []) for parts in zip(*(s.parts() for s in sets), strict=True)]
+            self, lambda: [list(chain(*parts)) for parts in zip(*(s.parts() for s in sets), strict=True)]
         )
 
     def broadcast(self, value: Any) -> Any:
-        return type("Broadcast", (), {"value": pickle.loads(pickle.dumps(value))})
+        sent = pickle.loads(pickle.dumps(value))
+        return type("Broadcast", (), {"value": sent, "destroy": staticmethod(lambda: None)})
 
     def runJob(
         self, rdd: Dataset, work: Callable[[Iterator[Any]], Iterable[Any]], partitions: list[int]

@@ -6,19 +6,21 @@ is in `rota.explore.cluster`; here is the driver: it hands out numbers, adds up 
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
 from rota.explore.cluster import start, tasks
+from rota.explore.cluster.answers import NoSpace, clear_errors, told
 from rota.explore.cluster.commit import Commits, Saved
 from rota.explore.cluster.exchange import Exchange, Files, Shuffle
 from rota.explore.cluster.registry import Registry
-from rota.explore.cluster.work import Answer, Fields, Job, Missing, Order, Part, Report
+from rota.explore.cluster.work import Fields, Job, Missing, Order, Part, Report
 from rota.explore.level import violation
 from rota.explore.packing import Layout
 from rota.explore.reference import overall, verdicts
@@ -36,19 +38,25 @@ from rota.explore.result import (
 from rota.explore.session import MASTER, Cluster, look_at, spark_context
 from rota.kernel import Digest, Kind, State, System, SystemRef
 
+STRICT = "strict"
+"""Within a checkpoint's folder, that of the run that looks for a shortest violation."""
+
 MEMORY = 2 << 30
 """Bytes for all tasks that run at a time, unless told otherwise."""
 
 TRIES = 5
-"""How often a round is run in which executors are lost with what they had."""
+"""How often tasks are run whose executors are lost with what they had."""
+
+
+__all__ = ["NoSpace", "NotShippable", "NotSupported", "explore"]
 
 
 class NotShippable(ValueError):
     """The system has no SystemRef, so a worker process cannot rebuild it."""
 
 
-class NoSpace(CheckpointError):
-    """A disk is full; what was committed is not lost."""
+class NotSupported(ValueError):
+    """A limit asks for what this engine cannot do."""
 
 
 Say = Callable[[str], None]
@@ -72,26 +80,33 @@ def explore(
     that driver and workers see); progress, called after each level; context, a running SparkContext (else one
     is started with `master` and `py_files`, and stopped); partitions, default as many as Spark runs tasks at
     a time; local_levels, how far a task goes by itself in a round: with more than 1 there are fewer rounds,
-    and the depth of states is not known, so a violation is looked for anew in rounds of one level; say, is
-    told what a person should know.
-    Errors: NotShippable; MissingExtra, MissingJava; NotRebuilt; CheckpointError, NoSpace; those of the table
-    engine.
+    and the depth of states is not known, so a violation is looked for anew in rounds of one level (with a
+    checkpoint folder of its own within); say, is told what a person should know.
+    With several local levels the same states are visited, and the counts, the digest and the rules fired of a
+    system that holds are those of other engines; histogram then has the states of each round, and depth, of
+    the whole as of witnesses, is only what it is at most.
+    Errors: NotShippable; NotSupported; MissingExtra, MissingJava; NotRebuilt; CheckpointError, NoSpace; those
+    of the table engine.
     """
     if system.ref is None:
         raise NotShippable(f"system {system.name} cannot be rebuilt in a worker process; give it a SystemRef")
     limits = limits or Limits()
+    if limits.symmetry or limits.fingerprints:
+        what = "symmetry" if limits.symmetry else "fingerprints"
+        raise NotSupported(f"engine spark has no {what}; leave it out, or choose the fast engine")
     with nullcontext(context) if context else spark_context(master, py_files) as running:
         cluster = look_at(running, say or _nothing)
-        run = partial(_Run, system, limits, running, cluster, progress, partitions)
-        result = run(local_levels).explore()
+        result = _Run(system, limits, running, cluster, progress, partitions, local_levels).finish()
         if local_levels > 1 and result.violation is not None:
-            (say or _nothing)("violated; looking for a shortest run in rounds of one level")
-            result = run(1).explore()
+            (say or _nothing)("violated; looking for a shortest run in rounds of one level, without a bound")
+            folder = limits.checkpoint and limits.checkpoint / STRICT
+            limits = replace(limits, checkpoint=folder, max_states=None)
+            result = _Run(system, limits, running, cluster, progress, partitions, 1).finish()
         return result
 
 
 class _Run:
-    """One exploration; `explore` it once."""
+    """One exploration; `finish` it once."""
 
     def __init__(
         self,
@@ -146,14 +161,27 @@ class _Run:
         if saved:
             self._go_on_with(saved)
 
+    @property
+    def _folder(self) -> Path | None:
+        return self.commits.folder if self.commits else None
+
     def _commits(self, local_levels: int) -> Commits | None:
         folder = self.limits.checkpoint
         return Commits(folder, self.system, self.limits, {"local levels": local_levels}) if folder else None
 
     # ---- rounds
 
-    def explore(self) -> Result:
-        """Rounds until nothing is new. Errors: as of the module's `explore`."""
+    def finish(self) -> Result:
+        """Rounds until nothing is new; nothing is left in the workers. Errors: as of `explore`."""
+        try:
+            with clear_errors(self._folder):
+                if self.round:
+                    told(self.exchange.asked(partial(tasks.verify, self.job, self._order(0))), self._folder)
+                return self._explore()
+        finally:
+            self._clear()
+
+    def _explore(self) -> Result:
         started = perf_counter()
         found: Violation | None = None
         undecided = False
@@ -168,7 +196,7 @@ class _Run:
             if undecided or not level:
                 break
             if self.round == 0:
-                self.generated = level
+                self.generated = len(set(self.system.initial_states()))
             found = self._judged(reports) or self._expanded(reports)
             if not found:
                 self._counts(reports)
@@ -184,40 +212,34 @@ class _Run:
         if self.round == 0 and self.job.compiled:
             self._number(start.news(self.system))
         inbox = self.exchange.inbox()
+        answers = self._answers(
+            self.round,
+            lambda order: self.exchange.put(self.round, inbox, partial(tasks.take_turn, self.job, order)),
+        )
+        return sorted(answers, key=lambda report: report.partition)
+
+    def _order(self, round_: int) -> Order:
+        wanted = frozenset(name for name, seen in self.witnesses.items() if seen is None)
+        return Order(round_, self.parts, self.fields, tuple(self.deltas), wanted, self.obsolete)
+
+    def _answers(self, round_: int, ask: Callable[[Order], Sequence[Any]]) -> Sequence[Any]:
+        """What all partitions say, asked again where executors were lost. Errors: the first one reported."""
         for _ in range(TRIES):
-            wanted = frozenset(name for name, seen in self.witnesses.items() if seen is None)
-            order = Order(self.round, self.parts, self.fields, tuple(self.deltas), wanted, self.obsolete)
-            answers = self._told(self.exchange.put(self.round, inbox, self._task(order)))
-            missing = [answer.partition for answer in answers if isinstance(answer, Missing)]
+            order = self._order(round_)
+            answers = told(ask(order), self._folder)
+            missing = frozenset(answer.partition for answer in answers if isinstance(answer, Missing))
             if not missing:
-                return sorted((a for a in answers if isinstance(a, Report)), key=lambda a: a.partition)
-            self._restore(missing, order)
+                return answers
+            self._restore(missing)
         raise RuntimeError(f"executors were lost {TRIES} times in one round; name a --checkpoint DIR")
 
-    def _task(self, order: Order) -> Callable[[int, Iterable[bytes]], Any]:
-        return partial(tasks.take_turn, self.job, order)
-
-    def _told(self, answers: Sequence[Answer]) -> Sequence[Answer]:
-        """The answers, if none is an error."""
-        for answer in answers:
-            if isinstance(answer, OSError) and answer.errno in (errno.ENOSPC, errno.EDQUOT):
-                go_on = "go on with --resume" if self.commits else "begin again"
-                raise NoSpace(f"no space is left ({answer}); make room and {go_on}") from answer
-            if isinstance(answer, FileNotFoundError):
-                raise CheckpointError(
-                    f"{answer.filename} is gone; begin again in an empty folder"
-                ) from answer
-            if isinstance(answer, Exception):
-                raise answer
-        return answers
-
-    def _restore(self, missing: Sequence[int], order: Order) -> None:
+    def _restore(self, missing: frozenset[int]) -> None:
         """Bring back what partitions had that are now with other executors."""
         assert isinstance(self.exchange, Shuffle)
         self.repeated += 1
-        task = partial(tasks.restore, self.job, order, frozenset(missing))
+        task = partial(tasks.restore, self.job, self._order(self.round), missing)
         parts = list(self.parts)
-        for answer in self._told(self.exchange.restored(self.round, task)):
+        for answer in told(self.exchange.restored(self.round, task), self._folder):
             assert isinstance(answer, tuple)
             parts[answer[0]] = answer[1]
         self.parts = tuple(parts)
@@ -267,11 +289,7 @@ class _Run:
             obsolete=self.obsolete,
             counts=counts,
         )
-        try:
-            self.commits.commit(saved, self.unsaved)
-        except OSError as error:
-            self._told([error])
-            raise
+        self.commits.commit(saved, self.unsaved)
         self.unsaved = []
 
     def _go_on_with(self, saved: Saved) -> None:
@@ -295,7 +313,7 @@ class _Run:
         if found is None:
             return None
         prop = self.system.select(Kind.SHAPE, Kind.SAFETY)[found.rank]
-        return violation(self.system, prop.name, prop.meaning, self._path(found.state, reports))
+        return violation(self.system, prop.name, prop.meaning, self._path(found.state))
 
     def _expanded(self, reports: Sequence[Report]) -> Violation | None:
         """What expanding the last level gave; deadlocks come before bad steps."""
@@ -305,39 +323,53 @@ class _Run:
             self.sent += report.sent_bytes
             self.calls += report.python_calls
         if (stuck := first(*(report.stuck for report in reports))) is not None:
-            return violation(self.system, DEADLOCK, DEADLOCK_MEANING, self._path(stuck.state, reports))
+            return violation(self.system, DEADLOCK, DEADLOCK_MEANING, self._path(stuck.state))
         if (bad := first(*(report.bad_step for report in reports))) is not None:
             prop = self.system.select(Kind.STEP)[bad.rank]
-            return violation(self.system, prop.name, prop.meaning, self._path(bad.state, reports), prop)
+            return violation(self.system, prop.name, prop.meaning, self._path(bad.state), prop)
         return None
 
-    def _path(self, state: State, reports: Sequence[Report]) -> list[State]:
+    def _path(self, state: State) -> list[State]:
         """The canonical path to a state of the last level, level by level upwards; in strict rounds."""
         path = [state]
         if self.job.local_levels > 1:
             return path  # it is run again, strictly
-        parts = tuple(report.part for report in reports)
         for depth in range(self.round - 1, -1, -1):
-            order = Order(depth, parts, self.fields, tuple(self.deltas), frozenset())
-            answers = self._told(self.exchange.asked(partial(tasks.find_before, self.job, order, path[0])))
+            answers = self._answers(depth, partial(self._asked_before, path[0]))
             found = first(*(answer for answer in answers if isinstance(answer, Find)))
             assert found is not None
             path.insert(0, found.state)
         return path
 
+    def _asked_before(self, state: State, order: Order) -> Sequence[Any]:
+        return self.exchange.asked(partial(tasks.find_before, self.job, order, state))
+
     # ---- the end
+
+    def _clear(self) -> None:
+        """Let go of what the context would keep as long as it lives."""
+        with suppress(Exception):  # in a context that has come to its end there is nothing to let go of
+            self.exchange.close()
+            if self.job.folder is None:
+                count = 2 * self.context.defaultParallelism
+                hosts = self.context.parallelize(range(count), count)
+                hosts.map(partial(tasks.clear, self.job.run)).collect()
+            for delta in self.deltas:
+                delta.destroy()
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         distinct = sum(self.histogram)
+        most = self.job.local_levels  # edges in a round, at most
+        seen = {name: at if at is None else most * (at + 1) - 1 for name, at in self.witnesses.items()}
         return Result(
             engine="spark",
-            outcome=overall(found, undecided, self.witnesses),
+            outcome=overall(found, undecided, seen),
             distinct=distinct,
             generated=self.generated,
-            depth=len(self.histogram) - 1,
+            depth=most * len(self.histogram) - 1,
             histogram=tuple(self.histogram),
             digest=self.digest.hex(),
-            properties=verdicts(self.system, found, undecided, self.witnesses),
+            properties=verdicts(self.system, found, undecided, seen),
             violation=found,
             rules_fired=self.fired,
             seconds=seconds,

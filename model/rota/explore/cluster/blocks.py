@@ -11,6 +11,7 @@ import numpy as np
 
 from rota.explore.arrays import Words
 from rota.explore.cluster.registry import DIGEST
+from rota.explore.cluster.work import Damaged
 from rota.explore.packing import Layout
 
 _MAGIC = b"rota"
@@ -21,7 +22,7 @@ _HEAD = struct.Struct("<QI4x")
 """Version, columns."""
 
 
-class BlockDamaged(ValueError):
+class BlockDamaged(Damaged):
     """Bytes that are no block, or no longer the one that was written, or that name values nobody numbered."""
 
 

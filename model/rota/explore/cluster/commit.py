@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import shutil
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -51,7 +52,7 @@ class Commits:
         self._identity = {**identity(system, limits), "engine": "spark", **what}
         self.saved: Saved | None = None
         self.deltas: list[Any] = []
-        self._files: list[str] = []
+        self._files: list[tuple[str, int]] = []
         folder.mkdir(parents=True, exist_ok=True)
         manifest = folder / MANIFEST
         if manifest.exists():
@@ -63,24 +64,34 @@ class Commits:
     def commit(self, saved: Saved, deltas: Sequence[Any]) -> None:
         """What is known after a round, and the numbers that were handed out since the last time."""
         for delta in deltas:
-            self._files.append(f"numbers-{len(self._files):05d}")
-            self._write(self._files[-1], pickle.dumps(delta, protocol=5))
-        content = {"identity": self._identity, "numbers": self._files, **asdict(saved)}
-        self._write(MANIFEST, json.dumps(content).encode())
+            name, content = f"numbers-{len(self._files):05d}", pickle.dumps(delta, protocol=5)
+            self._write(name, content)
+            self._files.append((name, zlib.crc32(content)))
+        manifest = {"numbers": self._files, **asdict(saved)}
+        manifest = {"identity": self._identity, "checksum": _checksum(manifest), **manifest}
+        self._write(MANIFEST, json.dumps(manifest).encode())
 
     def _read(self, manifest: Path) -> None:
         try:
             content = json.loads(manifest.read_bytes())
             theirs = content.pop("identity")
             self._compare(theirs)
-            self._files = content.pop("numbers")
+            if content.pop("checksum") != _checksum(content):
+                raise CheckpointError(f"{manifest} is not as it was written; give an empty folder")
+            self._files = [(name, checksum) for name, checksum in content.pop("numbers")]
             self.saved = _saved(content)
-            self.deltas = [pickle.loads((self.folder / name).read_bytes()) for name in self._files]
+            self.deltas = [self._numbers(name, checksum) for name, checksum in self._files]
         except CheckpointError:
             raise
         except Exception as error:  # a damaged file may break in any way
             cause = f"{type(error).__name__}: {error}"
             raise CheckpointError(f"{manifest} cannot be read ({cause}); give an empty folder") from error
+
+    def _numbers(self, name: str, checksum: int) -> Any:
+        raw = (self.folder / name).read_bytes()
+        if zlib.crc32(raw) != checksum:
+            raise CheckpointError(f"{self.folder / name} is not as it was written; give an empty folder")
+        return pickle.loads(raw)
 
     def _compare(self, theirs: Mapping[str, Any]) -> None:
         what = next((key for key in self._identity if theirs.get(key) != self._identity[key]), None)
@@ -95,6 +106,8 @@ class Commits:
         """Delete what rounds that do not count have left behind."""
         if self.saved is None:
             return
+        for half in (*self.folder.glob(f"{MANIFEST}.*"), *self.folder.glob("numbers-*.*")):
+            half.unlink(missing_ok=True)
         for number, part in enumerate(self.saved.parts):
             place = self.folder / f"partition-{number:04d}"
             files = (*(one.file for one in part.levels), *part.runs)
@@ -107,8 +120,15 @@ class Commits:
 
     def _write(self, name: str, content: bytes) -> None:
         temporary = self.folder / f"{name}.{os.getpid()}"
-        temporary.write_bytes(content)
-        temporary.replace(self.folder / name)
+        try:
+            temporary.write_bytes(content)
+            temporary.replace(self.folder / name)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _checksum(manifest: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(manifest, sort_keys=True).encode())
 
 
 def _saved(content: dict[str, Any]) -> Saved:

@@ -45,6 +45,10 @@ class Exchange(Protocol):
         """The answers of a task that needs no blocks and sends none."""
         ...
 
+    def close(self) -> None:
+        """Let go of what Spark keeps."""
+        ...
+
 
 class Shuffle:
     """By Spark's shuffle.
@@ -96,6 +100,12 @@ class Shuffle:
     def asked(self, task: Callable[[int, Iterable[Any]], Turn]) -> list[Any]:
         """The answers of a task that needs no blocks."""
         return self._answers(self._anchor or self._context.parallelize((), self._partitions + 1), task)
+
+    def close(self) -> None:
+        """See `Exchange`."""
+        for one in (*self._kept.values(), *([] if self._anchor is None else [self._anchor])):
+            one.unpersist()
+        self._kept, self._anchor, self._arrived = {}, None, None
 
     def _answers(self, rdd: Any, task: Callable[[int, Iterable[Any]], Turn]) -> list[Any]:
         last = self._partitions
@@ -151,6 +161,9 @@ class Files:
         """The answers of a task that needs no blocks."""
         places = self._context.parallelize(range(self._partitions), self._partitions)
         return [answer for _, answer in places.flatMap(lambda number: task(number, ())).collect()]
+
+    def close(self) -> None:
+        """See `Exchange`."""
 
 
 def outbox(partition: int, round_: int) -> str:

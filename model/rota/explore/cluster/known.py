@@ -8,21 +8,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from rota.explore.arrays import Ints, Pool, Region
-from rota.explore.cluster.registry import DIGEST, Named
+from rota.explore.cluster.registry import Named, digest_of
 from rota.explore.cluster.translate import UNKNOWN
 from rota.explore.learn import Interned
-from rota.kernel import encode
-
-
-def digest_of(value: Any) -> bytes:
-    """What decides whether two values are the same: BLAKE2b of the canonical encoding."""
-    return blake2b(encode(value), digest_size=DIGEST).digest()
 
 
 class Known:

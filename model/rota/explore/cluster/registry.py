@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
 from rota.explore.arrays import Flags, Longs
 from rota.explore.cluster.facts import Facts, together
+from rota.kernel import encode
 
 BEYOND_MACHINES = 2
 """Tables behind those of the machines: messages, rules."""
@@ -24,6 +27,11 @@ DIGEST = 32
 
 Named = tuple[bytes, bytes]
 """A value from outside: its digest, and its pickle."""
+
+
+def digest_of(value: Any) -> bytes:
+    """What decides whether two values are the same: BLAKE2b of the canonical encoding."""
+    return blake2b(encode(value), digest_size=DIGEST).digest()
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rota.explore import slots
 from rota.explore.arrays import Words
 from rota.explore.cluster import sorting
-from rota.explore.cluster.work import RunFile
+from rota.explore.cluster.work import Damaged, RunFile
 
 Starts = NDArray[np.uint32]
 """Where buckets begin, shape [buckets + 1, 1]."""
@@ -55,7 +55,7 @@ class RunMissing(Exception):
     """A file of a run is not there, as when an executor was lost with its disk."""
 
 
-class RunDamaged(ValueError):
+class RunDamaged(Damaged):
     """A file of a run has not the content that it was written with."""
 
 

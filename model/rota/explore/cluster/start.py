@@ -7,8 +7,7 @@ import pickle
 import numpy as np
 
 from rota.explore.arrays import RowSet
-from rota.explore.cluster.known import digest_of
-from rota.explore.cluster.registry import BEYOND_MACHINES, Named, News
+from rota.explore.cluster.registry import BEYOND_MACHINES, Named, News, digest_of
 from rota.explore.cluster.spread import spread
 from rota.explore.level import Expanded, Tables
 from rota.kernel import System

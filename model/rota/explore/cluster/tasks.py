@@ -6,9 +6,11 @@ With numba a task is `rota.explore.cluster.turn`, without it `rota.explore.clust
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 from rota.explore.cluster.work import Job, Order, Turn
@@ -39,6 +41,17 @@ def find_before(job: Job, order: Order, state: State, partition: int, _: Iterabl
     return _work(job).find_before(job, order, partition, state)  # type: ignore[no-any-return]
 
 
+def verify(job: Job, order: Order, partition: int, _: Iterable[Any]) -> Turn:
+    """Read all files of a partition; the answer is None, or the error that says what is wrong with one."""
+    return _work(job).verify(job, order, partition)  # type: ignore[no-any-return]
+
+
+def clear(run: str, _: Any = None) -> None:
+    """Delete what a run without a folder of its own has left on this host."""
+    for folder in _local_folders():
+        shutil.rmtree(Path(folder, f"rota-{run}"), ignore_errors=True)
+
+
 def _work(job: Job) -> Any:
     return import_module(f"rota.explore.cluster.{'turn' if job.compiled else 'plain'}")
 
@@ -56,5 +69,11 @@ def rebuilt(ref: SystemRef) -> System:
 
 def place(job: Job, partition: int) -> Path:
     """The folder of a partition's files: in the run's, or where Spark lets this executor write."""
-    folder = job.folder or os.path.join(os.environ["SPARK_LOCAL_DIRS"].split(",")[0], f"rota-{job.run}")
+    folders = _local_folders()
+    folder = job.folder or os.path.join(folders[partition % len(folders)], f"rota-{job.run}")
     return Path(folder, f"partition-{partition:04d}")
+
+
+def _local_folders() -> list[str]:
+    """Where Spark lets this executor write, on several disks perhaps."""
+    return os.environ.get("SPARK_LOCAL_DIRS", gettempdir()).split(",")

@@ -15,9 +15,22 @@ from rota.explore.cluster import work
 from rota.explore.cluster.exchange import COPY
 from rota.explore.cluster.recall import recalling
 from rota.explore.cluster.runs import Absorber, Box, Run, RunDamaged, RunMissing, merge, open_run, to_merge
+from rota.explore.cluster.runs import verify as check_run
 from rota.explore.cluster.tasks import NotRebuilt, place, rebuilt
-from rota.explore.cluster.wire import BlockDamaged, Numbers
-from rota.explore.cluster.work import Copy, Job, Level, Missing, Order, Part, Report, RunFile, Turn
+from rota.explore.cluster.wire import Numbers
+from rota.explore.cluster.work import (
+    Copy,
+    Damaged,
+    Job,
+    Level,
+    Missing,
+    Order,
+    Part,
+    Report,
+    RunFile,
+    Turn,
+    level_name,
+)
 from rota.explore.expansion import PIECE, Expansion, scan
 from rota.explore.learn import AmbiguousValue, BadTurn
 from rota.explore.level import EngineError, Expanded, Tables, blocks, sample
@@ -36,7 +49,7 @@ BOX = 8 << 20
 CHECKED = 1
 """States of a level whose successors are compared with the system's own."""
 
-EXPECTED = (BadTurn, AmbiguousValue, EngineError, NotRebuilt, RunDamaged, BlockDamaged, OSError)
+EXPECTED = (BadTurn, AmbiguousValue, EngineError, NotRebuilt, Damaged, OSError)
 """Errors that every try would raise again."""
 
 
@@ -64,6 +77,19 @@ def restore(job: Job, order: Order, partition: int, copies: Iterable[Copy]) -> T
     """As `tasks.restore`."""
     try:
         yield job.partitions, (partition, _Round(job, order, partition).restored(copies))
+    except EXPECTED as error:
+        yield job.partitions, error
+
+
+def verify(job: Job, order: Order, partition: int) -> Turn:
+    """As `tasks.verify`."""
+    part, folder = order.parts[partition], place(job, partition)
+    try:
+        for file in {level.file for level in part.levels} | set(part.runs):
+            check_run(folder, file)
+        yield job.partitions, None
+    except RunMissing as error:
+        yield job.partitions, Missing(partition, str(error))
     except EXPECTED as error:
         yield job.partitions, error
 
@@ -135,7 +161,7 @@ class _Round:
             absorber.add(keys)
         states = 0
         for local in range(self.job.local_levels):
-            level = self._written(absorber, f"{self.order.round:05d}-{local:02d}")
+            level = self._written(absorber, level_name(self.order.round, local))
             states += level.file.states
             yield from self._copies(level)
             if local == self.job.local_levels - 1 or not level.file.states:
@@ -214,12 +240,12 @@ class _Round:
 
     def _written(self, absorber: Absorber, name: str) -> Level:
         """What was absorbed becomes a level; runs are merged where there are too many."""
-        level = Level(absorber.finish(f"level-{name}"), self.fields)
+        level = Level(absorber.finish(name), self.fields)
         runs = (*self.part.runs, *((level.file,) if level.file.states else ()))
         self.part = Part((*self.part.levels, level), runs, self.fields)
         if merging := tuple(to_merge(runs)):
             opened: list[Run] = [open_run(self.folder, run) for run in merging]
-            self._replace_runs(merging, merge(self.folder, f"run-{name}", opened))
+            self._replace_runs(merging, merge(self.folder, f"run-of-{name}", opened))
         return level
 
     def _replace_runs(self, old: Iterable[RunFile], new: RunFile) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from rota.explore.result import Find
 from rota.kernel import SystemRef
@@ -13,6 +14,10 @@ Sent = tuple[int, Any]
 """What a task leaves behind: (partition, block) for another one, (number of partitions, `Answer`) last."""
 
 Turn = Iterator[Sent]
+
+
+class Damaged(ValueError):
+    """A file or block has not the content that it was written with."""
 
 
 @dataclass(frozen=True)
@@ -138,3 +143,12 @@ class Missing:
 
 
 Answer = Report | Missing | Exception
+
+
+def level_name(round_: int, local: int) -> str:
+    """How a level's file is called.
+
+    What a task finds by itself beyond the first level depends on what its process knew before, so another
+    try may find more or less of it: there each has a name of its own.
+    """
+    return f"level-{round_:05d}-{local:02d}" + (f"-{uuid4().hex[:12]}" if local else "")

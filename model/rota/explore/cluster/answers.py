@@ -1,0 +1,64 @@
+"""What tasks answer: reports, what executors have lost, and errors in words that help."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rota.explore.cluster.work import Damaged, Missing
+from rota.explore.result import CheckpointError
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+FULL_IN_JAVA = ("No space left on device", "Disk quota exceeded")
+"""What Spark's own errors say of a full disk."""
+
+
+class NoSpace(CheckpointError):
+    """A disk is full; what was committed is not lost."""
+
+
+def told(answers: Sequence[Any], folder: Path | None) -> Sequence[Any]:
+    """The answers, if none is an error. folder: of the run's files.
+
+    Errors: the first one reported; NoSpace for a full disk, CheckpointError for what is wrong in the folder.
+    What is `Missing` is an error only in a folder, for elsewhere it can be restored.
+    """
+    for answer in answers:
+        if isinstance(answer, OSError) and answer.errno in FULL:
+            raise _no_space(answer, folder) from answer
+        if isinstance(answer, FileNotFoundError):
+            raise _unusable(f"{answer.filename} is gone, or not every worker sees it") from answer
+        if folder and isinstance(answer, Missing):
+            raise _unusable(answer.name)
+        if folder and isinstance(answer, Damaged):
+            raise _unusable(str(answer)) from answer
+        if isinstance(answer, Exception):
+            raise answer
+    return answers
+
+
+@contextmanager
+def clear_errors(folder: Path | None) -> Iterator[None]:
+    """Within, a full disk is NoSpace also where Spark noticed it."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except Exception as error:
+        full = isinstance(error, OSError) and error.errno in FULL
+        if full or any(words in str(error) for words in FULL_IN_JAVA):
+            raise _no_space(error if full else FULL_IN_JAVA[0], folder) from error
+        raise
+
+
+def _no_space(what: object, folder: Path | None) -> NoSpace:
+    go_on = "go on with --resume" if folder else "begin again, or name a --checkpoint DIR where there is room"
+    return NoSpace(f"no space is left ({what}); make room and {go_on}")
+
+
+def _unusable(cause: str) -> CheckpointError:
+    return CheckpointError(f"{cause}; begin again in an empty folder that driver and workers see")
