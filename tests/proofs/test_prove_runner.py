@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import z3
 
@@ -103,6 +105,20 @@ def test_the_seed_reaches_z3() -> None:
 
     assert conflicts(1) == conflicts(1)
     assert len({conflicts(seed) for seed in range(4)}) > 1
+
+
+def seven(claim: Claim) -> Claim:
+    return replace(claim, assumptions={**claim.assumptions, "small": X == 7}, models=())
+
+
+def test_small_versions_of_a_claim_that_z3_decides_as_it_stands() -> None:
+    """They do not make a proof; they give the model of a refutation, and show that there is a model at all."""
+    _, model, _ = decide(Claim({"above": X > 0}, X == 1, models=(seven,)))
+    assert model.eval(X).as_long() == 7
+    assert decide(Claim({"above": X > 0}, X != 8, models=(seven,)))[0] == "refuted"
+    a, b, c = (z3.Int(name) for name in "abc")
+    hard = z3.And(a > 1, b > 1, c > 1, z3.Or(X == 7, a * a * a + b * b * b == c * c * c))
+    assert check_assumptions(Claim({"hard": hard}, X == X, models=(seven,)), Asking(seconds=0.2)) is None
 
 
 def test_models_that_nobody_explains_are_told_in_names() -> None:

@@ -136,8 +136,10 @@ def _mark(result: Result) -> str:
 
 
 def _paragraph(text: str) -> Iterator[str]:
+    """Lines of what stands below a result; words with hyphens are names, and stay whole."""
     columns = max(60, get_terminal_size().columns)
-    return iter(wrap(text, columns, initial_indent=INDENT, subsequent_indent=INDENT + "  "))
+    further = INDENT + " " * (len(text) - len(text.lstrip()) + 2)
+    return iter(wrap(INDENT + text, columns, subsequent_indent=further, break_on_hyphens=False))
 
 
 def last_lines(results: Sequence[Result], selected: int, run: Run, report: Path) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -83,17 +83,24 @@ class _Solving:
         self._asking, self._watch = asking, watch
 
     def decide(self, claim: Claim) -> tuple[Verdict, Any, str]:
-        for instance in claim.finite():
-            refuter = self.solver(instance)
-            if self._ask(refuter) == z3.sat:
-                return "refuted", self._least(refuter, claim), ""
+        if (model := self._refuted_in(claim.finite(), claim)) is not None:
+            return "refuted", model, ""
         solver = self.solver(claim)
         answer = self._ask(solver)
-        if answer == z3.sat:
-            return "refuted", self._least(solver, claim), ""
         if answer == z3.unsat:
             return "proved", None, ""
-        return "unknown", None, self._why(solver)
+        model = self._refuted_in((make(claim) for make in claim.models), claim)
+        if model is None and answer == z3.sat:
+            model = self._least(solver, claim)
+        return ("unknown", None, self._why(solver)) if model is None else ("refuted", model, "")
+
+    def _refuted_in(self, versions: Iterator[Claim], claim: Claim) -> Any:
+        """A model of the first of these versions that has one, None if none has."""
+        for version in versions:
+            solver = self.solver(version)
+            if self._ask(solver) == z3.sat:
+                return self._least(solver, claim)
+        return None
 
     def _least(self, solver: Any, claim: Claim) -> Any:
         """The solver's model, made as small as the claim's measure can tell."""
