@@ -283,7 +283,7 @@ def test_list_runs_nothing(invoke: Invoke, tmp_path: Path) -> None:
     result = invoke("--list", "-v", "voting.counters.meaning")
     assert result.exit_code == 0
     _, line, assumed, _ = result.stdout.splitlines()
-    assert line.startswith("voting.counters.meaning          proved   the counter of a protocol")
+    assert line.startswith("voting.counters.meaning  proved   the counter of a protocol")
     assert assumed.strip() == "assumes: counters; subset"
     assert not (tmp_path / "rota-out").exists()
 

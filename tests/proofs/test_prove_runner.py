@@ -112,7 +112,7 @@ def seven(claim: Claim) -> Claim:
 
 
 def test_small_versions_of_a_claim_that_z3_decides_as_it_stands() -> None:
-    """They do not make a proof; they give the model of a refutation, and show that there is a model at all."""
+    """They make no proof; they give the model of a refutation, and show that there is a model at all."""
     _, model, _ = decide(Claim({"above": X > 0}, X == 1, models=(seven,)))
     assert model.eval(X).as_long() == 7
     assert decide(Claim({"above": X > 0}, X != 8, models=(seven,)))[0] == "refuted"

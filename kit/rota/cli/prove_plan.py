@@ -101,6 +101,7 @@ def write_smt2(items: Sequence[Item], directory: Path) -> None:
 def listing(items: Sequence[Item], verbose: bool) -> Iterator[str]:
     """A line for each, or for many that have a sentence together one for the group."""
     few = verbose or len(items) <= FEW
+    width = max(map(len, _labels(items, few)))
     for family, members in groupby(items, lambda item: family_of(item.obligation)):
         yield f"{family.name}: {family.about}"
         sentences = {} if few else family.sentences()
@@ -108,10 +109,17 @@ def listing(items: Sequence[Item], verbose: bool) -> Iterator[str]:
         for item in members:
             one, group = item.obligation, group_of(item.obligation.name)
             if group not in sentences:
-                yield f"{one.name:<32} {one.expect:<7}  {item.variant or one.statement}"
+                yield f"{one.name:<{width}}  {one.expect:<7}  {item.variant or one.statement}"
                 yield from _assumed(one) if verbose else ()
             elif told[group]:
-                yield f"{group:<32} {told.pop(group):>7}  {sentences[group]}"
+                yield f"{group:<{width}}  {told.pop(group):>7}  {sentences[group]}"
+
+
+def _labels(items: Sequence[Item], few: bool) -> Iterator[str]:
+    """What stands at the beginning of the lines."""
+    for item in items:
+        name, family = item.obligation.name, family_of(item.obligation)
+        yield name if few or group_of(name) not in family.sentences() else group_of(name)
 
 
 def _assumed(obligation: Obligation) -> Iterator[str]:
