@@ -48,7 +48,7 @@ def simulate(
 
 @dataclass
 class _Found:
-    """What a walk has met. walker: which of the round; before: the state that it was in."""
+    """What a walk has met. find: where; prop: a step property that is broken; walker: which of the round."""
 
     name: str
     meaning: str
