@@ -41,11 +41,15 @@ def test_what_is_not_in_the_catalogue_shows() -> None:
 def blocks() -> list[tuple[str, list[str]]]:
     """(command, lines of its output) of the tutorial, `…` for what is left out."""
     found: list[tuple[str, list[str]]] = []
+    shown: list[str] = []
     for line in TUTORIAL.splitlines():
         if line.startswith("    $ rota prove"):
-            found.append((line.removeprefix("    $ rota prove "), []))
-        elif line.startswith("    ") and found:
-            found[-1][1].append(line.removeprefix("    ").rstrip())
+            shown = []
+            found.append((line.removeprefix("    $ rota prove "), shown))
+        elif line.startswith("    "):
+            shown.append(line.removeprefix("    ").rstrip())
+        elif line:
+            shown = []
     return found
 
 
@@ -63,5 +67,6 @@ def test_the_tutorial_is_what_happens(
     monkeypatch.setenv("COLUMNS", "100")
     arguments = [one.strip("'") for one in re.findall(r"'[^']*'|\S+", command)]
     said = iter(untimed(CliRunner().invoke(main, ["prove", *arguments]).output).splitlines())
+    assert shown
     missing = [line for line in shown if line != "…" and untimed(line) not in said]
     assert missing == [], "the tutorial is out of date"
