@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
 
@@ -69,30 +70,47 @@ def _grid(xs: range, ys: range, x: Place, y: Place) -> list[str]:
     return out
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line. style: SVG attributes of a stroke; points: (states, states per second), by states."""
+
+    name: str
+    style: str
+    points: tuple[tuple[float, float], ...]
+
+
 def svg(rows: Sequence[Row]) -> str:
-    """Both axes logarithmic; one line per tool, in the order of the rates at its largest instance."""
+    """One line per tool."""
     by_tool: dict[str, list[Row]] = {}
     for row in rows:
         by_tool.setdefault(row.tool.name, []).append(row)
-    xs = _decades([row.counts.distinct for row in rows])
-    ys = _decades([row.rate for row in rows])
-    x, y = _axis(xs, LEFT, WIDTH - RIGHT), _axis(ys, HEIGHT - BOTTOM, TOP)
     styles = _styles(rows)
+    return chart(
+        [
+            Line(name, styles[name], tuple(sorted((row.counts.distinct, row.rate) for row in its)))
+            for name, its in by_tool.items()
+        ]
+    )
+
+
+def chart(lines: Sequence[Line]) -> str:
+    """Both axes logarithmic; lines are named in the order of the rates at their largest sizes."""
+    xs = _decades([states for line in lines for states, _ in line.points])
+    ys = _decades([rate for line in lines for _, rate in line.points])
+    x, y = _axis(xs, LEFT, WIDTH - RIGHT), _axis(ys, HEIGHT - BOTTOM, TOP)
     out = _grid(xs, ys, x, y)
-    ranked = sorted(by_tool.items(), key=lambda item: -max(item[1], key=lambda row: row.counts.distinct).rate)
-    for rank, (name, its) in enumerate(ranked):
-        its.sort(key=lambda row: row.counts.distinct)
-        points = [(x(row.counts.distinct), y(row.rate)) for row in its]
+    for rank, line in enumerate(sorted(lines, key=lambda line: -line.points[-1][1])):
+        points = [(x(states), y(rate)) for states, rate in line.points]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
-        out.append(f'<polyline points="{path}" fill="none" stroke-width="2" {styles[name]}/>')
+        out.append(f'<polyline points="{path}" fill="none" stroke-width="2" {line.style}/>')
         out += [
-            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.5" fill="#fff" {styles[name]}/>' for px, py in points
+            f'<circle cx="{px:.1f}" cy="{py:.1f}" r="2.5" fill="#fff" {line.style}/>' for px, py in points
         ]
         level = TOP + 10 + 22 * rank
         out.append(
-            _line(WIDTH - RIGHT + 20, level, WIDTH - RIGHT + 50, level, f'stroke-width="2" {styles[name]}')
+            _line(WIDTH - RIGHT + 20, level, WIDTH - RIGHT + 50, level, f'stroke-width="2" {line.style}')
         )
-        out.append(_text(WIDTH - RIGHT + 58, level + 4, name))
+        out.append(_text(WIDTH - RIGHT + 58, level + 4, line.name))
     body = "\n".join(out)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
