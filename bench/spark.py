@@ -3,11 +3,11 @@
     .venv/bin/python -m bench.spark --group main --group growth              run these, print tables
     .venv/bin/python -m bench.spark --table --plot docs/images/spark.svg     what was measured
 
-Every measurement is a process of its own with a limit of time (`bench/spark_list.py` has all of them; `--list`
+Every measurement is a process of its own with a time limit (`bench/spark_list.py` has all of them; `--list`
 prints them) and is appended to a file as one line of JSON. Run again, it goes on with what is missing; what
 failed or was too slow is measured again with `--again`. Runs on the same system must have the same counts
 and digest, from whatever engine, or the benchmark ends with exit 1. Another system: `--subject NAME`,
-`--subject N=3,G=3,L=2,C=1,E=1,ND=0` or `--subject SCOPE/CONFIGURATION`, with `--way`, one of those in `--list`.
+`--subject N=3,G=3,L=2,C=1,E=1,ND=0` or `--subject SCOPE/CONFIGURATION`, with `--way`, of those in `--list`.
 Run it on a quiet machine.
 """
 
