@@ -84,8 +84,8 @@ def lines(done: Sequence[Measured]) -> list[str]:
     if not done:
         return ["nothing is measured yet; --list tells what there is"]
     out = [
-        "GiB: peak memory that no file backs, of all processes; mapped: with pages of files; core-s/M: seconds",
-        "of cores for a million states; disk, sent: bytes a state; widest, narrow: seconds of a round.",
+        "GiB: peak memory that no file backs, of all processes; mapped: with pages of files; core-s/M:",
+        "seconds of cores for a million states; disk, sent: bytes a state; widest, narrow: seconds a round.",
     ]
     ordered = sorted((one for one in done if one["group"] != "warm"), key=_size)
     for subject, some in groupby(ordered, key=name_of):
