@@ -64,10 +64,9 @@ def invariant() -> Mapping[str, Term]:
     return {one.name: one.formula(before()) for one in CONJUNCTS}
 
 
-def assumptions(*names: str) -> dict[str, Term]:
-    """The order and these conjuncts; all of them where none is named."""
-    known = invariant()
-    return {ORDER: order(before().u)} | {name: known[name] for name in names or known}
+def assumptions() -> dict[str, Term]:
+    """The order and the invariant."""
+    return {ORDER: order(before().u), **invariant()}
 
 
 def as_formula(term: Term) -> Any:

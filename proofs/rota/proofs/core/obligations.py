@@ -18,9 +18,9 @@ from rota.proofs.core.claims import (
     ORDER,
     Goal,
     as_formula,
-    assumptions,
     before,
     changed,
+    invariant,
     kept_claim,
     kept_goal,
     start_claim,
@@ -111,9 +111,7 @@ def _speaks_of(move: Move, sentence: StepSentence) -> bool:
 
 
 def _follows(sentence: Sentence) -> Claim:
-    given = assumptions(*sentence.uses)
-    if not sentence.ordered:
-        del given[ORDER]
+    given = {name: invariant()[name] for name in sentence.uses}
     return readable(Claim(given, sentence.formula(before())), before())
 
 

@@ -15,16 +15,12 @@ P, A = Sort.PROTOCOL, Sort.ASSIGNMENT
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence about every state.
-
-    uses: the conjuncts that it follows from, each needed; ordered: whether the order of generations is, too.
-    """
+    """A sentence about every state. uses: the conjuncts that it follows from, each needed."""
 
     name: str
     statement: str
     uses: tuple[str, ...]
     formula: Formula
-    ordered: bool = False
 
 
 def _believes_to_lead(s: State, m: Term, g: Term) -> Term:
