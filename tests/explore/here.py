@@ -6,7 +6,7 @@ import copy
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 from rota.explore.cluster import plain, turn
 
@@ -76,6 +76,8 @@ class Context:
     uiWebUrl = None
     defaultParallelism = 3
 
+    settings: ClassVar[dict[str, str]] = {}
+
     def __init__(self, forget: bool = False, tries: int = 1, master: str = "local[3,4]") -> None:
         self.forget, self.tries, self.master = forget, tries, master
 
@@ -99,6 +101,9 @@ class Context:
     ) -> list[Any]:
         parts = rdd.parts()
         return [one for number in partitions for one in work(iter(parts[number]))]
+
+    def getConf(self) -> dict[str, str]:
+        return self.settings
 
     def addPyFile(self, name: str) -> None: ...
 

@@ -59,12 +59,17 @@ class Checkpoint:
         try:
             content = json.loads(manifest.read_bytes())
             theirs = content.pop("identity")
+            if theirs != self._identity:
+                keys = (*self._identity, *theirs)
+                what = next(key for key in keys if theirs.get(key) != self._identity.get(key))
+                raise CheckpointError(
+                    f"{folder} is of another system (its {what} differs); give another folder"
+                )
             self.saved = Saved(**content)
-        except (ValueError, KeyError, TypeError) as error:
+        except CheckpointError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise CheckpointError(f"{manifest} cannot be read ({error}); give an empty folder") from error
-        if theirs != self._identity:
-            what = next(key for key in self._identity if theirs.get(key) != self._identity[key])
-            raise CheckpointError(f"{folder} is of another system (its {what} differs); give another folder")
 
     def values(self) -> Iterator[list[list[Any]]]:
         """Per save, the values of each machine that were new then, in the order of their numbers."""

@@ -122,25 +122,39 @@ def look_at(context: Any, say: Callable[[str], None]) -> Cluster:
     lasting = not is_local(context.master)
     slots = context.defaultParallelism
     asked = context.parallelize(range(2 * slots), 2 * slots)
-    if lasting and {theirs for theirs, _ in asked.map(_portable(_what_there_is)).collect()} != {digest()}:
+    if lasting and set(asked.map(_portable(_which_rota)).collect()) != {digest()}:
         with TemporaryDirectory(prefix="rota-archive-") as folder:
             context.addPyFile(str(write(Path(folder, f"rota-{uuid4().hex[:12]}.zip"))))
-    there = {has for _, has in asked.map(_portable(_what_there_is)).collect()}
-    if there != {True}:
+    compiled = all(asked.map(_portable(_has_numba)).collect())
+    if not compiled:
         say(f"the workers have no numba: plain Python, about {PLAIN} times slower; install rota[fast] there")
-    return Cluster(there == {True}, lasting)
+    return Cluster(compiled, lasting)
 
 
-def _what_there_is(_: int) -> tuple[str, bool]:
-    """In a worker: what its rota is made of ('' for none), and whether it has numba. Imports stand within."""
+def _has_numba(_: int) -> bool:
+    """In a worker. Imports stand within."""
     from importlib.util import find_spec
 
-    compiled = find_spec("numba") is not None and find_spec("numpy") is not None
+    return all(find_spec(name) is not None for name in ("numba", "numpy"))
+
+
+def _which_rota(_: int) -> str:
+    """In a worker: what its rota is made of, '' if there is none. Imports stand within.
+
+    What was imported for that is forgotten: the process lives on, and is to find what it may be sent.
+    """
+    import sys
+
+    before = set(sys.modules)
     try:
         from rota.explore.archive import digest
     except ImportError:
-        return "", compiled
-    return digest(), compiled
+        return ""
+    found = digest()
+    for name in set(sys.modules) - before:
+        if name.partition(".")[0] == "rota":
+            del sys.modules[name]
+    return found
 
 
 def _portable(function: Any) -> Any:

@@ -20,6 +20,7 @@ from rota.explore.cluster.answers import NoSpace, clear_errors, told
 from rota.explore.cluster.commit import Commits, Saved
 from rota.explore.cluster.exchange import Exchange, Files, Shuffle
 from rota.explore.cluster.registry import Registry
+from rota.explore.cluster.start import NotShippable, NotSupported
 from rota.explore.cluster.work import Fields, Job, Missing, Order, Part, Report
 from rota.explore.level import violation
 from rota.explore.packing import Layout
@@ -51,14 +52,6 @@ TRIES = 5
 __all__ = ["NoSpace", "NotShippable", "NotSupported", "explore"]
 
 
-class NotShippable(ValueError):
-    """The system has no SystemRef, so a worker process cannot rebuild it."""
-
-
-class NotSupported(ValueError):
-    """A limit asks for what this engine cannot do."""
-
-
 Say = Callable[[str], None]
 
 
@@ -88,13 +81,10 @@ def explore(
     Errors: NotShippable; NotSupported; MissingExtra, MissingJava; NotRebuilt; CheckpointError, NoSpace; those
     of the table engine.
     """
-    if system.ref is None:
-        raise NotShippable(f"system {system.name} cannot be rebuilt in a worker process; give it a SystemRef")
     limits = limits or Limits()
-    if limits.symmetry or limits.fingerprints:
-        what = "symmetry" if limits.symmetry else "fingerprints"
-        raise NotSupported(f"engine spark has no {what}; leave it out, or choose the fast engine")
+    start.refuse(system, limits)
     with nullcontext(context) if context else spark_context(master, py_files) as running:
+        start.refuse_speculation(running, limits)
         cluster = look_at(running, say or _nothing)
         result = _Run(system, limits, running, cluster, progress, partitions, local_levels).finish()
         if local_levels > 1 and result.violation is not None:

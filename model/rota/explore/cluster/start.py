@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +11,38 @@ from rota.explore.arrays import RowSet
 from rota.explore.cluster.registry import BEYOND_MACHINES, Named, News, digest_of
 from rota.explore.cluster.spread import spread
 from rota.explore.level import Expanded, Tables
+from rota.explore.result import Limits
+from rota.explore.session import is_local
 from rota.kernel import System
 
 PROBED = 3000
 """States that are looked at to see which machine's values are many."""
+
+
+class NotShippable(ValueError):
+    """The system has no SystemRef, so a worker process cannot rebuild it."""
+
+
+class NotSupported(ValueError):
+    """What was asked for is nothing that this engine can do."""
+
+
+def refuse(system: System, limits: Limits) -> None:
+    """Errors: NotShippable, NotSupported."""
+    if system.ref is None:
+        raise NotShippable(f"system {system.name} cannot be rebuilt in a worker process; give it a SystemRef")
+    if limits.symmetry or limits.fingerprints:
+        what = "symmetry" if limits.symmetry else "fingerprints"
+        raise NotSupported(f"engine spark has no {what}; leave it out, or choose the fast engine")
+
+
+def refuse_speculation(context: Any, limits: Limits) -> None:
+    """A copy of a task runs where its files are not, unless all workers see them. Errors: NotSupported."""
+    copies = context.getConf().get("spark.speculation", "false") == "true"
+    if copies and not limits.checkpoint and not is_local(context.master):
+        raise NotSupported(
+            "spark.speculation is on; turn it off, or name a --checkpoint DIR for all workers"
+        )
 
 
 def news(system: System) -> list[News]:
