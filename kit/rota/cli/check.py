@@ -15,7 +15,7 @@ from pathlib import Path
 
 import click
 
-from rota.cli import check_design, check_simulate, check_workers
+from rota.cli import check_design, check_simulate, check_spark, check_workers
 from rota.cli.check_plan import DESIGNS, ENGINES, Options, plan
 from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED, UsageError
 from rota.explore import CheckpointError, Limits, Result, Violation, engines
@@ -40,12 +40,23 @@ _LIMITS = ("max_states", "memory", "checkpoint", "resume", "symmetry", "fingerpr
 
 
 class Checking:
-    """A plan being worked off. say: takes lines for stdout; workers: processes at most, None: as it pays."""
+    """A plan being worked off.
+
+    say: takes lines for stdout; workers: processes at most, None: as it pays; on_spark: None: another engine.
+    """
 
     def __init__(
-        self, what: Plan, limits: Limits, out: Path, say: Say, meter: Meter, workers: int | None = None
+        self,
+        what: Plan,
+        limits: Limits,
+        out: Path,
+        say: Say,
+        meter: Meter,
+        workers: int | None = None,
+        on_spark: check_spark.Asked | None = None,
     ) -> None:
         self.plan, self.limits, self.out, self.say, self.meter = what, limits, out, say, meter
+        self._on_spark = on_spark
         self.runs: list[Run] = []
         self.found: Found | None = None
         self._table = check_text.RunTable([job.name for job in what.jobs])
@@ -87,9 +98,10 @@ class Checking:
         if self._workers > 1:
             self._explore_together(explore, systems)
             return
-        for number in range(len(systems)):
-            if self._add(number, systems, self._explore_here(explore, number, systems)):
-                break
+        with check_spark.at_hand(explore, self._on_spark, self.meter.note) as engine:
+            for number in range(len(systems)):
+                if self._add(number, systems, self._explore_here(engine, number, systems)):
+                    break
 
     def _explore_here(self, explore: engines.Engine, number: int, systems: Sequence[System]) -> Result:
         job = self.plan.jobs[number]
@@ -231,10 +243,11 @@ def _list_mutants(there: Mapping[str, Mutant], as_json: bool) -> None:
 @click.option("--fingerprints", is_flag=True,
               help="Tell states apart by 64 bits; prints the odds of missing one. Engine fast.")  # fmt: skip
 @click.option("--memory", type=click.IntRange(min=1), metavar="MIB",
-              help="Memory for states, about; what is beyond goes to disk. Engine fast.")  # fmt: skip
+              help="Memory for states, about; what is beyond goes to disk. Fast and Spark.")  # fmt: skip
 @click.option("--checkpoint", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Keep on disk what is known after each level. Engine fast.")  # fmt: skip
+              help="Keep on disk what is known after each level. Fast and Spark.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with what --checkpoint has.")
+@check_spark.options
 @check_simulate.options
 @click.option("--stats", is_flag=True, help="Also what the engine tells of itself.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
@@ -271,6 +284,8 @@ def check(
         return
     walks = check_simulate.asked({**given, "workers": workers, "stats": stats})
     given = {name: value for name, value in given.items() if name not in check_simulate.NAMES}
+    on_spark = check_spark.asked({**given, "workers": workers})
+    given = {name: value for name, value in given.items() if name not in check_spark.NAMES}
     if given["design"] != "classic":
         asked = {**given, "workers": workers, "stats": stats}
         ctx.exit(check_design.run(asked, out, seconds_alive, as_json=as_json, quiet=quiet))
@@ -279,11 +294,13 @@ def check(
     what = plan(options)
     _fits(what, limits)
     limits = replace(limits, memory=limits.memory and limits.memory << 20)
+    if on_spark:
+        what, limits = check_spark.fitted(what, limits, on_spark)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "check.json"
     silent = quiet or as_json
     checking = Checking(what, limits, out, _nothing if silent else click.echo,
-                        Meter(sys.stderr, silent=quiet), workers)  # fmt: skip
+                        Meter(sys.stderr, silent=quiet), workers, on_spark)  # fmt: skip
     if walks is not None:
         writer = checking._write_trace
         ctx.exit(check_simulate.run(what, walks, out, writer, seconds_alive, as_json=as_json, quiet=quiet))
@@ -314,7 +331,8 @@ def _fits(what: Plan, limits: Limits) -> None:
     for name in ("symmetry", "fingerprints", "memory", "checkpoint"):
         if getattr(limits, name) and what.engine == engines.LASSO:
             raise UsageError(f"--{name} is not for endless runs; leave it out")
-        if getattr(limits, name) and what.engine not in ("auto", "fast"):
+        on_spark = what.engine == check_spark.ENGINE and name in ("memory", "checkpoint")
+        if getattr(limits, name) and not on_spark and what.engine not in ("auto", "fast"):
             raise UsageError(f"--{name} is not for engine {what.engine}; use --engine fast")
 
 

@@ -1,0 +1,218 @@
+"""`rota check --engine spark`: its options, one Spark context for all configurations, errors in our words."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import click
+
+from rota.cli.errors import UNDECIDED, UsageError, one_line
+from rota.explore import Limits, engines
+from rota.report.check_model import Plan
+
+ENGINE = "spark"
+
+LEVELS = 4
+"""How many levels a task goes by itself in a round where only the verdict is asked for."""
+
+PATIENCE = 10.0
+"""Seconds to wait for executors before saying that there are none."""
+
+SETTLED = 1.0
+"""Seconds without another executor after which those that are there are taken for all."""
+
+REACH = 5.0
+"""Seconds to wait for a master to answer."""
+
+LONGEST = 300
+"""Characters of what Spark says."""
+
+NAMES = ("master", "partitions", "verdict_only", "py_files")
+"""Options that are for this engine only."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for. master: as Spark writes it; partitions: None: not given."""
+
+    master: str | None = None
+    partitions: int | None = None
+    verdict_only: bool = False
+    py_files: tuple[str, ...] = ()
+
+
+def options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of `rota check` that are about Spark."""
+    for option in reversed(
+        (
+            click.option("--master", metavar="URL",
+                         help="Spark: where it runs, as spark://HOST:PORT.  [default: spark-submit's, else "
+                              "local with all cores]"),
+            click.option("--partitions", type=click.IntRange(min=1), metavar="N",
+                         help="Spark: parts that states are divided into.  [default: the cores]"),
+            click.option("--verdict-only", is_flag=True,
+                         help=f"Spark: {LEVELS} levels a round. Faster; depths are no longer exact."),
+            click.option("--py-files", multiple=True, metavar="FILE",
+                         type=click.Path(exists=True, dir_okay=False),
+                         help="Spark: a module or archive that workers need, as for --system; repeatable."),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def asked(given: Mapping[str, Any]) -> Asked | None:
+    """What the options say of Spark; None for another engine. Errors: UsageError."""
+    told = [name for name in NAMES if given[name]]
+    if given["engine"] == ENGINE and not (told and given["design"] != "classic"):
+        if given["workers"]:
+            raise UsageError("--workers is not for engine spark; say --master 'local[N]'")
+        return Asked(**{name: given[name] for name in NAMES})
+    if told:
+        remedy = (
+            f"leave --design {given['design']} out" if given["engine"] == ENGINE else "add --engine spark"
+        )
+        raise UsageError(f"--{told[0].replace('_', '-')} is for the classic design on Spark; {remedy}")
+    return None
+
+
+def fitted(plan: Plan, limits: Limits, wanted: Asked) -> tuple[Plan, Limits]:
+    """What Spark is given: a folder that every worker finds, no exact depth where none will be known."""
+    limits = replace(limits, checkpoint=limits.checkpoint and limits.checkpoint.absolute())
+    if not wanted.verdict_only:
+        return plan, limits
+    jobs = (
+        replace(job, expected=job.expected and {k: v for k, v in job.expected.items() if k != "depth"})
+        for job in plan.jobs
+    )
+    return replace(plan, jobs=tuple(jobs)), limits
+
+
+@contextmanager
+def at_hand(engine: engines.Engine, wanted: Asked | None, say: Say) -> Iterator[engines.Engine]:
+    """An engine that can be called several times; for Spark with one context, stopped at the end.
+
+    Parameters: wanted, None for another engine; say, is told what a person should know, each thing once.
+    Errors: UsageError.
+    """
+    if wanted is None:
+        yield engine
+        return
+    once = _once(say)
+    if wanted.verdict_only:
+        once(
+            f"verdict only: up to {LEVELS} levels a round, so depths are at most what is told, and the "
+            "histogram is one of rounds; a violation is looked for anew, in rounds of one level"
+        )
+    with _our_words(), ExitStack() as stack:
+        context = stack.enter_context(_context(wanted))
+        _wait_for_executors(context, once)
+        yield partial(
+            engine,  # type: ignore[call-arg]  # Spark's takes more than every engine does
+            context=context,
+            partitions=wanted.partitions,
+            local_levels=LEVELS if wanted.verdict_only else 1,
+            say=once,
+        )
+
+
+@contextmanager
+def _context(wanted: Asked) -> Iterator[Any]:
+    from rota.explore.session import MissingJava, spark_context
+
+    master = wanted.master
+    _reach(master or "")
+    with ExitStack() as stack:
+        try:
+            context = stack.enter_context(spark_context(master, wanted.py_files, ui=True))
+        except (MissingJava, engines.MissingExtra):
+            raise
+        except Exception as error:
+            where = f"--master {master}" if master else "this master"
+            remedy = "name one that Spark knows, as local[2] or spark://HOST:PORT"
+            raise UsageError(f"Spark does not start with {where} ({cause(error)}); {remedy}") from error
+        yield context
+
+
+def _reach(master: str) -> None:
+    """Look whether a standalone master is there, for Spark would try for a minute. Errors: UsageError."""
+    if not master.startswith("spark://"):
+        return
+    tried = []
+    for place in master.removeprefix("spark://").split(","):
+        host, colon, port = place.rpartition(":")
+        if not (colon and host and port.isdigit()):
+            raise UsageError(f"cannot read the master {master}; write --master spark://HOST:PORT")
+        try:
+            with socket.create_connection((host, int(port)), timeout=REACH):
+                return
+        except OSError as error:
+            tried.append(f"{place}: {error.strerror or error}")
+    raise UsageError(
+        f"no Spark master answers at {master} ({'; '.join(tried)}); start it, or name one that runs"
+    )
+
+
+def _wait_for_executors(context: Any, say: Say) -> None:
+    """Let the executors of a cluster arrive, as their number decides how many partitions there are."""
+    from rota.explore.session import is_local
+
+    if not is_local(context.master):
+        there, since, end = 0, time.monotonic(), time.monotonic() + PATIENCE
+        while (now := time.monotonic()) < end and (not there or now - since < SETTLED):
+            seen = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver is one of them
+            there, since = seen, since if seen == there else now
+            time.sleep(0.1)
+        if not there:
+            say(
+                f"Spark has no executor after {PATIENCE:.0f} s, and is waited for: has {context.master} "
+                "workers with cores and memory to spare?"
+            )
+    say(f"Spark {context.version} on {context.master}: {context.defaultParallelism} tasks at a time")
+
+
+@contextmanager
+def _our_words() -> Iterator[None]:
+    """Errors of the engine as UsageError; what Spark itself gave up, in one line."""
+    from rota.explore.cluster.tasks import NotRebuilt
+    from rota.explore.session import MissingJava
+    from rota.explore.spark import NotShippable, NotSupported
+
+    try:
+        yield
+    except (NotShippable, NotSupported, MissingJava, engines.MissingExtra) as error:
+        raise UsageError(str(error)) from error
+    except NotRebuilt as error:
+        raise UsageError(str(error).replace("in py_files", "with --py-files")) from error
+    except Exception as error:
+        if not type(error).__module__.startswith(("py4j", "pyspark")):
+            raise
+        remedy = "its web interface and the logs of its workers tell more"
+        raise UsageError(f"Spark gave up ({cause(error)}); {remedy}", UNDECIDED) from error
+
+
+def cause(error: Exception) -> str:
+    """What an error of Spark says first; of one from Java not the stack."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    from_java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
+    text = one_line((from_java or lines or [type(error).__name__])[0])
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _once(say: Say) -> Say:
+    told: set[str] = set()
+
+    def unless_told(line: str) -> None:
+        if line not in told:
+            told.add(line)
+            say(line)
+
+    return unless_told
