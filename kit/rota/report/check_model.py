@@ -96,6 +96,11 @@ class Run:
         )
 
     @property
+    def at_most(self) -> bool:
+        """Whether its depths are upper bounds: states were visited several levels at a time."""
+        return bool(self.result.stats.get("local_levels", 1) > 1)
+
+    @property
     def rate(self) -> float:
         """Distinct states per second."""
         return self.result.distinct / max(self.result.seconds, 1e-6)
@@ -114,7 +119,10 @@ class Found:
 
 @dataclass(frozen=True)
 class Claim:
-    """A property over all runs that judged it. depth: the least of a witness, in the run called `where`."""
+    """A property over all runs that judged it.
+
+    depth: the least of a witness, in the run called `where`; at_most: it may be less.
+    """
 
     name: str
     kind: str
@@ -123,6 +131,7 @@ class Claim:
     runs: int
     depth: int | None = None
     where: str | None = None
+    at_most: bool = False
 
 
 @dataclass(frozen=True)
@@ -220,6 +229,7 @@ def _claim(plan: Plan, verdicts: Sequence[tuple[Run, PropertyVerdict]]) -> Claim
         runs=len(verdicts),
         depth=depth,
         where=where,
+        at_most=any(run.at_most for run, seen in verdicts if seen.depth is not None),
     )
 
 

@@ -52,9 +52,10 @@ class RunTable:
         """The line of a run."""
         result = run.result
         verdict = result.outcome.value
+        depth = f"<={result.depth}" if run.at_most else str(result.depth)
         return (
             f"{run.job.name:<{self._width}}  {coloured(f'{verdict:<9}', verdict)} {result.distinct:>10,} "
-            f"{result.generated:>11,} {result.depth:>5} {result.seconds:>8.2f} {run.rate:>9,.0f}  "
+            f"{result.generated:>11,} {depth:>5} {result.seconds:>8.2f} {run.rate:>9,.0f}  "
             f"{result.digest[:8]}  {_pinned(run)}"
         )
 
@@ -196,7 +197,8 @@ def _properties(report: Report) -> Iterator[str]:
 def _claim_line(one: Claim, width: int) -> str:
     where = f"{one.kind:<8} in {counted(one.runs, 'configuration')}"
     if one.kind == "witness":
-        where = f"first after {one.depth} steps in {one.where}" if one.where else "never reached"
+        steps = f"{'at most ' if one.at_most else ''}{one.depth} steps"
+        where = f"first after {steps} in {one.where}" if one.where else "never reached"
     line = f"  {one.name:<{width}}  {coloured(f'{one.verdict:<9}', one.verdict)} {where}"
     return line if one.verdict == HOLDS else f"{line}\n{wrapped('      ', one.meaning)}"
 
