@@ -125,12 +125,12 @@ def relative_imports(root: Path) -> Iterator[str]:
 
 
 def layout(root: Path) -> Iterator[str]:
-    """One namespace over four sources; a package for every folder with code; one py.typed."""
+    """One namespace over four sources, each with a page at most; a package for every folder with code; one py.typed."""
     for source in SOURCES:
         if (root / source / "rota" / "__init__.py").exists():
             yield f"{source}/rota/__init__.py: rota is a namespace, it has no __init__.py"
         for other in (root / source).glob("*"):
-            if other.name not in ("rota", "__pycache__"):
+            if other.name not in ("rota", "__pycache__", "README.md"):
                 yield f"{source}/{other.name}: only rota lives here"
     for folder in sorted({module.parent for module in modules(root)}):
         if folder.name != "rota" and not (folder / "__init__.py").exists():
