@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check herd profiles reference test lint pin reference lock clean
+.PHONY: check standard nightly walks herd profiles reference test lint pin lock clean
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -55,6 +55,19 @@ $(VENV)/ready-test: $(VENV)/ready-run locks/test.txt
 	@$(PIP) install --no-build-isolation --require-hashes -r locks/test.txt
 	@touch $@
 
+# Larger worlds: minutes; then hours, one configuration after the other, each going on where it was ended.
+standard: $(VENV)/ready-run
+	$(BIN)/rota check --scope standard --out $(OUT)/standard
+
+nightly: $(VENV)/ready-run
+	@for name in $$($(BIN)/python -c 'from rota.scopes import load; print(*(one.name for one in load("nightly").configurations))'); do \
+	  $(BIN)/rota check --scope nightly --configuration $$name --memory 3000 \
+	    --checkpoint $(OUT)/nightly/$$name --resume --out $(OUT)/nightly || exit $$?; done
+
+# Ten minutes of seeded walks through them. Without a violation walks are undecided (exit 3), never more.
+walks: $(VENV)/ready-run
+	@$(BIN)/rota check --simulate --scope nightly --seconds 600 --out $(OUT)/walks; test $$? -eq 3
+
 PROFILES := kafka-4.x kafka-3.x kafka-2.1
 # What holds everywhere: judged alone it lets a profile be explored to the end in which something else does not.
 HARMLESS := shape.fields-match-state
@@ -76,14 +89,18 @@ pin: $(VENV)/ready-test
 	-@for profile in $(PROFILES); do \
 	  $(BIN)/rota check --liveness --profile $$profile --out $(OUT)/pin/$$profile/endless --quiet; done
 	$(BIN)/python tests/pin_counts.py $(foreach profile,$(PROFILES),$(OUT)/pin/$(profile)/endless/check.json)
+	-@for profile in kafka-4.x kafka-3.x; do \
+	  $(BIN)/rota check --scope standard --profile $$profile --out $(OUT)/pin/$$profile/standard --quiet; done
+	$(BIN)/python tests/pin_counts.py $(foreach profile,kafka-4.x kafka-3.x,$(OUT)/pin/$(profile)/standard/check.json)
 	$(BIN)/python tests/designs/pin_designs.py
 	$(BIN)/python tests/oracle/pin.py
 
-# The pages in docs/reference, from the spec; a test fails if they are out of date.
-# docs/reference, and what is measured of the older designs in docs/designs.md.
+# From the spec and the scopes; a test fails if they are out of date:
+# docs/reference, and the tables of docs/designs.md and docs/scopes.md.
 reference: $(VENV)/ready-run
 	$(BIN)/python -m rota.report.reference docs/reference
 	$(BIN)/python tests/designs/designs_page.py
+	$(BIN)/python tests/scopes/scopes_page.py
 
 herd: $(VENV)/ready-run
 	$(BIN)/python -m bench.herd

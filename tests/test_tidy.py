@@ -125,7 +125,7 @@ def relative_imports(root: Path) -> Iterator[str]:
 
 
 def layout(root: Path) -> Iterator[str]:
-    """One namespace over four sources, each with a page at most; a package for every folder with code; one py.typed."""
+    """One namespace over four sources, a page in each at most; code only in packages; one py.typed."""
     for source in SOURCES:
         if (root / source / "rota" / "__init__.py").exists():
             yield f"{source}/rota/__init__.py: rota is a namespace, it has no __init__.py"
