@@ -63,12 +63,7 @@ def summary(families: Sequence[Family] = FAMILIES) -> str:
 def _summary(families: Sequence[Family]) -> Iterator[str]:
     for family in families:
         yield from (f"**{family.name}**: {family.about}.", "")
-        told = [(name, members) for name, members in groups(family) if _expected(members, "proved")]
-        rows = (
-            (f"`{name}`", _sentence(family, name, members), _count(_expected(members, "proved")))
-            for name, members in told
-        )
-        yield from table(("name", "what is proved", ""), rows)
+        yield from table(("name", "what is proved", ""), _proved(family))
         many = [name for name, members in groups(family) if len(_expected(members, "refuted")) >= MANY]
         false = [one.name for one in family.obligations() if one.expect == "refuted"]
         false = [*many, *(name for name in false if group_of(name) not in many)]
@@ -77,6 +72,16 @@ def _summary(families: Sequence[Family]) -> Iterator[str]:
             yield from paragraph(f"Refuted: {codes(false)}.")
         else:
             yield ""
+
+
+def _proved(family: Family) -> Iterator[tuple[str, str, str]]:
+    """A row for each group of which something is proved, or for each obligation in it."""
+    for name, members in groups(family):
+        proved = _expected(members, "proved")
+        if name in family.singly:
+            yield from (_row(one) for one in proved)
+        elif proved:
+            yield f"`{name}`", _sentence(family, name, members), _count(proved)
 
 
 def groups(family: Family) -> list[tuple[str, list[Obligation]]]:

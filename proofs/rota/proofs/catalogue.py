@@ -18,13 +18,15 @@ class Family:
 
     Parameters: name, the first part of their names; about, in words; parts, MODULE:NAME of its tuples of
     obligations; groups, MODULE:NAME of a dict from the name above several obligations (`core.members`) to
-    what they prove together, '' if each is told by itself.
+    what they prove together, '' if each is told by itself; singly, groups whose obligations are told one by
+    one also where there is little room.
     """
 
     name: str
     about: str
     parts: tuple[str, ...]
     groups: str = ""
+    singly: tuple[str, ...] = ()
 
     def obligations(self) -> tuple[Obligation, ...]:
         """Import and join the parts."""
@@ -61,6 +63,7 @@ FAMILIES = (
             "rota.proofs.core.obligations:WISHED",
         ),
         "rota.proofs.core.obligations:TOGETHER",
+        ("core.follows",),
     ),
     Family(
         "timers",
