@@ -34,7 +34,7 @@ JAVA = 17
 
 LOGGING = """\
 rootLogger.level = error
-logger.shell.name = org.apache.spark.repl.Main
+logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
 logger.shell.level = error
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
