@@ -1,0 +1,139 @@
+"""The formulas run forward over a finite universe: from a picture to the pictures that a step may lead to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+from rota.proofs.core import leave, rebalance, static, timers
+from rota.proofs.core.logic import Finite, Stage
+from rota.proofs.core.moves import Args, Effect, Move
+from rota.proofs.core.signature import State
+from rota.proofs.tie.pictures import Picture, drawn, settled_form, state_of
+
+Choices = Mapping[str, Sequence[Any]]
+"""For an argument's name, what it may be. Any element of its sort where it is not named."""
+
+Swapped = Mapping[str, Callable[[State, Args], Effect]]
+"""Other effects for some moves, by name: formulas gone wrong."""
+
+CONTINUED: Mapping[Stage, tuple[Move, ...]] = {
+    Stage.REMOVING: (rebalance.remove_member,),
+    Stage.SWEEPING: (timers.sync_timeout_removes, timers.sync_timeout_ends),
+    Stage.CHANGED: (rebalance.rebalance_or_complete,),
+    Stage.CHECKING: (rebalance.complete_if_all_joined,),
+    Stage.BEGINNING: (rebalance.prepare_rebalance,),
+    Stage.ENDING: (rebalance.complete_phase,),
+    Stage.EMPTYING: (rebalance.empty,),
+    Stage.ABSENT: (rebalance.nobody_joined,),
+    Stage.ELECTING: (rebalance.elect_leader,),
+    Stage.VOTING: (rebalance.choose_protocol,),
+    Stage.COUNTING: (rebalance.next_generation,),
+    Stage.REPLACED: (
+        static.replaced_while_preparing,
+        static.replaced_while_completing,
+        static.replaced_changed_vote,
+        static.replaced_in_stable,
+    ),
+}
+"""Which rules continue a step. Within a LeaveGroup it is what the request names next."""
+
+UNCOUNTED = ("removes", "ends")
+"""Parts of a rule that has begun already: the rule fires once."""
+
+
+LONGEST = 60
+"""Rules in one step, at most. Far more than any step of few members has."""
+
+
+class EndlessStep(Exception):
+    """Formulas gone wrong continue a step for ever."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A rule that may begin the step, with what its arguments may be."""
+
+    move: Move
+    choices: Choices = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where a step leads. picture: see `settled_form`; slugs: the rules that took part, with how often."""
+
+    picture: tuple[Any, ...]
+    slugs: frozenset[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs formulas. swapped: formulas gone wrong."""
+
+    u: Finite
+    swapped: Swapped = field(default_factory=dict)
+
+    def outcomes(
+        self, shown: Picture, starts: Sequence[Started], batch: Sequence[Sequence[Started]] = ()
+    ) -> frozenset[Outcome]:
+        """All that a step may lead to.
+
+        Parameters: shown; starts; batch: for each identity of a LeaveGroup, the rules that may take it.
+        Errors: EndlessStep.
+        """
+        found = set()
+        todo: list[tuple[Picture, int, tuple[Move, ...]]]
+        todo = [(later, 0, (move,)) for later, move in self._each(shown, starts)]
+        known = set()
+        while todo:
+            now, done, moves = todo.pop()
+            here = (*now.values(), done, frozenset(Counter(moves).items()))
+            if here in known:
+                continue
+            known.add(here)
+            if now["stage"] is Stage.RESTING:
+                slugs = Counter(move.slug for move in moves if move.part not in UNCOUNTED)
+                found.add(Outcome(settled_form(now), frozenset(slugs.items())))
+                continue
+            if len(moves) > LONGEST:
+                raise EndlessStep(" ".join(move.name for move in moves))
+            within = now["stage"] is Stage.BATCH
+            following = self._within(done, batch) if within else _continued(now)
+            after = done + (within and done < len(batch))
+            todo += [(later, after, (*moves, move)) for later, move in self._each(now, following)]
+        return frozenset(found)
+
+    def _within(self, done: int, batch: Sequence[Sequence[Started]]) -> Sequence[Started]:
+        return batch[done] if done < len(batch) else (Started(leave.batch_ends),)
+
+    def _each(self, shown: Picture, starts: Sequence[Started]) -> Iterator[tuple[Picture, Move]]:
+        state = state_of(self.u, shown)
+        for start in starts:
+            effect = self.swapped.get(start.move.name, start.move.effect)
+            for args in self.arguments(start):
+                guard, reached = effect(state, args)
+                if guard:
+                    yield drawn(self.u, reached, state, shown), start.move
+
+    def arguments(self, start: Started) -> Iterator[Args]:
+        """All that the arguments may be."""
+        kinds = start.move.args
+        options = [
+            start.choices[name] if name in start.choices else self._elements(kind)
+            for name, kind in kinds.items()
+        ]
+        for values in product(*options):
+            yield SimpleNamespace(**dict(zip(kinds, values, strict=True)))
+
+    def _elements(self, kind: Any) -> Sequence[Any]:
+        if kind is None:
+            return (True, False)
+        return self.u.everything.of[kind]
+
+
+def _continued(shown: Picture) -> tuple[Started, ...]:
+    return tuple(Started(move) for move in CONTINUED[shown["stage"]])
