@@ -6,13 +6,15 @@
 Local executors share the cores of one machine. Four of them on two cores can show that the work does not grow
 with their number (the core-seconds); that N machines do it in an N-th of the time is what the model says, and
 the network between them is not in it. Coefficients are not negative, squares are weighted by 1 / seconds.
+The first rounds, in which worker processes start and learn most, are a constant of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -21,37 +23,42 @@ from bench.spark_tables import name_of, rate
 FITTED = (1, 2)
 """Executors of the runs that are fitted; those with more are predicted."""
 
+START = 2
+"""Rounds at the beginning that are told apart."""
+
 ASKED = (1, 2, 4, 8, 16, 32, 64)
 """Executors for which a time is told."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Seconds of a round = fixed + per_state * states + per_byte * bytes; error: mean, of the total."""
+    """Seconds of a round = fixed + per_state * states + per_byte * bytes; start: of the first rounds."""
 
     fixed: float
     per_state: float
     per_byte: float
+    start: float = 0.0
 
     def seconds(self, rounds: Sequence[dict[str, Any]], executors: int = 1) -> float:
         """All rounds of a run, the work shared by so many."""
-        work = sum(self.per_state * r["expanded"] + self.per_byte * r["sent_bytes"] for r in rounds)
-        return self.fixed * len(rounds) + work / executors
+        rest = rounds[START:]
+        work = sum(self.per_state * r["expanded"] + self.per_byte * r["sent_bytes"] for r in rest)
+        return self.start + self.fixed * len(rest) + work / executors
 
     def __str__(self) -> str:
         return (
-            f"{1000 * self.fixed:.0f} ms a round, {1e6 * self.per_state:.2f} s a million states, "
-            f"{1e9 * self.per_byte:.1f} s a gigabyte"
+            f"{self.start:.1f} s at the start, {1000 * self.fixed:.0f} ms a round, "
+            f"{1e6 * self.per_state:.2f} s a million states, {1e9 * self.per_byte:.1f} s a gigabyte"
         )
 
 
-def fit(rows: Sequence[tuple[float, float, float]], seconds: Sequence[float], fixed: Sequence[float]) -> Fit:
+def fit(rows: Sequence[tuple[float, float, float]], seconds: Sequence[float]) -> Fit:
     """Least squares without negative coefficients: the best of all choices of terms that has none.
 
-    Parameters: rows of (1, states, bytes), divided as the model says; seconds; fixed, weights.
+    Parameters: rows of (1, states, bytes), divided as the model says; seconds.
     """
     matrix, target = np.array(rows, float), np.array(seconds, float)
-    weight = np.sqrt(1 / np.maximum(np.array(fixed, float), 0.05))
+    weight = np.sqrt(1 / np.maximum(target, 0.05))
     best, least = np.zeros(3), float("inf")
     for size in (1, 2, 3):
         for chosen in combinations(range(3), size):
@@ -74,12 +81,14 @@ def _model(runs: Sequence[dict[str, Any]]) -> tuple[Fit, Fit]:
         (min(_executors(one), one["cores"]), r)
         for one in runs
         if _executors(one) in FITTED
-        for r in one["rounds"]
+        for r in one["rounds"][START:]
     ]
+    begun = [one["rounds"][:START] for one in runs if _executors(one) in FITTED]
+    wall, core = (fmean(sum(r[key] for r in first) for first in begun) for key in ("seconds", "core_seconds"))
     walls, cores = [r["seconds"] for _, r in rounds], [r["core_seconds"] for _, r in rounds]
     shared = [(1.0, r["expanded"] / n, r["sent_bytes"] / n) for n, r in rounds]
     whole = [(1.0, r["expanded"], r["sent_bytes"]) for _, r in rounds]
-    return fit(shared, walls, walls), fit(whole, cores, cores)
+    return replace(fit(shared, walls), start=wall), replace(fit(whole, cores), start=core)
 
 
 def lines(done: Sequence[dict[str, Any]]) -> list[str]:

@@ -22,7 +22,7 @@ STYLES: Mapping[str, tuple[str, str]] = {
 
 
 def plot(done: Sequence[dict[str, Any]]) -> str:
-    """KGROUP only, so that the lines are of one kind of state; medians where there are several runs."""
+    """KGROUP only, as lines are of one kind of state; medians of several runs; nothing for nothing."""
     points: dict[str, dict[int, list[float]]] = {}
     for one in done:
         way = one["way"]["name"]
@@ -33,4 +33,4 @@ def plot(done: Sequence[dict[str, Any]]) -> str:
         for way in STYLES
         if way in points
     ]
-    return chart(lines)
+    return chart(lines) if lines else ""

@@ -26,6 +26,10 @@ MASTER = f"local[{len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity
 """As many tasks at a time as there are cores, and four tries for each: `local[2]` would fail the run when a
 worker is killed."""
 
+STAY = "600s"
+"""How long a task waits for its executor to have a core. Its partition's files are there and nowhere else, so
+that another executor would have to restore them."""
+
 PLAIN = 100
 """How many times slower workers without numba are, about; see docs/engines.md."""
 
@@ -86,6 +90,7 @@ def spark_context(
             conf.set("spark.driver.host", LOOPBACK).set("spark.driver.bindAddress", LOOPBACK)
         else:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            conf.setIfMissing("spark.locality.wait", STAY)
         context = SparkContext(conf=conf)
         try:
             for file in py_files:
