@@ -96,11 +96,12 @@ pin: $(VENV)/ready-test
 	$(BIN)/python tests/oracle/pin.py
 
 # From the spec and the scopes; a test fails if they are out of date:
-# docs/reference, and the tables of docs/designs.md and docs/scopes.md.
+# docs/reference, and the tables of docs/designs.md, docs/scopes.md and docs/proofs.md.
 reference: $(VENV)/ready-run
 	$(BIN)/python -m rota.report.reference docs/reference
 	$(BIN)/python tests/designs/designs_page.py
 	$(BIN)/python tests/scopes/scopes_page.py
+	$(BIN)/python -m rota.report.prove_page
 
 herd: $(VENV)/ready-run
 	$(BIN)/python -m bench.herd
