@@ -23,8 +23,16 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml and .md (what it does otherwise, with dialogues)"
 
+# What computes runs beside what mostly waits for sockets and brokers; it is shown afterwards.
+COMPUTING := designs environment explore invariants mutants proofs scopes spec
 test: lint
-	$(BIN)/python -m pytest
+	@mkdir -p $(OUT)
+	@echo "rota: two processes; tests of $(COMPUTING) are shown at the end (until then in $(OUT)/tests.txt)"
+	@$(BIN)/python -m pytest $(COMPUTING:%=tests/%) >$(OUT)/tests.txt 2>&1 & beside=$$!; \
+	  trap 'kill $$beside' INT TERM; \
+	  $(BIN)/python -m pytest $(COMPUTING:%=--ignore=tests/%); here=$$?; \
+	  wait $$beside; there=$$?; cat $(OUT)/tests.txt; \
+	  test $$here -eq 0 && test $$there -eq 0
 
 lint: $(VENV)/ready-test
 	@$(BIN)/rota doctor --require java
