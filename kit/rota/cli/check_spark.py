@@ -21,7 +21,7 @@ ENGINE = "spark"
 LEVELS = 4
 """How many levels a task goes by itself in a round where only the verdict is asked for."""
 
-PATIENCE = 10.0
+PATIENCE = 30.0
 """Seconds to wait for executors before saying that there are none."""
 
 SETTLED = 1.0
