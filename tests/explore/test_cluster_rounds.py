@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
@@ -12,7 +14,7 @@ import pytest
 from here import Context
 
 import toys
-from rota.explore import learn, packing, reference, session, spark
+from rota.explore import archive, learn, packing, reference, session, spark
 from rota.explore.cluster import exchange, kept, plain, runs, tasks, turn
 from rota.explore.cluster.exchange import Incomplete
 from rota.explore.cluster.wire import Numbers
@@ -189,6 +191,37 @@ def test_plain_rounds_agree_with_the_reference(name: str, tmp_path: Path) -> Non
 def test_plain_rounds_notice_values_that_only_seem_equal() -> None:
     with pytest.raises(kept.Ambiguous, match=r"1.*True.*not the same"):
         spark.explore(toys.ambiguous(), context=Context())
+
+
+BARE = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+from rota.explore.cluster import exchange, tasks, work
+from rota.kernel import SystemRef
+from pathlib import Path
+
+job = work.Job(SystemRef("toys:two_phase"), "bare", 3, (), sys.argv[3], 0, compiled=False)
+parts, inboxes, counted, digest = (work.Part(),) * 3, [[]] * 3, [], 0
+while not counted or counted[-1]:
+    order = work.Order(len(counted), parts, None, (), frozenset())
+    answers, sent = [], [[] for _ in range(3)]
+    for partition in range(3):
+        for to, content in tasks.take_turn(job, order, partition, inboxes[partition]):
+            answers.append(content) if to == 3 else sent[to].append(content)
+    parts, inboxes = tuple(answer.part for answer in answers), sent
+    counted.append(sum(answer.states for answer in answers))
+    digest += sum(answer.digest for answer in answers)
+assert not {"numpy", "numba"} & set(sys.modules)
+print(sum(counted), f"{digest % 2**128:032x}")
+"""
+
+
+def test_a_workers_side_needs_no_packages(tmp_path: Path) -> None:
+    """Not even to be imported: the interpreter has none, rota comes from the archive alone."""
+    given = [archive.write(tmp_path / "rota.zip"), Path(toys.__file__).parent, tmp_path]
+    command = [sys.executable, "-S", "-E", "-c", BARE, *map(str, given)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout.split() == ["288", reference.explore(toys.two_phase()).digest], done.stderr
 
 
 @pytest.mark.usefixtures("no_numba")

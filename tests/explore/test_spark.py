@@ -1,8 +1,9 @@
-"""The Spark engine on Spark: one context for all tests, small systems, a worker that is killed."""
+"""The Spark engine on Spark: one context for all tests, small systems, workers that are killed or bare."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 import toys
-from rota.explore import reference, session, spark
+from rota.explore import Limits, archive, reference, session, spark
 from rota.explore.engines import MissingExtra
 from rota.explore.learn import AmbiguousValue
 from rota.kernel import System
@@ -22,31 +23,27 @@ def context() -> Iterator[Any]:
         yield running
 
 
-def agree(system: System, context: Any, partitions: int | None = None) -> bool:
+def agree(system: System, context: Any, limits: Limits | None = None, **how: Any) -> bool:
     slow = reference.explore(system)
-    fast = spark.explore(system, context=context, partitions=partitions)
+    fast = spark.explore(system, limits, context=context, **how)
     return slow.answer == fast.answer and slow.violation == fast.violation
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["two-phase", "channel", "scatter", "die-hard", "broken-step", "deadlock"])
-def test_spark_agrees_with_the_reference(context: Any, name: str) -> None:
-    assert agree(toys.ALL[name](), context)
+def test_spark_agrees_with_the_reference_with_more_partitions_than_cores(context: Any) -> None:
+    assert agree(toys.channel(), context, partitions=5)
 
 
 @pytest.mark.spark
-def test_more_partitions_than_workers(context: Any) -> None:
-    assert agree(toys.ring(), context, partitions=5)
+def test_spark_agrees_with_the_reference_by_files(context: Any, tmp_path: Path) -> None:
+    assert agree(toys.broken("step"), context, Limits(checkpoint=tmp_path))
 
 
 @pytest.mark.spark
 def test_a_killed_worker_changes_nothing(context: Any, tmp_path: Path) -> None:
     flag = tmp_path / "killed"
-    system = toys.assassin(str(flag), os.getpid())
-    result = spark.explore(system, context=context)
+    assert agree(toys.assassin(str(flag), os.getpid()), context)
     assert flag.exists()
-    assert result.answer == reference.explore(system).answer
-    assert result.distinct == 5**3
 
 
 @pytest.mark.spark
@@ -55,14 +52,25 @@ def test_errors_of_machines_are_not_buried_in_javas(context: Any) -> None:
         spark.explore(toys.ambiguous(), context=context)
 
 
+@pytest.fixture
+def bare(context: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers have Python, Spark's own modules and rota's archive; no packages."""
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    monkeypatch.setattr(context, "pythonExec", str(python))
+    context.addPyFile(str(archive.write(tmp_path / "rota-bare.zip")))
+
+
 @pytest.mark.spark
-def test_workers_import_rota_from_the_archive(context: Any) -> None:
-    def where(_: int) -> str:
-        from rota.explore import owned
-
-        return str(owned.__file__)
-
-    assert all("packages.zip" in file for file in context.parallelize(range(2), 2).map(where).collect())
+@pytest.mark.usefixtures("bare")
+def test_workers_with_nothing_but_the_archive(context: Any) -> None:
+    said: list[str] = []
+    system = toys.channel()
+    result = spark.explore(system, context=context, say=said.append)
+    assert result.answer == reference.explore(system).answer
+    assert result.stats["compiled"] is False
+    assert any("the workers have no numba: plain Python" in line for line in said)
 
 
 def test_missing_pyspark_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

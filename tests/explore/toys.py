@@ -361,18 +361,24 @@ def ambiguous() -> System:
     return System("ambiguous", (Toy("m", "m", ((0,),), moves),), (), ref("ambiguous"))
 
 
-def assassin(flag: str, spared: int) -> System:
-    """Counters of which one kills its process, once, unless that is process `spared`."""
+def assassin(flag: str, spared: int, generations: int = 0) -> System:
+    """Counters of which one kills its process, or a forefather of it, once, unless it is process `spared`."""
     base = counters(3, 4)
 
     def moves(value: int) -> Sequence[Turn]:
         if value == 2 and os.getpid() != spared and not Path(flag).exists():
             Path(flag).touch()
+            victim = os.getpid()
+            for _ in range(generations):
+                victim = int(Path(f"/proc/{victim}/stat").read_text().rpartition(")")[2].split()[1])
+            os.kill(victim, signal.SIGKILL)
             os.kill(os.getpid(), signal.SIGKILL)
         return base.machines[0].offers(value)
 
     machines = (replace(base.machines[0], moves=moves), *base.machines[1:])  # type: ignore[type-var]
-    return replace(base, machines=machines, ref=ref("assassin", flag=flag, spared=spared))
+    return replace(
+        base, machines=machines, ref=ref("assassin", flag=flag, spared=spared, generations=generations)
+    )
 
 
 ALL: dict[str, Callable[[], System]] = {
