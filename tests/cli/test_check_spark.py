@@ -1,0 +1,240 @@
+"""`rota check --engine spark`: what the engine is given, what is told where; errors; a cluster on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rota.cli.main import main
+from rota.explore import reference, session, spark
+from rota.explore.cluster.tasks import NotRebuilt
+
+TOYS = Path(__file__).parents[1] / "toys"
+OFFICE = ("--system", "ticket_office:office", "--engine", "spark")
+
+Invoke = Callable[..., Result]
+
+
+@pytest.fixture
+def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(TOYS))
+    monkeypatch.setenv("PYTHONPATH", "")
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(main, ["check", *arguments])
+
+    return run
+
+
+class Planted:
+    """Stands in for Spark: counts contexts, keeps what the engine is given, explores plainly."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.began = self.ended = 0
+        self.masters: list[str | None] = []
+        self.given: list[dict[str, Any]] = []
+        self.limits: list[Any] = []
+        self.error: Exception | None = None
+        monkeypatch.setattr(session, "spark_context", self.context)
+        monkeypatch.setattr(spark, "explore", self.explore)
+
+    @contextmanager
+    def context(self, master: str | None = None, py_files: Any = (), **more: Any) -> Iterator[Any]:
+        self.began += 1
+        self.masters.append(master)
+        try:
+            yield SimpleNamespace(master="local[2,4]", version="4", defaultParallelism=2)
+        finally:
+            self.ended += 1
+
+    def explore(self, system: Any, limits: Any, *, progress: Any, say: Any, **given: Any) -> Any:
+        say("the workers are idle")
+        self.given.append(given)
+        self.limits.append(limits)
+        if self.error:
+            raise self.error
+        result = reference.explore(system)
+        levels = given["local_levels"]
+        if levels == 1:
+            return result
+        witnesses = [p if p.depth is None else replace(p, depth=p.depth + 3) for p in result.properties]
+        stats = {"local_levels": levels}
+        return replace(result, depth=result.depth + 3, properties=tuple(witnesses), stats=stats)
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch) -> Planted:
+    return Planted(monkeypatch)
+
+
+def test_all_configurations_share_a_context(invoke: Invoke, planted: Planted) -> None:
+    names = ("core", "no-handshake")
+    chosen = [part for name in names for part in ("--configuration", name)]
+    result = invoke("--engine", "spark", "--scope", "tiny", *chosen, "--partitions", "3")
+    assert result.exit_code == 0, result.stderr
+    assert (planted.began, planted.ended, len(planted.given)) == (1, 1, 2)
+    assert {(given["partitions"], given["local_levels"]) for given in planted.given} == {(3, 1)}
+    assert result.stderr.count("the workers are idle") == 1
+    assert "Spark 4 on local[2,4]: 2 tasks at a time" in result.stderr
+    assert "idle" not in result.stdout
+
+
+def test_notes_stay_out_of_json(invoke: Invoke, planted: Planted) -> None:
+    result = invoke(*OFFICE, "--json", "--master", "local[2]")
+    assert json.loads(result.stdout)["verdict"] == "holds"
+    assert "the workers are idle" in result.stderr
+    assert planted.masters == ["local[2]"]
+    assert invoke(*OFFICE, "--quiet").stderr == ""
+
+
+def test_depths_are_told_as_bounds_where_only_the_verdict_was_asked_for(
+    invoke: Invoke, planted: Planted
+) -> None:
+    exact = invoke("--engine", "spark", "--scope", "tiny", "--configuration", "core")
+    result = invoke("--engine", "spark", "--scope", "tiny", "--configuration", "core", "--verdict-only")
+    assert [given["local_levels"] for given in planted.given] == [1, 4]
+    assert result.exit_code == 0, "a depth that is a bound is not compared with the pinned one"
+    assert ("verdict only: " in exact.stderr, "verdict only: " in result.stderr) == (False, True)
+    assert (" <=23 " in exact.stdout, " <=23 " in result.stdout) == (False, True)
+    assert ("first after at most" in exact.stdout, "first after at most" in result.stdout) == (False, True)
+
+
+def test_a_checkpoint_is_named_so_that_every_worker_finds_it(
+    invoke: Invoke, planted: Planted, tmp_path: Path
+) -> None:
+    assert invoke(*OFFICE, "--checkpoint", "kept", "--resume", "--memory", "7").exit_code == 0
+    (limits,) = planted.limits
+    assert (limits.checkpoint, limits.resume, limits.memory) == (tmp_path / "kept" / "office", True, 7 << 20)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (spark.NotShippable("cannot be rebuilt; give it a SystemRef"), 2, "give it a SystemRef"),
+        (NotRebuilt("a worker cannot build x; name its file in py_files"), 2, "its file with --py-files"),
+        (spark.NoSpace("no space is left; make room"), 2, "make room"),
+    ],
+)
+def test_errors_are_told_in_one_line_and_the_context_is_stopped(
+    invoke: Invoke, planted: Planted, error: Exception, code: int, line: str
+) -> None:
+    planted.error = error
+    result = invoke(*OFFICE, "--json")
+    assert (result.exit_code, result.stdout, planted.ended) == (code, "", 1)
+    assert line in result.stderr.splitlines()[-1]
+
+
+def test_what_spark_gives_up_is_no_internal_error(invoke: Invoke, planted: Planted) -> None:
+    raised = type("Py4JJavaError", (Exception,), {"__module__": "py4j.protocol"})
+    planted.error = raised("An error occurred\n: org.apache.SparkException: Job aborted\n\tat somewhere")
+    result = invoke(*OFFICE)
+    assert result.exit_code == 3
+    assert result.stderr.splitlines()[-1].startswith("rota: Spark gave up (org.apache.SparkException: Job ab")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--master", "local[2]"], "--master is for the classic design on Spark; add --engine spark"),
+        (["--engine", "fast", "--verdict-only"], "--verdict-only is for the classic design on Spark; add"),
+        ([*OFFICE, "--workers", "2"], "--workers is not for engine spark; say --master 'local[N]'"),
+        ([*OFFICE, "--symmetry"], "--symmetry is not for engine spark; use --engine fast"),
+        ([*OFFICE, "--resume"], "--resume needs the folder to go on with"),
+        ([*OFFICE, "--py-files", "nowhere.py"], "nowhere.py"),
+        ([*OFFICE, "--master", "spark://here"], "cannot read the master spark://here; write --master spark:"),
+        (["--engine", "spark", "--design", "watchers", "--partitions", "2"], "leave --design watchers out"),
+    ],
+)
+def test_bad_input_gets_one_line_and_exit_2(
+    invoke: Invoke, planted: Planted, arguments: list[str], line: str
+) -> None:
+    result = invoke(*arguments)
+    assert (result.exit_code, planted.began) == (2, 0)
+    assert result.stderr.startswith("rota: ")
+    assert line in result.stderr
+
+
+def test_a_master_that_is_not_there_is_told_at_once(invoke: Invoke, planted: Planted) -> None:
+    result = invoke(*OFFICE, "--json", "--master", f"spark://127.0.0.1:{free_port()}")
+    assert (result.exit_code, planted.began, result.stderr.count("\n")) == (2, 0, 1)
+    assert "no Spark master answers at" in result.stderr
+
+
+# ---- a cluster
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """A standalone master and a worker with two cores; the worker has a folder of its own."""
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    port = free_port()
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(home)}
+    environment.pop("PYTHONPATH", None)
+    common = ["--host", "127.0.0.1", "--webui-port", "0"]
+    worker = ["--cores", "2", "--memory", "1g", "--work-dir", str(tmp_path / "work")]
+    url = f"spark://127.0.0.1:{port}"
+    started = []
+    try:
+        for name, more in (("master.Master", ["--port", str(port)]), ("worker.Worker", [*worker, url])):
+            command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *common, *more]
+            log = (tmp_path / f"{name}.log").open("wb")
+            started.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log,
+                                            start_new_session=True))  # fmt: skip
+            wait_for(port)
+        yield url
+    finally:
+        for process in reversed(started):
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(20)
+
+
+def wait_for(port: int) -> None:
+    for _ in range(300):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise AssertionError("the master does not start")
+
+
+@pytest.mark.spark
+def test_on_a_standalone_cluster(cluster: str, invoke: Invoke, tmp_path: Path) -> None:
+    toy = TOYS / "ticket_office.py"
+    options = ["--master", cluster, "--py-files", str(toy), "--checkpoint", "kept", "--json"]
+    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(TOYS)}
+    command = [sys.executable, "-m", "rota.cli.main", "check", *OFFICE, *options]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    local = json.loads(invoke("--system", "ticket_office:office", "--engine", "reference", "--json").stdout)
+    for name in ("distinct", "generated", "depth"):
+        assert told[name] == local[name]
+    assert told["runs"][0]["digest"] == local["runs"][0]["digest"]
+    assert "Spark's web interface: http" in done.stderr
+    assert list((tmp_path / "work").glob("app-*/*/ticket_office.py")), "the executor got the module"
+    assert list((tmp_path / "kept" / "office").iterdir())
