@@ -1,4 +1,4 @@
-"""`rota check --engine spark`: what the engine is given, what is told where; errors; a cluster on loopback."""
+"""`rota check --engine spark`: what the engine is given and what is told; a cluster on loopback."""
 
 from __future__ import annotations
 
