@@ -17,14 +17,15 @@ from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.proofs.core.coverage import COVERED, WORDS
 from rota.proofs.core.moves import Move
 from rota.proofs.tie import asking
+from rota.proofs.tie.freely import beyond
 from rota.proofs.tie.inputs import ANSWERS, HEARTBEATS, JOINS, LEAVES, SYNCS, TIMERS, Answer, Input
 from rota.proofs.tie.judging import Disagreement, Judge
 from rota.proofs.tie.mistakes import Mistake, mistakes
 from rota.proofs.tie.pictures import picture, settled_form
-from rota.proofs.tie.running import EndlessStep
+from rota.proofs.tie.running import CONTINUED, EndlessStep
 from rota.proofs.tie.spoken import addressed, steps
 from rota.scopes import Configuration, load
-from rota.spec import Call, Group, GroupRecord, Spec, Timer
+from rota.spec import Call, Group, GroupRecord, GroupState, ProtocolMetadata, Spec, Timer
 from rota.spec.step import Steps
 from rota.spec.vocabulary import AppendError
 
@@ -37,7 +38,7 @@ ASKED = (
 )
 """Tiny worlds whose groups are asked everything."""
 
-RUN = (("kafka-4.x", ("extended-delay", "leave", "static-poll-timeout")),)
+RUN = (("kafka-4.x", ("extended-delay", "leave", "static-poll-timeout", "raw-static")),)
 """Further ones, which are taken as they are: together with those every rule and every switch."""
 
 
@@ -82,7 +83,17 @@ def asked(found: Iterable[Entry], most: int | None = None) -> Iterator[Entry]:
             groups.setdefault((spec.profile.name, shown), (spec, addressed(group)))
     each = list(groups.values())
     for spec, group in each[:: 1 if most is None else max(1, len(each) // most)]:
-        yield from ((one, group, given) for one, given in asking.questions(spec, group))
+        for here in {group, widened(group)}:
+            yield from ((one, here, given) for one, given in asking.questions(spec, here))
+
+
+def widened(group: Group) -> Group:
+    """A Stable group of static members in which each lists a second protocol; any other as it is."""
+    members = group.members
+    if group.state is not GroupState.STABLE or any(not m.group_instance_id for m in members.values()):
+        return group
+    more = (ProtocolMetadata("other"),)
+    return group.with_each((i, replace(m, protocols=m.protocols[:1] + more)) for i, m in members.items())
 
 
 def corpus(most: int | None = None) -> list[Entry]:
@@ -139,8 +150,8 @@ def survives(slug: str, function: object, table: dict[str, list[Entry]], judge: 
 
 
 def family(move: Move) -> tuple[Move, ...]:
-    """The rules that take the same input."""
-    families = (JOINS, SYNCS, HEARTBEATS, LEAVES, *TIMERS.values(), *ANSWERS.values())
+    """The rules that take the same input, or continue the same step."""
+    families = (JOINS, SYNCS, HEARTBEATS, LEAVES, *TIMERS.values(), *ANSWERS.values(), *CONTINUED.values())
     return tuple(one for each in families if move in each for one in each) or (move,)
 
 
@@ -152,6 +163,18 @@ def unnoticed(mistake: Mistake, table: dict[str, list[Entry]], most: int = 150) 
         return not any(disagreements(judge, [*spread(table.get(mistake.move.slug, []), most), *pool]))
     except EndlessStep:
         return False
+
+
+def overlooked(mistake: Mistake, table: dict[str, list[Entry]]) -> bool:
+    """Whether formulas with this mistake lead, with any arguments, only where the spec does."""
+    groups = {
+        (group.state, bool(group.pending), spec.profile.name): (spec, group)
+        for found in table.values()
+        for spec, group, _ in found
+        if group is not None and len(group.members) < 2
+    }
+    swapped = {mistake.move.name: mistake.effect}
+    return not any(beyond(spec, group, swapped)[1] for spec, group in groups.values())
 
 
 def _steps(scope: str, profiles: list[str]) -> int:
@@ -191,7 +214,8 @@ def _mutants(table: dict[str, list[Entry]]) -> int:
 
 def _mistakes(table: dict[str, list[Entry]]) -> int:
     every = list(mistakes())
-    alive = [one.name for one in every if unnoticed(one, table, 400)]
+    alive = [one for one in every if unnoticed(one, table, 400)]
+    alive = [one.name for one in alive if "looks at nothing" not in one.name or overlooked(one, table)]
     print(len(every), "mistakes,", len(alive), "unnoticed:", *alive, sep="\n")
     return len(alive)
 

@@ -248,7 +248,7 @@ def _sync(spec: Spec, group: Group, request: SyncGroupRequest) -> Reading:
         "given": [lambda m: given.get(m, b"")],
         "record": records,
     }
-    cast = _cast(group, {who: at}, assignments=given.values(), records=records)
+    cast = _cast(group, {**dict.fromkeys(given), who: at}, assignments=given.values(), records=records)
     return Reading(cast, tuple(Started(move, _for(move, **known)) for move in SYNCS))
 
 
