@@ -14,11 +14,12 @@ from rota.proofs.core.signature import SIGNATURE, State
 
 @dataclass(frozen=True)
 class Mistake:
-    """A formula gone wrong, which stands in for the move's."""
+    """A formula gone wrong, which stands in for the move's. looks_at_nothing: its guard is what is gone."""
 
     name: str
     move: Move
     effect: Callable[[State, Args], Effect]
+    looks_at_nothing: bool = False
 
 
 def forgetful(move: Move, part: str) -> Mistake:
@@ -47,7 +48,7 @@ def blind(move: Move) -> Mistake:
     def effect(s: State, a: Args) -> Effect:
         return True, move.effect(s, a)[1]
 
-    return Mistake(f"{move.name} looks at nothing", move, effect)
+    return Mistake(f"{move.name} looks at nothing", move, effect, True)
 
 
 FRAME = ("member", "pending", "belonged")
