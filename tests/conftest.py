@@ -12,6 +12,18 @@ from rota.oracle.walk import nothing_picked_up
 from rota.spec import RULES
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "faults: takes long; runs only where it is asked for (-m faults)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of faults that take long are left out unless -m names them."""
+    if "faults" not in config.option.markexpr:
+        left = [item for item in items if item.get_closest_marker("faults")]
+        items[:] = [item for item in items if item not in left]
+        config.hook.pytest_deselected(items=left)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> None:
     """What tests start can be interrupted, also where the tests run in the background of a shell."""

@@ -33,6 +33,9 @@ that another executor would have to restore them."""
 PLAIN = 100
 """How many times slower workers without numba are, about; see docs/engines.md."""
 
+PATIENCE = "1h"
+"""How long a task waits for the executor that has its partition's files; elsewhere they must be restored."""
+
 JAVA = 17
 """The oldest major version of Java that Spark 4 runs on."""
 
@@ -80,6 +83,7 @@ def spark_context(
     chosen = master or (None if submitted else MASTER)
     with TemporaryDirectory(prefix="rota-spark-") as folder:
         conf = SparkConf().setAppName("rota").set("spark.ui.showConsoleProgress", "false")
+        conf.setIfMissing("spark.locality.wait", PATIENCE)
         if chosen:
             conf.setMaster(chosen)
         if not submitted:

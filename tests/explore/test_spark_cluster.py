@@ -1,0 +1,127 @@
+"""The Spark engine on two executors with work directories of their own: nothing in common, one is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import toys
+from rota.explore import Limits, reference, session, spark
+from rota.kernel import System
+
+pytestmark = pytest.mark.spark
+
+HERE = str(Path(__file__).parent)
+
+
+@contextmanager
+def cluster(**settings: str) -> Iterator[Any]:
+    """A context with two executors of one core each. settings: further ones of Spark, with _ for dots."""
+    with pytest.MonkeyPatch.context() as patch:
+        quiet = session._quiet
+        more = {name.replace("_", "."): value for name, value in settings.items()}
+        patch.setattr(session, "_quiet", lambda *given: {**quiet(*given), **more})
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", session.LOOPBACK)
+        with session.spark_context("local-cluster[2,1,1024]", [toys.__file__]) as running:
+            running.setLogLevel("OFF")
+            yield running
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[Any]:
+    with cluster() as running:
+        yield running
+
+
+def agreed(system: System, context: Any, limits: Limits | None = None, **how: Any) -> dict[str, Any]:
+    """What the engine says of its run, if the answer is the reference's."""
+    slow = reference.explore(system)
+    fast = spark.explore(system, limits, context=context, partitions=3, **how)
+    assert fast.answer == slow.answer
+    assert fast.violation == slow.violation
+    return dict(fast.stats)
+
+
+def test_executors_that_have_no_folder_in_common(context: Any) -> None:
+    assert agreed(toys.broken("safety"), context)["exchange"] == "shuffle"
+
+
+def test_an_executor_is_killed_and_what_it_had_is_restored(context: Any, tmp_path: Path) -> None:
+    flag = tmp_path / "killed"
+    stats = agreed(toys.assassin(str(flag), os.getpid(), generations=2), context)
+    assert flag.exists()
+    assert stats["rounds_repeated"] > 0
+
+
+@pytest.fixture
+def bare(context: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers have Python and Spark's own modules; no packages, and no rota."""
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    monkeypatch.setattr(context, "pythonExec", str(python))
+
+
+@pytest.mark.usefixtures("bare")
+def test_workers_without_rota_are_sent_its_archive(context: Any) -> None:
+    assert agreed(toys.die_hard(9), context)["compiled"] is False
+
+
+# ---- what takes longer
+
+
+@pytest.mark.faults
+def test_an_executor_is_killed_and_there_is_a_checkpoint(context: Any, tmp_path: Path) -> None:
+    flag = tmp_path / "killed"
+    system = toys.assassin(str(flag), os.getpid(), generations=2)
+    agreed(system, context, Limits(checkpoint=tmp_path / "run"))
+    assert flag.exists()
+
+
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import toys
+from rota.explore import Limits, spark
+
+def progress(depth, *_):
+    if depth == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+limits = Limits(checkpoint=Path(sys.argv[2]), resume=True)
+spark.explore(toys.channel(), limits, partitions=2, py_files=[toys.__file__], progress=progress)
+"""
+
+
+@pytest.mark.faults
+def test_the_driver_is_killed_and_a_cluster_goes_on(context: Any, tmp_path: Path) -> None:
+    for depth in (2, 5):
+        given = [sys.executable, "-c", CHILD, HERE, str(tmp_path), str(depth)]
+        assert subprocess.run(given).returncode == -signal.SIGKILL
+    agreed(toys.channel(), context, Limits(checkpoint=tmp_path, resume=True))
+
+
+@pytest.mark.faults
+def test_copies_of_slow_tasks(context: Any, tmp_path: Path) -> None:
+    context.stop()  # there is one context at a time; this test is the last
+    eager = {
+        "spark_speculation": "true",
+        "spark_speculation_interval": "20ms",
+        "spark_speculation_multiplier": "1.01",
+        "spark_speculation_quantile": "0.1",
+    }
+    with cluster(**eager) as running:
+        with pytest.raises(spark.NotSupported, match=r"spark\.speculation is on"):
+            spark.explore(toys.ring(), context=running)
+        for name in ("channel", "broken-safety"):
+            agreed(toys.ALL[name](), running, Limits(checkpoint=tmp_path / name))
