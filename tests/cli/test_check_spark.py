@@ -147,6 +147,23 @@ def test_what_spark_gives_up_is_no_internal_error(invoke: Invoke, planted: Plant
     assert result.stderr.splitlines()[-1].startswith("rota: Spark gave up (org.apache.SparkException: Job ab")
 
 
+def test_an_interrupt_is_one_whatever_pyspark_makes_of_it(
+    invoke: Invoke, planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            raise UnboundLocalError("sockfile")
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(spark, "explore", interrupted)
+    result = invoke(*OFFICE)
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (130, "rota: interrupted")
+    assert planted.ended == 1
+    assert signal.getsignal(signal.SIGINT) is before
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

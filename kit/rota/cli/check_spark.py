@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import signal
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -114,6 +117,7 @@ def at_hand(engine: engines.Engine, wanted: Asked | None, say: Say) -> Iterator[
         )
     with _our_words(), ExitStack() as stack:
         context = stack.enter_context(_context(wanted))
+        stack.enter_context(_quiet_interrupts())
         _wait_for_executors(context, once)
         yield partial(
             engine,  # type: ignore[call-arg]  # Spark's takes more than every engine does
@@ -140,6 +144,34 @@ def _context(wanted: Asked) -> Iterator[Any]:
             remedy = "name one that Spark knows, as local[2] or spark://HOST:PORT"
             raise UsageError(f"Spark does not start with {where} ({cause(error)}); {remedy}") from error
         yield context
+
+
+@contextmanager
+def _quiet_interrupts() -> Iterator[None]:
+    """Ctrl-C ends at once, as elsewhere: Spark's own handler talks to Java first, and logs that it cannot.
+
+    PySpark's clean-up may make another error of the interrupt; it is one all the same.
+    """
+    seen = []
+
+    def interrupted(number: int, frame: object) -> None:
+        seen.append(number)
+        logging.disable(logging.CRITICAL)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # which alone is told of signals
+        yield
+        return
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    except Exception:
+        if seen:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        logging.disable(logging.NOTSET)
+        signal.signal(signal.SIGINT, before)
 
 
 def _reach(master: str) -> None:
