@@ -71,7 +71,7 @@ class Observed:
 
     compatible: whether the clients have a protocol in common; handshake: whether all newcomers are sent away
     with a member id first (static ones never are); kinds, instances, protocols, versions (of JoinGroup): per
-    client, as in the settings; max_size: None for no limit.
+    per client, as in the settings; max_size: None for no limit; partitions: of the topic.
     """
 
     clients: int
@@ -85,6 +85,7 @@ class Observed:
     profile: str = DEFAULTS["profile"]
     protocols: tuple[tuple[str, ...], ...] = DEFAULTS["protocols"]
     versions: tuple[int, ...] = (DEFAULTS["join_version"],) * 2
+    partitions: int = DEFAULTS["partitions"]
 
     @property
     def meet(self) -> bool:
@@ -159,6 +160,7 @@ def observed(settings: Mapping[str, Any]) -> Observed:
         profile=chosen["profile"],
         protocols=tuple(chosen["protocols"]),
         versions=versions,
+        partitions=chosen["partitions"],
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from rota.environment.world import DEFAULTS, observed
-from rota.invariants.crowd import CROWD, joiners_within_limit
+from rota.environment.world import Observed, observed
+from rota.invariants.crowd import joiners_within_limit, no_pile_up
 from rota.invariants.liveness import LIVENESS, with_static_members, without_sync_timer
 from rota.invariants.manners import COOPERATIVE, MANNERS, READING
 from rota.invariants.offsets import CAN_COMMIT, OFFSETS
@@ -43,6 +43,12 @@ PAST_A_GROUPS_END = frozenset({"generation.client-not-ahead"})
 """What does not hold where a group may be deleted: one of the same name begins again with generation 1."""
 
 
+OUTLIVED = frozenset({"join.one-leader-per-generation", "sync.one-owner"})
+"""What does not hold either where somebody may be taken for dead and not hear of it until a group of the same
+name has begun again: it takes its generation 1 for the one of the others. A fail-over, too, gives numbers out
+twice, but what a client believes names its coordinator; which life of a group it means nothing names."""
+
+
 SEVERAL_PHASES_AT_ONCE = frozenset({"generation.grows-by-completed-joins"})
 """What does not hold where a batch of members leaves one by one: each may complete a join phase."""
 
@@ -57,14 +63,14 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
     claims = (
         *SHAPE,
         *SAFETY,
-        *CROWD,
+        no_pile_up(_vanishings(seen)),
         *OWNERS,
         *(() if "cooperative" in seen.kinds else EAGER),
         *MANNERS,
         *(READING if {"fault", "break"}.isdisjoint(seen.budget) else ()),
         *(COOPERATIVE if "cooperative" in seen.kinds else ()),
         *STATIC,
-        *restarts(seen, {**DEFAULTS, **settings}["partitions"]),
+        *restarts(seen),
         *(() if seen.max_size is None else (joiners_within_limit(seen.max_size),)),
         *(OFFSETS if seen.offsets else ()),
         *STEPS,
@@ -76,6 +82,8 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
             left_out |= SEVERAL_PHASES_AT_ONCE
     if seen.budget.get("retention"):
         left_out |= PAST_A_GROUPS_END
+    if left_out >= PAST_A_GROUPS_END and may_outlive(seen):
+        left_out |= OUTLIVED
     claims = tuple(claim for claim in claims if claim.name not in left_out)
     return (
         *claims,
@@ -84,6 +92,16 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
         *((CAN_COMMIT,) if seen.offsets and seen.budget.get("commit") else ()),
         *ENDS,
     )
+
+
+def _vanishings(seen: Observed) -> int:
+    """How many processes or connections may be gone all of a sudden."""
+    return sum(seen.budget.get(kind, 0) for kind in ("fault", "crash", "break"))
+
+
+def may_outlive(seen: Observed) -> bool:
+    """Whether a client may be in a group no more, and not know, while another one makes a new one."""
+    return len(seen.kinds) - seen.kinds.count("raw") > 1 and seen.may("late", "process")
 
 
 def endless(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Liveness, ...]:

@@ -19,11 +19,6 @@ def _left_behind(value: Coordinator) -> tuple[str, ...]:
     return tuple(i for i in parked if timer(TimerKind.NEW_MEMBER, i) not in value.armed)
 
 
-def _no_pile(left_behind: tuple[str, ...], client: Refers) -> bool:
-    name, held = client
-    return sum(owner(member_id) == name and member_id not in held for member_id in left_behind) <= 1
-
-
 def _waits_for_ids(value: Coordinator) -> frozenset[str]:
     """The ids that alone keep a join phase from its end."""
     group = value.group
@@ -38,18 +33,31 @@ def _somebody_comes(waits_for: frozenset[str], client: Refers) -> bool:
     return all(owner(member_id) != name or member_id in held for member_id in waits_for)
 
 
-CROWD = (
-    Property(
+def no_pile_up(faults: int = 0) -> Property:
+    """What a client leaves behind, however often it tries again. faults: how many there may be.
+
+    A newcomer has a timer of its own while it waits (KAFKA-7610), and whoever tries again under the id that
+    it was given takes its own place (KIP-394). So only members of a generation are left, each by a process
+    that vanished; and for a second one to wait beside the first, a request of the first, too, must have come
+    late from a connection that is gone: two faults for each after the first.
+    """
+    most = max(1, (faults + 1) // 2)
+
+    def bounded(left_behind: tuple[str, ...], client: Refers) -> bool:
+        name, held = client
+        return sum(owner(member_id) == name and member_id not in held for member_id in left_behind) <= most
+
+    return Property(
         "join.no-pile-up",
         Kind.SAFETY,
-        "A client that fails again and again leaves at most one member behind that only the end of the join "
-        "phase can remove.",
+        "A client that fails again and again leaves one member behind that only the end of the join phase "
+        "can remove, and one more at most for every two faults after the first; retries alone leave no more.",
         (View("coordinator", _left_behind), View("client", refers_to)),
-        _no_pile,
+        bounded,
         source="KAFKA-7610, KIP-394",
         rules=("join.new-member", "join.member-id-required", "timers.new-member-expired"),
-    ),
-)
+    )
+
 
 KNOWN_WEAKNESSES = (
     Property(

@@ -6,7 +6,7 @@ instance id, some about processes that share one, some only where every part is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rota.environment.assignment import Assignment
 from rota.environment.broker import Coordinator
@@ -133,8 +133,8 @@ SHARED = (
 """Where processes share an instance id, and none of them ends or is taken for dead."""
 
 
-def nothing_unowned(partitions: int) -> Property:
-    """What a stable generation hands out, for a topic of so many partitions."""
+def _all_owned(partitions: int) -> Callable[[Group | None], bool]:
+    """Whether a stable generation hands out a topic of so many partitions."""
 
     def all_owned(group: Group | None) -> bool:
         if group is None or group.state is not GroupState.STABLE:
@@ -142,26 +142,58 @@ def nothing_unowned(partitions: int) -> Property:
         parts = (Assignment.decode(m.assignment) for m in group.members.values() if m.assignment)
         return {number for part in parts for number in part.partitions} >= set(range(partitions))
 
+    return all_owned
+
+
+def _until_it_is_back(value: Coordinator) -> Group | None:
+    """The group while no broker is its coordinator for the second time."""
+    return value.group if value.epoch <= 1 else None
+
+
+def nothing_unowned(partitions: int) -> Property:
+    """What a stable generation hands out, for a topic of so many partitions."""
     return Property(
         "sync.nothing-unowned",
         Kind.SAFETY,
-        "In a stable generation every partition is some member's.",
-        (GROUP,),
-        all_owned,
+        "In a stable generation every partition is some member's, as long as the coordinator has not come "
+        "back to a broker that it left.",
+        (View("coordinator", _until_it_is_back),),
+        _all_owned(partitions),
         source="KAFKA-9801; upstream GroupMetadataManager#classicGroupSyncToClassicGroup",
         rules=("static.replaced-while-completing", "sync.leader-assigns", "loading.load"),
+    )
+
+
+def nothing_unowned_ever(partitions: int = 0) -> Property:
+    """The strong form, wherever the coordinator has been."""
+    return Property(
+        "weakness.lost-generation-assigns",
+        Kind.SAFETY,
+        "In a stable generation every partition is some member's, however often the coordinator moves.",
+        (GROUP,),
+        _all_owned(partitions),
+        source="upstream GroupMetadataManager#validateSyncGroup, GroupCoordinator#validateSyncGroup (3.x): a "
+        "SyncGroup is known by its member and its generation's number, and after a fail-over that number is "
+        "given out again; so the leader's of a generation that was lost, come late, is taken for the new one",
+        rules=("sync.illegal-generation", "sync.leader-assigns", "loading.load"),
     )
 
 
 _ENDS = frozenset({"fault", "crash", "late", "leave", "poll-timeout"})
 
 
-def restarts(seen: Observed, partitions: int) -> Iterator[Property]:
-    """The sentences for a configuration. partitions: of the topic.
+def hands_out_all(seen: Observed) -> bool:
+    """Whether a generation of this configuration hands out every partition.
 
-    That nothing is unowned is not said where a static member's restart may be undone because its record has
-    failed: upstream does so even after a rebalance in which the leader has assigned to the new id.
+    Not where a static member's restart may be undone because its record has failed: upstream does so even
+    after a rebalance in which the leader has assigned to the new id.
     """
+    undone = bool(seen.statics) and not {"fault", "append"}.isdisjoint(seen.budget)
+    return not undone and {"raw", "cooperative"}.isdisjoint(seen.kinds)
+
+
+def restarts(seen: Observed) -> Iterator[Property]:
+    """The sentences for a configuration."""
     statics = [instance for instance in seen.instances if instance is not None]
     odd = "raw" in seen.kinds
     if statics:
@@ -170,6 +202,5 @@ def restarts(seen: Observed, partitions: int) -> Iterator[Property]:
         yield from ALONE
     if len(set(statics)) < len(statics) and not odd and _ENDS.isdisjoint(seen.budget):
         yield from SHARED
-    undone = bool(statics) and not {"fault", "append"}.isdisjoint(seen.budget)
-    if not odd and not undone and "cooperative" not in seen.kinds:
-        yield nothing_unowned(partitions)
+    if hands_out_all(seen):
+        yield nothing_unowned(seen.partitions)

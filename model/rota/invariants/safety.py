@@ -48,10 +48,20 @@ def _first_epoch(value: Coordinator) -> Group | None:
     return None if value.epoch else value.group
 
 
+def _still_in(reply: JoinGroupReply, group: Group) -> bool:
+    """Whether the leader is in the group: if not, the group has ended and one of its name begun again."""
+    own = [
+        line.group_instance_id or line.member_id
+        for line in reply.members
+        if line.member_id == reply.member_id
+    ]
+    return not set(labels(group)).isdisjoint(own)
+
+
 def _list_is_membership(group: Group | None, reply: JoinGroupReply | None) -> bool:
     if group is None or reply is None or not reply.members or group.state not in WITH_GENERATION:
         return True
-    if reply.generation_id != group.generation_id:
+    if reply.generation_id != group.generation_id or not _still_in(reply, group):
         return True
     return {line.group_instance_id or line.member_id for line in reply.members} == set(labels(group))
 
@@ -205,7 +215,8 @@ SAFETY = (
     Property(
         "join.list-is-the-membership",
         Kind.SAFETY,
-        "The member list that the leader gets is the membership of that generation.",
+        "The member list that the leader gets is the membership of that generation, as long as it is in the "
+        "group.",
         (View("coordinator", _first_epoch), View("client", _join_answer)),
         _list_is_membership,
         source="KAFKA-9801; upstream ClassicGroup#currentClassicGroupMembers",

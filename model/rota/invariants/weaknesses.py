@@ -118,6 +118,16 @@ def _it_comes_back(seen: Observed) -> bool | None:
     return True if moves > 1 else None if moves else False
 
 
+def _a_number_comes_twice(seen: Observed) -> bool | None:
+    """The coordinator moves away and back, a generation is lost, and its leader's request comes late."""
+    if not restarts.hands_out_all(seen):
+        return None
+    if seen.budget.get("failover", 0) < 2 or not seen.may("break"):
+        return False
+    alike = seen.meet and set(seen.kinds) == {"eager"} and len({*seen.protocols}) == 1
+    return True if alike and not seen.statics and seen.max_size is None and seen.partitions > 1 else None
+
+
 def _only_the_chosen_is_stored(seen: Observed) -> bool | None:
     """A client prefers a protocol that another one does not have, and is alone when the coordinator moves."""
     if not seen.meet:
@@ -186,6 +196,7 @@ SYNC_TOLD_OF_LOADING = tuple(
 )
 
 SIZE = crowd.within_limit()
+LOST = restarts.nothing_unowned_ever()
 
 _SENTENCES: Mapping[str, Property | Liveness] = {
     one.name: one
@@ -197,6 +208,7 @@ _SENTENCES: Mapping[str, Property | Liveness] = {
         SIZE,
         *static.KNOWN_WEAKNESSES,
         *restarts.KNOWN_WEAKNESSES,
+        LOST,
         *moves.KNOWN_WEAKNESSES,
         *offsets.KNOWN_WEAKNESSES,
         *liveness.KNOWN_WEAKNESSES,
@@ -216,6 +228,7 @@ _ABOUT: Mapping[str, tuple[tuple[str, ...], Cause]] = {
     "weakness.fenced-by-its-own-past": (WITH_STATIC_MEMBERS, _a_late_join_replaces),
     "weakness.left-and-still-a-member": (EVERY, _a_leave_is_lost),
     "weakness.sync-while-loading-is-fatal": (SYNC_TOLD_OF_LOADING, _it_comes_back),
+    LOST.name: (EVERY, _a_number_comes_twice),
     "weakness.refused-after-a-move": (EVERY, _only_the_chosen_is_stored),
     "weakness.busy-client-taken-for-dead": (EVERY, _a_client_is_busy),
     "weakness.replaced-request-waits": (EVERY, _a_request_is_late),
@@ -231,6 +244,7 @@ STRONG_FORMS: Mapping[str, str] = {
     "weakness.leader-does-not-know": "join.one-leader-per-generation",
     "weakness.fenced-by-a-failed-restart": "static.fenced-by-another",
     "weakness.fenced-by-its-own-past": "static.fenced-by-another",
+    LOST.name: "sync.nothing-unowned",
     "weakness.replaced-request-waits": "parked.answered-in-the-end",
     "weakness.sync-phase-needs-sessions": "sync.phase-ends",
 }
@@ -251,11 +265,13 @@ def judged(settings: Mapping[str, Any]) -> tuple[tuple[Weakness, bool], ...]:
     causes = ((one, one.cause(seen) if one.known_in(seen.profile) else False) for one in WEAKNESSES)
     # A raw client may speak for any member, so no sentence about clients has to hold beside it.
     said = ((one, cause) for one, cause in causes if cause or not _somebody_is_raw(seen))
-    return tuple((_fitted(one, seen.max_size), cause) for one, cause in said if cause is not None)
+    return tuple((_fitted(one, seen), cause) for one, cause in said if cause is not None)
 
 
-def _fitted(weakness: Weakness, limit: int | None) -> Weakness:
-    """With the limit that the sentence is about, where it is about one."""
-    if weakness.name != SIZE.name or limit is None:
-        return weakness
-    return replace(weakness, sentence=crowd.within_limit(limit))
+def _fitted(weakness: Weakness, seen: Observed) -> Weakness:
+    """With the limit or the partitions that the sentence is about, where it is about these."""
+    if weakness.name == SIZE.name and seen.max_size is not None:
+        return replace(weakness, sentence=crowd.within_limit(seen.max_size))
+    if weakness.name == LOST.name:
+        return replace(weakness, sentence=restarts.nothing_unowned_ever(seen.partitions))
+    return weakness
