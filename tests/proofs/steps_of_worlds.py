@@ -83,27 +83,33 @@ def asked(found: Iterable[Entry], most: int | None = None) -> Iterator[Entry]:
             groups.setdefault((spec.profile.name, shown), (spec, addressed(group)))
     each = list(groups.values())
     for spec, group in each[:: 1 if most is None else max(1, len(each) // most)]:
-        for here in {group, widened(group)}:
+        for here in variants(group):
             yield from ((one, here, given) for one, given in asking.questions(spec, here))
 
 
-def widened(group: Group) -> Group:
-    """A Stable group of static members in which each lists a second protocol; any other as it is."""
-    members = group.members
-    if group.state is not GroupState.STABLE or any(not m.group_instance_id for m in members.values()):
-        return group
-    more = (ProtocolMetadata("other"),)
-    return group.with_each((i, replace(m, protocols=m.protocols[:1] + more)) for i, m in members.items())
+def variants(group: Group) -> Iterator[Group]:
+    """The group, and such as tiny worlds have not: another protocol, an unused id, nobody joined."""
+    yield group
+    members, waits = group.members, group.pending | {"waiting-1"}
+    if group.state is GroupState.STABLE and all(m.group_instance_id for m in members.values()):
+        more = (ProtocolMetadata("other"),)
+        each = ((i, replace(m, protocols=m.protocols[:1] + more)) for i, m in members.items())
+        yield replace(group.with_each(each), pending=waits)
+    if group.state is GroupState.COMPLETING_REBALANCE and len(members) > 1:
+        yield replace(group, pending=waits)
+    if group.state is GroupState.PREPARING_REBALANCE and not group.initial_join:
+        absent = ((i, replace(m, awaiting_join=None, is_new=False)) for i, m in members.items())
+        yield replace(group.with_each(absent), pending=waits)
 
 
-def corpus(most: int | None = None) -> list[Entry]:
-    """What tiny worlds take, and what their groups may be asked."""
+def corpus(most: int | None = None, more: tuple[str, ...] = ()) -> list[Entry]:
+    """What tiny worlds take, and what their groups may be asked. most: groups; more: worlds beside `RUN`."""
     scope, found = load("tiny"), []
     for profile, names in ASKED:
         own = [one for name in names for one in entries(scope.configuration(name), profile, "reference")]
         found += [*own, *asked(own, most)]
     for profile, names in RUN:
-        for name in names:
+        for name in (*names, *more):
             found += entries(scope.configuration(name), profile, "reference")
     return found
 
@@ -158,9 +164,11 @@ def family(move: Move) -> tuple[Move, ...]:
 def unnoticed(mistake: Mistake, table: dict[str, list[Entry]], most: int = 150) -> bool:
     """Whether the formulas with this mistake agree with the spec all the same, in both directions."""
     pool = [one for slug in {move.slug for move in family(mistake.move)} for one in table.get(slug, [])[:20]]
+    own = table.get(mistake.move.slug, [])
+    pending = [one for one in own if one[1] is not None and one[1].pending]
     judge = Judge(swapped={mistake.move.name: mistake.effect})
     try:
-        return not any(disagreements(judge, [*spread(table.get(mistake.move.slug, []), most), *pool]))
+        return not any(disagreements(judge, [*spread(own, most), *spread(pending, most), *pool]))
     except EndlessStep:
         return False
 
@@ -232,6 +240,6 @@ if __name__ == "__main__":
             len(found), "entries;", len(judged.judged), "distinct abstract steps;", *problems[:5], judged.open
         )
     elif what in ("mutants", "mistakes"):
-        (_mutants if what == "mutants" else _mistakes)(by_slug(corpus(12)))
+        (_mutants if what == "mutants" else _mistakes)(by_slug(corpus(12, ("unsettled",))))
     else:
         sys.exit(bool(_steps(what, rest or ["kafka-4.x"])))
