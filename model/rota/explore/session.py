@@ -30,8 +30,9 @@ STAY = "600s"
 """How long a task waits for its executor to have a core. Its partition's files are there and nowhere else, so
 that another executor would have to restore them."""
 
-PLAIN = 100
-"""How many times slower workers without numba are, about; see docs/engines.md."""
+PLAIN = 15
+"""How many times slower workers without numba are, about: time of processors for the first 110,737 states of
+KGROUP (N=3, G=2, L=2, no faults). The fewer the states the smaller it is: 5 for `fault` of scope small."""
 
 PATIENCE = "1h"
 """How long a task waits for the executor that has its partition's files; elsewhere they must be restored."""
