@@ -54,6 +54,7 @@ def _row(way: str, runs: Sequence[Measured]) -> str:
     end, stats = one["end"], one["end"].get("stats") or {}
     rounds = [r for r in one["rounds"] if "expanded" in r]
     narrow = [r["seconds"] for r in rounds if r["expanded"] < NARROW]
+    widest = max(rounds, key=lambda r: int(r["expanded"]), default=None)
     states = end["distinct"]
 
     def optional(value: float | None, form: str, width: int) -> str:
@@ -64,7 +65,7 @@ def _row(way: str, runs: Sequence[Measured]) -> str:
         f"{1e6 * one['core_seconds'] / states:>9.2f}{one['anonymous'] / GIB:>8.2f}{one['pss'] / GIB:>7.2f}"
         f"{one['files'] / states:>7.1f}"
         + optional(stats.get("exchanged_bytes", 0) / states if rounds else None, ".1f", 7)
-        + optional(max((r["seconds"] for r in rounds), default=None), ".1f", 8)
+        + optional(widest["seconds"] if widest else None, ".1f", 8)
         + optional(median(narrow) if narrow else None, ".2f", 8)
         + optional(100 * stats["merging_seconds"] / end["seconds"] if rounds else None, ".1f", 7)
         + f"{len(ended):>5}{'' if end.get('outcome', 'holds') == 'holds' else '  ' + end['outcome']}"
