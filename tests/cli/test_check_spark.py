@@ -174,6 +174,10 @@ def test_an_interrupt_is_one_whatever_pyspark_makes_of_it(
         ([*OFFICE, "--resume"], "--resume needs the folder to go on with"),
         ([*OFFICE, "--py-files", "nowhere.py"], "nowhere.py"),
         ([*OFFICE, "--master", "spark://here"], "cannot read the master spark://here; write --master spark:"),
+        (
+            [*OFFICE, "--master", "here"],
+            "there is no Spark master 'here'; name one as local[2], spark://HOST",
+        ),
         (["--engine", "spark", "--design", "watchers", "--partitions", "2"], "leave --design watchers out"),
     ],
 )

@@ -36,6 +36,9 @@ REACH = 5.0
 LONGEST = 300
 """Characters of what Spark says."""
 
+MASTERS = ("local", "spark://", "yarn", "k8s://")
+"""How masters begin. Of another one Spark would tell with Java's stack."""
+
 NAMES = ("master", "partitions", "verdict_only", "py_files")
 """Options that are for this engine only."""
 
@@ -78,6 +81,10 @@ def asked(given: Mapping[str, Any]) -> Asked | None:
     if given["engine"] == ENGINE and not (told and given["design"] != "classic"):
         if given["workers"]:
             raise UsageError("--workers is not for engine spark; say --master 'local[N]'")
+        if given["master"] and not given["master"].startswith(MASTERS):
+            raise UsageError(
+                f"there is no Spark master {given['master']!r}; name one as local[2], spark://HOST:PORT, yarn"
+            )
         return Asked(**{name: given[name] for name in NAMES})
     if told:
         remedy = (
