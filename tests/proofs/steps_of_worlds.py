@@ -174,12 +174,15 @@ def unnoticed(mistake: Mistake, table: dict[str, list[Entry]], most: int = 150) 
 
 
 def overlooked(mistake: Mistake, table: dict[str, list[Entry]]) -> bool:
-    """Whether formulas with this mistake lead, with any arguments, only where the spec does."""
+    """Whether formulas with this mistake lead, with any arguments, only where the spec does.
+
+    Asked of brokers with a size limit: whether there is one, and a handshake, formulas leave to the arguments.
+    """
     groups = {
         (group.state, bool(group.pending), spec.profile.name): (spec, group)
         for found in table.values()
         for spec, group, _ in found
-        if group is not None and len(group.members) < 2
+        if group is not None and len(group.members) < 2 and spec.profile.size_limit
     }
     swapped = {mistake.move.name: mistake.effect}
     return not any(beyond(spec, group, swapped)[1] for spec, group in groups.values())
