@@ -176,7 +176,7 @@ def unnoticed(mistake: Mistake, table: dict[str, list[Entry]], most: int = 150) 
 def overlooked(mistake: Mistake, table: dict[str, list[Entry]]) -> bool:
     """Whether formulas with this mistake lead, with any arguments, only where the spec does.
 
-    Asked of brokers with a size limit: whether there is one, and a handshake, formulas leave to the arguments.
+    Of brokers with a size limit: whether there is one, and a handshake, formulas leave to the arguments.
     """
     groups = {
         (group.state, bool(group.pending), spec.profile.name): (spec, group)
