@@ -18,6 +18,7 @@ from rota.explore import archive, learn, packing, reference, session, spark
 from rota.explore.cluster import exchange, kept, plain, runs, tasks, turn
 from rota.explore.cluster.exchange import Incomplete
 from rota.explore.cluster.wire import Numbers
+from rota.explore.cluster.work import Job
 from rota.explore.learn import AmbiguousValue
 from rota.explore.level import EngineError
 from rota.explore.result import Limits, Outcome
@@ -173,6 +174,15 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert agree(toys.channel())
     assert {path.parent.parent.name for path in used} == {"a", "b"}
     assert not [*tmp_path.glob("*/*")]
+
+
+def test_executors_of_one_host_share_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = Job(SystemRef("toys:ring"), "run", 2, (), None, SMALL)
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", "/a/spark/executor-1/blockmgr-1,/b/spark/executor-1/blockmgr-2")
+    first = [tasks.place(job, number) for number in range(2)]
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", "/a/spark/executor-2/blockmgr-3,/b/spark/executor-2/blockmgr-4")
+    assert [tasks.place(job, number) for number in range(2)] == first
+    assert first == [Path("/a/spark/rota-run/partition-0000"), Path("/b/spark/rota-run/partition-0001")]
 
 
 # ---- plain Python

@@ -32,7 +32,7 @@ that another executor would have to restore them."""
 
 PLAIN = 15
 """How many times slower workers without numba are, about: time of processors for the first 110,737 states of
-KGROUP (N=3, G=2, L=2, no faults). The fewer the states the smaller it is: 5 for `fault` of scope small."""
+KGROUP (N=3, G=2, L=2, C=0, E=1). The fewer the states the smaller it is: 5 for `fault` of scope small."""
 
 PATIENCE = "1h"
 """How long a task waits for the executor that has its partition's files; elsewhere they must be restored."""

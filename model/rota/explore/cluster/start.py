@@ -40,9 +40,7 @@ def refuse_speculation(context: Any, limits: Limits) -> None:
     """A copy of a task runs where its files are not, unless all workers see them. Errors: NotSupported."""
     copies = context.getConf().get("spark.speculation", "false") == "true"
     if copies and not limits.checkpoint and not is_local(context.master):
-        raise NotSupported(
-            "spark.speculation is on; turn it off, or name a --checkpoint DIR for all workers"
-        )
+        raise NotSupported("spark.speculation is on; turn it off, or name a --checkpoint DIR for all workers")
 
 
 def news(system: System) -> list[News]:

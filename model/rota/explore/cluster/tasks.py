@@ -75,5 +75,15 @@ def place(job: Job, partition: int) -> Path:
 
 
 def _local_folders() -> list[str]:
-    """Where Spark lets this executor write, on several disks perhaps."""
-    return os.environ.get("SPARK_LOCAL_DIRS", gettempdir()).split(",")
+    """Where Spark lets the executors of this host write, on several disks perhaps.
+
+    Spark brings a task to the host that has its files, but perhaps to another executor there; so the folders
+    are not those that each executor has for itself.
+    """
+    return [_shared(Path(folder)) for folder in os.environ.get("SPARK_LOCAL_DIRS", gettempdir()).split(",")]
+
+
+def _shared(folder: Path) -> str:
+    while folder.name.startswith(("blockmgr-", "executor-")):
+        folder = folder.parent
+    return str(folder)
