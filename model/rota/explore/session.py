@@ -40,6 +40,9 @@ PATIENCE = "1h"
 JAVA = 17
 """The oldest major version of Java that Spark 4 runs on."""
 
+_SHIPPED: list[TemporaryDirectory[str]] = []
+"""Folders with archives that were sent. Executors fetch them when they begin, so they stay as long as we do."""
+
 LOGGING = """\
 rootLogger.level = error
 logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
@@ -133,8 +136,8 @@ def look_at(context: Any, say: Callable[[str], None]) -> Cluster:
     slots = context.defaultParallelism
     asked = context.parallelize(range(2 * slots), 2 * slots)
     if lasting and set(asked.map(_portable(_which_rota)).collect()) != {digest()}:
-        with TemporaryDirectory(prefix="rota-archive-") as folder:
-            context.addPyFile(str(write(Path(folder, f"rota-{uuid4().hex[:12]}.zip"))))
+        _SHIPPED.append(TemporaryDirectory(prefix="rota-archive-"))
+        context.addPyFile(str(write(Path(_SHIPPED[-1].name, f"rota-{uuid4().hex[:12]}.zip"))))
     compiled = all(asked.map(_portable(_has_numba)).collect())
     if not compiled:
         say(f"the workers have no numba: plain Python, about {PLAIN} times slower; install rota[fast] there")
