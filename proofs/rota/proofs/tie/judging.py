@@ -143,13 +143,16 @@ def others(group: Group | None, given: Input) -> Iterator[tuple[str, Group, Inpu
     names = {p.name for m in group.members.values() for p in m.protocols}
     if isinstance(given, Call) and isinstance(given.request, JoinGroupRequest):
         names |= {p.name for p in given.request.protocols}
+    voting = [group]
     for name in sorted(names):
         each = ((i, _preferring(m, name)) for i, m in group.members.items())
-        yield "another vote", group.with_each(each), _preferring_too(given, name)
+        voting.append(group.with_each(each))
+        yield "another vote", voting[-1], _preferring_too(given, name)
     if group.initial_join is not None:
         more = InitialJoin(group.initial_join.delay_ms, 1)
-        yield "another window", replace(group, initial_join=more, new_member_added=True), given
-        yield "another window", replace(group, new_member_added=False), given
+        for one in voting:
+            yield "another window", replace(one, initial_join=more, new_member_added=True), given
+            yield "another window", replace(one, new_member_added=False), given
 
 
 def _preferring(member: Member, name: str) -> Member:
