@@ -41,7 +41,7 @@ JAVA = 17
 """The oldest major version of Java that Spark 4 runs on."""
 
 _SHIPPED: list[TemporaryDirectory[str]] = []
-"""Folders with archives that were sent. Executors fetch them when they begin, so they stay as long as we do."""
+"""Folders with archives that were sent. Executors fetch them as they begin, so they stay as long as we do."""
 
 LOGGING = """\
 rootLogger.level = error
