@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check standard nightly walks herd profiles reference test lint pin lock clean
+.PHONY: check standard nightly walks spark-faults bench-spark herd profiles reference test lint pin lock clean
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -75,6 +75,15 @@ nightly: $(VENV)/ready-run
 # Ten minutes of seeded walks through them. Without a violation walks are undecided (exit 3), never more.
 walks: $(VENV)/ready-run
 	@$(BIN)/rota check --simulate --scope nightly --seconds 600 --out $(OUT)/walks; test $$? -eq 3
+
+# Executors and drivers killed on a small cluster, duplicate tasks: some minutes.
+spark-faults: $(VENV)/ready-test
+	$(BIN)/python -m pytest tests/explore -m faults
+
+# Hours, on a quiet machine; goes on where it was ended.
+bench-spark: $(VENV)/ready-test
+	$(BIN)/python -m bench.spark --group warm --group main --group growth --group naive --group executors \
+	  --plot docs/images/spark.svg
 
 PROFILES := kafka-4.x kafka-3.x kafka-2.1
 # What holds everywhere: judged alone it lets a profile be explored to the end in which something else does not.
