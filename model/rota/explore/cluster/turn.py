@@ -6,7 +6,7 @@ and committed, so it may be tried again anywhere. The tables of a process are a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from rota.explore.cluster.work import (
     Part,
     Report,
     RunFile,
+    Sent,
     Turn,
     level_name,
 )
@@ -55,18 +56,18 @@ EXPECTED = (BadTurn, AmbiguousValue, EngineError, NotRebuilt, Damaged, OSError)
 
 def take_turn(job: Job, order: Order, partition: int, inbox: Iterable[bytes]) -> Turn:
     """As `tasks.take_turn`."""
-    try:
-        yield from _Round(job, order, partition).run(inbox)
-    except RunMissing as error:
-        yield job.partitions, Missing(partition, str(error))
-    except EXPECTED as error:
-        yield job.partitions, error
+    return _answered(job, partition, lambda: _Round(job, order, partition).run(inbox))
 
 
 def find_before(job: Job, order: Order, partition: int, state: State) -> Turn:
     """As `tasks.find_before`."""
+    return _answered(job, partition, lambda: [(job.partitions, _Round(job, order, partition).before(state))])
+
+
+def _answered(job: Job, partition: int, work: Callable[[], Iterable[Sent]]) -> Turn:
+    """What a piece of work gives; lost files, and an error that would come again, become its answer."""
     try:
-        yield job.partitions, _Round(job, order, partition).before(state)
+        yield from work()
     except RunMissing as error:
         yield job.partitions, Missing(partition, str(error))
     except EXPECTED as error:
@@ -84,14 +85,13 @@ def restore(job: Job, order: Order, partition: int, copies: Iterable[Copy]) -> T
 def verify(job: Job, order: Order, partition: int) -> Turn:
     """As `tasks.verify`."""
     part, folder = order.parts[partition], place(job, partition)
-    try:
+
+    def work() -> Turn:
         for file in {level.file for level in part.levels} | set(part.runs):
             check_run(folder, file)
         yield job.partitions, None
-    except RunMissing as error:
-        yield job.partitions, Missing(partition, str(error))
-    except EXPECTED as error:
-        yield job.partitions, error
+
+    return _answered(job, partition, work)
 
 
 class _Worker:
