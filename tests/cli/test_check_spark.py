@@ -21,6 +21,7 @@ from click.testing import CliRunner, Result
 
 from rota.cli.main import main
 from rota.explore import reference, session, spark
+from rota.explore.cluster.budget import NoMemory
 from rota.explore.cluster.tasks import NotRebuilt
 
 TOYS = Path(__file__).parents[1] / "toys"
@@ -47,6 +48,7 @@ class Planted:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.began = self.ended = 0
         self.masters: list[str | None] = []
+        self.heaps: list[int | None] = []
         self.given: list[dict[str, Any]] = []
         self.limits: list[Any] = []
         self.error: Exception | None = None
@@ -57,6 +59,7 @@ class Planted:
     def context(self, master: str | None = None, py_files: Any = (), **more: Any) -> Iterator[Any]:
         self.began += 1
         self.masters.append(master)
+        self.heaps.append(more["memory"])
         try:
             yield SimpleNamespace(master="local[2,4]", version="4", defaultParallelism=2)
         finally:
@@ -117,9 +120,25 @@ def test_depths_are_told_as_bounds_where_only_the_verdict_was_asked_for(
 def test_a_checkpoint_is_named_so_that_every_worker_finds_it(
     invoke: Invoke, planted: Planted, tmp_path: Path
 ) -> None:
-    assert invoke(*OFFICE, "--checkpoint", "kept", "--resume", "--memory", "7").exit_code == 0
+    assert invoke(*OFFICE, "--checkpoint", "kept", "--resume").exit_code == 0
     (limits,) = planted.limits
-    assert (limits.checkpoint, limits.resume, limits.memory) == (tmp_path / "kept" / "office", True, 7 << 20)
+    assert (limits.checkpoint, limits.resume, limits.memory) == (tmp_path / "kept" / "office", True, None)
+
+
+def test_memory_is_divided_among_java_driver_and_workers(invoke: Invoke, planted: Planted) -> None:
+    assert invoke(*OFFICE).exit_code == 0
+    assert invoke(*OFFICE, "--memory", "4096").exit_code == 0
+    worker = (4096 - 512 - 400 - 256) // 2
+    assert planted.heaps == [None, 512 << 20]
+    assert [given["ceiling"] for given in planted.given] == [None, worker << 20]
+    assert [limits.memory for limits in planted.limits] == [None, 2 * (worker - 256) << 20]
+
+
+def test_memory_that_is_less_than_workers_begin_with(invoke: Invoke, planted: Planted) -> None:
+    result = invoke(*OFFICE, "--memory", "1743")
+    assert (result.exit_code, planted.given, planted.ended) == (2, [], 1)
+    assert "give 1744 at least, or have fewer tasks, as --master 'local[1]'" in result.stderr.splitlines()[-1]
+    assert invoke(*OFFICE, "--memory", "1744").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -128,6 +147,7 @@ def test_a_checkpoint_is_named_so_that_every_worker_finds_it(
         (spark.NotShippable("cannot be rebuilt; give it a SystemRef"), 2, "give it a SystemRef"),
         (NotRebuilt("a worker cannot build x; name its file in py_files"), 2, "its file with --py-files"),
         (spark.NoSpace("no space is left; make room"), 2, "make room"),
+        (NoMemory("a worker needs more; give more"), 2, "give more"),
     ],
 )
 def test_errors_are_told_in_one_line_and_the_context_is_stopped(

@@ -243,7 +243,8 @@ def _list_mutants(there: Mapping[str, Mutant], as_json: bool) -> None:
 @click.option("--fingerprints", is_flag=True,
               help="Tell states apart by 64 bits; prints the odds of missing one. Engine fast.")  # fmt: skip
 @click.option("--memory", type=click.IntRange(min=1), metavar="MIB",
-              help="Memory for states, about; what is beyond goes to disk. Fast and Spark.")  # fmt: skip
+              help="Memory; states beyond it go to disk. Fast: for states, about. Spark: of "
+                   "all processes, kept; see docs/spark.md.")  # fmt: skip
 @click.option("--checkpoint", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="Keep on disk what is known after each level. Fast and Spark.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with what --checkpoint has.")

@@ -16,7 +16,10 @@ from typing import Any
 import click
 
 from rota.cli.errors import UNDECIDED, UsageError, one_line
-from rota.explore import Limits, engines
+from rota.explore import Limits, Result, engines
+from rota.explore.cluster import budget
+from rota.explore.result import Progress
+from rota.kernel import System
 from rota.report.check_model import Plan
 
 ENGINE = "spark"
@@ -47,12 +50,14 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for. master: as Spark writes it; partitions: None: not given."""
+    """What was asked for. master: as Spark writes it; partitions: None: not given; memory: bytes, of all
+    processes."""
 
     master: str | None = None
     partitions: int | None = None
     verdict_only: bool = False
     py_files: tuple[str, ...] = ()
+    memory: int | None = None
 
 
 def options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,7 +90,8 @@ def asked(given: Mapping[str, Any]) -> Asked | None:
             raise UsageError(
                 f"there is no Spark master {given['master']!r}; name one as local[2], spark://HOST:PORT, yarn"
             )
-        return Asked(**{name: given[name] for name in NAMES})
+        memory = given["memory"] and given["memory"] << 20
+        return Asked(**{name: given[name] for name in NAMES}, memory=memory)
     if told:
         remedy = (
             f"leave --design {given['design']} out" if given["engine"] == ENGINE else "add --engine spark"
@@ -126,13 +132,38 @@ def at_hand(engine: engines.Engine, wanted: Asked | None, say: Say) -> Iterator[
         context = stack.enter_context(_context(wanted))
         stack.enter_context(_quiet_interrupts())
         _wait_for_executors(context, once)
-        yield partial(
+        shares = _shares(context, wanted)
+        stack.enter_context(budget.held(shares.driver))
+
+        bound = partial(
             engine,  # type: ignore[call-arg]  # Spark's takes more than every engine does
             context=context,
             partitions=wanted.partitions,
             local_levels=LEVELS if wanted.verdict_only else 1,
+            ceiling=shares.worker,
             say=once,
         )
+
+        def explore(
+            system: System, limits: Limits | None = None, *, progress: Progress | None = None
+        ) -> Result:
+            return bound(system, replace(limits or Limits(), memory=shares.states), progress=progress)
+
+        yield explore
+
+
+def _shares(context: Any, wanted: Asked) -> budget.Shares:
+    """How --memory is divided. Errors: UsageError if it is too little."""
+    from rota.explore.session import is_local, is_submitted
+
+    if wanted.memory is None:
+        return budget.Shares()
+    try:
+        java = is_local(context.master) and not is_submitted()
+        return budget.divide(wanted.memory, context.defaultParallelism, java=java)
+    except budget.TooLittle as error:
+        fewer = "as --master 'local[1]'" if is_local(context.master) else "by fewer cores of executors"
+        raise UsageError(f"--memory: {error}, {fewer}") from error
 
 
 @contextmanager
@@ -143,7 +174,8 @@ def _context(wanted: Asked) -> Iterator[Any]:
     _reach(master or "")
     with ExitStack() as stack:
         try:
-            context = stack.enter_context(spark_context(master, wanted.py_files, ui=True))
+            heap = wanted.memory and budget.heap(wanted.memory)
+            context = stack.enter_context(spark_context(master, wanted.py_files, ui=True, memory=heap))
         except (MissingJava, engines.MissingExtra):
             raise
         except Exception as error:
@@ -227,7 +259,7 @@ def _our_words() -> Iterator[None]:
 
     try:
         yield
-    except (NotShippable, NotSupported, MissingJava, engines.MissingExtra) as error:
+    except (NotShippable, NotSupported, MissingJava, engines.MissingExtra, budget.NoMemory) as error:
         raise UsageError(str(error)) from error
     except NotRebuilt as error:
         raise UsageError(str(error).replace("in py_files", "with --py-files")) from error

@@ -18,6 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 from rota.explore.archive import digest, write
+from rota.explore.cluster.budget import JAVA_OPTIONS
 from rota.explore.engines import MissingExtra
 
 LOOPBACK = "127.0.0.1"
@@ -33,9 +34,6 @@ that another executor would have to restore them."""
 PLAIN = 15
 """How many times slower workers without numba are, about: time of processors for the first 110,737 states of
 KGROUP (N=3, G=2, L=2, C=0, E=1). The fewer the states the smaller it is: 5 for `fault` of scope small."""
-
-PATIENCE = "1h"
-"""How long a task waits for the executor that has its partition's files; elsewhere they must be restored."""
 
 JAVA = 17
 """The oldest major version of Java that Spark 4 runs on."""
@@ -76,18 +74,18 @@ def spark_context(
 
     Parameters: master, as Spark writes it, None for what `spark-submit` says, else MASTER; py_files, modules
     and archives for the workers; ui, whether Spark's web interface is served; memory, bytes for the heap of
-    Spark's own process. Errors: MissingExtra without pyspark, MissingJava without Java 17 or later.
+    Spark's own process, which has `budget.JAVA_BESIDE` beside it then. Errors: MissingExtra without pyspark,
+    MissingJava without Java 17 or later.
     """
     if find_spec("pyspark") is None:
         raise MissingExtra('engine spark needs pyspark; pip install "rota[spark]"')
     _find_java()
     from pyspark import SparkConf, SparkContext
 
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    submitted = is_submitted()
     chosen = master or (None if submitted else MASTER)
     with TemporaryDirectory(prefix="rota-spark-") as folder:
         conf = SparkConf().setAppName("rota").set("spark.ui.showConsoleProgress", "false")
-        conf.setIfMissing("spark.locality.wait", PATIENCE)
         if chosen:
             conf.setMaster(chosen)
         if not submitted:
@@ -117,7 +115,15 @@ def _quiet(folder: Path, ui: bool, memory: int | None) -> dict[str, str]:
         "spark.local.dir": str(folder),
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}",
     }
-    return settings if memory is None else {**settings, "spark.driver.memory": f"{max(memory >> 20, 512)}m"}
+    if memory is not None:
+        settings["spark.driver.memory"] = f"{memory >> 20}m"
+        settings["spark.driver.extraJavaOptions"] += f" {JAVA_OPTIONS}"
+    return settings
+
+
+def is_submitted() -> bool:
+    """Whether this driver was started by `spark-submit`, with a Java process that is there already."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def is_local(master: str) -> bool:

@@ -42,8 +42,8 @@ from rota.kernel import Digest, Kind, State, System, SystemRef
 STRICT = "strict"
 """Within a checkpoint's folder, that of the run that looks for a shortest violation."""
 
-MEMORY = 2 << 30
-"""Bytes for all tasks that run at a time, unless told otherwise."""
+MEMORY = 512 << 20
+"""Bytes for the states of each task that runs at a time, unless told otherwise."""
 
 TRIES = 5
 """How often tasks are run whose executors are lost with what they had."""
@@ -65,6 +65,7 @@ def explore(
     partitions: int | None = None,
     py_files: Sequence[str] = (),
     local_levels: int = 1,
+    ceiling: int | None = None,
     say: Say | None = None,
 ) -> Result:
     """Visit every reachable state, in tasks of Spark.
@@ -74,24 +75,25 @@ def explore(
     is started with `master` and `py_files`, and stopped); partitions, default as many as Spark runs tasks at
     a time; local_levels, how far a task goes by itself in a round: with more than 1 there are fewer rounds,
     and the depth of states is not known, so a violation is looked for anew in rounds of one level (with a
-    checkpoint folder of its own within); say, is told what a person should know.
+    checkpoint folder of its own within); ceiling, most bytes of data of a worker process, states included
+    (default: no bound); say, is told what a person should know.
     With several local levels the same states are visited, and the counts, the digest and the rules fired of a
     system that holds are those of other engines; histogram then has the states of each round, and depth, of
     the whole as of witnesses, is only what it is at most.
-    Errors: NotShippable; NotSupported; MissingExtra, MissingJava; NotRebuilt; CheckpointError, NoSpace; those
-    of the table engine.
+    Errors: NotShippable; NotSupported; MissingExtra, MissingJava; NotRebuilt; CheckpointError, NoSpace;
+    NoMemory; those of the table engine.
     """
     limits = limits or Limits()
     start.refuse(system, limits)
     with nullcontext(context) if context else spark_context(master, py_files) as running:
         start.refuse_speculation(running, limits)
         cluster = look_at(running, say or _nothing)
-        result = _Run(system, limits, running, cluster, progress, partitions, local_levels).finish()
+        result = _Run(system, limits, running, cluster, progress, partitions, local_levels, ceiling).finish()
         if local_levels > 1 and result.violation is not None:
             (say or _nothing)("violated; looking for a shortest run in rounds of one level, without a bound")
             folder = limits.checkpoint and limits.checkpoint / STRICT
             limits = replace(limits, checkpoint=folder, max_states=None)
-            result = _Run(system, limits, running, cluster, progress, partitions, 1).finish()
+            result = _Run(system, limits, running, cluster, progress, partitions, 1, ceiling).finish()
         return result
 
 
@@ -107,6 +109,7 @@ class _Run:
         progress: Progress | None,
         partitions: int | None,
         local_levels: int,
+        ceiling: int | None,
     ) -> None:
         self.system, self.limits, self.context, self.progress = system, limits, context, progress
         self.commits = self._commits(local_levels)
@@ -124,10 +127,11 @@ class _Run:
             partitions=count,
             deciding=saved.deciding if saved else start.deciding(system, count, cluster.compiled),
             folder=str(self.commits.folder) if self.commits else None,
-            memory=(limits.memory or MEMORY) // at_once,
+            memory=limits.memory // at_once if limits.memory else MEMORY,
             local_levels=local_levels,
             compiled=cluster.compiled,
             copied=cluster.lasting and not self.commits,
+            ceiling=ceiling,
         )
         self.exchange: Exchange = (
             Files(context, count, self.commits.folder, saved.sent if saved else ())

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rota.explore.cluster.budget import NoMemory
 from rota.explore.cluster.work import Damaged, Missing
 from rota.explore.result import CheckpointError
 
@@ -24,7 +25,8 @@ class NoSpace(CheckpointError):
 def told(answers: Sequence[Any], folder: Path | None) -> Sequence[Any]:
     """The answers, if none is an error. folder: of the run's files.
 
-    Errors: the first one reported; NoSpace for a full disk, CheckpointError for what is wrong in the folder.
+    Errors: the first one reported; NoSpace for a full disk, NoMemory for a worker at its ceiling,
+    CheckpointError for what is wrong in the folder.
     What is `Missing` is an error only in a folder, for elsewhere it can be restored.
     """
     for answer in answers:
@@ -36,6 +38,8 @@ def told(answers: Sequence[Any], folder: Path | None) -> Sequence[Any]:
             raise _unusable(answer.name)
         if folder and isinstance(answer, Damaged):
             raise _unusable(str(answer)) from answer
+        if isinstance(answer, MemoryError):
+            raise _no_memory("a worker", folder) from answer
         if isinstance(answer, Exception):
             raise answer
     return answers
@@ -43,12 +47,14 @@ def told(answers: Sequence[Any], folder: Path | None) -> Sequence[Any]:
 
 @contextmanager
 def clear_errors(folder: Path | None) -> Iterator[None]:
-    """Within, a full disk is NoSpace also where Spark noticed it."""
+    """Within, a full disk is NoSpace and a process at its ceiling NoMemory also where Spark noticed it."""
     try:
         yield
-    except CheckpointError:
+    except (CheckpointError, NoMemory):
         raise
     except Exception as error:
+        if "MemoryError" in str(error):  # Java's and Python's, where it was not a task that noticed
+            raise _no_memory("a process of Spark", folder) from error
         full = isinstance(error, OSError) and error.errno in FULL
         if full or any(words in str(error) for words in FULL_IN_JAVA):
             raise _no_space(error if full else FULL_IN_JAVA[0], folder) from error
@@ -58,6 +64,13 @@ def clear_errors(folder: Path | None) -> Iterator[None]:
 def _no_space(what: object, folder: Path | None) -> NoSpace:
     go_on = "go on with --resume" if folder else "begin again, or name a --checkpoint DIR where there is room"
     return NoSpace(f"no space is left ({what}); make room and {go_on}")
+
+
+def _no_memory(who: str, folder: Path | None) -> NoMemory:
+    go_on = " and go on with --resume" if folder else ""
+    return NoMemory(
+        f"{who} needs more than its share of the memory; give more, or have fewer tasks at a time{go_on}"
+    )
 
 
 def _unusable(cause: str) -> CheckpointError:

@@ -41,7 +41,7 @@ BLOCK = 1 << 14
 NO_FIELDS = Fields((), (), ())
 
 
-EXPECTED = (Ambiguous, NotRebuilt, Damaged, OSError)
+EXPECTED = (Ambiguous, NotRebuilt, Damaged, OSError, MemoryError)
 """Errors that every try would raise again."""
 
 

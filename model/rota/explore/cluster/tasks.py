@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
 
+from rota.explore.cluster import budget
 from rota.explore.cluster.work import Job, Order, Turn
 from rota.kernel import State, System, SystemRef
 
@@ -53,6 +54,7 @@ def clear(run: str, _: Any = None) -> None:
 
 
 def _work(job: Job) -> Any:
+    budget.hold(job.ceiling)
     return import_module(f"rota.explore.cluster.{'turn' if job.compiled else 'plain'}")
 
 

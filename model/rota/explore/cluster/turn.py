@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from rota.explore.arrays import Ints, Words
-from rota.explore.cluster import work
+from rota.explore.cluster import budget, work
 from rota.explore.cluster.exchange import COPY
 from rota.explore.cluster.recall import recalling
 from rota.explore.cluster.runs import Absorber, Box, Run, RunDamaged, RunMissing, merge, open_run, to_merge
@@ -50,7 +50,7 @@ BOX = 8 << 20
 CHECKED = 1
 """States of a level whose successors are compared with the system's own."""
 
-EXPECTED = (BadTurn, AmbiguousValue, EngineError, NotRebuilt, Damaged, OSError)
+EXPECTED = (BadTurn, AmbiguousValue, EngineError, NotRebuilt, Damaged, OSError, MemoryError)
 """Errors that every try would raise again."""
 
 
@@ -138,6 +138,7 @@ class _Round:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.part = order.parts[partition]
         self.numbers.sync(order.deltas)
+        self.memory = budget.room(job.memory, job.ceiling)
         self.numbers.begin(self.layout)
         self.calls = worker.system.memory.computed
         self.system = worker.system
@@ -226,7 +227,7 @@ class _Round:
 
     def _packed_anew(self, runs: Iterable[tuple[RunFile, work.Fields]], name: str) -> RunFile:
         """Disjoint files of states, each with its fields, as one run of the round's layout."""
-        absorber = Absorber(self.folder, self.layout.words, (), self.job.memory // 2)
+        absorber = Absorber(self.folder, self.layout.words, (), self.memory // 2)
         for file, fields in runs:
             keys, old = open_run(self.folder, file).keys, _layout(fields)
             for begin, end in blocks(0, len(keys), PIECE):
@@ -236,7 +237,7 @@ class _Round:
 
     def _absorber(self) -> Absorber:
         known = [open_run(self.folder, run) for run in self.part.runs]
-        return Absorber(self.folder, self.layout.words, known, self.job.memory // 2)
+        return Absorber(self.folder, self.layout.words, known, self.memory // 2)
 
     def _written(self, absorber: Absorber, name: str) -> Level:
         """What was absorbed becomes a level; runs are merged where there are too many."""
@@ -272,7 +273,7 @@ class _Round:
                 file.seek(copy.offset * 8 * self.part.levels[copy.round].file.words)
                 file.write(copy.content)
         for spool, level in zip(spools, self.part.levels, strict=True):
-            absorber = Absorber(self.folder, level.file.words, (), self.job.memory // 2)
+            absorber = Absorber(self.folder, level.file.words, (), self.memory // 2)
             if level.file.states:
                 absorber.add(np.memmap(spool, np.uint64, "r").reshape(-1, level.file.words))
             if absorber.finish(level.file.name) != level.file:
@@ -354,7 +355,7 @@ class _Round:
     # ---- sending
 
     def _new_boxes(self) -> list[Box]:
-        room = min(BOX, self.job.memory // (4 * self.job.partitions))
+        room = min(BOX, self.memory // (4 * self.job.partitions))
         return [Box(self.numbers.wire_layout.words, room) for _ in range(self.job.partitions)]
 
     def _sent(self, keys: Words, home: Absorber | None) -> Turn:

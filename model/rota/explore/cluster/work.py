@@ -68,7 +68,8 @@ class Job:
     run: a unique name; partitions: how many; deciding: the machines whose values decide who owns a state;
     folder: of all files, seen by all workers; None: every worker keeps its own; memory: bytes for one task;
     local_levels: how many levels a task goes by itself in a round; compiled: whether workers have numba;
-    copied: whether levels are sent to the driver's keeping too, for workers that may be lost.
+    copied: whether levels are sent to the driver's keeping too, for workers that may be lost; ceiling: most
+    bytes of data of a worker process, states included; None: no bound.
     """
 
     ref: SystemRef
@@ -80,6 +81,7 @@ class Job:
     local_levels: int = 1
     compiled: bool = True
     copied: bool = False
+    ceiling: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,88 @@
+"""How memory is divided among Spark's processes, and that they are held to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import greedy
+import numpy as np
+import pytest
+from here import Context
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import toys
+from rota.explore import Limits, reference, session, spark
+from rota.explore.cluster import budget, turn
+from rota.explore.cluster.budget import JAVA_BESIDE, MIB, STATES, WORKER, NoMemory, TooLittle, divide, heap
+
+WIDE = budget.MORE // 8 + MIB
+"""Numbers of eight bytes that are more than a held process may add."""
+
+
+@given(st.integers(1, 1 << 17), st.integers(1, 256), st.booleans())
+@example(1 << 17, 1, True)
+def test_the_shares_add_up_to_the_whole_at_most(mib: int, tasks: int, java: bool) -> None:
+    whole = mib * MIB
+    try:
+        shares = divide(whole, tasks, java=java)
+    except TooLittle as error:
+        least = int(str(error).partition("give ")[2].split()[0])
+        assert mib < least
+        assert divide(least * MIB, tasks, java=java).states >= tasks * STATES  # type: ignore[operator]
+        return
+    assert shares.driver
+    assert shares.worker
+    taken = shares.driver + tasks * shares.worker + (heap(whole) + JAVA_BESIDE if java else 0)
+    assert whole - tasks < taken <= whole
+    assert shares.states == tasks * (shares.worker - WORKER)
+
+
+@pytest.mark.parametrize(("mib", "heap_mib"), [(1, 512), (8192, 1024), (1 << 20, 4096)])
+def test_the_heap_is_an_eighth_within_bounds(mib: int, heap_mib: int) -> None:
+    assert heap(mib * MIB) == heap_mib * MIB
+
+
+def test_tables_that_grow_leave_less_for_states() -> None:
+    now = budget._data()
+    assert now > 0
+    assert budget.room(512 * MIB, None) == 512 * MIB
+    assert budget.room(512 * MIB, now + 3 * 1024 * MIB) == 512 * MIB
+    assert 180 * MIB < budget.room(512 * MIB, now + 300 * MIB) <= 200 * MIB
+    assert budget.room(512 * MIB, now - MIB) == STATES
+
+
+def test_a_process_is_held_to_its_share_and_let_go() -> None:
+    with pytest.raises(NoMemory, match="give more"), budget.held(1):
+        np.empty(WIDE)
+    assert np.empty(WIDE).size
+    with budget.held(None):
+        assert np.empty(WIDE).size
+
+
+@pytest.mark.parametrize(("folder", "go_on"), [(False, "at a time"), (True, "and go on with --resume")])
+def test_a_task_without_memory_is_told_as_such(
+    folder: bool, go_on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any) -> Any:
+        raise MemoryError
+
+    limits = Limits(memory=MIB, checkpoint=tmp_path if folder else None)
+    monkeypatch.setattr(turn.Absorber, "finish", refused)
+    with pytest.raises(NoMemory, match=f"a worker needs more than its share.*{go_on}$"):
+        spark.explore(toys.counters(), limits, context=Context())
+
+
+@pytest.mark.spark
+def test_workers_are_held_to_their_share_and_let_go() -> None:
+    system, memory = greedy.counters(1024), Limits(memory=64 * MIB)
+    files = [str(Path(module.__file__)) for module in (toys, greedy)]
+    with session.spark_context(py_files=files, memory=512 * MIB) as context:
+        java = context._jvm.java.lang.Runtime.getRuntime().maxMemory()
+        assert java <= 512 * MIB
+        with pytest.raises(NoMemory, match="a worker needs more"):
+            spark.explore(system, memory, context=context, ceiling=700 * MIB)
+        roomy = spark.explore(system, memory, context=context, ceiling=2048 * MIB)
+        assert roomy.answer == reference.explore(system).answer
+        assert spark.explore(system, memory, context=context).answer == roomy.answer
