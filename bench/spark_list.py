@@ -70,12 +70,12 @@ M2 = _kgroup("M2", 2_684_798, 3, 2, 2, 0, 1, 0)
 M3 = _kgroup("M3", 8_897_403, 3, 2, 3, 0, 1, 0)
 M4 = _kgroup("M4", 18_236_380, 3, 2, 4, 0, 1, 0)
 L52 = _kgroup("52M", 52_000_000, 4, 2, 2, 0, 0, 0)
-L86 = _kgroup("86M", 86_000_000, 3, 3, 2, 1, 1, 0)
+L125 = _kgroup("125M", 124_939_350, 3, 2, 2, 2, 1, 0)
 
 SPEC_SMALL = Subject("spec-move-fault-commit", 1_208_693, spec=("standard", "move-fault-commit"))
 SPEC_LARGE = Subject("spec-1e8", 100_000_000, spec=("nightly", "three-move-fault-commit"))
 
-SUBJECTS = {one.name: one for one in (TINY, SMALL, M1, M2, M3, M4, L52, L86, SPEC_SMALL, SPEC_LARGE)}
+SUBJECTS = {one.name: one for one in (TINY, SMALL, M1, M2, M3, M4, L52, L125, SPEC_SMALL, SPEC_LARGE)}
 
 STRICT = Way("strict", "spark", {"master": LOCAL})
 FILES = Way("strict, files", "spark", {"master": LOCAL, "files": True})
@@ -107,8 +107,8 @@ def _groups() -> Iterator[Measurement]:
             if number == 1 or way is not VERDICT_FILES:
                 yield Measurement("main", L52, way, 900, number)
     # growth, and beside it the naive design as far as it comes in ten minutes
-    for subject in (TINY, SMALL, M1, M2, M3, M4, L86):
-        for way in (FAST_1, FAST_2, STRICT, FILES, VERDICT):
+    for subject in (TINY, SMALL, M1, M2, M3, M4, L125):
+        for way in (FAST_2, STRICT, FILES, VERDICT):
             yield Measurement("growth", subject, way, 1800)
     for subject in (TINY, SMALL, M1, M2):
         yield Measurement("naive", subject, NAIVE, 600)

@@ -21,6 +21,7 @@ from click.testing import CliRunner, Result
 
 from rota.cli.main import main
 from rota.explore import reference, session, spark
+from rota.explore.cluster.answers import ExecutorsLost
 from rota.explore.cluster.budget import NoMemory
 from rota.explore.cluster.tasks import NotRebuilt
 
@@ -147,6 +148,7 @@ def test_memory_that_is_less_than_workers_begin_with(invoke: Invoke, planted: Pl
         (spark.NotShippable("cannot be rebuilt; give it a SystemRef"), 2, "give it a SystemRef"),
         (NotRebuilt("a worker cannot build x; name its file in py_files"), 2, "its file with --py-files"),
         (spark.NoSpace("no space is left; make room"), 2, "make room"),
+        (ExecutorsLost("executors were lost; name a --checkpoint DIR"), 3, "name a --checkpoint DIR"),
         (NoMemory("a worker needs more; give more"), 2, "give more"),
     ],
 )
@@ -219,6 +221,9 @@ def test_a_master_that_is_not_there_is_told_at_once(invoke: Invoke, planted: Pla
 # ---- a cluster
 
 
+HOSTS = ("127.0.0.1", "127.0.0.2")
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -227,24 +232,33 @@ def free_port() -> int:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[str]:
-    """A standalone master and a worker with two cores; the worker has a folder of its own."""
+    """A standalone master, and two workers with addresses and folders of their own: two hosts to Spark."""
     import pyspark
 
     home = Path(pyspark.__file__).parent
     port = free_port()
-    environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(home)}
+    environment = {**os.environ, "SPARK_HOME": str(home)}
     environment.pop("PYTHONPATH", None)
-    common = ["--host", "127.0.0.1", "--webui-port", "0"]
-    worker = ["--cores", "2", "--memory", "1g", "--work-dir", str(tmp_path / "work")]
     url = f"spark://127.0.0.1:{port}"
     started = []
-    try:
-        for name, more in (("master.Master", ["--port", str(port)]), ("worker.Worker", [*worker, url])):
-            command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *common, *more]
-            log = (tmp_path / f"{name}.log").open("wb")
-            started.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log,
+
+    def start(kind: str, host: str, *more: str) -> None:
+        here = tmp_path / host
+        here.mkdir(exist_ok=True)
+        command = [home / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", "--host", host, *more]
+        own = {**environment, "SPARK_LOCAL_IP": host, "SPARK_LOCAL_DIRS": str(here)}
+        with (here / f"{kind}.log").open("wb") as log:
+            started.append(subprocess.Popen([*command, "--webui-port", "0"], env=own, stdout=log, stderr=log,
                                             start_new_session=True))  # fmt: skip
-            wait_for(port)
+
+    try:
+        start("master.Master", HOSTS[0], "--port", str(port))
+        wait_until(lambda: answers(port))
+        for host in HOSTS:
+            work = ["--cores", "1", "--memory", "1g", "--work-dir", str(tmp_path / host / "work")]
+            start("worker.Worker", host, *work, url)
+        logs = [tmp_path / host / "worker.Worker.log" for host in HOSTS]
+        wait_until(lambda: all("registered with master" in log.read_text() for log in logs))
         yield url
     finally:
         for process in reversed(started):
@@ -252,19 +266,23 @@ def cluster(tmp_path: Path) -> Iterator[str]:
             process.wait(20)
 
 
-def wait_for(port: int) -> None:
-    for _ in range(300):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+def wait_until(ready: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if ready():
+            return
         time.sleep(0.1)
-    raise AssertionError("the master does not start")
+    raise AssertionError("the cluster does not start")
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((HOSTS[0], port)) == 0
 
 
 @pytest.mark.spark
 def test_on_a_standalone_cluster(cluster: str, invoke: Invoke, tmp_path: Path) -> None:
     toy = TOYS / "ticket_office.py"
-    options = ["--master", cluster, "--py-files", str(toy), "--checkpoint", "kept", "--json"]
+    options = ["--master", cluster, "--py-files", str(toy), "--json", "--stats"]
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": str(TOYS)}
     command = [sys.executable, "-m", "rota.cli.main", "check", *OFFICE, *options]
     done = subprocess.run(
@@ -276,6 +294,7 @@ def test_on_a_standalone_cluster(cluster: str, invoke: Invoke, tmp_path: Path) -
     for name in ("distinct", "generated", "depth"):
         assert told[name] == local[name]
     assert told["runs"][0]["digest"] == local["runs"][0]["digest"]
+    assert told["runs"][0]["stats"]["rounds_repeated"] == 0, "a task stays with the files of its partition"
     assert "Spark's web interface: http" in done.stderr
-    assert list((tmp_path / "work").glob("app-*/*/ticket_office.py")), "the executor got the module"
-    assert list((tmp_path / "kept" / "office").iterdir())
+    for host in HOSTS:
+        assert list(tmp_path.glob(f"{host}/work/app-*/*/ticket_office.py")), "the executor got the module"

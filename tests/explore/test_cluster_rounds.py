@@ -16,6 +16,7 @@ from here import Context
 import toys
 from rota.explore import archive, learn, packing, reference, session, spark
 from rota.explore.cluster import exchange, kept, plain, runs, tasks, turn
+from rota.explore.cluster.answers import ExecutorsLost
 from rota.explore.cluster.exchange import Incomplete
 from rota.explore.cluster.wire import Numbers
 from rota.explore.cluster.work import Job
@@ -367,6 +368,11 @@ def test_what_executors_had_is_restored_from_copies(
     fast = spark.explore(toys.two_phase(), Limits(memory=SMALL), context=losing({2, 5, 6, 9}))
     assert slow.answer == fast.answer
     assert fast.stats["rounds_repeated"] == (4 if compiled else 3)  # a set in memory is not missed at once
+
+
+def test_executors_that_are_lost_again_and_again_are_told(losing: Callable[[set[int]], Losing]) -> None:
+    with pytest.raises(ExecutorsLost, match="5 times in one round; name a --checkpoint DIR"):
+        spark.explore(toys.two_phase(), Limits(memory=SMALL), context=losing(set(range(4, 99))))
 
 
 def test_what_is_lost_while_a_trace_is_looked_for_is_restored(

@@ -54,10 +54,8 @@ def over(one: Configuration) -> str:
 
 
 def states(one: Configuration) -> str:
-    """Distinct states: pinned, else estimated."""
-    if one.expected:
-        return f"{one.expected['distinct']:,}"
-    return f"about {one.estimate:,}" if one.estimate else "?"
+    """Distinct states, as pinned."""
+    return "?" if one.size is None else f"{one.size:,}"
 
 
 def table(configurations: Iterable[Configuration]) -> str:

@@ -137,7 +137,7 @@ def _configurations(options: Options, scope: Scope, lasting: bool) -> tuple[Chos
 
 
 def _size(pair: tuple[str, Configuration]) -> int:
-    """The distinct states of a configuration, pinned or estimated; 0 if nobody knows."""
+    """The distinct states of a configuration, as pinned; 0 if nobody knows."""
     return pair[1].size or 0
 
 

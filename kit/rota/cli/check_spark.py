@@ -253,6 +253,7 @@ def _wait_for_executors(context: Any, say: Say) -> None:
 @contextmanager
 def _our_words() -> Iterator[None]:
     """Errors of the engine as UsageError; what Spark itself gave up, in one line."""
+    from rota.explore.cluster.answers import ExecutorsLost
     from rota.explore.cluster.tasks import NotRebuilt
     from rota.explore.session import MissingJava
     from rota.explore.spark import NotShippable, NotSupported
@@ -261,6 +262,8 @@ def _our_words() -> Iterator[None]:
         yield
     except (NotShippable, NotSupported, MissingJava, engines.MissingExtra, budget.NoMemory) as error:
         raise UsageError(str(error)) from error
+    except ExecutorsLost as error:
+        raise UsageError(str(error), UNDECIDED) from error
     except NotRebuilt as error:
         raise UsageError(str(error).replace("in py_files", "with --py-files")) from error
     except Exception as error:

@@ -27,9 +27,9 @@ MASTER = f"local[{len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity
 """As many tasks at a time as there are cores, and four tries for each: `local[2]` would fail the run when a
 worker is killed."""
 
-STAY = "600s"
-"""How long a task waits for its executor to have a core. Its partition's files are there and nowhere else, so
-that another executor would have to restore them."""
+STAY = {"spark.locality.wait": "600s", "spark.shuffle.reduceLocality.enabled": "false"}
+"""Settings that keep a task on the host that has its partition's files, for elsewhere they would have to be
+restored: it waits so long for a core there, and is not drawn to where most was sent from."""
 
 PLAIN = 15
 """How many times slower workers without numba are, about: time of processors for the first 110,737 states of
@@ -96,7 +96,8 @@ def spark_context(
             conf.set("spark.driver.host", LOOPBACK).set("spark.driver.bindAddress", LOOPBACK)
         else:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            conf.setIfMissing("spark.locality.wait", STAY)
+            for name, value in STAY.items():
+                conf.setIfMissing(name, value)
         context = SparkContext(conf=conf)
         try:
             for file in py_files:

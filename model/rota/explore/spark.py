@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from rota.explore.cluster import start, tasks
-from rota.explore.cluster.answers import NoSpace, clear_errors, told
+from rota.explore.cluster.answers import ExecutorsLost, NoSpace, clear_errors, told
 from rota.explore.cluster.commit import Commits, Saved
 from rota.explore.cluster.exchange import Exchange, Files, Shuffle
 from rota.explore.cluster.registry import Registry
@@ -81,7 +81,7 @@ def explore(
     system that holds are those of other engines; histogram then has the states of each round, and depth, of
     the whole as of witnesses, is only what it is at most.
     Errors: NotShippable; NotSupported; MissingExtra, MissingJava; NotRebuilt; CheckpointError, NoSpace;
-    NoMemory; those of the table engine.
+    NoMemory, ExecutorsLost; those of the table engine.
     """
     limits = limits or Limits()
     start.refuse(system, limits)
@@ -225,7 +225,7 @@ class _Run:
             if not missing:
                 return answers
             self._restore(missing)
-        raise RuntimeError(f"executors were lost {TRIES} times in one round; name a --checkpoint DIR")
+        raise ExecutorsLost(f"executors were lost {TRIES} times in one round; name a --checkpoint DIR")
 
     def _restore(self, missing: frozenset[int]) -> None:
         """Bring back what partitions had that are now with other executors."""

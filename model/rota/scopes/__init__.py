@@ -28,8 +28,7 @@ class Configuration:
 
     compared_with: the configuration that it adds `feature` to; expected: its counts; expected_in: those under
     other profiles than the default; profiles: those under which it says something that no other configuration
-    says, empty for all; seconds: how long it took once, see docs/scopes.md; estimate: about how many distinct
-    states it has, where nobody has explored it to the end.
+    says, empty for all; seconds: how long it took once, see docs/scopes.md.
     """
 
     name: str
@@ -41,7 +40,6 @@ class Configuration:
     expected_in: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     profiles: tuple[str, ...] = ()
     seconds: float | None = None
-    estimate: int | None = None
 
     def is_for(self, profile: str) -> bool:
         """Whether it is explored under a profile, whose brokers must have what it is about."""
@@ -53,8 +51,8 @@ class Configuration:
 
     @property
     def size(self) -> int | None:
-        """About how many distinct states it has, pinned or estimated; None if nobody knows."""
-        return self.estimate if self.expected is None else int(self.expected["distinct"])
+        """How many distinct states it has; None if nobody knows."""
+        return None if self.expected is None else int(self.expected["distinct"])
 
     def counts(self, profile: str) -> Mapping[str, Any] | None:
         """The pinned counts under a profile, None where there are none."""
@@ -123,7 +121,6 @@ def _configuration(raw: dict[str, Any]) -> Configuration:
         expected_in=raw.get("expected_in", {}),
         profiles=tuple(raw.get("profiles", ())),
         seconds=raw.get("seconds"),
-        estimate=raw.get("estimate"),
     )
 
 

@@ -22,6 +22,10 @@ class NoSpace(CheckpointError):
     """A disk is full; what was committed is not lost."""
 
 
+class ExecutorsLost(RuntimeError):
+    """What a round needs is lost again whenever it has been restored."""
+
+
 def told(answers: Sequence[Any], folder: Path | None) -> Sequence[Any]:
     """The answers, if none is an error. folder: of the run's files.
 
