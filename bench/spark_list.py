@@ -110,7 +110,7 @@ def _groups() -> Iterator[Measurement]:
     for subject in (TINY, SMALL, M1, M2, M3, M4, L125):
         for way in (FAST_2, STRICT, FILES, VERDICT):
             yield Measurement("growth", subject, way, 1800)
-    for subject in (TINY, SMALL, M1, M2):
+    for subject in (TINY, SMALL):
         yield Measurement("naive", subject, NAIVE, 600)
     # the model of costs
     for files in (True, False):
