@@ -255,7 +255,7 @@ def cluster(tmp_path: Path) -> Iterator[str]:
         start("master.Master", HOSTS[0], "--port", str(port))
         wait_until(lambda: answers(port))
         for host in HOSTS:
-            work = ["--cores", "1", "--memory", "1g", "--work-dir", str(tmp_path / host / "work")]
+            work = ["--cores", "1", "--memory", "1g", "--work-dir", str(tmp_path / host / "apps")]
             start("worker.Worker", host, *work, url)
         logs = [tmp_path / host / "worker.Worker.log" for host in HOSTS]
         wait_until(lambda: all("registered with master" in log.read_text() for log in logs))
@@ -295,4 +295,4 @@ def test_on_a_standalone_cluster(cluster: str, tmp_path: Path) -> None:
     assert [run["stats"]["rounds_repeated"] for run in runs] == [0, 0], "tasks stay with their files"
     assert "Spark's web interface: http" in done.stderr
     for host in HOSTS:
-        assert list(tmp_path.glob(f"{host}/work/app-*/*/ticket_office.py")), "the executor got the module"
+        assert list(tmp_path.glob(f"{host}/apps/app-*/*/ticket_office.py")), "the executor got the module"

@@ -44,6 +44,16 @@ def test_the_heap_is_an_eighth_within_bounds(mib: int, heap_mib: int) -> None:
     assert heap(mib * MIB) == heap_mib * MIB
 
 
+def test_java_is_told_its_share(tmp_path: Path) -> None:
+    """As settings: a process that has Java already keeps the heap with which that began."""
+    told, untold = session._quiet(tmp_path, False, 768 * MIB), session._quiet(tmp_path, False, None)
+    assert told["spark.driver.memory"] == "768m"
+    assert told["spark.driver.extraJavaOptions"].endswith(budget.JAVA_OPTIONS)
+    sizes = [int(option.partition("=")[2].removesuffix("m")) for option in budget.JAVA_OPTIONS.split()]
+    assert sum(sizes) * MIB < JAVA_BESIDE
+    assert "spark.driver.memory" not in untold
+
+
 def test_tables_that_grow_leave_less_for_states() -> None:
     now = budget._data()
     assert now > 0
@@ -78,9 +88,7 @@ def test_a_task_without_memory_is_told_as_such(
 def test_workers_are_held_to_their_share_and_let_go() -> None:
     system, memory = greedy.counters(1024), Limits(memory=64 * MIB)
     files = [str(Path(module.__file__)) for module in (toys, greedy)]
-    with session.spark_context(py_files=files, memory=512 * MIB) as context:
-        java = context._jvm.java.lang.Runtime.getRuntime().maxMemory()
-        assert java <= 512 * MIB
+    with session.spark_context(py_files=files) as context:
         with pytest.raises(NoMemory, match="a worker needs more"):
             spark.explore(system, memory, context=context, ceiling=700 * MIB)
         roomy = spark.explore(system, memory, context=context, ceiling=2048 * MIB)
