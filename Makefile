@@ -63,7 +63,7 @@ $(VENV)/ready-test: $(VENV)/ready-run locks/test.txt
 	@$(PIP) install --no-build-isolation --require-hashes -r locks/test.txt
 	@touch $@
 
-# Larger worlds: minutes; then hours, one configuration after the other, each going on where it was ended.
+# Larger worlds: minutes; then an hour, one configuration after the other, each going on where it was ended.
 standard: $(VENV)/ready-run
 	$(BIN)/rota check --scope standard --out $(OUT)/standard
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rota.cli.workers import Gone, Worker, Workers, served
 from rota.explore import Limits, Result, engines
@@ -78,7 +78,7 @@ class Task:
     limits: Limits
 
 
-class Crew:
+class Crew(Workers):
     """Workers that explore the jobs of a plan. A context manager: no worker outlives it.
 
     Parameters: plan; systems, those of its jobs; count, of processes; limits; meter, is told of progress.
@@ -87,22 +87,18 @@ class Crew:
     def __init__(
         self, plan: Plan, systems: Sequence[System], count: int, limits: Limits, meter: Meter
     ) -> None:
+        super().__init__(serve, count)
         self._plan, self._systems = plan, systems
         self._limits, self._meter = limits, meter
         self._waiting = order(plan)
-        self._workers = Workers(serve, count)
         self._end = len(plan.jobs)
         """Number of the first job known to end the run; later ones need no answer."""
-
-    def __enter__(self) -> Self:
-        self._workers.__enter__()
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         self._meter.clear()
-        self._workers.__exit__(kind, error, where)
+        super().__exit__(kind, error, where)
 
     def answers(self) -> Iterator[tuple[int, Answer | None]]:
         """(number of a job, its answer), as they come; None for a job whose worker died.
@@ -111,9 +107,9 @@ class Crew:
         """
         while True:
             self._hand_out()
-            if not self._workers.busy():
+            if not self.busy():
                 return
-            for worker in self._workers.speaking():
+            for worker in self.speaking():
                 number = worker.number
                 if number is None:
                     continue  # dismissed meanwhile
@@ -127,19 +123,19 @@ class Crew:
     def _hand_out(self) -> None:
         """A job for everyone who has none, as long as there are jobs."""
         self._waiting = [number for number in self._waiting if number < self._end]
-        while self._waiting and self._workers.free():
+        while self._waiting and self.free():
             number = self._waiting.pop(0)
             job, ref = self._plan.jobs[number], self._systems[number].ref
             assert ref is not None
             self._meter.begin(job.name, job.pinned)
-            self._workers.give(number, Task(self._plan.engine, ref, limits_of(self._limits, job)))
+            self.give(number, Task(self._plan.engine, ref, limits_of(self._limits, job)))
 
     def _listen(self, worker: Worker, number: int) -> Answer | tuple[Any, ...] | None:
         """What a worker says: progress, the answer, or nothing any more."""
         name = self._plan.jobs[number].name
         told: Answer | tuple[Any, ...] | None = None
         with suppress(Gone):
-            told = self._workers.listen(worker)
+            told = self.listen(worker)
         if isinstance(told, tuple):
             self._meter.level(name, *told)
         else:
@@ -150,11 +146,11 @@ class Crew:
     def _end_with(self, number: int) -> None:
         """Nothing after this job matters any more."""
         self._end = min(self._end, number)
-        for worker in self._workers.busy():
+        for worker in self.busy():
             assert worker.number is not None
             if worker.number > self._end:
                 self._meter.end(self._plan.jobs[worker.number].name)
-                self._workers.dismiss(worker)
+                self.dismiss(worker)
 
 
 def serve(connection: Connection) -> None:

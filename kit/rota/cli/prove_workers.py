@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from time import monotonic
-from types import TracebackType
-from typing import Self
 
 from rota.cli.workers import Clock, Gone, Worker, Workers, served
 from rota.proofs import Asking, Counterexample, Family, Obligation, Verdict, prove
@@ -45,30 +43,21 @@ class Answer:
     reason: str = ""
 
 
-class Crew:
+class Crew(Workers):
     """Workers that decide questions. A context manager: no worker outlives it.
 
     Parameters: questions; count, of processes; clock, seconds, for tests.
     """
 
     def __init__(self, questions: Sequence[Question], count: int, clock: Clock = monotonic) -> None:
-        self._questions, self._clock = questions, clock
+        super().__init__(serve, count, clock)
+        self._questions = questions
         self._waiting = list(range(len(questions)))
-        self._workers = Workers(serve, count, clock)
-
-    def __enter__(self) -> Self:
-        self._workers.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self._workers.__exit__(kind, error, where)
 
     def running(self) -> list[tuple[int, float]]:
         """(number of a question that is being decided, seconds since it began), the oldest first."""
         now = self._clock()
-        at = [(_number(worker), now - worker.began) for worker in self._workers.busy()]
+        at = [(_number(worker), now - worker.began) for worker in self.busy()]
         return sorted(at, key=lambda one: -one[1])
 
     def answers(self, tick: float = 0.2) -> Iterator[tuple[int, Answer] | None]:
@@ -77,10 +66,10 @@ class Crew:
         Errors: whatever the claim's own code raised.
         """
         while True:
-            while self._waiting and self._workers.free():
+            while self._waiting and self.free():
                 number = self._waiting.pop(0)
-                self._workers.give(number, self._questions[number])
-            if not self._workers.busy():
+                self.give(number, self._questions[number])
+            if not self.busy():
                 return
             heard = False
             for told in self._told(tick):
@@ -91,10 +80,10 @@ class Crew:
 
     def _told(self, tick: float) -> Iterator[tuple[int, Answer]]:
         """Answers of those that speak within tick seconds, and of those that had to be stopped."""
-        for worker in self._workers.speaking(tick):
+        for worker in self.speaking(tick):
             if (told := self._listen(worker)) is not None:
                 yield told
-        for worker in self._workers.busy():
+        for worker in self.busy():
             if (stopped := self._overdue(worker)) is not None:
                 yield stopped
 
@@ -102,7 +91,7 @@ class Crew:
         """The answer, if that is what a worker says; else it says that it asks Z3, or that it is gone."""
         number = _number(worker)
         try:
-            told = self._workers.listen(worker)
+            told = self.listen(worker)
         except Gone:
             return self._unknown(worker, number, "the process that asked Z3 died")
         if isinstance(told, Exception):
@@ -118,7 +107,7 @@ class Crew:
         limit = self._questions[number].asking.seconds
         if self._clock() - worker.heard <= limit * PATIENCE + GRACE:
             return None
-        self._workers.dismiss(worker)
+        self.dismiss(worker)
         return self._unknown(worker, number, f"stopped: Z3 did not keep to its time-out of {limit:g} s")
 
     def _unknown(self, worker: Worker, number: int, reason: str) -> tuple[int, Answer]:
