@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,18 @@ def test_a_process_is_held_to_its_share_and_let_go() -> None:
     assert np.empty(WIDE).size
     with budget.held(None):
         assert np.empty(WIDE).size
+
+
+def test_a_limit_that_was_there_before_stays() -> None:
+    code = (
+        "import resource as r; r.setrlimit(r.RLIMIT_DATA, (3 << 30, r.getrlimit(r.RLIMIT_DATA)[1]))\n"
+        "from rota.explore.cluster.budget import held, hold\n"
+        "with held(1 << 30): inside = r.getrlimit(r.RLIMIT_DATA)[0]\n"
+        "hold(4 << 30)\n"
+        "print(inside >> 30, r.getrlimit(r.RLIMIT_DATA)[0] >> 30)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "3"]
 
 
 @pytest.mark.parametrize(("folder", "go_on"), [(False, "at a time"), (True, "and go on with --resume")])

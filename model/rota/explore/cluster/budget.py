@@ -39,6 +39,10 @@ STATES = 32 * MIB
 """Least for the states of one task."""
 
 
+_OWN = resource.getrlimit(resource.RLIMIT_DATA)[0] if hasattr(resource, "RLIMIT_DATA") else None
+"""The limit with which this process began, its user's perhaps; None where there is no such limit."""
+
+
 class TooLittle(ValueError):
     """Less memory than Spark and its workers take before any state."""
 
@@ -93,13 +97,13 @@ def _least(tasks: int, java: bool) -> int:
 
 
 def hold(most: int | None) -> None:
-    """Let this process have so many bytes of data from now on; None: as many as it could have had.
+    """Let this process have so many bytes of data from now on, no more than it began with; None: as many.
 
     What would be more is refused by the system, a MemoryError.
     """
-    if resource is not None and hasattr(resource, "RLIMIT_DATA"):
+    if _OWN is not None:
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        wanted = hard if most is None or (hard != resource.RLIM_INFINITY and hard < most) else most
+        wanted = _OWN if most is None or (_OWN != resource.RLIM_INFINITY and most > _OWN) else most
         if soft != wanted:
             resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
 
