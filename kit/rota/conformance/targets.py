@@ -17,7 +17,9 @@ from rota.conformance.kafka import Brokers
 from rota.conformance.kafka_jars import RELEASES, missing
 from rota.conformance.model import INITIAL_DELAY, MAX_SIZE, MIN_SESSION, RETENTION, RETENTION_CHECK, Script
 from rota.conformance.process import NotStarted, Process
+from rota.coordinator import GroupCoordinator
 from rota.server import running
+from rota.server.broker import CoordinatorFactory
 from rota.server.settings import SettingsError
 
 DEFAULTS = {
@@ -157,12 +159,14 @@ class Remote:
 
 
 class Embedded(Remote):
-    """rota's own server, in a thread of this process."""
+    """rota's own server, in a thread of this process; `coordinator` makes its coordinator."""
 
-    def __init__(self, settings: Mapping[str, int]) -> None:
+    def __init__(
+        self, settings: Mapping[str, int], coordinator: CoordinatorFactory = GroupCoordinator
+    ) -> None:
         self._stack = ExitStack()
         try:
-            address = self._stack.enter_context(running(settings))
+            address = self._stack.enter_context(running(settings, coordinator=coordinator))
         except SettingsError as error:
             raise NotSettable(str(error).split(";")[0]) from error
         super().__init__(_address(address))

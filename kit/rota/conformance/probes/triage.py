@@ -39,6 +39,7 @@ class Triaged:
 
 
 _TIE = "Kafka takes the name that comes first in the order of java.util.HashMap, rota the first by alphabet."
+_ORDER = "Kafka goes by the hash order of the ids, rota by alphabet."
 
 DIFFERENCES: Sequence[Triaged] = (
     Triaged("voting.tie.range-or-sticky", Class.OPEN, _TIE),
@@ -47,7 +48,13 @@ DIFFERENCES: Sequence[Triaged] = (
     Triaged(
         "leave.remove-member.leader-replaced",
         Class.OPEN,
-        "Who leads after the leader has left: Kafka goes by the hash order of the ids, rota by alphabet.",
+        f"Who leads after the leader has left: {_ORDER}",
+        lots=True,
+    ),
+    Triaged(
+        "timers.join-timeout.not-prolonged",
+        Class.OPEN,
+        f"Who leads when a join phase ends without its leader: {_ORDER}",
         lots=True,
     ),
     Triaged(
