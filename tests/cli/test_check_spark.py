@@ -128,18 +128,22 @@ def test_a_checkpoint_is_named_so_that_every_worker_finds_it(
 
 def test_memory_is_divided_among_java_driver_and_workers(invoke: Invoke, planted: Planted) -> None:
     assert invoke(*OFFICE).exit_code == 0
-    assert invoke(*OFFICE, "--memory", "4096").exit_code == 0
+    assert invoke(*OFFICE, "--master", "local[2]", "--memory", "4096").exit_code == 0
     worker = (4096 - 512 - 400 - 256) // 2
     assert planted.heaps == [None, 512 << 20]
     assert [given["ceiling"] for given in planted.given] == [None, worker << 20]
     assert [limits.memory for limits in planted.limits] == [None, 2 * (worker - 256) << 20]
 
 
-def test_memory_that_is_less_than_workers_begin_with(invoke: Invoke, planted: Planted) -> None:
-    result = invoke(*OFFICE, "--memory", "1743")
-    assert (result.exit_code, planted.given, planted.ended) == (2, [], 1)
+@pytest.mark.parametrize(("master", "contexts"), [("local[2]", 0), ("local[2,4]", 0), ("local[*]", 1)])
+def test_memory_that_is_less_than_workers_begin_with(
+    master: str, contexts: int, invoke: Invoke, planted: Planted
+) -> None:
+    """Refused before Spark starts, where the master's name tells how many tasks there will be."""
+    result = invoke(*OFFICE, "--master", master, "--memory", "1743")
+    assert (result.exit_code, planted.given, planted.began, planted.ended) == (2, [], contexts, contexts)
     assert "give 1744 at least, or have fewer tasks, as --master 'local[1]'" in result.stderr.splitlines()[-1]
-    assert invoke(*OFFICE, "--memory", "1744").exit_code == 0
+    assert invoke(*OFFICE, "--master", master, "--memory", "1744").exit_code == 0
 
 
 @pytest.mark.parametrize(

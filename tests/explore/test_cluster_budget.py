@@ -85,6 +85,20 @@ def test_a_limit_that_was_there_before_stays() -> None:
     assert done.stdout.split() == ["1", "3"]
 
 
+@pytest.mark.parametrize(
+    ("master", "tasks"),
+    [
+        ("local", 1),
+        ("local[3]", 3),
+        ("local[12,4]", 12),
+        ("local[*]", None),
+        ("local-cluster[2,1,1024]", None),
+    ],
+)
+def test_tasks_that_a_masters_name_tells(master: str, tasks: int | None) -> None:
+    assert session.tasks_of(master) == tasks
+
+
 @pytest.mark.parametrize(("folder", "go_on"), [(False, "at a time"), (True, "and go on with --resume")])
 def test_a_task_without_memory_is_told_as_such(
     folder: bool, go_on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -103,7 +117,7 @@ def test_workers_are_held_to_their_share_and_let_go() -> None:
     system, memory = greedy.counters(1024), Limits(memory=64 * MIB)
     files = [str(Path(module.__file__)) for module in (toys, greedy)]
     with session.spark_context(py_files=files) as context:
-        with pytest.raises(NoMemory, match="a worker needs more"):
+        with pytest.raises(NoMemory, match=r"a worker needs more than its share of the memory \(700 MiB\)"):
             spark.explore(system, memory, context=context, ceiling=700 * MIB)
         roomy = spark.explore(system, memory, context=context, ceiling=2048 * MIB)
         assert roomy.answer == reference.explore(system).answer

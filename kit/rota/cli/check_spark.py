@@ -128,11 +128,12 @@ def at_hand(engine: engines.Engine, wanted: Asked | None, say: Say) -> Iterator[
             f"verdict only: up to {LEVELS} levels a round, so depths are at most what is told, and the "
             "histogram is one of rounds; a violation is looked for anew, in rounds of one level"
         )
+    _refuse_too_little(wanted)
     with _our_words(), ExitStack() as stack:
         context = stack.enter_context(_context(wanted))
         stack.enter_context(_quiet_interrupts())
         _wait_for_executors(context, once)
-        shares = _shares(context, wanted)
+        shares = _shares(context.master, context.defaultParallelism, wanted)
         stack.enter_context(budget.held(shares.driver))
 
         bound = partial(
@@ -152,17 +153,25 @@ def at_hand(engine: engines.Engine, wanted: Asked | None, say: Say) -> Iterator[
         yield explore
 
 
-def _shares(context: Any, wanted: Asked) -> budget.Shares:
+def _refuse_too_little(wanted: Asked) -> None:
+    """What is too little for as many tasks as the master's name tells; Spark takes seconds to start."""
+    from rota.explore.session import MASTER, is_submitted, tasks_of
+
+    master = wanted.master or ("" if is_submitted() else MASTER)
+    if tasks := tasks_of(master):
+        _shares(master, tasks, wanted)
+
+
+def _shares(master: str, tasks: int, wanted: Asked) -> budget.Shares:
     """How --memory is divided. Errors: UsageError if it is too little."""
     from rota.explore.session import is_local, is_submitted
 
     if wanted.memory is None:
         return budget.Shares()
     try:
-        java = is_local(context.master) and not is_submitted()
-        return budget.divide(wanted.memory, context.defaultParallelism, java=java)
+        return budget.divide(wanted.memory, tasks, java=is_local(master) and not is_submitted())
     except budget.TooLittle as error:
-        fewer = "as --master 'local[1]'" if is_local(context.master) else "by fewer cores of executors"
+        fewer = "as --master 'local[1]'" if is_local(master) else "by fewer cores of executors"
         raise UsageError(f"--memory: {error}, {fewer}") from error
 
 

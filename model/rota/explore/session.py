@@ -132,6 +132,12 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
+def tasks_of(master: str) -> int | None:
+    """How many tasks run at a time, where the master's name tells it."""
+    found = re.match(r"local(?:\[(\d+)\b|$)", master)
+    return int(found[1] or 1) if found else None
+
+
 def look_at(context: Any, say: Callable[[str], None]) -> Cluster:
     """Find out what the workers have, and send them rota where they have not this very one.
 

@@ -170,7 +170,7 @@ class _Run:
         try:
             with clear_errors(self._folder):
                 if self.round:
-                    told(self.exchange.asked(partial(tasks.verify, self.job, self._order(0))), self._folder)
+                    self._told(self.exchange.asked(partial(tasks.verify, self.job, self._order(0))))
                 return self._explore()
         finally:
             self._clear()
@@ -220,12 +220,15 @@ class _Run:
         """What all partitions say, asked again where executors were lost. Errors: the first one reported."""
         for _ in range(TRIES):
             order = self._order(round_)
-            answers = told(ask(order), self._folder)
+            answers = self._told(ask(order))
             missing = frozenset(answer.partition for answer in answers if isinstance(answer, Missing))
             if not missing:
                 return answers
             self._restore(missing)
         raise ExecutorsLost(f"executors were lost {TRIES} times in one round; name a --checkpoint DIR")
+
+    def _told(self, answers: Sequence[Any]) -> Sequence[Any]:
+        return told(answers, self._folder, self.job.ceiling)
 
     def _restore(self, missing: frozenset[int]) -> None:
         """Bring back what partitions had that are now with other executors."""
@@ -233,7 +236,7 @@ class _Run:
         self.repeated += 1
         task = partial(tasks.restore, self.job, self._order(self.round), missing)
         parts = list(self.parts)
-        for answer in told(self.exchange.restored(self.round, task), self._folder):
+        for answer in self._told(self.exchange.restored(self.round, task)):
             assert isinstance(answer, tuple)
             parts[answer[0]] = answer[1]
         self.parts = tuple(parts)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rota.explore.cluster.budget import NoMemory
+from rota.explore.cluster.budget import MIB, NoMemory
 from rota.explore.cluster.work import Damaged, Missing
 from rota.explore.result import CheckpointError
 
@@ -26,9 +26,10 @@ class ExecutorsLost(RuntimeError):
     """What a round needs is lost again whenever it has been restored."""
 
 
-def told(answers: Sequence[Any], folder: Path | None) -> Sequence[Any]:
-    """The answers, if none is an error. folder: of the run's files.
+def told(answers: Sequence[Any], folder: Path | None, ceiling: int | None) -> Sequence[Any]:
+    """The answers, if none is an error.
 
+    Parameters: folder, of the run's files; ceiling, a worker's share of the memory in bytes, None: no bound.
     Errors: the first one reported; NoSpace for a full disk, NoMemory for a worker at its ceiling,
     CheckpointError for what is wrong in the folder.
     What is `Missing` is an error only in a folder, for elsewhere it can be restored.
@@ -43,7 +44,8 @@ def told(answers: Sequence[Any], folder: Path | None) -> Sequence[Any]:
         if folder and isinstance(answer, Damaged):
             raise _unusable(str(answer)) from answer
         if isinstance(answer, MemoryError):
-            raise _no_memory("a worker", folder) from answer
+            share = f" ({ceiling // MIB} MiB)" if ceiling else ""
+            raise _no_memory(f"a worker needs more than its share of the memory{share}", folder) from answer
         if isinstance(answer, Exception):
             raise answer
     return answers
@@ -58,7 +60,7 @@ def clear_errors(folder: Path | None) -> Iterator[None]:
         raise
     except Exception as error:
         if "MemoryError" in str(error):  # Java's and Python's, where it was not a task that noticed
-            raise _no_memory("a process of Spark", folder) from error
+            raise _no_memory("a process of Spark needs more than its share of the memory", folder) from error
         full = isinstance(error, OSError) and error.errno in FULL
         if full or any(words in str(error) for words in FULL_IN_JAVA):
             raise _no_space(error if full else FULL_IN_JAVA[0], folder) from error
@@ -70,11 +72,9 @@ def _no_space(what: object, folder: Path | None) -> NoSpace:
     return NoSpace(f"no space is left ({what}); make room and {go_on}")
 
 
-def _no_memory(who: str, folder: Path | None) -> NoMemory:
+def _no_memory(what: str, folder: Path | None) -> NoMemory:
     go_on = " and go on with --resume" if folder else ""
-    return NoMemory(
-        f"{who} needs more than its share of the memory; give more, or have fewer tasks at a time{go_on}"
-    )
+    return NoMemory(f"{what}; give more, or have fewer tasks at a time{go_on}")
 
 
 def _unusable(cause: str) -> CheckpointError:
