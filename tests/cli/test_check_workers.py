@@ -225,11 +225,14 @@ def test_an_interrupt_ends_the_workers(tmp_path: Path, send: Callable[[int, int]
         while not running.stdout.readline().startswith("core "):
             assert running.poll() is None
         send(running.pid, signal.SIGINT)
-        assert (running.stdout.read(), running.stderr.read()) == ("", "rota: interrupted\n")
+        assert running.stdout.read() == ""
+        *progress, last = running.stderr.read().splitlines()  # where the machine is slow, how far it got
+        assert all(" states/s, " in line for line in progress), progress
+        assert last == "rota: interrupted"
     assert running.returncode == 130
     told = json.loads((tmp_path / "rota-out" / "check.json").read_text(encoding="utf-8"))
     assert (told["verdict"], [run["configuration"] for run in told["runs"]]) == ("undecided", ["core"])
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while (left := _of_session(running.pid)) and time.monotonic() < deadline:
         time.sleep(0.01)  # multiprocessing's own helper ends when it notices that nobody is left
     assert left == []
