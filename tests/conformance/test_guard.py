@@ -8,10 +8,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rota.conformance.guard import guarded
+from rota.conformance.guard import Guard, guarded
 
 FOREVER = ("sh", "-c", "echo $$ > {pid}; exec sleep 1000")
 
@@ -93,9 +94,25 @@ def test_ends_with_a_signal(folder: Path, tmp_path: Path, number: signal.Signals
     assert not (tmp_path / "never").exists()
 
 
+def test_a_signal_while_a_command_is_being_started_ends_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guard = Guard()
+
+    class Interrupted(subprocess.Popen[bytes]):
+        """What its handler does comes before the guard knows of the process."""
+
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            super().__init__(*arguments, **more)
+            guard.abandon()
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    assert guard.run(("sleep", "10"), str(folder)) == -signal.SIGKILL
+
+
 PARENT = """
 import sys, time
-from rota.conformance.guard import guarded
+from rota.conformance.guard import Guard, guarded
 from rota.conformance.process import Process
 process = Process(guarded(sys.argv[1], [sys.argv[2:]]))
 time.sleep(1000)

@@ -49,6 +49,8 @@ class Guard:
             self._process = subprocess.Popen(
                 command, cwd=folder, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno()
             )
+            if self._abandoned:  # by a signal while the command was being started
+                self._process.kill()
         return self._process.wait()
 
 

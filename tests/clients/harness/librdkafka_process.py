@@ -34,7 +34,10 @@ class Librdkafka(ConsumerProcess):
         )
 
     def membership(self) -> tuple[int, str]:
-        metadata = self._consumer.consumer_group_metadata()
+        try:
+            metadata = self._consumer.consumer_group_metadata()
+        except RuntimeError:  # it is being closed, and its last callbacks come when it has left the group
+            return -1, ""
         # librdkafka's own form: a mark, the generation (in the machine's order), group id, member id.
         fields = metadata.removeprefix(b"CGMDv2:")
         generation = int.from_bytes(fields[:4], sys.byteorder, signed=True)
