@@ -6,10 +6,14 @@ import signal
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import settings
 
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.oracle.walk import nothing_picked_up
 from rota.spec import RULES
+
+# Hypothesis: everywhere the same examples each time, and no deadline that a busy machine misses.
+settings.load_profile("ci")
 
 
 def pytest_configure(config: pytest.Config) -> None:
