@@ -55,4 +55,4 @@ def played(case, broker, performances):
     if case.missing:
         pytest.skip(f"{', '.join(case.missing)} not installed")
     _, watch = broker
-    return performances.of(case).judged(watch.shadows if watch else ())
+    return performances.of(case, watch.shadows if watch else ())

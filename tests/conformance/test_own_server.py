@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from rota.cli.conform import conform
+from rota.conformance.dialogue import Dialogue
+from rota.conformance.model import Ending
+from rota.conformance.registry import all_cases
+from rota.conformance.runner import PLAYS, Options, play
+from rota.conformance.targets import parse_target
 
 SLOW = {"timers.new-member-expired.five-minutes", "expiry.empty-group.since-last-member"}
 
@@ -17,5 +24,18 @@ def test_embedded_conforms(tmp_path: Path) -> None:
     report = json.loads(outcome.stdout)
     assert {case["id"]: case["verdict"] for case in report["cases"] if case["verdict"] != "pass"} == {}
     assert (outcome.exit_code, report["verdict"]) == (0, "conforms")
-    assert report["seconds"] < 25
     assert {skipped["id"] for skipped in report["not_checked"]} == SLOW
+
+
+@pytest.mark.parametrize(("late", "ending"), [(PLAYS - 1, Ending.FINISHED), (PLAYS, Ending.UNDECIDED)])
+def test_a_dialogue_in_which_the_kit_is_late_is_played_again(late: int, ending: Ending) -> None:
+    groups = []
+
+    def script(d: Dialogue) -> None:
+        groups.append(d.group_id)
+        d.wait(0.01)
+        d.in_time(0.0, 0.0 if len(groups) <= late else 10.0)
+
+    case = replace(next(iter(all_cases())), play=script)
+    outcome = play(case, parse_target("rota"), Options(seed=1), {}, "g")
+    assert (outcome.ending, outcome.group_id, groups) == (ending, "g-3", ["g", "g-2", "g-3"])

@@ -11,7 +11,7 @@ from typing import Any
 
 from rota.conformance.codes import error_name
 from rota.conformance.connection import Answer, Asked, Closed, Connection, Garbage
-from rota.conformance.model import Deviation, Interrupted, SetupFailed, Undecidable
+from rota.conformance.model import Deviation, Interrupted, Late, SetupFailed
 from rota.conformance.transcript import Transcript
 
 PROMPTLY = 2.0
@@ -327,10 +327,10 @@ class Dialogue:
         self.transcript.add("", "·", text)
 
     def in_time(self, since: float, limit: float) -> None:
-        """The kit's own punctuality: `Undecidable` if more than `limit` seconds passed since `since`."""
+        """The kit's own punctuality: `Late` if more than `limit` seconds passed since `since`."""
         late = self.transcript.elapsed() - since
         if late > limit:
-            raise Undecidable(f"the kit needed {late:.1f} s for steps that have to fit into {limit:g} s")
+            raise Late(f"the kit needed {late:.1f} s for steps that have to fit into {limit:g} s")
 
     @contextmanager
     def reaching(self, wanted: str) -> Iterator[None]:

@@ -208,4 +208,8 @@ class Interrupted(Exception):
 
 
 class Undecidable(Exception):
-    """The kit itself could not keep the times that the rule needs, or the target was not there."""
+    """What the case judges cannot be seen, as where the target was not there."""
+
+
+class Late(Undecidable):
+    """The kit itself could not keep the times that the rule needs; another time it may."""
