@@ -7,4 +7,4 @@ import pytest
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "scenarios")]
-pytest.register_assert_rewrite("stage", "stage_client", "checklist_words")
+pytest.register_assert_rewrite("stage", "stage_client", "stage_offsets", "checklist_words")
