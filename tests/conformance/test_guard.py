@@ -112,7 +112,7 @@ def test_a_signal_while_a_command_is_being_started_ends_it(
 
 PARENT = """
 import sys, time
-from rota.conformance.guard import Guard, guarded
+from rota.conformance.guard import guarded
 from rota.conformance.process import Process
 process = Process(guarded(sys.argv[1], [sys.argv[2:]]))
 time.sleep(1000)

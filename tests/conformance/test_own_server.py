@@ -24,6 +24,7 @@ def test_embedded_conforms(tmp_path: Path) -> None:
     report = json.loads(outcome.stdout)
     assert {case["id"]: case["verdict"] for case in report["cases"] if case["verdict"] != "pass"} == {}
     assert (outcome.exit_code, report["verdict"]) == (0, "conforms")
+    assert report["seconds"] < 25
     assert {skipped["id"] for skipped in report["not_checked"]} == SLOW
 
 

@@ -155,10 +155,10 @@ def at_hand(engine: engines.Engine, wanted: Asked | None, say: Say) -> Iterator[
 
 def _refuse_too_little(wanted: Asked) -> None:
     """What is too little for as many tasks as the master's name tells; Spark takes seconds to start."""
-    from rota.explore.session import MASTER, is_submitted, tasks_of
+    from rota.explore.session import chosen_master, tasks_of
 
-    master = wanted.master or ("" if is_submitted() else MASTER)
-    if tasks := tasks_of(master):
+    master = chosen_master(wanted.master)
+    if master and (tasks := tasks_of(master)):
         _shares(master, tasks, wanted)
 
 

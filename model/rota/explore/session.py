@@ -82,8 +82,7 @@ def spark_context(
     _find_java()
     from pyspark import SparkConf, SparkContext
 
-    submitted = is_submitted()
-    chosen = master or (None if submitted else MASTER)
+    submitted, chosen = is_submitted(), chosen_master(master)
     with TemporaryDirectory(prefix="rota-spark-") as folder:
         conf = SparkConf().setAppName("rota").set("spark.ui.showConsoleProgress", "false")
         if chosen:
@@ -130,6 +129,11 @@ def is_submitted() -> bool:
 def is_local(master: str) -> bool:
     """Whether all of Spark is in one process (`local-cluster` is not)."""
     return master == "local" or master.startswith("local[")
+
+
+def chosen_master(asked: str | None) -> str | None:
+    """Where a context will run, as Spark writes it; None for what `spark-submit` says."""
+    return asked or (None if is_submitted() else MASTER)
 
 
 def tasks_of(master: str) -> int | None:

@@ -44,8 +44,7 @@ def told(answers: Sequence[Any], folder: Path | None, ceiling: int | None) -> Se
         if folder and isinstance(answer, Damaged):
             raise _unusable(str(answer)) from answer
         if isinstance(answer, MemoryError):
-            share = f" ({ceiling // MIB} MiB)" if ceiling else ""
-            raise _no_memory(f"a worker needs more than its share of the memory{share}", folder) from answer
+            raise _no_memory("a worker", folder, ceiling) from answer
         if isinstance(answer, Exception):
             raise answer
     return answers
@@ -60,7 +59,7 @@ def clear_errors(folder: Path | None) -> Iterator[None]:
         raise
     except Exception as error:
         if "MemoryError" in str(error):  # Java's and Python's, where it was not a task that noticed
-            raise _no_memory("a process of Spark needs more than its share of the memory", folder) from error
+            raise _no_memory("a process of Spark", folder) from error
         full = isinstance(error, OSError) and error.errno in FULL
         if full or any(words in str(error) for words in FULL_IN_JAVA):
             raise _no_space(error if full else FULL_IN_JAVA[0], folder) from error
@@ -72,9 +71,11 @@ def _no_space(what: object, folder: Path | None) -> NoSpace:
     return NoSpace(f"no space is left ({what}); make room and {go_on}")
 
 
-def _no_memory(what: str, folder: Path | None) -> NoMemory:
+def _no_memory(who: str, folder: Path | None, share: int | None = None) -> NoMemory:
+    size = f" ({share // MIB} MiB)" if share else ""
     go_on = " and go on with --resume" if folder else ""
-    return NoMemory(f"{what}; give more, or have fewer tasks at a time{go_on}")
+    more = f"give more, or have fewer tasks at a time{go_on}"
+    return NoMemory(f"{who} needs more than its share of the memory{size}; {more}")
 
 
 def _unusable(cause: str) -> CheckpointError:
