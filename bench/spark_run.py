@@ -19,10 +19,11 @@ from bench.kgroup import kgroup
 from bench.spark_naive import Counted, explore
 
 from rota.cli.check_plan import Options, plan
-from rota.explore import Result, compiled
-from rota.explore.cluster.exchange import Files, Shuffle
-from rota.explore.cluster.work import Report
+from rota.explore import Result
+from rota.explore.fast import search
 from rota.explore.result import Limits
+from rota.explore.spark.exchange import Files, Shuffle
+from rota.explore.spark.protocol import Report
 from rota.kernel import System
 
 
@@ -79,8 +80,8 @@ class Rounds:
 
 def on_spark(system: System, options: dict[str, Any], folder: Path) -> Result:
     """The Spark engine. options: master, files, local_levels, partitions, memory, max_states."""
-    from rota.explore import spark
-    from rota.explore.session import spark_context
+    from rota.explore.spark import engine as spark
+    from rota.explore.spark.session import spark_context
 
     rounds = Rounds()
     for kind in (Shuffle, Files):
@@ -105,12 +106,12 @@ def on_threads(system: System, options: dict[str, Any]) -> Result:
     """The fast engine. options: threads, max_states."""
     tell("begin")
     limits = Limits(workers=options["threads"], max_states=options.get("max_states"))
-    return compiled.explore(system, limits, progress=_level)
+    return search.explore(system, limits, progress=_level)
 
 
 def naively(system: System, options: dict[str, Any], folder: Path) -> Counted:
     """The naive design. options: master."""
-    from rota.explore.session import spark_context
+    from rota.explore.spark.session import spark_context
 
     with spark_context(options["master"]) as context:
         context.setCheckpointDir(str(folder / "rdd"))

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import numpy
 import pytest
 
-from rota.explore import archive
+from rota.explore.spark import archive
 
 SCRIPT = """
 import importlib, sys
@@ -47,7 +47,17 @@ def test_every_package_is_imported_from_the_archive_alone(zipped: Path) -> None:
     )
     dependencies = str(Path(numpy.__file__).parent.parent)
     run = subprocess.run(
-        [sys.executable, "-S", "-E", "-c", SCRIPT, str(zipped), dependencies, *names, "rota.explore.spark"],
+        [
+            sys.executable,
+            "-S",
+            "-E",
+            "-c",
+            SCRIPT,
+            str(zipped),
+            dependencies,
+            *names,
+            "rota.explore.spark.engine",
+        ],
         capture_output=True,
         text=True,
         cwd=zipped.parent,

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from rota.cli import check_plan
 from rota.cli.main import main
-from rota.explore import lasso
+from rota.explore.liveness import engine as lasso
 from rota.invariants import WEAKNESSES, endless
 from rota.kernel import Liveness
 from rota.mutants import MUTANTS, system
@@ -164,7 +164,7 @@ def test_the_missing_package_is_named_with_its_extra(invoke: Invoke, monkeypatch
 
 def test_so_is_one_that_turns_out_to_be_missing(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     """An assumption that compiled code cannot tabulate takes the plain search."""
-    monkeypatch.setattr("rota.explore.liveness._compiled", lambda: False)
+    monkeypatch.setattr("rota.explore.liveness.check._compiled", lambda: False)
     monkeypatch.setitem(sys.modules, "networkx", None)
     result = invoke(*CROSSING)
     assert result.exit_code == 2

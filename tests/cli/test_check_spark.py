@@ -20,10 +20,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rota.cli.main import main
-from rota.explore import reference, session, spark
-from rota.explore.cluster.answers import ExecutorsLost
-from rota.explore.cluster.budget import NoMemory
-from rota.explore.cluster.tasks import NotRebuilt
+from rota.explore import reference
+from rota.explore.spark import engine as spark
+from rota.explore.spark import session
+from rota.explore.spark.answers import ExecutorsLost
+from rota.explore.spark.memory import NoMemory
+from rota.explore.spark.tasks import NotRebuilt
 
 TOYS = Path(__file__).parents[1] / "toys"
 OFFICE = ("--system", "ticket_office:office", "--engine", "spark")

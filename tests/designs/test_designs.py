@@ -9,8 +9,9 @@ import pytest
 
 from rota.designs import suites
 from rota.designs.suites import DESIGNS, Configuration
-from rota.explore import Outcome, Result, engines, spark
-from rota.explore.session import spark_context
+from rota.explore import Outcome, Result, engines
+from rota.explore.spark import engine as spark
+from rota.explore.spark.session import spark_context
 from rota.kernel import Kind
 from rota.mutants import designs as mutants
 from rota.trace import record, text

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, ClassVar
 
-from rota.explore.cluster import plain, turn
+from rota.explore.spark.worker import plain_round, round
 
 Work = Callable[[int, Iterator[Any]], Iterable[Any]]
 
@@ -112,7 +112,7 @@ class Context:
         out: list[Any] = []
         for _ in range(self.tries):
             if self.forget:
-                turn._WORKERS.clear()
-                plain._WORKERS.clear()
+                round._WORKERS.clear()
+                plain_round._WORKERS.clear()
             out = list(work(number, iter(copy.copy(part))))
         return out

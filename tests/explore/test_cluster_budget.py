@@ -15,11 +15,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import toys
-from rota.explore import Limits, reference, session, spark
-from rota.explore.cluster import budget, turn
-from rota.explore.cluster.budget import JAVA_BESIDE, MIB, STATES, WORKER, NoMemory, TooLittle, divide, heap
+from rota.explore import Limits, reference
+from rota.explore.spark import engine as spark
+from rota.explore.spark import memory, session
+from rota.explore.spark.memory import JAVA_BESIDE, MIB, STATES, WORKER, NoMemory, TooLittle, divide, heap
+from rota.explore.spark.worker import round
 
-WIDE = budget.MORE // 8 + MIB
+WIDE = memory.MORE // 8 + MIB
 """Numbers of eight bytes that are more than a held process may add."""
 
 
@@ -50,33 +52,33 @@ def test_java_is_told_its_share(tmp_path: Path) -> None:
     """As settings: a process that has Java already keeps the heap with which that began."""
     told, untold = session._quiet(tmp_path, False, 768 * MIB), session._quiet(tmp_path, False, None)
     assert told["spark.driver.memory"] == "768m"
-    assert told["spark.driver.extraJavaOptions"].endswith(budget.JAVA_OPTIONS)
-    sizes = [int(option.partition("=")[2].removesuffix("m")) for option in budget.JAVA_OPTIONS.split()]
+    assert told["spark.driver.extraJavaOptions"].endswith(memory.JAVA_OPTIONS)
+    sizes = [int(option.partition("=")[2].removesuffix("m")) for option in memory.JAVA_OPTIONS.split()]
     assert sum(sizes) * MIB < JAVA_BESIDE
     assert "spark.driver.memory" not in untold
 
 
 def test_tables_that_grow_leave_less_for_states() -> None:
-    now = budget._data()
+    now = memory._data()
     assert now > 0
-    assert budget.room(512 * MIB, None) == 512 * MIB
-    assert budget.room(512 * MIB, now + 3 * 1024 * MIB) == 512 * MIB
-    assert 180 * MIB < budget.room(512 * MIB, now + 300 * MIB) <= 200 * MIB
-    assert budget.room(512 * MIB, now - MIB) == STATES
+    assert memory.room(512 * MIB, None) == 512 * MIB
+    assert memory.room(512 * MIB, now + 3 * 1024 * MIB) == 512 * MIB
+    assert 180 * MIB < memory.room(512 * MIB, now + 300 * MIB) <= 200 * MIB
+    assert memory.room(512 * MIB, now - MIB) == STATES
 
 
 def test_a_process_is_held_to_its_share_and_let_go() -> None:
-    with pytest.raises(NoMemory, match="give more"), budget.held(1):
+    with pytest.raises(NoMemory, match="give more"), memory.held(1):
         np.empty(WIDE)
     assert np.empty(WIDE).size
-    with budget.held(None):
+    with memory.held(None):
         assert np.empty(WIDE).size
 
 
 def test_a_limit_that_was_there_before_stays() -> None:
     code = (
         "import resource as r; r.setrlimit(r.RLIMIT_DATA, (3 << 30, r.getrlimit(r.RLIMIT_DATA)[1]))\n"
-        "from rota.explore.cluster.budget import held, hold\n"
+        "from rota.explore.spark.memory import held, hold\n"
         "with held(1 << 30): inside = r.getrlimit(r.RLIMIT_DATA)[0]\n"
         "hold(4 << 30)\n"
         "print(inside >> 30, r.getrlimit(r.RLIMIT_DATA)[0] >> 30)"
@@ -107,7 +109,7 @@ def test_a_task_without_memory_is_told_as_such(
         raise MemoryError
 
     limits = Limits(memory=MIB, checkpoint=tmp_path if folder else None)
-    monkeypatch.setattr(turn.Absorber, "finish", refused)
+    monkeypatch.setattr(round.Absorber, "finish", refused)
     with pytest.raises(NoMemory, match=f"a worker needs more than its share.*{go_on}$"):
         spark.explore(toys.counters(), limits, context=Context())
 

@@ -18,11 +18,14 @@ import pytest
 from here import Context
 
 import toys
-from rota.explore import CheckpointError, Limits, compiled, reference, session, spark
-from rota.explore.cluster import plain, turn
-from rota.explore.cluster.answers import NoSpace
-from rota.explore.cluster.commit import Commits
-from rota.explore.cluster.runs import _Writer
+from rota.explore import CheckpointError, Limits, reference
+from rota.explore.fast import search
+from rota.explore.spark import engine as spark
+from rota.explore.spark import session
+from rota.explore.spark.answers import NoSpace
+from rota.explore.spark.commit import Commits
+from rota.explore.spark.worker import plain_round, round
+from rota.explore.spark.worker.visited import _Writer
 from rota.kernel import System
 
 SMALL = 1 << 20
@@ -34,8 +37,8 @@ class Died(BaseException):
 
 @pytest.fixture(autouse=True)
 def _new_process() -> None:
-    turn._WORKERS.clear()
-    plain._WORKERS.clear()
+    round._WORKERS.clear()
+    plain_round._WORKERS.clear()
 
 
 def run(system: System, folder: Path, die_after: int | None = None, resume: bool = False, **how: Any) -> Any:
@@ -304,11 +307,11 @@ def test_workers_that_have_numba_now_are_told_from_those_that_had_none(half_plai
 
 def test_folders_of_other_engines_are_refused(half: Path, tmp_path: Path) -> None:
     limits = Limits(checkpoint=tmp_path)
-    compiled.explore(toys.channel(), replace(limits, max_states=20))
+    search.explore(toys.channel(), replace(limits, max_states=20))
     with pytest.raises(CheckpointError, match="its engine differs"):
         resumed(toys.channel(), tmp_path)
     with pytest.raises(CheckpointError, match="its engine differs"):
-        compiled.explore(toys.channel(), Limits(checkpoint=half, resume=True))
+        search.explore(toys.channel(), Limits(checkpoint=half, resume=True))
 
 
 # ---- what is left over

@@ -14,15 +14,19 @@ import pytest
 from here import Context
 
 import toys
-from rota.explore import archive, learn, packing, reference, session, spark
-from rota.explore.cluster import exchange, kept, plain, runs, tasks, turn
-from rota.explore.cluster.answers import ExecutorsLost
-from rota.explore.cluster.exchange import Incomplete
-from rota.explore.cluster.wire import Numbers
-from rota.explore.cluster.work import Job
-from rota.explore.learn import AmbiguousValue
-from rota.explore.level import EngineError
+from rota.explore import reference
+from rota.explore.compiled import packing
 from rota.explore.result import Limits, Outcome
+from rota.explore.spark import archive, exchange, session, tasks
+from rota.explore.spark import engine as spark
+from rota.explore.spark.answers import ExecutorsLost
+from rota.explore.spark.exchange import Incomplete
+from rota.explore.spark.protocol import Job
+from rota.explore.spark.worker import plain_round, plain_tables, round, visited
+from rota.explore.spark.worker.numbers import Numbers
+from rota.explore.tables import machines
+from rota.explore.tables.machines import AmbiguousValue
+from rota.explore.tables.system import EngineError
 from rota.kernel import System, SystemRef, Turn
 
 ELSEWHERE = "spark://elsewhere"
@@ -36,8 +40,8 @@ SOME = ["two-phase", "channel", "scatter", "broken-step"]
 
 @pytest.fixture(autouse=True)
 def _new_process() -> None:
-    turn._WORKERS.clear()
-    plain._WORKERS.clear()
+    round._WORKERS.clear()
+    plain_round._WORKERS.clear()
 
 
 @pytest.fixture
@@ -144,8 +148,8 @@ def test_states_are_put_aside_and_packed_anew_where_memory_is_small(monkeypatch:
 
         return call
 
-    monkeypatch.setattr(runs.Absorber, "_put_aside", counted("aside", runs.Absorber._put_aside))
-    monkeypatch.setattr(turn._Round, "_packed_anew", counted("anew", turn._Round._packed_anew))
+    monkeypatch.setattr(visited.Absorber, "_put_aside", counted("aside", visited.Absorber._put_aside))
+    monkeypatch.setattr(round._Round, "_packed_anew", counted("anew", round._Round._packed_anew))
     assert agree(toys.counters(3, 9), Context(forget=True), Limits(memory=1 << 12), partitions=2)
     assert done["aside"] > 0
     assert done["anew"] > 0
@@ -171,7 +175,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (tmp_path / folder).mkdir()
     used: list[Path] = []
     place = tasks.place
-    monkeypatch.setattr(turn, "place", lambda *given: used.append(place(*given)) or used[-1])
+    monkeypatch.setattr(round, "place", lambda *given: used.append(place(*given)) or used[-1])
     assert agree(toys.channel())
     assert {path.parent.parent.name for path in used} == {"a", "b"}
     assert not [*tmp_path.glob("*/*")]
@@ -200,14 +204,14 @@ def test_plain_rounds_agree_with_the_reference(name: str, tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("no_numba")
 def test_plain_rounds_notice_values_that_only_seem_equal() -> None:
-    with pytest.raises(kept.Ambiguous, match=r"1.*True.*not the same"):
+    with pytest.raises(plain_tables.Ambiguous, match=r"1.*True.*not the same"):
         spark.explore(toys.ambiguous(), context=Context())
 
 
 BARE = """
 import sys
 sys.path[:0] = sys.argv[1:3]
-from rota.explore.cluster import exchange, tasks, work
+from rota.explore.spark import exchange, tasks, work
 from rota.kernel import SystemRef
 from pathlib import Path
 
@@ -239,10 +243,14 @@ def test_a_workers_side_needs_no_packages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("whose", "method", "instead"),
     [
-        (plain._Round, "_visited", lambda original: lambda self: set()),
-        (plain._Round, "_owner", lambda original: lambda self, key: 0 if key[0] else 1),
-        (kept.Check, "holds", lambda original: lambda self, key: True),
-        (kept.Values, "pack", lambda original: lambda self, keys: original(self, list(keys)[:-1] or keys)),
+        (plain_round._Round, "_visited", lambda original: lambda self: set()),
+        (plain_round._Round, "_owner", lambda original: lambda self, key: 0 if key[0] else 1),
+        (plain_tables.Check, "holds", lambda original: lambda self, key: True),
+        (
+            plain_tables.Values,
+            "pack",
+            lambda original: lambda self, keys: original(self, list(keys)[:-1] or keys),
+        ),
     ],
     ids=["nothing is known", "who owns a state depends on the process", "all holds", "a state is lost"],
 )
@@ -302,11 +310,11 @@ def _kept_as_it_is(original: Any) -> Any:
 
 
 BUGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
-    "known runs are not subtracted": (turn, "Absorber", _forgotten),
-    "boxes are not emptied at the end": (turn._Round, "_flushed", _dropped),
-    "states are not tried again": (turn.Expansion, "settle", _not_again),
+    "known runs are not subtracted": (round, "Absorber", _forgotten),
+    "boxes are not emptied at the end": (round._Round, "_flushed", _dropped),
+    "states are not tried again": (round.Expansion, "settle", _not_again),
     "states are sent to somebody else": (Numbers, "route", _mine),
-    "runs are not packed anew": (turn._Round, "_fit_runs", _kept_as_it_is),
+    "runs are not packed anew": (round._Round, "_fit_runs", _kept_as_it_is),
 }
 
 
@@ -319,9 +327,9 @@ def test_bugs_in_rounds_are_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_sample_is_checked_in_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    enter = learn.Learned._enter
+    enter = machines.Learned._enter
     monkeypatch.setattr(
-        learn.Learned, "_enter", lambda self, table, turns: enter(self, table, list(turns)[:1])
+        machines.Learned, "_enter", lambda self, table, turns: enter(self, table, list(turns)[:1])
     )
     with pytest.raises(EngineError):
         spark.explore(toys.channel(), context=Context(forget=True))

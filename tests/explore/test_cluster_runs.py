@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rota.explore import slots
-from rota.explore.cluster import runs
-from rota.explore.cluster.runs import (
+from rota.explore.compiled import state_set
+from rota.explore.spark.worker import visited
+from rota.explore.spark.worker.visited import (
     Absorber,
     Box,
     RunDamaged,
@@ -47,13 +47,13 @@ def with_one_code(count, seed):
     first = random.permutation(2**16)[:count].astype(np.uint64) << np.uint64(40)
     spread = first * np.uint64(GOLDEN)
     keys = np.stack([first, spread ^ (spread >> np.uint64(32)) ^ np.uint64(seed)], axis=1)
-    assert len(set(slots.codes(keys, (0, 0)).tolist())) == 1
+    assert len(set(state_set.codes(keys, (0, 0)).tolist())) == 1
     return keys
 
 
 def in_order(keys):
     """Whether states are in order of (code, words), each once."""
-    codes = slots.codes(np.array(keys), (0,) * keys.shape[1]).tolist()
+    codes = state_set.codes(np.array(keys), (0,) * keys.shape[1]).tolist()
     ordered = [(code, *state) for code, state in zip(codes, keys.tolist(), strict=True)]
     return all(one < other for one, other in pairwise(ordered))
 
@@ -75,7 +75,7 @@ def holds(run, states):
     assert run.file.states == len(run.keys) == len(states)
     if states:
         bits = (len(run.starts) - 1).bit_length() - 1
-        buckets = slots.codes(np.array(run.keys), (0,) * run.file.words) >> np.uint64(64 - bits)
+        buckets = state_set.codes(np.array(run.keys), (0,) * run.file.words) >> np.uint64(64 - bits)
         assert run.starts[:, 0].tolist() == np.searchsorted(buckets, np.arange(2**bits + 1)).tolist()
     return True
 
@@ -98,7 +98,7 @@ def test_new_states_are_those_of_no_known_run(tmp_path, words):
 
 
 def test_memory_for_a_few_states_only(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "BLOCK", 1)  # so every state is a block by itself, with its repeats
+    monkeypatch.setattr(visited, "BLOCK", 1)  # so every state is a block by itself, with its repeats
     blocks = [some(60, 2, 8, seed) for seed in range(5)]
     known = written(tmp_path, "known", blocks[0], memory=1)
     assert holds(known, as_set(blocks[0]))
@@ -114,7 +114,7 @@ def test_no_code_decides_anything(tmp_path, monkeypatch):
     assert holds(known, as_set(keys[:1000]))
     new = written(tmp_path, "new", keys, keys[900:], known=[known])
     assert holds(new, as_set(keys[1000:]))
-    monkeypatch.setattr(runs, "BLOCK", 10 * 16)  # less than the states with one code
+    monkeypatch.setattr(visited, "BLOCK", 10 * 16)  # less than the states with one code
     assert holds(written(tmp_path, "aside", keys, keys, known=[known], memory=1 << 12), as_set(keys[1000:]))
     assert holds(open_run(tmp_path, merge(tmp_path, "all", [new, known])), as_set(keys))
     box = Box(2, 1 << 12)
@@ -175,7 +175,7 @@ def test_two_tries_at_once_and_one_killed_before(tmp_path):
     for begin in range(0, 4000, 500):
         one.add(keys[begin : begin + 500])
         other.add(keys[3500 - begin : 4000 - begin])
-    with runs._Writer(tmp_path, "level", 2) as never_committed:
+    with visited._Writer(tmp_path, "level", 2) as never_committed:
         never_committed.append(keys)
         first = one.finish("level")
     opened = open_run(tmp_path, first)

@@ -13,15 +13,15 @@ import pytest
 
 import toys
 from rota.environment.world import world
-from rota.explore import tables
-from rota.explore.cluster.facts import NEXT, Facts
-from rota.explore.cluster.recall import recalling
-from rota.explore.cluster.registry import Delta, News, Registry
-from rota.explore.cluster.spread import owners_of
-from rota.explore.cluster.wire import BlockDamaged, Numbers, spread
-from rota.explore.learn import BadTurn
-from rota.explore.level import EngineError, Expanded, Tables
-from rota.explore.packing import Layout
+from rota.explore.compiled.packing import Layout
+from rota.explore.fast import numpy_search
+from rota.explore.spark.facts import NEXT, Facts
+from rota.explore.spark.registry import Delta, News, Registry
+from rota.explore.spark.spread import owners_of
+from rota.explore.spark.worker.memo import recalling
+from rota.explore.spark.worker.numbers import BlockDamaged, Numbers, spread
+from rota.explore.tables.machines import BadTurn
+from rota.explore.tables.system import EngineError, Expanded, Tables
 from rota.invariants.catalog import classic
 from rota.kernel import System, Turn
 from rota.scopes import load
@@ -341,11 +341,11 @@ def core() -> System:
 def test_what_others_learned_is_recalled_with_the_same_result(make: Callable[[], System]) -> None:
     system = make()
     one, two = Process(recalling(system)), Process(recalling(system))
-    expected = tables.explore(system)
-    first = tables.explore(one.tables.system, tables=one.tables)
+    expected = numpy_search.explore(system)
+    first = numpy_search.explore(one.tables.system, tables=one.tables)
     delta = Registry(len(system.machines)).merge([one.numbers.news()])
     two.sync([delta])
-    second = tables.explore(two.tables.system, tables=two.tables)
+    second = numpy_search.explore(two.tables.system, tables=two.tables)
     assert first.answer == second.answer == expected.answer
     assert first.violation == second.violation == expected.violation
     assert one.memory.computed == one.tables.learned.effort.calls > 0
@@ -361,7 +361,7 @@ def test_facts_that_two_found_are_kept_once() -> None:
         process = Process(recalling(system))
         if backwards:  # the same facts in other numbers
             process.keys([transition.target for transition in system.successors(system.initial_states()[0])])
-        tables.explore(process.tables.system, tables=process.tables)
+        numpy_search.explore(process.tables.system, tables=process.tables)
         news.append(process.numbers.news())
     assert news[0].facts != news[1].facts
     delta = registry.merge(news)
@@ -380,20 +380,20 @@ def test_facts_are_shared_before_all_is_known() -> None:
     one.tables.expand(one.numbers.local_layout.unpack(start, one.tables.learned.width), Expanded())
     deltas = [registry.merge([one.numbers.news()])]
     two.sync(deltas)
-    tables.explore(two.tables.system, tables=two.tables)
+    numpy_search.explore(two.tables.system, tables=two.tables)
     memory = two.memory
     assert memory.recalled == one.tables.learned.effort.calls > 0
     assert memory.recalled + memory.computed == two.tables.learned.effort.calls
     deltas.append(registry.merge([two.numbers.news()]))
     three = Process(recalling(system), deltas)
-    tables.explore(three.tables.system, tables=three.tables)
+    numpy_search.explore(three.tables.system, tables=three.tables)
     assert three.memory.computed == 0
 
 
 def test_a_wrong_fact_is_noticed_by_the_sample() -> None:
     system = replace(toys.counters(), properties=())
     one = Process(recalling(system))
-    tables.explore(one.tables.system, tables=one.tables)
+    numpy_search.explore(one.tables.system, tables=one.tables)
     news = one.numbers.news()
     facts = Facts.from_bytes(news.facts)
     turns = facts.turns.copy()
@@ -401,24 +401,24 @@ def test_a_wrong_fact_is_noticed_by_the_sample() -> None:
     wrong = News(news.version, news.values, replace(facts, turns=turns).to_bytes())
     two = Process(recalling(system), [Registry(3).merge([wrong])])
     with pytest.raises(EngineError):
-        tables.explore(two.tables.system, tables=two.tables)
+        numpy_search.explore(two.tables.system, tables=two.tables)
 
 
 def test_an_answer_that_is_refused_is_no_fact() -> None:
     lies = System("lies", (toys.Toy("liar", "liar", (0,), lambda value: [Turn(1)] if not value else [1]),))
     process = Process(recalling(lies))
     with pytest.raises(BadTurn):
-        tables.explore(process.tables.system, tables=process.tables)
+        numpy_search.explore(process.tables.system, tables=process.tables)
     assert len(Facts.from_bytes(process.numbers.news().facts).keys) == 1
 
 
 def test_an_answer_that_nobody_learned_is_no_fact() -> None:
     system = toys.counters()
     one, two = Process(recalling(system)), Process(recalling(system))
-    tables.explore(one.tables.system, tables=one.tables)
+    numpy_search.explore(one.tables.system, tables=one.tables)
     two.sync([Registry(3).merge([one.numbers.news()])])
     assert two.tables.system.machines[0].offers(2) == system.machines[0].offers(2)
-    tables.explore(two.tables.system, tables=two.tables)
+    numpy_search.explore(two.tables.system, tables=two.tables)
     assert not two.numbers.news().facts
 
 

@@ -17,12 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toys
-from rota.explore import CheckpointError, Limits, compiled, judge, reference, slots, tables
+from rota.explore import CheckpointError, Limits, reference
 from rota.explore.checkpoint import identity
-from rota.explore.expansion import Expansion
-from rota.explore.packing import Layout
-from rota.explore.runs import Runs
-from rota.explore.stale import forget_stale
+from rota.explore.compiled import state_set
+from rota.explore.compiled.cache import forget_stale
+from rota.explore.compiled.expansion import Expansion
+from rota.explore.compiled.packing import Layout
+from rota.explore.fast import numpy_search, search
+from rota.explore.fast.spill import Runs
+from rota.explore.tables import properties
 from rota.kernel import Kind, Symmetry, System, Turn
 
 TINY = 1
@@ -71,7 +74,7 @@ def one_that_moves(idle: int, bound: int) -> System:
 @pytest.mark.parametrize("idle", [11, 62])
 def test_states_are_packed_anew_as_values_come(idle: int) -> None:
     system = one_that_moves(idle, 300)
-    result = compiled.explore(system)
+    result = search.explore(system)
     assert result.answer == reference.explore(system).answer
     assert result.distinct == 301
     assert result.stats["repacked"] >= 1
@@ -85,17 +88,17 @@ def test_states_stay_with_their_owner_when_they_are_packed_anew(workers: int) ->
     counters = (toys.Toy(f"counter/{i}", "counter", (0,), moves) for i in range(2))
     still = (toys.Toy(f"idle/{i}", "idle", (0,)) for i in range(11))
     system = System("to-and-fro", (*counters, *still))
-    result = compiled.explore(system, Limits(workers=workers))
+    result = search.explore(system, Limits(workers=workers))
     assert result.answer == reference.explore(system).answer
     assert result.stats["repacked"] >= 1
 
 
 def test_states_of_two_words() -> None:
     wide, limits = toys.counters(70, 1), Limits(max_states=2000)  # a bit for each machine
-    result = compiled.explore(wide, limits)
+    result = search.explore(wide, limits)
     assert result.stats["words_per_state"] == 2
-    assert result.answer == tables.explore(wide, limits).answer
-    assert compiled.explore(wide, replace(limits, memory=TINY, workers=2)).answer == result.answer
+    assert result.answer == numpy_search.explore(wide, limits).answer
+    assert search.explore(wide, replace(limits, memory=TINY, workers=2)).answer == result.answer
 
 
 # ---- memory and disk
@@ -105,7 +108,7 @@ def test_states_of_two_words() -> None:
 @pytest.mark.parametrize("name", ["ring", "two-phase", "channel", "broken-safety", "broken-step", "deadlock"])
 def test_what_does_not_fit_goes_to_disk_and_changes_nothing(name: str, workers: int) -> None:
     system = toys.ALL[name]()
-    result = compiled.explore(system, Limits(memory=TINY, workers=workers))
+    result = search.explore(system, Limits(memory=TINY, workers=workers))
     assert result.answer == reference.explore(system).answer
     assert result.violation == reference.explore(system).violation
     if result.depth > 3:
@@ -127,7 +130,7 @@ def test_runs_know_what_was_added(first: set[int], second: set[int], asked: set[
 
 def test_runs_that_forget_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Runs, "unknown", lambda self, keys: keys)
-    assert compiled.explore(toys.ring(), Limits(memory=TINY, max_states=200)).distinct > 64
+    assert search.explore(toys.ring(), Limits(memory=TINY, max_states=200)).distinct > 64
 
 
 def test_states_that_are_not_tried_again_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,14 +139,14 @@ def test_states_that_are_not_tried_again_are_noticed(monkeypatch: pytest.MonkeyP
             self._work.pop()
 
     monkeypatch.setattr(Expansion, "settle", settle)
-    assert compiled.explore(toys.two_phase()).distinct < 288
+    assert search.explore(toys.two_phase()).distinct < 288
 
 
 @pytest.mark.parametrize("name", ["counters", "broken-step", "broken-stutter", "two-phase"])
 def test_properties_with_too_many_pairs_for_an_array(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge, "DENSE", 2)
+    monkeypatch.setattr(properties, "DENSE", 2)
     system = toys.ALL[name]()
-    slow, fast = reference.explore(system), compiled.explore(system)
+    slow, fast = reference.explore(system), search.explore(system)
     assert (fast.answer, fast.violation) == (slow.answer, slow.violation)
 
 
@@ -155,12 +158,12 @@ def test_properties_with_too_many_pairs_for_an_array(name: str, monkeypatch: pyt
 def test_an_ended_search_goes_on(before: int, after: int, depth: int, tmp_path: Path) -> None:
     system = toys.two_phase()
     with pytest.raises(Ended):
-        compiled.explore(system, Limits(checkpoint=tmp_path, workers=before), progress=end_at(depth))
-    result = compiled.explore(system, Limits(checkpoint=tmp_path, resume=True, workers=after, memory=TINY))
+        search.explore(system, Limits(checkpoint=tmp_path, workers=before), progress=end_at(depth))
+    result = search.explore(system, Limits(checkpoint=tmp_path, resume=True, workers=after, memory=TINY))
     whole = reference.explore(system)
     assert result.answer == whole.answer
     assert result.rules_fired == whole.rules_fired
-    again = compiled.explore(system, Limits(checkpoint=tmp_path, resume=True))
+    again = search.explore(system, Limits(checkpoint=tmp_path, resume=True))
     assert again.answer == whole.answer
     assert again.stats["python_calls"] < result.stats["python_calls"]
 
@@ -168,32 +171,32 @@ def test_an_ended_search_goes_on(before: int, after: int, depth: int, tmp_path: 
 def test_a_violation_is_found_after_going_on(tmp_path: Path) -> None:
     system = toys.broken("safety")
     with pytest.raises(Ended):
-        compiled.explore(system, Limits(checkpoint=tmp_path), progress=end_at(2))
-    result = compiled.explore(system, Limits(checkpoint=tmp_path, resume=True))
+        search.explore(system, Limits(checkpoint=tmp_path), progress=end_at(2))
+    result = search.explore(system, Limits(checkpoint=tmp_path, resume=True))
     assert result.violation == reference.explore(system).violation
 
 
 def test_a_checkpoint_is_for_one_system(tmp_path: Path) -> None:
-    compiled.explore(toys.ring(3), Limits(checkpoint=tmp_path))
+    search.explore(toys.ring(3), Limits(checkpoint=tmp_path))
     with pytest.raises(CheckpointError, match=r"holds a search already; give --resume"):
-        compiled.explore(toys.ring(3), Limits(checkpoint=tmp_path))
+        search.explore(toys.ring(3), Limits(checkpoint=tmp_path))
     with pytest.raises(CheckpointError, match=r"of another system \(its settings differs\)"):
-        compiled.explore(toys.ring(4), Limits(checkpoint=tmp_path, resume=True))
+        search.explore(toys.ring(4), Limits(checkpoint=tmp_path, resume=True))
     for other in (Limits(symmetry=True), Limits(fingerprints=True)):
         with pytest.raises(CheckpointError, match=r"\(its (symmetry|fingerprints) differs\)"):
-            compiled.explore(toys.ring(3), replace(other, checkpoint=tmp_path, resume=True))
+            search.explore(toys.ring(3), replace(other, checkpoint=tmp_path, resume=True))
     assert identity(toys.ring(3), Limits()) == identity(toys.ring(3), Limits())
 
 
 def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:
-    compiled.explore(toys.ring(3), Limits(checkpoint=tmp_path))
+    search.explore(toys.ring(3), Limits(checkpoint=tmp_path))
     level = next(tmp_path.glob("level-*"))
     level.write_bytes(level.read_bytes()[:-8])
     with pytest.raises(CheckpointError, match="is damaged"):
-        compiled.explore(toys.ring(3), Limits(checkpoint=tmp_path, resume=True))
+        search.explore(toys.ring(3), Limits(checkpoint=tmp_path, resume=True))
     (tmp_path / "manifest.json").write_text(json.dumps({"levels": []}), encoding="utf-8")
     with pytest.raises(CheckpointError, match="cannot be read"):
-        compiled.explore(toys.ring(3), Limits(checkpoint=tmp_path, resume=True))
+        search.explore(toys.ring(3), Limits(checkpoint=tmp_path, resume=True))
 
 
 # ---- symmetry
@@ -218,22 +221,22 @@ def symmetric_counters(count: int, bound: int, seen: Any = whole, **broken: Any)
 def test_one_state_of_each_orbit(seen: Any, workers: int) -> None:
     count, bound = 4, 3
     system = symmetric_counters(count, bound, seen)
-    result = compiled.explore(system, Limits(symmetry=True, workers=workers))
+    result = search.explore(system, Limits(symmetry=True, workers=workers))
     full = reference.explore(system)
     assert result.distinct == comb(bound + count, count)
     assert (result.outcome, result.depth) == (full.outcome, full.depth)
-    assert full.distinct == (bound + 1) ** count == compiled.explore(system).distinct
+    assert full.distinct == (bound + 1) ** count == search.explore(system).distinct
 
 
 def test_orbits_add_up_to_all_states() -> None:
     """The states of a level are as many as the orbits of those that are visited have."""
     count, bound = 3, 3
-    search = compiled._Search(tables.Tables(symmetric_counters(count, bound)), Limits(symmetry=True), None)
-    search.run()
+    run = search._Search(numpy_search.Tables(symmetric_counters(count, bound)), Limits(symmetry=True), None)
+    done.run()
     states = [
-        search.learned.state(row)
-        for depth in range(len(search.histogram))
-        for rows in search._rows(depth)
+        done.learned.state(row)
+        for depth in range(len(done.histogram))
+        for rows in done._rows(depth)
         for row in rows
     ]
     sizes = [
@@ -246,7 +249,7 @@ def test_orbits_add_up_to_all_states() -> None:
 def test_a_violation_under_symmetry_is_a_real_path() -> None:
     bad = toys.prop("bad", Kind.SAFETY, lambda a, b: {a, b} != {1, 3}, "counter", "counter")
     system = symmetric_counters(3, 3, properties=(bad,))
-    found = compiled.explore(system, Limits(symmetry=True)).violation
+    found = search.explore(system, Limits(symmetry=True)).violation
     full = reference.explore(system).violation
     assert found is not None
     assert full is not None
@@ -259,7 +262,7 @@ def test_a_violation_under_symmetry_is_a_real_path() -> None:
 
 
 def test_a_system_without_symmetry_is_explored_whole() -> None:
-    assert compiled.explore(toys.counters(), Limits(symmetry=True)).distinct == 4**3
+    assert search.explore(toys.counters(), Limits(symmetry=True)).distinct == 4**3
 
 
 # ---- fingerprints
@@ -269,8 +272,8 @@ def test_a_system_without_symmetry_is_explored_whole() -> None:
 def test_fingerprints_give_the_same_answer_and_odds(name: str) -> None:
     system = toys.ALL[name]()
     exact, printed = (
-        compiled.explore(system),
-        compiled.explore(system, Limits(fingerprints=True, memory=TINY)),
+        search.explore(system),
+        search.explore(system, Limits(fingerprints=True, memory=TINY)),
     )
     assert printed.answer == exact.answer
     assert exact.odds == 0
@@ -280,9 +283,9 @@ def test_fingerprints_give_the_same_answer_and_odds(name: str) -> None:
 def test_equal_fingerprints_lose_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """The odds are real: with fingerprints of four bits, states are missed."""
     monkeypatch.setattr(
-        slots, "fingerprints", lambda keys, unit: slots.codes(keys, unit)[:, None] & np.uint64(15)
+        state_set, "fingerprints", lambda keys, unit: state_set.codes(keys, unit)[:, None] & np.uint64(15)
     )
-    assert compiled.explore(toys.two_phase(), Limits(fingerprints=True)).distinct <= 16
+    assert search.explore(toys.two_phase(), Limits(fingerprints=True)).distinct <= 16
 
 
 # ---- compiled code on disk

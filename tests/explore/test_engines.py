@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from rota.explore import engines, fast, reference, tables
+from rota.explore import engines, reference
+from rota.explore.fast import engine as fast
+from rota.explore.fast import numpy_search
 
 
 def test_names() -> None:
     assert engines.choose("reference") is reference.explore
     assert engines.choose("fast") is fast.explore
-    assert engines.choose("numpy") is tables.explore
+    assert engines.choose("numpy") is numpy_search.explore
     assert engines.choose("auto") is fast.explore
 
 

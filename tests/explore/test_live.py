@@ -14,11 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toys
-from rota.explore import fast, lasso, liveness
-from rota.explore.level import EngineError
-from rota.explore.live import compiled, cycles, growing, large, plain, told, walks
-from rota.explore.liveness import LivenessVerdict
+from rota.explore.fast import engine as fast
+from rota.explore.liveness import check as liveness
+from rota.explore.liveness import (
+    compiled_graph,
+    compiled_search,
+    cycles,
+    fairness_labels,
+    graph_kernel,
+    graph_search,
+    plain_search,
+)
+from rota.explore.liveness import engine as lasso
+from rota.explore.liveness.check import LivenessVerdict
 from rota.explore.result import Outcome
+from rota.explore.tables.system import EngineError
 from rota.invariants.liveness import KNOWN_WEAKNESSES, LIVENESS
 from rota.kernel import (
     PER_LABEL,
@@ -79,7 +89,7 @@ def net_of(edges: Sequence[Sequence[tuple[int, int]]], inside: Any) -> Any:
 def test_components_are_those_of_networkx(edges: Any, number: int) -> None:
     inside = flags(number, len(edges))
     offsets, targets, _ = arrays(edges)
-    component, members, starts = walks.components(offsets, targets, inside)
+    component, members, starts = graph_search.components(offsets, targets, inside)
     net = net_of(edges, inside)
     parts = [frozenset(members[a:b].tolist()) for a, b in pairwise(starts)]
     assert set(parts) == {frozenset(part) for part in networkx.strongly_connected_components(net)}
@@ -96,9 +106,9 @@ def test_fairness_is_what_it_is_said_to_be(edges: Any, number: int, classes: lis
     offsets, targets, kinds = arrays(edges)
     belongs = np.array([[one in owed for one in range(70)] for owed in classes])
     inside, bad = np.ones(len(edges), np.bool_), flags(number, len(edges))
-    component, members, starts = walks.components(offsets, targets, inside)
-    fair = walks.fair(
-        component, members, starts, offsets, targets, kinds, compiled._bits(belongs), bad)  # fmt: skip
+    component, members, starts = graph_search.components(offsets, targets, inside)
+    fair = graph_search.fair(
+        component, members, starts, offsets, targets, kinds, compiled_search._bits(belongs), bad)  # fmt: skip
     for part, answer in enumerate(fair):
         states = members[starts[part] : starts[part + 1]].tolist()
         possible = [set().union(*(classes[kind] for _, kind in edges[state])) for state in states]
@@ -115,7 +125,7 @@ def test_a_stem_is_a_shortest_path(edges: Any, in_: int, start: int, trap: int) 
     starts, traps = inside & flags(start, len(edges)), inside & flags(trap, len(edges))
     offsets, targets, _ = arrays(edges)
     levels = np.arange(len(edges) + 1)
-    entry, origin = walks.stem(offsets, targets, levels, inside, np.flatnonzero(starts), traps)
+    entry, origin = graph_search.stem(offsets, targets, levels, inside, np.flatnonzero(starts), traps)
     net = net_of(edges, inside)
     net.add_weighted_edges_from([("begin", state, state) for state in np.flatnonzero(starts).tolist()])
     net.add_node("begin")
@@ -124,7 +134,7 @@ def test_a_stem_is_a_shortest_path(edges: Any, in_: int, start: int, trap: int) 
     assert entry == nearest[1]
     if entry >= 0:
         steps, state = 0, int(entry)
-        while origin[state] != walks.START:
+        while origin[state] != graph_search.START:
             state, steps = int(np.searchsorted(offsets, origin[state], side="right")) - 1, steps + 1
         assert (starts[state], state + steps) == (True, nearest[0])
 
@@ -178,7 +188,9 @@ SENTENCES = st.builds(
 
 def both(system: System, *props: Liveness) -> tuple[LivenessVerdict, ...]:
     """The verdicts, which are the same from both searches, and so are the counts."""
-    (slow, expected), (quick, found) = (one.judge(system, props, 10**6) for one in (plain, compiled))
+    (slow, expected), (quick, found) = (
+        one.judge(system, props, 10**6) for one in (plain_search, compiled_search)
+    )
     assert found == expected
     for what in ("distinct", "generated", "histogram", "fired"):
         assert getattr(quick, what) == getattr(slow, what), what
@@ -212,13 +224,13 @@ def test_both_searches_say_the_same(shape: Any, prop: Liveness) -> None:
 @settings(max_examples=60, deadline=None)
 def test_a_cycle_without_the_room_to_be_shortest_is_fair(shape: Any, prop: Liveness, goals: int) -> None:
     system = asking(shape)
-    (shortest,) = compiled.judge(system, [prop], 1000)[1]
+    (shortest,) = compiled_search.judge(system, [prop], 1000)[1]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cycles, "MOST_GOALS", max(1, goals))
-        patch.setattr(compiled, "ROOMS", (1,) if goals else ())
-        patch.setattr(plain, "MOST_PAIRS", 1)
-        (verdict,) = compiled.judge(system, [prop], 1000)[1]
-        holds_together(system, prop, plain.judge(system, [prop], 1000)[1][0])
+        patch.setattr(compiled_search, "ROOMS", (1,) if goals else ())
+        patch.setattr(plain_search, "MOST_PAIRS", 1)
+        (verdict,) = compiled_search.judge(system, [prop], 1000)[1]
+        holds_together(system, prop, plain_search.judge(system, [prop], 1000)[1][0])
     holds_together(system, prop, verdict)
     assert verdict.outcome is shortest.outcome
     if verdict.lasso is not None and shortest.lasso is not None:
@@ -250,10 +262,10 @@ def test_a_loop_that_meets_nothing_is_cut() -> None:
 def test_what_reads_targets_is_judged_by_the_plain_search(monkeypatch: pytest.MonkeyPatch) -> None:
     system = asking(([(0, "x", 0, False), (0, "y", 2, False)], [(0, "x", 0, False)], {}))
     prop = sentence(LivenessKind.EVENTUALLY_ALWAYS, frozenset({2}), BY_TARGET)
-    with pytest.raises(told.CannotTabulate):
-        compiled.judge(system, [prop], 1000)
+    with pytest.raises(fairness_labels.CannotTabulate):
+        compiled_search.judge(system, [prop], 1000)
     found = liveness.check(system, [prop])
-    assert found.verdicts == plain.judge(system, [prop], 1000)[1]
+    assert found.verdicts == plain_search.judge(system, [prop], 1000)[1]
     assert found.outcome is Outcome.VIOLATED
 
 
@@ -266,8 +278,8 @@ def test_what_reads_targets_is_judged_by_the_plain_search(monkeypatch: pytest.Mo
     ],
 )  # fmt: skip
 def test_whoever_reads_what_is_not_there_is_noticed(use: Callable[[Any], Any]) -> None:
-    with pytest.raises((told._Read, TypeError)):
-        use(told.UNREAD)
+    with pytest.raises((fairness_labels._Read, TypeError)):
+        use(fairness_labels.UNREAD)
 
 
 def match(value: Any) -> int:
@@ -294,14 +306,14 @@ def waiting(idle: int, bound: int) -> System:
     ids=["ring", "channel", "scatter", "two phases", "packed anew", "two words"],
 )
 def test_a_graph_counts_as_engines_do(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "PIECE", 3)
+    monkeypatch.setattr(compiled_graph, "PIECE", 3)
     bare = replace(system, properties=())
     assert lasso.explore(bare).answer == fast.explore(bare).answer
 
 
 def test_arrays_grow() -> None:
     full = sentence_of("counter", lambda value: value == 6)
-    graph, (verdict,) = compiled.judge(toys.counters(5, 6), [full], 10**6)
+    graph, (verdict,) = compiled_search.judge(toys.counters(5, 6), [full], 10**6)
     assert (graph.distinct, graph.edges) == (7**5, 5 * 6 * 7**4)
     assert (verdict.outcome, verdict.occasions) == (Outcome.HOLDS, 5 * 7**5)
     assert graph.nbytes == 8 * graph.distinct + 8 * (graph.distinct + 1) + 8 * graph.edges
@@ -314,7 +326,7 @@ def sentence_of(role: str, test: Callable[[Any], bool]) -> Liveness:
 
 def test_levels_are_told() -> None:
     told_by: list[list[tuple[int, ...]]] = [[], []]
-    for search, levels in zip((plain, compiled), told_by, strict=True):
+    for search, levels in zip((plain_search, compiled_search), told_by, strict=True):
         search.judge(toys.ring(4), [], 1000, lambda *level, to=levels: to.append(level[:4]))
     assert told_by[0] == told_by[1]
     assert [(depth, left) for depth, _, left, _ in told_by[0]][:2] == [(0, 1), (1, 4 + 1)]
@@ -373,7 +385,7 @@ def dropping(real: Any) -> Any:
 
     def grow(*given: Any) -> Any:
         out, todo, offsets = real(*given), given[4], given[9]
-        offsets[todo[-1] + 1] -= out[2] == growing.DONE and offsets[todo[-1] + 1] > offsets[todo[-1]]
+        offsets[todo[-1] + 1] -= out[2] == graph_kernel.DONE and offsets[todo[-1] + 1] > offsets[todo[-1]]
         return out
 
     return grow
@@ -392,34 +404,38 @@ def astray(real: Any) -> Any:
 
 BUGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "fairness is ignored": (
-        walks, "fair", lambda real: lambda *given: np.ones_like(real(*given)),
+        graph_search, "fair", lambda real: lambda *given: np.ones_like(real(*given)),
     ),
     "what leaves a component counts as taken there": (
-        walks, "fair", lambda real: lambda component, *rest: real(np.zeros_like(component), *rest),
+        graph_search, "fair", lambda real: lambda component, *rest: real(np.zeros_like(component), *rest),
     ),
     "classes are forgotten": (
-        told.Told, "belongs", lambda real: lambda self, classes: np.zeros_like(real(self, classes)),
+        fairness_labels.Told, "belongs", lambda real: lambda self, classes: np.zeros_like(real(self,
+        classes)),
     ),
     "only the first hop is looked at": (
-        told.Told, "_kind_by_hops", lambda real: lambda self, hops: real(self, hops[:1]),
+        fairness_labels.Told, "_kind_by_hops", lambda real: lambda self, hops: real(self, hops[:1]),
     ),
     "what a machine was before is read": (
-        told.Told, "_kind_by_turns", lambda real: lambda self, turns: real(self, [turns[0] * 0] * len(turns)),
+        fairness_labels.Told, "_kind_by_turns", lambda real: lambda self, turns: real(self, [turns[0] * 0] *
+        len(turns)),
     ),
     "components fall apart": (
-        walks, "components", lambda real: lambda *given: one_by_one(*real(*given)),
+        graph_search, "components", lambda real: lambda *given: one_by_one(*real(*given)),
     ),
     "flags are turned round": (
-        large.Group, "status", lambda real: lambda self, columns: 3 - real(self, columns),
+        compiled_graph.Group, "status", lambda real: lambda self, columns: 3 - real(self, columns),
     ),
     "stems begin in traps": (
-        walks, "stem", lambda real: lambda *given: real(*given[:4], np.flatnonzero(given[5]), given[5]),
+        graph_search, "stem", lambda real: lambda *given: real(*given[:4], np.flatnonzero(given[5]),
+        given[5]),
     ),
     "goals are forgotten": (
-        compiled._Ground, "walk", lambda real: lambda self, start, goals, home: real(self, start, (), home),
+        compiled_search._Ground, "walk", lambda real: lambda self, start, goals, home: real(self, start, (),
+        home),
     ),
-    "an edge is dropped": (growing, "grow", dropping),
-    "an edge goes astray": (growing, "grow", astray),
+    "an edge is dropped": (graph_kernel, "grow", dropping),
+    "an edge goes astray": (graph_kernel, "grow", astray),
 }  # fmt: skip
 
 

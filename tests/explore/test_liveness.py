@@ -13,10 +13,10 @@ import networkx
 import pytest
 
 import toys
-from rota.explore import liveness
 from rota.explore.engines import MissingExtra
-from rota.explore.live import compiled, plain
-from rota.explore.liveness import Lasso, LivenessVerdict, check
+from rota.explore.liveness import check as liveness
+from rota.explore.liveness import compiled_search, plain_search
+from rota.explore.liveness.check import Lasso, LivenessVerdict, check
 from rota.explore.result import Outcome
 from rota.kernel import (
     PER_LABEL,
@@ -50,7 +50,7 @@ def live(
 def judge(system: System, prop: Liveness, *fairness: Fairness) -> LivenessVerdict:
     """One property's verdict, the same from both searches; a lasso is checked transition by transition."""
     assumed = replace(prop, fairness=fairness)
-    verdicts = [search.judge(system, [assumed], 1000)[1] for search in (plain, compiled)]
+    verdicts = [search.judge(system, [assumed], 1000)[1] for search in (plain_search, compiled_search)]
     assert verdicts[0] == verdicts[1]
     ((verdict,), _) = verdicts
     assert (verdict.outcome is Outcome.VIOLATED) == (verdict.lasso is not None)

@@ -9,11 +9,11 @@ import pytest
 
 import toys
 from rota.explore import reference
-from rota.explore.level import Tables
 from rota.explore.result import DEADLOCK, Outcome
-from rota.explore.shorten import shortened, without_loops
-from rota.explore.simulate import simulate
-from rota.explore.walks import Walks
+from rota.explore.tables.system import Tables
+from rota.explore.walks.model import Walks
+from rota.explore.walks.shorten import shortened, without_loops
+from rota.explore.walks.simulate import simulate
 from rota.kernel import Kind, State, System, Turn
 
 SOUND = ("counters", "ring", "two-phase", "channel")

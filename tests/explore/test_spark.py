@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 import toys
-from rota.explore import Limits, archive, reference, session, spark
+from rota.explore import Limits, reference
 from rota.explore.engines import MissingExtra
-from rota.explore.learn import AmbiguousValue
+from rota.explore.spark import archive, session
+from rota.explore.spark import engine as spark
+from rota.explore.tables.machines import AmbiguousValue
 from rota.kernel import System
 
 

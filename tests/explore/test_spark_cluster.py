@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 import toys
-from rota.explore import Limits, reference, session, spark
+from rota.explore import Limits, reference
+from rota.explore.spark import engine as spark
+from rota.explore.spark import session
 from rota.kernel import System
 
 pytestmark = pytest.mark.spark

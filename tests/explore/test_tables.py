@@ -15,21 +15,23 @@ import numpy as np
 import pytest
 
 import toys
-from rota.explore import arrays, expand, judge, learn, level, reference, tables
+from rota.explore import reference
+from rota.explore.fast import numpy_search
+from rota.explore.tables import arrays, machines, properties, successors, system
 from rota.kernel import Kind, Property, Send, System, Turn, state_hash
 from rota.kernel.encoding import MASK64, mix64
 
 
 def agree(system: System) -> bool:
-    slow, fast = reference.explore(system), tables.explore(system)
+    slow, fast = reference.explore(system), numpy_search.explore(system)
     return slow.answer == fast.answer and slow.violation == fast.violation
 
 
 def test_warm_tables_call_no_machine_again() -> None:
     system = toys.two_phase()
-    warm = tables.Tables(system)
-    cold = tables.explore(system, tables=warm)
-    again = tables.explore(system, tables=warm)
+    warm = numpy_search.Tables(system)
+    cold = numpy_search.explore(system, tables=warm)
+    again = numpy_search.explore(system, tables=warm)
     assert again.answer == cold.answer
     assert cold.stats["python_calls"] > 0
     assert again.stats["python_calls"] == 0
@@ -50,9 +52,9 @@ def test_each_distinct_input_is_evaluated_once() -> None:
 
     base = toys.two_phase()
     system = System(base.name, tuple(spied(m) for m in base.machines))
-    made = tables.Tables(system)
+    made = numpy_search.Tables(system)
     made.check = lambda rows: None  # type: ignore[method-assign]
-    result = tables.explore(system, tables=made)
+    result = numpy_search.explore(system, tables=made)
     assert len(seen) == len(set(seen)) == result.stats["python_calls"]
     assert result.distinct == 288
 
@@ -68,7 +70,7 @@ def test_views_and_predicates_are_evaluated_once() -> None:
         "counter",
         of=lambda v: (viewed.append(v), v % 2)[1],
     )
-    tables.explore(toys.counters(2, 9, (pairs,)))
+    numpy_search.explore(toys.counters(2, 9, (pairs,)))
     assert sorted(viewed) == sorted([*range(10), *range(10)])
     # (0, 1) and (1, 0) are choices of their own
     assert len(tested) == 2 * 4
@@ -76,12 +78,12 @@ def test_views_and_predicates_are_evaluated_once() -> None:
 
 def test_tables_of_another_system_are_refused() -> None:
     with pytest.raises(ValueError, match="these tables were learned from ring"):
-        tables.explore(toys.two_phase(), tables=tables.Tables(toys.ring()))
+        numpy_search.explore(toys.two_phase(), tables=numpy_search.Tables(toys.ring()))
 
 
 def test_equal_values_of_other_types_are_refused() -> None:
-    with pytest.raises(learn.AmbiguousValue, match=r"machine m: \(True,\) equals \(1,\)"):
-        tables.explore(toys.ambiguous())
+    with pytest.raises(machines.AmbiguousValue, match=r"machine m: \(True,\) equals \(1,\)"):
+        numpy_search.explore(toys.ambiguous())
 
 
 @pytest.mark.parametrize(
@@ -96,8 +98,8 @@ def test_equal_values_of_other_types_are_refused() -> None:
 )
 def test_what_a_turn_cannot_be(turn: Any, message: str) -> None:
     system = System("bad", (toys.Toy("m", "m", (0,), lambda value: [turn]),))
-    with pytest.raises(learn.BadTurn, match=message):
-        tables.explore(system)
+    with pytest.raises(machines.BadTurn, match=message):
+        numpy_search.explore(system)
 
 
 def test_machines_that_answer_each_other_for_ever_are_refused() -> None:
@@ -106,8 +108,8 @@ def test_machines_that_answer_each_other_for_ever_are_refused() -> None:
 
     start = toys.Toy("a", "a", (0,), lambda value: [Turn(0, (Send("b", 1),))], echo)
     system = System("echo", (start, toys.Toy("b", "b", (0,), takes=echo)))
-    with pytest.raises(learn.BadTurn, match="more than 1000 messages in one transition of echo"):
-        tables.explore(system)
+    with pytest.raises(machines.BadTurn, match="more than 1000 messages in one transition of echo"):
+        numpy_search.explore(system)
 
 
 def test_an_impure_machine_is_noticed_by_the_sample() -> None:
@@ -117,8 +119,8 @@ def test_an_impure_machine_is_noticed_by_the_sample() -> None:
         calls.append(value)
         return [Turn((value + 1) % 5)] if len(calls) <= 5 else []
 
-    with pytest.raises(level.EngineError, match="impure"):
-        tables.explore(System("impure", (toys.Toy("m", "m", (0,), moves),)))
+    with pytest.raises(system.EngineError, match="impure"):
+        numpy_search.explore(System("impure", (toys.Toy("m", "m", (0,), moves),)))
 
 
 def test_more_values_and_views_than_the_first_arrays_hold() -> None:
@@ -128,13 +130,13 @@ def test_more_values_and_views_than_the_first_arrays_hold() -> None:
 
 
 def test_a_group_beyond_the_dense_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rota.explore.judge.DENSE", 1 << 8)
+    monkeypatch.setattr("rota.explore.tables.properties.DENSE", 1 << 8)
     assert agree(toys.counters(2, 40))
     assert agree(replace(toys.counters(2, 40), properties=toys.broken("safety").properties))
 
 
 def test_small_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(level.blocks, "__defaults__", (3,))
+    monkeypatch.setattr(system.blocks, "__defaults__", (3,))
     for name in ("two-phase", "broken-safety", "broken-step", "deadlock"):
         assert agree(toys.ALL[name]())
 
@@ -144,40 +146,40 @@ def test_small_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shared_sender(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deliveries interned without their sender."""
-    original = learn.Learned._delivery
+    original = machines.Learned._delivery
     first: dict[tuple[str, Any], int] = {}
 
-    def blind(self: learn.Learned, sender: Any, to: str, message: Any) -> int:
+    def blind(self: machines.Learned, sender: Any, to: str, message: Any) -> int:
         return first.setdefault((to, message), original(self, sender, to, message))
 
-    monkeypatch.setattr(learn.Learned, "_delivery", blind)
+    monkeypatch.setattr(machines.Learned, "_delivery", blind)
 
 
 def refusal_as_stutter(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = learn.Learned._receive
+    original = machines.Learned._receive
 
-    def lenient(self: learn.Learned, table: learn.MachineTable, value: int, delivery: int) -> int:
+    def lenient(self: machines.Learned, table: machines.MachineTable, value: int, delivery: int) -> int:
         entry = original(self, table, value, delivery)
         if self.entry_count.data[entry]:
             return entry
         return self._enter(table, [Turn(table.interned.values[value])])
 
-    monkeypatch.setattr(learn.Learned, "_receive", lenient)
+    monkeypatch.setattr(machines.Learned, "_receive", lenient)
 
 
 def hash_without_positions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learn, "lane_factors", lambda count: [(3, 5)] * count)
+    monkeypatch.setattr(machines, "lane_factors", lambda count: [(3, 5)] * count)
 
 
 def replies_before_what_is_pending(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = learn.Learned.joined
-    monkeypatch.setattr(learn.Learned, "joined", lambda self, rest, sends: original(self, sends, rest))
+    original = machines.Learned.joined
+    monkeypatch.setattr(machines.Learned, "joined", lambda self, rest, sends: original(self, sends, rest))
 
 
 def only_the_first_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = learn.Learned._enter
+    original = machines.Learned._enter
     monkeypatch.setattr(
-        learn.Learned, "_enter", lambda self, table, turns: original(self, table, list(turns)[:1])
+        machines.Learned, "_enter", lambda self, table, turns: original(self, table, list(turns)[:1])
     )
 
 
@@ -199,25 +201,25 @@ def rows_compared_by_their_first_word(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def states_that_stay_are_no_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        expand.Expansion, "stuck", lambda self, block: np.bincount(self.source, minlength=len(block)) == 0
+        successors.Expansion, "stuck", lambda self, block: np.bincount(self.source, minlength=len(block)) == 0
     )
 
 
 def steps_judged_only_where_something_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = judge._ranked
+    original = properties._ranked
 
-    def hasty(props: tuple[Property, ...], group: judge.Group, columns: Any) -> Any:
+    def hasty(props: tuple[Property, ...], group: properties.Group, columns: Any) -> Any:
         found = original(props, group, columns)
         if props[0].kind is not Kind.STEP:
             return found
         changed = [(rank, flags & (columns[0] != columns[1])) for rank, flags in found]
         return [(rank, flags) for rank, flags in changed if flags.any()]
 
-    monkeypatch.setattr(judge, "_ranked", hasty)
+    monkeypatch.setattr(properties, "_ranked", hasty)
 
 
 def any_trace_instead_of_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(level, "least", lambda high, low: len(high) - 1)
+    monkeypatch.setattr(system, "least", lambda high, low: len(high) - 1)
 
 
 PLANTED = {
@@ -238,7 +240,7 @@ def test_a_planted_bug_makes_the_engines_disagree(plant: Any, monkeypatch: pytes
     make = toys.ALL[PLANTED[plant]]
     assert agree(make())
     # without the engine's own sample check, which would notice most of them first
-    monkeypatch.setattr(level.Tables, "check", lambda self, rows: None)
+    monkeypatch.setattr(system.Tables, "check", lambda self, rows: None)
     plant(monkeypatch)
     assert not agree(make())
 
@@ -248,8 +250,8 @@ def test_a_planted_bug_makes_the_engines_disagree(plant: Any, monkeypatch: pytes
 )
 def test_the_sample_notices_a_planted_bug_by_itself(plant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)
-    with pytest.raises(level.EngineError):
-        tables.explore(toys.ALL[PLANTED[plant]]())
+    with pytest.raises(system.EngineError):
+        numpy_search.explore(toys.ALL[PLANTED[plant]]())
 
 
 # ---- nothing depends on the order of sets
@@ -334,7 +336,7 @@ def test_least_looks_at_both_lanes() -> None:
 
 def test_hashes_are_the_kernels() -> None:
     system = toys.scatter()
-    made = tables.Tables(system)
+    made = numpy_search.Tables(system)
     states = system.initial_states()
     rows = np.array([made.learned.intern_state(s) for s in states], np.int32)
     high, low = made.learned.hashes(rows)

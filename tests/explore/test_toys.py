@@ -8,7 +8,8 @@ import networkx
 import pytest
 
 import toys
-from rota.explore import compiled, reference, tables
+from rota.explore import reference
+from rota.explore.fast import numpy_search, search
 from rota.explore.result import Limits, Outcome, Result
 from rota.kernel import System
 
@@ -25,9 +26,9 @@ def every(system: System, limits: Limits | None = None) -> tuple[Result, ...]:
     """The results of all engines of one machine, the reference first."""
     return (
         reference.explore(system, limits),
-        tables.explore(system, limits),
-        compiled.explore(system, limits),
-        compiled.explore(system, replace(limits or Limits(), workers=3)),
+        numpy_search.explore(system, limits),
+        search.explore(system, limits),
+        search.explore(system, replace(limits or Limits(), workers=3)),
     )
 
 
@@ -125,7 +126,7 @@ def test_limits_stop_every_engine_after_the_same_level(most: int) -> None:
 
 def test_progress_is_reported_alike() -> None:
     seen: list[list[tuple[int, int, int, int]]] = []
-    for engine in (reference, tables, compiled):
+    for engine in (reference, numpy_search, search):
         calls: list[tuple[int, int, int, int]] = []
         engine.explore(toys.ring(), progress=lambda *a, calls=calls: calls.append(a[:4]))
         seen.append(calls)

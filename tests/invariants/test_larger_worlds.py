@@ -9,7 +9,7 @@ import pytest
 
 from rota.environment.assignment import Assignment
 from rota.environment.broker import Coordinator
-from rota.explore import fast
+from rota.explore.fast import engine as fast
 from rota.invariants import classic
 from rota.invariants.catalog import OUTLIVED
 from rota.invariants.crowd import no_pile_up

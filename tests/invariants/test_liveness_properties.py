@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from rota.explore.graph import build
-from rota.explore.liveness import LivenessResult, check
+from rota.explore.liveness.check import LivenessResult, check
+from rota.explore.liveness.graph import build
 from rota.explore.result import Outcome
 from rota.invariants import endless
 from rota.invariants.liveness import (
@@ -241,7 +241,7 @@ def test_names_are_unique() -> None:
 
 
 SHOWN = """
-from rota.explore.liveness import check
+from rota.explore.liveness.check import check
 from rota.invariants.liveness import LIVENESS
 from rota.mutants import system
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rota.explore.fast import explore
+from rota.explore.fast.engine import explore
 from rota.explore.result import DEADLOCK, Limits, Outcome, Result
 from rota.invariants import classic
 from rota.kernel import Kind

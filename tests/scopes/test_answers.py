@@ -11,7 +11,7 @@ import pytest
 
 from rota.environment.broker import Broker
 from rota.environment.offsets import OffsetsKeeper
-from rota.explore import fast
+from rota.explore.fast import engine as fast
 from rota.mutants import system
 from rota.scopes import load
 from rota.spec import ErrorCode

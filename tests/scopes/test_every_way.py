@@ -17,7 +17,9 @@ import pytest
 from rota.environment.assignment import assign
 from rota.environment.broker import Coordinator
 from rota.environment.client import Client
-from rota.explore import Limits, Outcome, Result, fast, tables
+from rota.explore import Limits, Outcome, Result
+from rota.explore.fast import engine as fast
+from rota.explore.fast import numpy_search
 from rota.invariants.views import CLIENT, COORDINATOR
 from rota.kernel import Kind, Property, System
 from rota.mutants import system
@@ -32,7 +34,7 @@ Way = Callable[[System, Path], Result]
 
 WAYS: dict[str, Way] = {
     "two workers": lambda world, folder: fast.explore(world, Limits(workers=2)),
-    "numpy": lambda world, folder: tables.explore(world),
+    "numpy": lambda world, folder: numpy_search.explore(world),
     "on disk": lambda world, folder: fast.explore(world, Limits(memory=MEMORY, workers=2)),
     "fingerprints": lambda world, folder: fast.explore(world, Limits(fingerprints=True)),
     "with checkpoints": lambda world, folder: fast.explore(world, Limits(checkpoint=folder)),

@@ -10,8 +10,9 @@ import pytest
 
 from rota.cli.check_plan import Options, plan
 from rota.cli.errors import NOTHING, UsageError
-from rota.explore import Limits, Outcome, compiled, tables
-from rota.explore.level import Tables
+from rota.explore import Limits, Outcome
+from rota.explore.fast import numpy_search, search
+from rota.explore.tables.system import Tables
 from rota.invariants.weaknesses import judged
 from rota.mutants import MUTANTS, system
 from rota.scopes import Configuration, load, names
@@ -99,7 +100,7 @@ def test_a_pinned_configuration_with_two_workers_and_in_numpy() -> None:
     one = load("standard").configuration(PINNED)
     world = system(one.settings_for("kafka-4.x"))
     learned = Tables(world)
-    shared = compiled.explore(world, Limits(workers=2), tables=learned)
-    for result in (shared, tables.explore(world, tables=learned)):
+    shared = search.explore(world, Limits(workers=2), tables=learned)
+    for result in (shared, numpy_search.explore(world, tables=learned)):
         assert result.outcome is Outcome.HOLDS
         assert {name: getattr(result, name) for name in (one.expected or {})} == one.expected

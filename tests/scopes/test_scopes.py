@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rota.explore import fast, reference
+from rota.explore import reference
+from rota.explore.fast import engine as fast
 from rota.explore.result import Outcome, Result
 from rota.mutants import system
 from rota.scopes import Configuration, ScopeError, load, names

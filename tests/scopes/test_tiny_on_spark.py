@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 
-from rota.explore import Limits, fast, spark
+from rota.explore import Limits
+from rota.explore.fast import engine as fast
 from rota.explore.result import Outcome
-from rota.explore.session import spark_context
+from rota.explore.spark import engine as spark
+from rota.explore.spark.session import spark_context
 from rota.mutants import MUTANTS, system
 from rota.scopes import Configuration, load
 

@@ -13,7 +13,7 @@ import click
 
 from rota.cli.errors import UNDECIDED, VIOLATED, UsageError
 from rota.explore import Violation, engines
-from rota.explore.walks import DEPTH, Simulation, Walks
+from rota.explore.walks.model import DEPTH, Simulation, Walks
 from rota.kernel import System
 from rota.report import check_walks
 from rota.report.check_model import Found, Plan, Report, Run
@@ -129,7 +129,7 @@ class _Walking:
             engines.choose("numpy")  # walks need what that engine needs
         except engines.MissingExtra as error:
             raise UsageError(str(error).replace("engine numpy", "--simulate")) from None
-        from rota.explore.simulate import simulate
+        from rota.explore.walks.simulate import simulate
 
         systems = [
             job.build() for job in self.plan.jobs

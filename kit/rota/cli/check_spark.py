@@ -17,8 +17,8 @@ import click
 
 from rota.cli.errors import UNDECIDED, UsageError, one_line
 from rota.explore import Limits, Result, engines
-from rota.explore.cluster import budget
 from rota.explore.result import Progress
+from rota.explore.spark import memory
 from rota.kernel import System
 from rota.report.check_model import Plan
 
@@ -134,7 +134,7 @@ def at_hand(engine: engines.Engine, wanted: Asked | None, say: Say) -> Iterator[
         stack.enter_context(_quiet_interrupts())
         _wait_for_executors(context, once)
         shares = _shares(context.master, context.defaultParallelism, wanted)
-        stack.enter_context(budget.held(shares.driver))
+        stack.enter_context(memory.held(shares.driver))
 
         bound = partial(
             engine,  # type: ignore[call-arg]  # Spark's takes more than every engine does
@@ -155,35 +155,35 @@ def at_hand(engine: engines.Engine, wanted: Asked | None, say: Say) -> Iterator[
 
 def _refuse_too_little(wanted: Asked) -> None:
     """What is too little for as many tasks as the master's name tells; Spark takes seconds to start."""
-    from rota.explore.session import chosen_master, tasks_of
+    from rota.explore.spark.session import chosen_master, tasks_of
 
     master = chosen_master(wanted.master)
     if master and (tasks := tasks_of(master)):
         _shares(master, tasks, wanted)
 
 
-def _shares(master: str, tasks: int, wanted: Asked) -> budget.Shares:
+def _shares(master: str, tasks: int, wanted: Asked) -> memory.Shares:
     """How --memory is divided. Errors: UsageError if it is too little."""
-    from rota.explore.session import is_local, is_submitted
+    from rota.explore.spark.session import is_local, is_submitted
 
     if wanted.memory is None:
-        return budget.Shares()
+        return memory.Shares()
     try:
-        return budget.divide(wanted.memory, tasks, java=is_local(master) and not is_submitted())
-    except budget.TooLittle as error:
+        return memory.divide(wanted.memory, tasks, java=is_local(master) and not is_submitted())
+    except memory.TooLittle as error:
         fewer = "as --master 'local[1]'" if is_local(master) else "by fewer cores of executors"
         raise UsageError(f"--memory: {error}, {fewer}") from error
 
 
 @contextmanager
 def _context(wanted: Asked) -> Iterator[Any]:
-    from rota.explore.session import MissingJava, spark_context
+    from rota.explore.spark.session import MissingJava, spark_context
 
     master = wanted.master
     _reach(master or "")
     with ExitStack() as stack:
         try:
-            heap = wanted.memory and budget.heap(wanted.memory)
+            heap = wanted.memory and memory.heap(wanted.memory)
             context = stack.enter_context(spark_context(master, wanted.py_files, ui=True, memory=heap))
         except (MissingJava, engines.MissingExtra):
             raise
@@ -243,7 +243,7 @@ def _reach(master: str) -> None:
 
 def _wait_for_executors(context: Any, say: Say) -> None:
     """Let the executors of a cluster arrive, as their number decides how many partitions there are."""
-    from rota.explore.session import is_local
+    from rota.explore.spark.session import is_local
 
     if not is_local(context.master):
         there, since, end = 0, time.monotonic(), time.monotonic() + PATIENCE
@@ -262,14 +262,14 @@ def _wait_for_executors(context: Any, say: Say) -> None:
 @contextmanager
 def _our_words() -> Iterator[None]:
     """Errors of the engine as UsageError; what Spark itself gave up, in one line."""
-    from rota.explore.cluster.answers import ExecutorsLost
-    from rota.explore.cluster.tasks import NotRebuilt
-    from rota.explore.session import MissingJava
-    from rota.explore.spark import NotShippable, NotSupported
+    from rota.explore.spark.answers import ExecutorsLost
+    from rota.explore.spark.engine import NotShippable, NotSupported
+    from rota.explore.spark.session import MissingJava
+    from rota.explore.spark.tasks import NotRebuilt
 
     try:
         yield
-    except (NotShippable, NotSupported, MissingJava, engines.MissingExtra, budget.NoMemory) as error:
+    except (NotShippable, NotSupported, MissingJava, engines.MissingExtra, memory.NoMemory) as error:
         raise UsageError(str(error)) from error
     except ExecutorsLost as error:
         raise UsageError(str(error), UNDECIDED) from error

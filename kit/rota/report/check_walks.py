@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rota.explore.walks import Coverage, Simulation, Walks
+from rota.explore.walks.model import Coverage, Simulation, Walks
 from rota.kernel import Kind
 from rota.report import check_text
 from rota.report.check_json import report_of

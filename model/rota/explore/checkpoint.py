@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from rota.explore.arrays import Words
-from rota.explore.packing import Layout
+from rota.explore.compiled.packing import Layout
 from rota.explore.result import CheckpointError, Limits
+from rota.explore.tables.arrays import Words
 from rota.kernel import System
 
 MANIFEST = "manifest.json"

@@ -30,9 +30,9 @@ class MissingExtra(ValueError):
 
 ENGINES: dict[str, str] = {
     "reference": "rota.explore.reference",
-    "fast": "rota.explore.fast",
-    "numpy": "rota.explore.tables",
-    "spark": "rota.explore.spark",
+    "fast": "rota.explore.fast.engine",
+    "numpy": "rota.explore.fast.numpy_search",
+    "spark": "rota.explore.spark.engine",
 }
 """Name -> module whose `explore` is the engine."""
 
@@ -55,7 +55,7 @@ def choose(name: str) -> Engine:
     """
     if name == "auto":
         name = "fast" if find_spec("numpy") else "reference"
-    modules = {**ENGINES, LASSO: "rota.explore.lasso"}
+    modules = {**ENGINES, LASSO: "rota.explore.liveness.engine"}
     if name not in modules:
         raise UnknownEngine(f"there is no engine {name}; there are auto, {', '.join(ENGINES)}")
     compiled = name == LASSO and find_spec("numba")

@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from rota.kernel import Kind, State, Transition
+from rota.kernel import Kind, State, System, Transition
 
 DEADLOCK = "deadlock"
 """Name of the property that every engine adds when a system names its terminal states."""
@@ -138,3 +138,38 @@ class Result:
             self.properties,
             self.rules_fired,
         )
+
+
+def overall(violation: Violation | None, undecided: bool, witnesses: dict[str, int | None]) -> Outcome:
+    """The verdict on the system: a witness never reached counts as violated (a vacuous check)."""
+    if violation is not None:
+        return Outcome.VIOLATED
+    if undecided:
+        return Outcome.UNDECIDED
+    return Outcome.VIOLATED if None in witnesses.values() else Outcome.HOLDS
+
+
+def verdicts(
+    system: System, violation: Violation | None, undecided: bool, witnesses: dict[str, int | None]
+) -> tuple[PropertyVerdict, ...]:
+    """One verdict per property, and one for deadlock where the system names its terminal states.
+
+    A run that ended early leaves what it did not see violated undecided.
+    """
+    open_end = Outcome.UNDECIDED if violation or undecided else Outcome.HOLDS
+    out = []
+    for prop in system.properties:
+        depth = witnesses.get(prop.name)
+        if prop.kind is Kind.TERMINAL:
+            continue
+        if prop.kind is Kind.WITNESS:
+            missing = Outcome.UNDECIDED if violation or undecided else Outcome.VIOLATED
+            outcome = Outcome.HOLDS if depth is not None else missing
+        else:
+            outcome = Outcome.VIOLATED if violation and violation.name == prop.name else open_end
+        out.append(PropertyVerdict(prop.name, prop.kind, prop.meaning, outcome, depth))
+    if system.select(Kind.TERMINAL):
+        stuck = violation is not None and violation.name == DEADLOCK
+        meaning = "Every state can be left, but for the declared ends."
+        out.append(PropertyVerdict(DEADLOCK, None, meaning, Outcome.VIOLATED if stuck else open_end))
+    return tuple(out)

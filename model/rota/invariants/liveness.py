@@ -254,7 +254,7 @@ LIVENESS = (
         rules=("join.rebalance-or-complete", "join.complete-phase", "persistence.assignment-stored"),
     ),
 )
-"""The liveness properties of the classic protocol, for `rota.explore.liveness.check`."""
+"""The liveness properties of the classic protocol, for `rota.explore.liveness.check.check`."""
 
 KNOWN_WEAKNESSES = (
     Liveness(

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from rota.environment.broker import Coordinator
-from rota.explore.graph import build
+from rota.explore.liveness.graph import build
 from rota.kernel import State, System, Transition
 from rota.mutants import system
 from rota.scopes import load

@@ -1,0 +1,1 @@
+"""The fast engine: one machine, all cores; compiled where numba is there, else the same search in numpy."""

@@ -1,0 +1,364 @@
+"""The compiled engine: breadth-first search over packed integers, with one or several workers.
+
+Same answers as `rota.explore.reference`. What the Python of machines and properties says is learned in
+tables (`rota.explore.tables.machines`, `rota.explore.tables.properties`); compiled code expands, absorbs and
+judges by them. The states are split between owners by their code; in each round every owner expands a piece,
+and then takes in what all of them have found for it. Workers are threads: compiled code does not hold the
+interpreter's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from rota.explore.checkpoint import Checkpoint
+from rota.explore.compiled import state_set
+from rota.explore.compiled.canonical import canonical
+from rota.explore.compiled.lookups import Lookups
+from rota.explore.fast.shard import Owner
+from rota.explore.result import (
+    DEADLOCK,
+    DEADLOCK_MEANING,
+    Find,
+    Limits,
+    Progress,
+    Result,
+    Violation,
+    first,
+    overall,
+    verdicts,
+)
+from rota.explore.tables.arrays import Ints, Words
+from rota.explore.tables.system import Expanded, Tables, blocks, matching, sample, violation
+from rota.kernel import Kind, State, System
+from rota.kernel.encoding import MASK128
+
+
+def explore(
+    system: System,
+    limits: Limits | None = None,
+    *,
+    progress: Progress | None = None,
+    tables: Tables | None = None,
+) -> Result:
+    """As `rota.explore.fast.engine.explore`."""
+    return _Search(matching(system, tables), limits or Limits(), progress).run()
+
+
+class _Search:
+    """One exploration; `run` it once. tables: of the system, perhaps warm."""
+
+    def __init__(self, tables: Tables, limits: Limits, progress: Progress | None) -> None:
+        self.system, self.tables, self.limits, self.progress = tables.system, tables, limits, progress
+        self.learned, self.judge = tables.learned, tables.judge
+        self.lookups = Lookups(tables, limits.symmetry)
+        self.layout = self.lookups.layout()
+        self.owners: list[Owner] = []
+        self.histogram: list[int] = []
+        self.witnesses: dict[str, int | None] = {p.name: None for p in self.system.select(Kind.WITNESS)}
+        self.digest = 0
+        self.fired: frozenset[str] = frozenset()
+        self.repacked = 0
+        self.stuck: Find | None = None
+        self.effort = replace(tables.learned.effort)
+        folder = limits.checkpoint
+        self.checkpoint = Checkpoint(folder, self.system, limits) if folder else None
+
+    @property
+    def distinct(self) -> int:
+        """States of the levels that are complete."""
+        return sum(self.histogram)
+
+    def run(self) -> Result:
+        """Visit every reachable state. Errors: as of `rota.explore.fast.engine.explore`."""
+        started = perf_counter()
+        with (
+            ThreadPoolExecutor(self.limits.workers) as pool,
+            TemporaryDirectory(prefix="rota-states-") as folder,
+        ):
+            self.owners = [self._owner(Path(folder, str(number))) for number in range(self.limits.workers)]
+            self._all: Callable[[Callable[[Owner], Any]], list[Any]] = (
+                (lambda work: list(pool.map(work, self.owners)))
+                if len(self.owners) > 1
+                else (lambda work: [work(self.owners[0])])
+            )
+            found, undecided = self._search(started)
+            self._check()
+            return self._result(found, undecided, perf_counter() - started)
+
+    def _owner(self, folder: Path) -> Owner:
+        folder.mkdir()
+        memory, workers = self.limits.memory, self.limits.workers
+        budget = None if memory is None else memory // workers
+        return Owner(workers, self.layout, budget, folder, exact=not self.limits.fingerprints)
+
+    def _search(self, started: float) -> tuple[Violation | None, bool]:
+        if not self._restore():
+            initial = [self.learned.intern_state(state) for state in self.system.initial_states()]
+            rows = self._canonical(np.array(initial, np.int32).reshape(-1, self.learned.width))
+            self._fit()
+            self._hand_out(self.layout.pack(rows))
+            self._close_level()
+            self.owners[0].expansion.generated += self.distinct
+        more = bool(self.histogram)
+        while more:
+            self._save()
+            found = self._judge_level() or self._expand_level()
+            if found:
+                return found, False
+            if self.progress:
+                generated = sum(owner.expansion.generated for owner in self.owners)
+                seconds = perf_counter() - started
+                self.progress(len(self.histogram) - 1, self.distinct, self.histogram[-1], generated, seconds)
+            more = self._close_level()
+            if self.limits.max_states is not None and self.distinct > self.limits.max_states:
+                self._scan_level()  # only for the digest: the level is not judged
+                return None, True
+        return None, False
+
+    # ---- going on with an ended search
+
+    def _restore(self) -> bool:
+        """Take up what the checkpoint has; False if that is nothing."""
+        if self.checkpoint is None or not self.checkpoint.saved.levels:
+            return False
+        for parts in self.checkpoint.values():
+            for table, values in zip(self.learned.machines, parts, strict=True):
+                for value in values:
+                    table.intern(value)
+        self._fit()
+        for level in self.checkpoint.levels():
+            for layout, keys in level:
+                self._hand_out(self.layout.pack(layout.unpack(keys, self.learned.width)))
+            self._close_level()
+        counts = self.checkpoint.saved.counts
+        self.digest = int(counts["digest"], 16)
+        self.owners[0].expansion.generated = counts["generated"]
+        self.witnesses.update(counts["witnesses"])
+        self.fired = frozenset(counts["fired"])
+        return True
+
+    def _save(self) -> None:
+        """Write a checkpoint, if one is kept: of all levels, the last one neither judged nor expanded yet."""
+        if self.checkpoint is None:
+            return
+        levels = [
+            list(self._arrays(depth))
+            for depth in range(len(self.checkpoint.saved.levels), len(self.histogram))
+        ]
+        counts = {
+            "digest": f"{self.digest:x}",
+            "generated": sum(owner.expansion.generated for owner in self.owners),
+            "witnesses": self.witnesses,
+            "fired": sorted(self._fired()),
+        }
+        values = [table.interned.values for table in self.learned.machines]
+        self.checkpoint.save(self.layout, levels, values, counts)
+
+    # ---- one level
+
+    def _close_level(self) -> bool:
+        count = sum(owner.close_level() for owner in self.owners)
+        if count:
+            self.histogram.append(count)
+        return bool(count)
+
+    def _judge_level(self) -> Violation | None:
+        """Digest, witnesses and invariants of the last level."""
+        depth = len(self.histogram) - 1
+        found: Find | None = None
+        for suspects in self._scan_level():
+            for begin, end in blocks(0, len(suspects)):
+                rows = self.layout.unpack(suspects[begin:end], self.learned.width)
+                wanted = [name for name, seen in self.witnesses.items() if seen is None]
+                for name in self.judge.witnessed(rows, wanted):
+                    self.witnesses[name] = depth
+                found = first(found, self.tables.bad_state(rows))
+        if found is None:
+            return None
+        prop = self.judge.invariants[found.rank]
+        return violation(self.system, prop.name, prop.meaning, self._path(found.state))
+
+    def _scan_level(self) -> list[Words]:
+        """Per owner, the states of the last level that Python has to look at; all go into the digest."""
+        unseen = [name for name, depth in self.witnesses.items() if depth is None]
+        given = *self.lookups.places(self.layout), *self.lookups.judged(unseen)
+        scanned = self._all(lambda owner: owner.scan(*given))
+        self.digest += sum(total for total, _ in scanned)
+        return [suspects for _, suspects in scanned]
+
+    def _expand_level(self) -> Violation | None:
+        """Successors of the last level; deadlocks (found here, one step shorter) come before bad steps."""
+        while any(owner.expansion.busy for owner in self.owners):
+            given = self.lookups.given(self.layout)
+            turns = self.learned.turn_value.size
+            for owner in self.owners:
+                owner.expansion.allow(turns)
+            self._all(lambda owner, given=given: owner.expansion.expand(given))  # type: ignore[misc]
+            self._all(self._absorb)
+            self._settle()
+        if self.stuck is not None:
+            return violation(self.system, DEADLOCK, DEADLOCK_MEANING, self._path(self.stuck.state))
+        if any(owner.expansion.bad_steps for owner in self.owners):
+            return self._bad_step()
+        return None
+
+    def _absorb(self, owner: Owner) -> None:
+        """Take in what every worker has found for one of them."""
+        mine = self.owners.index(owner)
+        for room in (peer.expansion.room for peer in self.owners):
+            owner.absorb(room.out[mine, : room.out_count[mine]])
+
+    def _settle(self) -> None:
+        """After a round: ends that may not be, then what was missing is learned."""
+        if self.judge.has_ends:
+            for owner in self.owners:
+                if len(keys := owner.expansion.stuck()):
+                    lost = self.tables.lost(self.layout.unpack(keys, self.learned.width))
+                    self.stuck = first(self.stuck, lost)
+        misses = np.concatenate([owner.expansion.misses() for owner in self.owners])
+        for owner in self.owners:
+            owner.expansion.settle()
+        if len(misses):
+            self.lookups.learn(misses)
+            self._fit()
+
+    def _bad_step(self) -> Violation:
+        """The canonical bad step of the last level."""
+        expanded = Expanded()
+        for rows in self._rows(len(self.histogram) - 1):
+            self.tables.expand(rows, expanded)
+        bad = expanded.bad_step
+        assert bad is not None
+        prop = self.judge.steps[bad.rank]
+        return violation(self.system, prop.name, prop.meaning, self._path(bad.state), prop)
+
+    def _path(self, state: State) -> list[State]:
+        """The canonical path to a state of the last level: least hash first, level by level upwards."""
+        path = [state]
+        for depth in range(len(self.histogram) - 2, -1, -1):
+            found = self.tables.predecessor(self._rows(depth), path[0], self._canonical)
+            assert found is not None
+            path.insert(0, found.state)
+        return path if not self.limits.symmetry else self._real(path)
+
+    def _real(self, path: list[State]) -> list[State]:
+        """A path through states of the same orbits that transitions lead along, from an initial state."""
+        start = [state for state in self.system.initial_states() if self._representative(state) == path[0]]
+        real = [min(start, key=self.system.hash_state)]
+        for wanted in path[1:]:
+            targets = (transition.target for transition in self.system.successors(real[-1]))
+            real.append(next(target for target in targets if self._representative(target) == wanted))
+        return real
+
+    def _representative(self, state: State) -> State:
+        """The canonical state of a state's orbit."""
+        rows = np.array([self.learned.intern_state(state)], np.int32)
+        return self.learned.state(self._canonical(rows)[0])
+
+    def _canonical(self, rows: Ints) -> Ints:
+        """Rows with the canonical state of its orbit in each place; the same rows without symmetry."""
+        if not self.limits.symmetry:
+            return rows
+        room = self.owners[0].expansion.room
+        while True:
+            self._fit()
+            keys = self.layout.pack(rows)
+            room.asked[:], room.counts[:] = 0, 0
+            fields, lanes = self.lookups.places(self.layout)
+            if not canonical(keys, fields, lanes, self.lookups.orbits.bundle(), room, self._unit):
+                return self.layout.unpack(keys, self.learned.width)
+            self.lookups.learn(room.misses[: room.counts[3]])
+
+    def _rows(self, depth: int) -> Iterator[Ints]:
+        """The states of a level as rows, in blocks."""
+        for array in self._arrays(depth):
+            for begin, end in blocks(0, len(array)):
+                yield self.layout.unpack(array[begin:end], self.learned.width)
+
+    def _arrays(self, depth: int) -> Iterator[Words]:
+        """The states of a level as they are packed."""
+        for owner in self.owners:
+            yield from owner.levels[depth]
+
+    # ---- what compiled code is given
+
+    @property
+    def _unit(self) -> tuple[int, ...]:
+        return (0,) * self.layout.words
+
+    def _fit(self) -> None:
+        """Pack all states anew if a machine has more values than its field can number."""
+        old, self.layout = self.layout, self.lookups.layout(self.layout)
+        if self.layout is not old:
+            self.repacked += 1
+            for owner in self.owners:
+                owner.repack(old, self.layout)
+
+    def _hand_out(self, keys: Words) -> None:
+        """Give states to their owners."""
+        owners = state_set.owner(keys, self.lookups.places(self.layout)[0], len(self.owners))
+        for number, owner in enumerate(self.owners):
+            owner.absorb(np.ascontiguousarray(keys[owners == number]))
+
+    # ---- the end
+
+    def _check(self) -> None:
+        """Try a sample of the states that were expanded against the system itself."""
+        wanted, at = sample(self.distinct), 0
+        for depth in range(len(self.histogram)):
+            for array in self._arrays(depth):
+                here = wanted[(wanted >= at) & (wanted < at + len(array))]
+                self.tables.check(self.layout.unpack(array[here - at], self.learned.width))
+                at += len(array)
+
+    def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
+        return Result(
+            engine="fast",
+            outcome=overall(found, undecided, self.witnesses),
+            distinct=self.distinct,
+            generated=sum(owner.expansion.generated for owner in self.owners),
+            depth=len(self.histogram) - 1,
+            histogram=tuple(self.histogram),
+            digest=f"{self.digest & MASK128:032x}",
+            properties=verdicts(self.system, found, undecided, self.witnesses),
+            violation=found,
+            rules_fired=self._fired(),
+            seconds=seconds,
+            stats=self._stats(seconds),
+            odds=self.distinct**2 / 2**65 if self.limits.fingerprints else 0.0,
+        )
+
+    def _fired(self) -> frozenset[str]:
+        """The slugs of all turns that took part, before a checkpoint too."""
+        turns = np.zeros(self.learned.turn_value.size, np.bool_)
+        for owner in self.owners:
+            marks = owner.expansion.room.marks[: len(turns)]
+            turns[: len(marks)] |= marks.astype(np.bool_)
+        return self.fired | self.tables.fired(turns)
+
+    def _stats(self, seconds: float) -> dict[str, Any]:
+        """Sizes of the tables, cost of learning in this run, speed, memory."""
+        effort = self.learned.effort
+        return {
+            **self.learned.sizes(),
+            "python_calls": effort.calls - self.effort.calls,
+            "python_seconds": effort.seconds - self.effort.seconds,
+            "retries": effort.fills - self.effort.fills,
+            "states_per_second": self.distinct / seconds if seconds else 0.0,
+            "peak_frontier": max(self.histogram, default=0),
+            "duplicates": 1 - self.distinct / max(1, sum(owner.expansion.generated for owner in self.owners)),
+            "bytes_per_state": sum(owner.nbytes for owner in self.owners) / max(1, self.distinct),
+            "bytes_on_disk": sum(owner.bytes_on_disk for owner in self.owners),
+            "words_per_state": self.layout.words,
+            "repacked": self.repacked,
+            "workers": len(self.owners),
+        }

@@ -1,0 +1,136 @@
+"""The search for lassos in compiled code: the same answers as `rota.explore.liveness.plain_search`, at
+size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import numpy as np
+
+from rota.explore.liveness import cycles, graph_search
+from rota.explore.liveness.compiled_graph import LargeGraph, build
+from rota.explore.liveness.fairness_labels import CannotTabulate
+from rota.explore.liveness.verdict import LivenessVerdict, Run, verdict
+from rota.explore.result import Progress
+from rota.explore.tables.arrays import Flags, Ints, Words
+from rota.kernel import Liveness, LivenessKind, System
+
+__all__ = ["MAX_STATES", "CannotTabulate", "judge"]
+
+MAX_STATES = 10_000_000
+"""States that are held unless told otherwise."""
+
+ROOMS = (1 << 12, 1 << 18, 1 << 24)
+"""Pairs of a state and goals that are looked at for a shortest cycle, try by try; 28 bytes each."""
+
+
+def judge(
+    system: System, properties: Sequence[Liveness], max_states: int, progress: Progress | None = None
+) -> tuple[LargeGraph, tuple[LivenessVerdict, ...]]:
+    """The graph of a system and the verdict on each property. Errors: as of `build`."""
+    graph = build(system, (one for prop in properties for one in prop.fairness), max_states, progress)
+    return graph, tuple(verdict(graph, prop, _searches(graph, prop)) for prop in properties)
+
+
+def _searches(graph: LargeGraph, prop: Liveness) -> Iterable[_Search]:
+    return (_Search(graph, prop, choice) for choice in graph.system.positions(prop))
+
+
+class _Search:
+    """One property on one choice of machines; bad, inside and starts as in the plain search."""
+
+    def __init__(self, graph: LargeGraph, prop: Liveness, choice: tuple[int, ...]) -> None:
+        self.graph, self.choice = graph, choice
+        self.classes = graph.told.of(prop.fairness)
+        self.bad = ~graph.flags(prop, choice, prop.test)
+        everywhere = np.ones(graph.distinct, np.bool_)
+        given = everywhere if prop.given is None else graph.flags(prop, choice, prop.given)
+        self.inside = everywhere if prop.kind is LivenessKind.EVENTUALLY_ALWAYS else self.bad
+        self.starts = np.flatnonzero(given & self.inside)
+        self.occasions = int(np.count_nonzero(given))
+
+    def run(self) -> Run[int] | None:
+        """The violating run with the shortest stem, none where the property holds."""
+        if not len(self.starts) or not self.bad.any():
+            return None
+        graph = self.graph
+        masks = _bits(graph.told.belongs(self.classes))
+        component, members, begins = graph_search.components(graph.offsets, graph.targets, self.inside)
+        edges = graph.offsets, graph.targets, graph.kinds
+        fair = graph_search.fair(component, members, begins, *edges, masks, self.bad)
+        traps = self.inside & fair[component] if len(fair) else self.inside
+        stem = self._stem(traps) if traps.any() else None
+        if stem is None:
+            return None
+        path, entry = stem
+        ground = _Ground(graph, self.bad, self.classes, component)
+        loop = cycles.cycle(ground, entry, (cycles.BAD, *self.classes))
+        return Run(graph.source(path[0]) if path else entry, path, loop, self.choice)
+
+    def _stem(self, traps: Flags) -> tuple[list[int], int] | None:
+        """A shortest path into a trap, on which the property begins to demand and is not satisfied after."""
+        graph = self.graph
+        levels = np.array(graph.levels, np.int64)
+        entry, origin = graph_search.stem(
+            graph.offsets, graph.targets, levels, self.inside, self.starts, traps
+        )
+        if entry < 0:
+            return None
+        path: list[int] = []
+        state = int(entry)
+        while origin[state] != graph_search.START:
+            path.insert(0, int(origin[state]))
+            state = graph.source(path[0])
+        return [*graph.path_to(state), *path], int(entry)
+
+
+def _bits(belongs: Flags) -> Words:
+    """Flags, shape [kinds, classes], as bits of words, shape [kinds, words]."""
+    words = np.zeros((len(belongs), max(1, -(-belongs.shape[1] // 64))), np.uint64)
+    for place in range(belongs.shape[1]):
+        words[:, place // 64] |= belongs[:, place].astype(np.uint64) << np.uint64(place % 64)
+    return words
+
+
+class _Ground:
+    """A component of a graph, as `rota.explore.liveness.cycles.Ground`."""
+
+    def __init__(self, graph: LargeGraph, bad: Flags, classes: Sequence[int], component: Ints) -> None:
+        self.graph, self.bad, self.component = graph, bad, component
+        self.classes = frozenset(classes)
+
+    def target(self, edge: int) -> int:
+        return int(self.graph.targets[edge])
+
+    def met_by(self, edge: int) -> frozenset[int]:
+        return self.classes & self.graph.told.kinds[int(self.graph.kinds[edge])]
+
+    def met_in(self, state: int) -> frozenset[int]:
+        edges = range(self.graph.offsets[state], self.graph.offsets[state + 1])
+        impossible: frozenset[int] = self.classes.difference(*map(self.met_by, edges))
+        return impossible | {cycles.BAD} if self.bad[state] else impossible
+
+    def walk(self, start: int, goals: Sequence[int], home: int | None) -> list[int] | None:
+        graph = self.graph
+        bits = _bits(graph.told.belongs(goals))[:, 0]
+        bad_bit = np.uint64(1 << goals.index(cycles.BAD) if cycles.BAD in goals else 0)
+        wanted = np.uint64((1 << len(goals)) - 1)
+        search = partial(
+            graph_search.walk, graph.offsets, graph.targets, graph.kinds, self.component, self.bad, bits,
+            bad_bit, wanted, start, -1 if home is None else home)  # fmt: skip
+        many = bool(goals) and home is not None
+        own = int(np.count_nonzero(self.component == self.component[start]))
+        for room in ROOMS if many else (own,):
+            end, edges, before = search(room)
+            if end != graph_search.NO_ROOM:
+                break
+        else:
+            return None
+        assert end != graph_search.NONE, "a fair component contains whatever fairness demands of it"
+        path = []
+        while before[end] >= 0:
+            path.append(int(edges[end]))
+            end = before[end]
+        return path[::-1]

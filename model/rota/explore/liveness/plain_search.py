@@ -1,0 +1,176 @@
+"""The search for lassos in plain Python: for small graphs, and what the compiled one is compared with."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from rota.explore.engines import MissingExtra
+from rota.explore.liveness import cycles
+from rota.explore.liveness.graph import Classes, Edge, Graph, Origin, build, path_to
+from rota.explore.liveness.verdict import LivenessVerdict, Run, verdict
+from rota.explore.result import Progress
+from rota.kernel import Liveness, LivenessKind, System
+
+MAX_STATES = 200_000
+"""States that are held unless told otherwise."""
+
+MOST_PAIRS = 1 << 20
+"""Pairs of a state and goals that are looked at for a shortest cycle."""
+
+
+def judge(
+    system: System, properties: Sequence[Liveness], max_states: int, progress: Progress | None = None
+) -> tuple[Graph, tuple[LivenessVerdict, ...]]:
+    """The graph of a system and the verdict on each property. Errors: MissingExtra, TooManyStates."""
+    components = components_by_networkx()
+    graph = build(system, (one for prop in properties for one in prop.fairness), max_states, progress)
+    return graph, tuple(verdict(graph, prop, _searches(graph, prop, components)) for prop in properties)
+
+
+Components = Callable[[Graph, Sequence[bool]], list[frozenset[int]]]
+"""The strongly connected components of the states that are flagged."""
+
+
+def components_by_networkx() -> Components:
+    """Errors: MissingExtra."""
+    try:
+        import networkx
+    except ImportError as error:
+        raise MissingExtra('liveness needs networkx; pip install "rota[liveness]"') from error
+
+    def components(graph: Graph, inside: Sequence[bool]) -> list[frozenset[int]]:
+        net: Any = networkx.DiGraph()
+        states = [state for state in range(len(graph.states)) if inside[state]]
+        net.add_nodes_from(states)
+        net.add_edges_from((state, to) for state in states for to in graph.targets[state] if inside[to])
+        return [frozenset(found) for found in networkx.strongly_connected_components(net)]
+
+    return components
+
+
+def _searches(graph: Graph, prop: Liveness, components: Components) -> Iterable[_Search]:
+    classes = graph.of(prop.fairness)
+    return (_Search(graph, prop, classes, choice, components) for choice in graph.system.positions(prop))
+
+
+class _Search:
+    """One property on one choice of machines.
+
+    bad: states in which the predicate does not hold; inside: states that a violating run may visit from the
+    one on in which the property began to demand something; starts: where that may be.
+    """
+
+    def __init__(
+        self, graph: Graph, prop: Liveness, classes: Classes, choice: tuple[int, ...], components: Components
+    ) -> None:
+        self.graph, self.classes, self.choice, self.components = graph, classes, choice, components
+        self.bad = [not good for good in graph.flags(prop, choice, prop.test)]
+        everywhere = [True] * len(graph.states)
+        given = everywhere if prop.given is None else graph.flags(prop, choice, prop.given)
+        self.inside = everywhere if prop.kind is LivenessKind.EVENTUALLY_ALWAYS else self.bad
+        self.starts = [asked and stays for asked, stays in zip(given, self.inside, strict=True)]
+        self.occasions = sum(given)
+
+    def run(self) -> Run[Edge] | None:
+        """The violating run with the shortest stem, none where the property holds."""
+        traps: dict[int, frozenset[int]] = {}
+        for part in self.components(self.graph, self.inside):
+            if any(self.bad[state] for state in part) and self._fair(part):
+                traps.update(dict.fromkeys(part, part))
+        stem = self._stem(traps) if traps else None
+        if stem is None:
+            return None
+        path, entry = stem
+        ground = _Ground(self.graph, self.bad, self.classes, traps[entry])
+        loop = cycles.cycle(ground, entry, (cycles.BAD, *self.classes))
+        return Run(path[0][0] if path else entry, path, loop, self.choice)
+
+    def _fair(self, part: frozenset[int]) -> bool:
+        """Whether a run can stay in a component and take every class that it always could take."""
+        demanded = self.classes.intersection(*(self.graph.possible[state] for state in part))
+        if not demanded:
+            return True
+        edges = (edge for state in part for edge, _ in self.graph.within(state, part.__contains__))
+        return demanded <= {one for edge in edges for one in self.graph.classes_of(edge)}
+
+    def _stem(self, traps: Mapping[int, Any]) -> tuple[list[Edge], int] | None:
+        """A shortest path into a trap, on which the property begins to demand and is not satisfied after."""
+        begins: dict[int, list[int]] = defaultdict(list)
+        for state, starts in enumerate(self.starts):
+            if starts:
+                begins[self.graph.depth[state]].append(state)
+        origin: Origin = {}
+        level: list[int] = []
+        for depth in count():
+            for state in begins.pop(depth, ()):
+                if state not in origin:
+                    origin[state] = None
+                    level.append(state)
+            entry = min((state for state in level if state in traps), default=None)
+            if entry is not None:
+                path = path_to(origin, entry)
+                first = path[0][0] if path else entry
+                return [*path_to(self.graph.parent, first), *path], entry
+            if not level and not begins:
+                break
+            level = self._next(level, origin)
+        return None
+
+    def _next(self, level: list[int], origin: Origin) -> list[int]:
+        """The states inside that one step from a level reaches first."""
+        fresh = []
+        for state in level:
+            for edge, to in self.graph.within(state, self.inside.__getitem__):
+                if to not in origin:
+                    origin[to] = edge
+                    fresh.append(to)
+        return fresh
+
+
+class _Ground:
+    """A component of a graph, as `rota.explore.liveness.cycles.Ground`."""
+
+    def __init__(self, graph: Graph, bad: Sequence[bool], classes: Classes, part: frozenset[int]) -> None:
+        self.graph, self.bad, self.classes, self.part = graph, bad, classes, part
+        self.target = graph.target
+
+    def met_in(self, state: int) -> frozenset[int]:
+        impossible = self.classes - self.graph.possible[state]
+        return impossible | {cycles.BAD} if self.bad[state] else impossible
+
+    def met_by(self, edge: Edge) -> frozenset[int]:
+        return self.classes & self.graph.classes_of(edge)
+
+    def walk(self, start: int, goals: Sequence[int], home: int | None) -> list[Edge] | None:
+        wanted = frozenset(goals)
+
+        def ended(state: int, met: frozenset[int]) -> bool:
+            return bool(met) if home is None else state == home and met == wanted
+
+        first = (start, self.met_in(start) & wanted)
+        before: dict[Any, Any] = {first: None}
+        pairs = [first]
+        if ended(*first):
+            return []
+        for state, met in pairs:
+            for edge, to in self.graph.within(state, self.part.__contains__):
+                pair = (to, met | (wanted & (self.met_by(edge) | self.met_in(to))))
+                if ended(*pair):
+                    return [*_way(before, (state, met)), edge]
+                if pair not in before:
+                    if len(pairs) == MOST_PAIRS and wanted and home is not None:
+                        return None
+                    before[pair] = ((state, met), edge)
+                    pairs.append(pair)
+        raise AssertionError("a fair component contains whatever fairness demands of it")
+
+
+def _way(before: Mapping[Any, Any], pair: Any) -> list[Edge]:
+    path = []
+    while before[pair] is not None:
+        pair, edge = before[pair]
+        path.append(edge)
+    return path[::-1]

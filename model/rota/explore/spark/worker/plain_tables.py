@@ -1,0 +1,138 @@
+"""Values, machines and properties for rounds in plain Python: each value once, each question asked once.
+
+Standard library and kernel only.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rota.explore.spark.protocol import Damaged
+from rota.kernel import Kind, Machine, Message, Property, State, System, Turn, encode
+from rota.kernel.encoding import component_hash, state_hash
+
+Key = tuple[int, ...]
+"""A state as numbers of values; they mean something within one process."""
+
+
+class Ambiguous(ValueError):
+    """Two values compare equal and are not the same (True and 1, an IntEnum's member and its number)."""
+
+
+class Values:
+    """The values of a process, each kept once, with its number."""
+
+    def __init__(self, machines: int) -> None:
+        self.all: list[Any] = []
+        self._lanes: list[tuple[int, int]] = []
+        self._known: list[dict[Any, int]] = [{} for _ in range(machines)]
+        self._numbers: dict[int, int] = {}
+
+    def number(self, position: int, value: Any) -> int:
+        """The number of a machine's value. Errors: Ambiguous."""
+        number = self._known[position].get(value)
+        if number is None:
+            if id(value) not in self._numbers:  # else it is kept for another machine
+                self._lanes.append(component_hash(value))
+                self._numbers[id(value)] = len(self.all)
+                self.all.append(value)
+            number = self._known[position][value] = self._numbers[id(value)]
+        elif (known := self.all[number]) is not value and encode(known) != encode(value):
+            raise Ambiguous(f"{known!r} and {value!r} compare equal and are not the same")
+        return number
+
+    def key(self, state: State) -> Key:
+        """A state whose values are those kept here."""
+        numbers = self._numbers
+        return tuple([numbers[id(value)] for value in state])
+
+    def state(self, key: Key) -> State:
+        """The state of a key."""
+        return tuple([self.all[number] for number in key])
+
+    def code(self, key: Key) -> int:
+        """The 128-bit hash of a state."""
+        return state_hash([self._lanes[number] for number in key])
+
+    def pack(self, keys: Sequence[Key]) -> bytes:
+        """States for any process."""
+        columns, tables = [], []
+        for column in zip(*keys, strict=True):
+            place = {number: i for i, number in enumerate(dict.fromkeys(column))}
+            tables.append([self.all[number] for number in place])
+            columns.append([place[number] for number in column])
+        content = pickle.dumps((tables, columns), protocol=5)
+        return zlib.crc32(content).to_bytes(4, "big") + content
+
+    def unpack(self, raw: bytes, what: str) -> list[Key]:
+        """What `pack` gave. Errors: Damaged, which names `what`."""
+        if len(raw) < 4 or zlib.crc32(raw[4:]) != int.from_bytes(raw[:4], "big"):
+            raise Damaged(f"{what} is not as it was written")
+        tables, columns = pickle.loads(raw[4:])
+        numbers = [[self.number(i, value) for value in table] for i, table in enumerate(tables)]
+        return list(zip(*([n[at] for at in c] for n, c in zip(numbers, columns, strict=True)), strict=True))
+
+
+class Remembering:
+    """A machine that is asked once about each value and message that are kept; its answers are kept, too."""
+
+    def __init__(self, machine: Machine, position: int, values: Values) -> None:
+        self.machine, self.name, self.role = machine, machine.name, machine.role
+        self._position, self._values = position, values
+        self._answers: dict[tuple[int, str, int], list[Turn]] = {}
+
+    def initial(self) -> Sequence[Any]:
+        return [self._kept(value) for value in self.machine.initial()]
+
+    def offers(self, value: Any) -> Sequence[Turn]:
+        key = (id(value), "", 0)
+        if key not in self._answers:
+            self._answers[key] = self._learn(self.machine.offers(value))
+        return self._answers[key]
+
+    def receive(self, value: Any, sender: str, message: Message) -> Sequence[Turn]:
+        key = (id(value), sender, id(message))
+        if key not in self._answers:
+            self._answers[key] = self._learn(self.machine.receive(value, sender, message))
+        return self._answers[key]
+
+    @property
+    def asked(self) -> int:
+        """How often the machine's own code has run."""
+        return len(self._answers)
+
+    def _learn(self, moves: Iterable[Turn]) -> list[Turn]:
+        return [replace(move, value=self._kept(move.value)) for move in moves]
+
+    def _kept(self, value: Any) -> Any:
+        return self._values.all[self._values.number(self._position, value)]
+
+
+class Check:
+    """A property over keys; its test is called once per combination of values."""
+
+    def __init__(self, system: System, rank: int, prop: Property, values: Values) -> None:
+        self.rank, self.prop, self._values = rank, prop, values
+        self._choices = system.positions(prop)
+        self._views = prop.views * (2 if prop.kind is Kind.STEP else 1)
+        self._known: dict[Key, bool] = {}
+
+    def holds(self, key: Key) -> bool:
+        """Whether a state property holds, as `System.holds`."""
+        answers = (self._answer(tuple([key[i] for i in choice])) for choice in self._choices)
+        return all(answers) if self.prop.universal else any(answers)
+
+    def step_holds(self, before: Key, after: Key) -> bool:
+        """Whether a step property holds, as `System.step_holds`."""
+        return all(self._answer((before[i], after[i])) for (i,) in self._choices)
+
+    def _answer(self, numbers: Key) -> bool:
+        known = self._known.get(numbers)
+        if known is None:
+            seen = [view.of(self._values.all[n]) for view, n in zip(self._views, numbers, strict=True)]
+            known = self._known[numbers] = bool(self.prop.test(*seen))
+        return known

@@ -1,0 +1,409 @@
+"""A partition's round in compiled code: absorb, judge, expand, send on.
+
+What a round leaves behind is a file (the level) and blocks; a task reads only what earlier rounds have left
+and committed, so it may be tried again anywhere. The tables of a process are a cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from rota.explore.compiled.expansion import PIECE, Expansion, scan
+from rota.explore.compiled.lookups import Lookups
+from rota.explore.compiled.packing import Layout
+from rota.explore.result import Find, first
+from rota.explore.spark import memory, protocol
+from rota.explore.spark.exchange import COPY
+from rota.explore.spark.protocol import (
+    Copy,
+    Damaged,
+    Job,
+    Level,
+    Missing,
+    Order,
+    Part,
+    Report,
+    RunFile,
+    Sent,
+    Turn,
+    level_name,
+)
+from rota.explore.spark.tasks import NotRebuilt, place, rebuilt
+from rota.explore.spark.worker.memo import recalling
+from rota.explore.spark.worker.numbers import Numbers
+from rota.explore.spark.worker.visited import (
+    Absorber,
+    Box,
+    Run,
+    RunDamaged,
+    RunMissing,
+    merge,
+    open_run,
+    to_merge,
+)
+from rota.explore.spark.worker.visited import verify as check_run
+from rota.explore.tables.arrays import Ints, Words
+from rota.explore.tables.machines import AmbiguousValue, BadTurn
+from rota.explore.tables.system import EngineError, Expanded, Tables, blocks, sample
+from rota.kernel import State, SystemRef
+from rota.kernel.encoding import MASK128
+
+BLOCK = 1 << 20
+"""Bytes of a level in one copy."""
+
+BOX = 8 << 20
+"""Most bytes for the states that wait for one addressee; a block has up to three eighths of it."""
+
+CHECKED = 1
+"""States of a level whose successors are compared with the system's own."""
+
+EXPECTED = (BadTurn, AmbiguousValue, EngineError, NotRebuilt, Damaged, OSError, MemoryError)
+"""Errors that every try would raise again."""
+
+
+def take_turn(job: Job, order: Order, partition: int, inbox: Iterable[bytes]) -> Turn:
+    """As `tasks.take_turn`."""
+    return _answered(job, partition, lambda: _Round(job, order, partition).run(inbox))
+
+
+def find_before(job: Job, order: Order, partition: int, state: State) -> Turn:
+    """As `tasks.find_before`."""
+    return _answered(job, partition, lambda: [(job.partitions, _Round(job, order, partition).before(state))])
+
+
+def _answered(job: Job, partition: int, work: Callable[[], Iterable[Sent]]) -> Turn:
+    """What a piece of work gives; lost files, and an error that would come again, become its answer."""
+    try:
+        yield from work()
+    except RunMissing as error:
+        yield job.partitions, Missing(partition, str(error))
+    except EXPECTED as error:
+        yield job.partitions, error
+
+
+def restore(job: Job, order: Order, partition: int, copies: Iterable[Copy]) -> Turn:
+    """As `tasks.restore`."""
+    try:
+        yield job.partitions, (partition, _Round(job, order, partition).restored(copies))
+    except EXPECTED as error:
+        yield job.partitions, error
+
+
+def verify(job: Job, order: Order, partition: int) -> Turn:
+    """As `tasks.verify`."""
+    part, folder = order.parts[partition], place(job, partition)
+
+    def work() -> Turn:
+        for file in {level.file for level in part.levels} | set(part.runs):
+            check_run(folder, file)
+        yield job.partitions, None
+
+    return _answered(job, partition, protocol)
+
+
+class _Worker:
+    """What a process remembers of a system. machines' answers that other processes know are not computed."""
+
+    def __init__(self, ref: SystemRef) -> None:
+        self.run = ""
+        self.system = recalling(rebuilt(ref))
+        self.tables = Tables(self.system)
+        self.lookups = Lookups(self.tables)
+        self.numbers = Numbers(self.tables)
+
+    def begin(self, job: Job) -> None:
+        """Numbers are those of one run; what the tables have learned is kept."""
+        if self.run != job.run:
+            self.numbers = Numbers(self.tables)
+            self.run = job.run
+
+
+_WORKERS: dict[SystemRef, _Worker] = {}
+"""The one system that this process works on, by its ref."""
+
+
+def _worker(job: Job) -> _Worker:
+    if job.ref not in _WORKERS:
+        _WORKERS.clear()
+        _WORKERS[job.ref] = _Worker(job.ref)
+    worker = _WORKERS[job.ref]
+    worker.begin(job)
+    return worker
+
+
+class _Round:
+    """One partition's work in one round."""
+
+    def __init__(self, job: Job, order: Order, partition: int) -> None:
+        self.job, self.order, self.partition = job, order, partition
+        worker = _worker(job)
+        self.tables, self.lookups, self.numbers = worker.tables, worker.lookups, worker.numbers
+        self.learned = self.tables.learned
+        assert order.fields is not None
+        self.fields, self.layout = order.fields, _layout(order.fields)
+        self.folder = place(job, partition)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.part = order.parts[partition]
+        self.numbers.sync(order.deltas)
+        self.memory = memory.room(job.memory, job.ceiling)
+        self.numbers.begin(self.layout)
+        self.calls = worker.system.memory.computed
+        self.system = worker.system
+        self.expansion = Expansion(1, self.numbers.local_layout.words)
+        self.boxes = self._new_boxes()
+        self.digest = self.sent = 0
+        self.obsolete: list[str] = []
+        self.witnesses: frozenset[str] = frozenset()
+        self.bad_state: Find | None = None
+        self.stuck: Find | None = None
+        self.bad_step: Find | None = None
+
+    # ---- a round
+
+    def run(self, inbox: Iterable[bytes]) -> Turn:
+        """See `take_turn`. Errors: `EXPECTED`, RunMissing."""
+        self._forget()
+        self._fit_runs()
+        absorber = self._absorber()
+        for keys in self._arrived(inbox):
+            absorber.add(keys)
+        states = 0
+        for local in range(self.job.local_levels):
+            level = self._written(absorber, level_name(self.order.round, local))
+            states += level.file.states
+            yield from self._copies(level)
+            if local == self.job.local_levels - 1 or not level.file.states:
+                yield from self._expanded(level, None)
+                break
+            absorber = self._absorber()
+            yield from self._expanded(level, absorber)
+        yield from self._flushed()
+        yield self.job.partitions, self._report(states)
+
+    def _arrived(self, inbox: Iterable[bytes]) -> Iterator[Words]:
+        """Candidates in global numbers; in the first round the initial states that are this partition's."""
+        if self.order.round:
+            for block in inbox:
+                yield self.numbers.read(block, self.layout)
+            return
+        states = [self.learned.intern_state(state) for state in self.system.initial_states()]
+        self.numbers.fit()
+        rows = np.array(states, np.int32).reshape(-1, self.learned.width)
+        parts = self.numbers.route(
+            self.numbers.local_layout.pack(rows), self.job.partitions, self.job.deciding
+        )
+        assert parts is not None, "the registry numbers the values of initial states first"
+        yield parts[self.partition]
+
+    def _report(self, states: int) -> Report:
+        turns = np.zeros(self.learned.turn_value.size, np.bool_)
+        marks = self.expansion.room.marks[: len(turns)]
+        turns[: len(marks)] = marks.astype(np.bool_)
+        return Report(
+            partition=self.partition,
+            part=self.part,
+            states=states,
+            digest=self.digest & MASK128,
+            witnesses=self.witnesses,
+            bad_state=self.bad_state,
+            generated=self.expansion.generated,
+            stuck=self.stuck,
+            bad_step=self.bad_step,
+            fired=self.tables.fired(turns),
+            news=self.numbers.news(),
+            sent_bytes=self.sent,
+            python_calls=self.system.memory.computed - self.calls,
+            obsolete=tuple(self.obsolete),
+        )
+
+    # ---- files
+
+    def _forget(self) -> None:
+        """Delete what has not been needed since the last round was committed."""
+        for name in self.order.obsolete[self.partition] if self.order.obsolete else ():
+            for file in (name, f"{name}.index"):
+                (self.folder / file).unlink(missing_ok=True)
+
+    def _fit_runs(self) -> None:
+        """Pack all that is visited anew if the layout of the round is another one."""
+        if self.part.fields in (None, self.fields):
+            return
+        assert self.part.fields is not None
+        runs = [(run, self.part.fields) for run in self.part.runs]
+        self._replace_runs(self.part.runs, self._packed_anew(runs, f"fitted-{self.order.round:05d}"))
+
+    def _packed_anew(self, runs: Iterable[tuple[RunFile, protocol.Fields]], name: str) -> RunFile:
+        """Disjoint files of states, each with its fields, as one run of the round's layout."""
+        absorber = Absorber(self.folder, self.layout.words, (), self.memory // 2)
+        for file, fields in runs:
+            keys, old = open_run(self.folder, file).keys, _layout(fields)
+            for begin, end in blocks(0, len(keys), PIECE):
+                rows = old.unpack(np.asarray(keys[begin:end]), self.learned.width)
+                absorber.add(self.layout.pack(rows))
+        return absorber.finish(name)
+
+    def _absorber(self) -> Absorber:
+        known = [open_run(self.folder, run) for run in self.part.runs]
+        return Absorber(self.folder, self.layout.words, known, self.memory // 2)
+
+    def _written(self, absorber: Absorber, name: str) -> Level:
+        """What was absorbed becomes a level; runs are merged where there are too many."""
+        level = Level(absorber.finish(name), self.fields)
+        runs = (*self.part.runs, *((level.file,) if level.file.states else ()))
+        self.part = Part((*self.part.levels, level), runs, self.fields)
+        if merging := tuple(to_merge(runs)):
+            opened: list[Run] = [open_run(self.folder, run) for run in merging]
+            self._replace_runs(merging, merge(self.folder, f"run-of-{name}", opened))
+        return level
+
+    def _replace_runs(self, old: Iterable[RunFile], new: RunFile) -> None:
+        gone = tuple(old)
+        kept = tuple(run for run in self.part.runs if run not in gone)
+        levels = {level.file.name for level in self.part.levels}
+        self.part = Part(self.part.levels, (*kept, new), self.fields)
+        self.obsolete += [run.name for run in gone if run.name not in levels and run.states]
+
+    def _copies(self, level: Level) -> Turn:
+        """The level for the keeping of others, if this executor may be lost with its disk."""
+        if self.job.copied:
+            keys, number = open_run(self.folder, level.file).keys, len(self.part.levels) - 1
+            for begin, end in blocks(0, len(keys), BLOCK // (8 * self.layout.words)):
+                yield COPY, Copy(self.partition, number, begin, keys[begin:end].tobytes())
+
+    def restored(self, copies: Iterable[Copy]) -> Part:
+        """All levels and one run of them, from copies in any order. Errors: RunDamaged."""
+        spools = [self.folder / f"copy-{number:05d}" for number in range(len(self.part.levels))]
+        for spool in spools:
+            spool.write_bytes(b"")
+        for copy in copies:
+            with spools[copy.round].open("r+b") as file:
+                file.seek(copy.offset * 8 * self.part.levels[copy.round].file.words)
+                file.write(copy.content)
+        for spool, level in zip(spools, self.part.levels, strict=True):
+            absorber = Absorber(self.folder, level.file.words, (), self.memory // 2)
+            if level.file.states:
+                absorber.add(np.memmap(spool, np.uint64, "r").reshape(-1, level.file.words))
+            if absorber.finish(level.file.name) != level.file:
+                raise RunDamaged(f"{level.file.name} cannot be restored from its copies")
+            spool.unlink()
+        files = [(level.file, level.fields) for level in self.part.levels]
+        run = self._packed_anew(files, f"restored-{self.order.round:05d}")
+        return Part(self.part.levels, (run,), self.fields)
+
+    # ---- states
+
+    def _expanded(self, level: Level, home: Absorber | None) -> Turn:
+        """Judge and expand the states of a level. home: takes own states for this round's next level."""
+        keys = open_run(self.folder, level.file).keys
+        for begin, end in blocks(0, len(keys), PIECE):
+            local = self.numbers.to_local(keys[begin:end], self.layout)
+            self._judge(local)
+            bad = self.expansion.bad_steps
+            for successors in self._successors(local):
+                yield from self._sent(successors, home)
+            if self.expansion.bad_steps > bad:
+                self._find_bad_step(self.numbers.to_local(keys[begin:end], self.layout))
+        for at in sample(len(keys), CHECKED).tolist():
+            self.tables.check(self._rows(self.numbers.to_local(keys[at : at + 1], self.layout)))
+
+    def _judge(self, keys: Words) -> None:
+        """Digest, witnesses and invariants of some states."""
+        wanted = self.order.wanted - self.witnesses
+        places = self.lookups.places(self.numbers.local_layout)
+        total, suspects = scan(keys, *places, *self.lookups.judged(wanted))
+        self.digest += total
+        for begin, end in blocks(0, len(suspects)):
+            rows = self._rows(suspects[begin:end])
+            self.witnesses |= self.tables.judge.witnessed(rows, wanted - self.witnesses)
+            self.bad_state = first(self.bad_state, self.tables.bad_state(rows))
+
+    def _find_bad_step(self, keys: Words) -> None:
+        expanded = Expanded()
+        self.tables.expand(self._rows(keys), expanded)
+        self.bad_step = first(self.bad_step, expanded.bad_step)
+
+    def _successors(self, keys: Words) -> Iterator[Words]:
+        """The successors of states, in views that hold until the next; what is missing is learned."""
+        expansion, layout = self.expansion, self.numbers.local_layout
+        expansion.goes_on_with([keys], layout.words)
+        expansion.begin([keys])
+        while expansion.busy:
+            expansion.allow(self.learned.turn_value.size)
+            expansion.expand(self.lookups.given(layout))
+            if self.tables.judge.has_ends and len(stuck := expansion.stuck()):
+                self.stuck = first(self.stuck, self.tables.lost(self._rows(stuck)))
+            yield expansion.room.out[0, : expansion.room.out_count[0]]
+            misses = expansion.misses()
+            expansion.settle()
+            if len(misses):
+                self.lookups.learn(misses)
+                if self.numbers.fit():
+                    old, layout = layout, self.numbers.local_layout
+                    keys = layout.pack(old.unpack(keys, self.learned.width))
+                    expansion.goes_on_with([keys], layout.words)
+
+    def _rows(self, keys: Words) -> Ints:
+        return self.numbers.local_layout.unpack(keys, self.learned.width)
+
+    def before(self, state: State) -> Find | None:
+        """See `find_before`."""
+        level, found = self.part.levels[self.order.round], None
+        keys, layout = open_run(self.folder, level.file).keys, _layout(level.fields)
+        row = np.array([self.learned.intern_state(state)], np.int32)
+        for begin, end in blocks(0, len(keys), PIECE):
+            hit = False
+            for successors in self._successors(self.numbers.to_local(keys[begin:end], layout)):
+                hit |= bool((successors == self.numbers.local_layout.pack(row)).all(axis=1).any())
+            if hit:
+                rows = self._rows(self.numbers.to_local(keys[begin:end], layout))
+                found = first(found, self.tables.predecessor([rows], state))
+        return found
+
+    # ---- sending
+
+    def _new_boxes(self) -> list[Box]:
+        room = min(BOX, self.memory // (4 * self.job.partitions))
+        return [Box(self.numbers.wire_layout.words, room) for _ in range(self.job.partitions)]
+
+    def _sent(self, keys: Words, home: Absorber | None) -> Turn:
+        """Put states of this process into the boxes of their owners; full ones leave."""
+        parts = self.numbers.route(keys, self.job.partitions, self.job.deciding)
+        if parts is None:  # numbers outgrow the layout in which the boxes are packed
+            yield from self._flushed()
+            parts = self.numbers.route(keys, self.job.partitions, self.job.deciding)
+            assert parts is not None
+            self.boxes = self._new_boxes()
+        for to, some in enumerate(parts):
+            leaving = some if to != self.partition or home is None else self._kept(some, home)
+            full = self.boxes[to].add(leaving)
+            if full is not None:
+                yield to, self._block(full)
+
+    def _kept(self, keys: Words, home: Absorber) -> Words:
+        """Let states that all processes could read stay at home; returns the others."""
+        layout = self.numbers.wire_layout
+        if layout is not self.layout:
+            return keys
+        known = np.ones(len(keys), np.bool_)
+        for position, count in enumerate(self.numbers.counts):
+            number = (keys[:, layout.word[position]] >> layout.shift[position]) & layout.mask[position]
+            known &= number < np.uint64(count)
+        home.add(keys[known])
+        return keys[~known]
+
+    def _flushed(self) -> Turn:
+        for to, box in enumerate(self.boxes):
+            keys = box.flush()
+            if len(keys):
+                yield to, self._block(keys)
+
+    def _block(self, keys: Words) -> bytes:
+        block = self.numbers.block(keys)
+        self.sent += len(block)
+        return block
+
+
+def _layout(fields: protocol.Fields) -> Layout:
+    return Layout.of_fields(fields.word, fields.shift, fields.mask)

@@ -1,0 +1,331 @@
+"""Tables learned from machines: each distinct (value, input) goes through the Python once.
+
+Values, deliveries and queues of pending deliveries are interned to small integers; a table entry is a run of
+turns, each (next value, what it sends, rules). `rota.explore.tables.successors` walks these tables for whole
+arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from operator import attrgetter
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from rota.explore.tables.arrays import Column, IntMap, Ints, Pool, Region, Words, mix, padded
+from rota.kernel import State, System, Turn, component_hash, encode
+from rota.kernel.encoding import MASK64, lane_factors
+
+EMPTY = 0
+"""The queue in which nothing is pending."""
+
+_ATOMS = frozenset((str, bytes, int, bool, type(None)))
+
+
+class BadTurn(ValueError):
+    """A machine returned what a state, a message or a turn cannot be."""
+
+
+class AmbiguousValue(ValueError):
+    """Two values compare equal and are not the same (True and 1, an IntEnum's member and its number)."""
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two equal values agree in every type within, so that their canonical encodings are equal."""
+    if a is b:
+        return True
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind in _ATOMS:
+        return True
+    parts = _PARTS[kind]
+    if parts is None:
+        return encode(a) == encode(b)
+    for x, y in zip(parts(a), parts(b), strict=True):  # noqa: SIM110  all() costs a third more here
+        if x is not y and not same(x, y):
+            return False
+    return True
+
+
+class _Parts(dict[type, Callable[[Any], tuple[Any, ...]] | None]):
+    """How to take a value of each type apart; None where only the encoding can tell (sets, enums)."""
+
+    def __missing__(self, kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
+        self[kind] = _taking_apart(kind)
+        return self[kind]
+
+
+def _taking_apart(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
+    if issubclass(kind, tuple):
+        return tuple
+    if issubclass(kind, Mapping):
+        return lambda value: (*value, *value.values())
+    if not is_dataclass(kind):
+        return None
+    names = [one.name for one in fields(kind)]
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, name) for name in names)
+
+
+_PARTS = _Parts()
+
+
+class Interned:
+    """Values of one kind numbered in order of appearance. what: for messages of errors."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.values: list[Any] = []
+        self._ids: dict[Any, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def number(self, value: Any) -> int:
+        """The number of a value, -1 if it is new. Errors: BadTurn, AmbiguousValue."""
+        try:
+            known = self._ids.get(value, -1)
+        except TypeError as error:
+            raise BadTurn(f"{self.what}: {value!r} is not hashable; use immutable values") from error
+        if known >= 0 and not same(self.values[known], value):
+            raise AmbiguousValue(
+                f"{self.what}: {value!r} equals {self.values[known]!r} and has other types within; "
+                "make them one type"
+            )
+        return known
+
+    def add(self, value: Any) -> int:
+        """Number a value that is new."""
+        self._ids[value] = len(self.values)
+        self.values.append(value)
+        return len(self.values) - 1
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Where the columns of all machines live: what is offered, and the two lanes of values' hashes."""
+
+    offers: Pool = field(default_factory=lambda: Pool(np.int32, fill=-1))
+    high: Pool = field(default_factory=lambda: Pool(np.uint64))
+    low: Pool = field(default_factory=lambda: Pool(np.uint64))
+
+
+class MachineTable:
+    """What is known of one machine: its values, their hashes, the entries of what it offers.
+
+    received: how many entries there are of what it receives.
+    """
+
+    def __init__(self, system: System, position: int, pools: Pools) -> None:
+        self.machine = system.machines[position]
+        self.position = position
+        self.interned = Interned(f"machine {self.machine.name}")
+        self._factors = lane_factors(len(system.machines))[position]
+        self.high = Region(pools.high)
+        self.low = Region(pools.low)
+        self.offers = Region(pools.offers)
+        self.received = 0
+
+    def intern(self, value: Any) -> int:
+        """The number of a value; its hash is taken when it is new. Errors: BadTurn, AmbiguousValue."""
+        number = self.interned.number(value)
+        if number >= 0:
+            return number
+        try:
+            high, low = component_hash(value)
+        except TypeError as error:
+            raise BadTurn(f"machine {self.machine.name}: {error}") from error
+        # already multiplied by the position's factors, so that a state's hash is a sum of entries
+        self.high.append(high * self._factors[0] & MASK64)
+        self.low.append(low * self._factors[1] & MASK64)
+        self.offers.reserve(len(self.interned) + 1)
+        return self.interned.add(value)
+
+
+@dataclass
+class Effort:
+    """What learning cost. calls: of machines' functions; fills: batches of misses."""
+
+    calls: int = 0
+    fills: int = 0
+    seconds: float = 0.0
+
+
+class Learned:
+    """Everything learned about one system. May be given to a further run, which then starts warm."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.pools = Pools()
+        self.machines = tuple(MachineTable(system, i, self.pools) for i in range(len(system.machines)))
+        # by (value of the receiver, delivery); the delivery says who receives
+        self.receives = IntMap()
+        self.width = padded(len(system.machines))
+        self.effort = Effort()
+        self.messages = Interned(f"messages of {system.name}")
+        # a delivery is (sender, receiver, message), a queue a tuple of deliveries
+        self._deliveries: dict[tuple[int, int, int], int] = {}
+        self._delivery_list: list[tuple[int, int, int]] = []
+        self.receiver = Column(np.int32)
+        self._queues: dict[tuple[int, ...], int] = {(): EMPTY}
+        self._queue_list: list[tuple[int, ...]] = [()]
+        self.head = Column(np.int32)
+        self.rest = Column(np.int32)
+        self.head.append(-1)
+        self.rest.append(EMPTY)
+        self.joins = IntMap()
+        # an entry is a run of turns
+        self.entry_start = Column(np.int64)
+        self.entry_count = Column(np.int64)
+        self.turn_value = Column(np.int32)
+        self.turn_sends = Column(np.int32)
+        self.turn_rules: list[tuple[str, ...]] = []
+        self.turn_machine = Column(np.int32)
+
+    def intern_state(self, state: Sequence[Any]) -> list[int]:
+        """A state as a row, padding included."""
+        row = [table.intern(value) for table, value in zip(self.machines, state, strict=True)]
+        return row + [0] * (self.width - len(row))
+
+    def state(self, row: Ints) -> State:
+        """A row as a state."""
+        return tuple(table.interned.values[row[i]] for i, table in enumerate(self.machines))
+
+    def hashes(self, rows: Ints) -> tuple[Words, Words]:
+        """The two lanes of `state_hash` of each row."""
+        high = np.zeros(len(rows), np.uint64)
+        low = np.zeros(len(rows), np.uint64)
+        for position, table in enumerate(self.machines):
+            column = rows[:, position]
+            high += table.high.data[column]
+            low += table.low.data[column]
+        low = mix(low ^ mix(high))
+        return mix(high + low), low
+
+    def offer_entries(self, position: int, values: Ints) -> Ints:
+        """The entry of what a machine offers in each value; unknown ones are learned first."""
+        table = self.machines[position]
+        entries: Ints = table.offers.data[values]
+        missing = entries < 0
+        if missing.any():
+            started = perf_counter()
+            for value in np.unique(values[missing]).tolist():
+                turns = table.machine.offers(table.interned.values[value])
+                entry = self._enter(table, turns)
+                table.offers.data[value] = entry
+            self._spent(started)
+            entries = table.offers.data[values]
+        return entries
+
+    def receive_entries(self, position: int, values: Ints, deliveries: Ints) -> Ints:
+        """The entry of what becomes of each value on its delivery; unknown ones are learned first."""
+        table = self.machines[position]
+        keys = values.astype(np.int64) << 32 | deliveries
+        entries = self.receives.get(keys)
+        missing = entries < 0
+        if missing.any():
+            started = perf_counter()
+            unknown = np.unique(keys[missing])
+            learned = [self._receive(table, key >> 32, key & 0xFFFFFFFF) for key in unknown.tolist()]
+            self.receives.put(unknown, np.array(learned, np.int32))
+            table.received += len(learned)
+            self._spent(started)
+            entries = self.receives.get(keys)
+        return entries
+
+    def joined(self, rest: Ints, sends: Ints) -> Ints:
+        """The queue of what is still pending followed by what a turn sends."""
+        out = np.where(rest == EMPTY, sends, rest)
+        both = np.flatnonzero((rest != EMPTY) & (sends != EMPTY))
+        if both.size:
+            keys = rest[both].astype(np.int64) << 32 | sends[both]
+            queues = self.joins.get(keys)
+            missing = queues < 0
+            if missing.any():
+                unknown = np.unique(keys[missing])
+                pairs = [
+                    (self._queue_list[k >> 32], self._queue_list[k & 0xFFFFFFFF]) for k in unknown.tolist()
+                ]
+                self.joins.put(unknown, np.array([self._queue(a + b) for a, b in pairs], np.int32))
+                queues = self.joins.get(keys)
+            out[both] = queues
+        return out
+
+    def _receive(self, table: MachineTable, value: int, delivery: int) -> int:
+        sender, _, message = self._delivery_list[delivery]
+        name = self.system.machines[sender].name
+        turns = table.machine.receive(table.interned.values[value], name, self.messages.values[message])
+        return self._enter(table, turns)
+
+    def _enter(self, table: MachineTable, turns: Sequence[Turn]) -> int:
+        """A new entry of the given turns."""
+        self.effort.calls += 1
+        checked = [self._checked(table, turn) for turn in turns]
+        start = len(self.turn_rules)
+        for value, sends, rules in checked:
+            self.turn_value.append(value)
+            self.turn_sends.append(sends)
+            self.turn_rules.append(rules)
+            self.turn_machine.append(table.position)
+        self.entry_start.append(start)
+        self.entry_count.append(len(checked))
+        return self.entry_start.size - 1
+
+    def _checked(self, table: MachineTable, turn: Turn) -> tuple[int, int, tuple[str, ...]]:
+        if not isinstance(turn, Turn):
+            raise BadTurn(f"machine {table.machine.name} returned {turn!r}, not a Turn")
+        sends = tuple(self._delivery(table, send.to, send.message) for send in turn.sends)
+        return table.intern(turn.value), self._queue(sends), turn.rules
+
+    def _delivery(self, sender: MachineTable, to: str, message: Any) -> int:
+        receiver = self.system.index.get(to)
+        if receiver is None:
+            raise BadTurn(f"machine {sender.machine.name} sends to {to}, which no machine is called")
+        number = self.messages.number(message)
+        if number < 0:
+            try:
+                encode(message)
+            except TypeError as error:
+                raise BadTurn(
+                    f"machine {sender.machine.name} sends what a state cannot contain: {error}"
+                ) from error
+            number = self.messages.add(message)
+        key = (sender.position, receiver, number)
+        known = self._deliveries.get(key)
+        if known is None:
+            known = self._deliveries[key] = len(self._delivery_list)
+            self._delivery_list.append(key)
+            self.receiver.append(receiver)
+        return known
+
+    def _queue(self, pending: tuple[int, ...]) -> int:
+        known = self._queues.get(pending)
+        if known is None:
+            rest = self._queue(pending[1:])
+            known = self._queues[pending] = len(self._queue_list)
+            self._queue_list.append(pending)
+            self.head.append(pending[0])
+            self.rest.append(rest)
+        return known
+
+    def _spent(self, started: float) -> None:
+        self.effort.fills += 1
+        self.effort.seconds += perf_counter() - started
+
+    def sizes(self) -> dict[str, Any]:
+        """How large the tables are: values and entries per machine, messages, deliveries, queues, turns."""
+        names = [table.machine.name for table in self.machines]
+        return {
+            "values": dict(zip(names, (len(t.interned) for t in self.machines), strict=True)),
+            "offers": dict(zip(names, (int((t.offers.data >= 0).sum()) for t in self.machines), strict=True)),
+            "receives": dict(zip(names, (t.received for t in self.machines), strict=True)),
+            "messages": len(self.messages),
+            "deliveries": len(self._delivery_list),
+            "queues": len(self._queue_list),
+            "turns": len(self.turn_rules),
+        }

@@ -1,0 +1,298 @@
+"""Properties over rows: views once per distinct value, predicates once per distinct combination of views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from rota.explore.tables.arrays import Flags, IntMap, Ints, Longs, Pool, Region
+from rota.explore.tables.machines import Learned, same
+from rota.kernel import Kind, Property, View
+
+FINE, NOT = 1, 2
+"""Status of a combination: every predicate answered True; some predicate answered False."""
+
+DENSE = 1 << 22
+"""Most combinations that a group tabulates in a plain array (one byte each); beyond, in a hash map."""
+
+
+class ViewTable:
+    """What one view sees in each value of one machine, interned; types matter as in states."""
+
+    def __init__(self, learned: Learned, position: int, view: View) -> None:
+        self._values = learned.machines[position].interned.values
+        self._of = view.of
+        self._codes: dict[int, int] = {}
+        self._seen: dict[Any, list[int]] = {}
+        self.results: list[Any] = []
+
+    def code(self, value: int) -> int:
+        """The number of the view of a value; the view is called once per value."""
+        known = self._codes.get(value)
+        if known is None:
+            known = self._codes[value] = self._intern(self._of(self._values[value]))
+        return known
+
+    def _intern(self, result: Any) -> int:
+        twins = self._seen.setdefault(result, [])
+        for code in twins:
+            if same(self.results[code], result):
+                return code
+        twins.append(len(self.results))
+        self.results.append(result)
+        return twins[-1]
+
+
+@dataclass
+class Check:
+    """One property at one choice of machines.
+
+    arguments: per view of the property, the group's slot, the view's index in the slot, its table.
+    """
+
+    prop: Property
+    arguments: tuple[tuple[int, int, ViewTable], ...]
+    memo: dict[tuple[int, ...], bool] = field(default_factory=dict)
+
+    def holds(self, joint: Sequence[tuple[int, ...]]) -> bool:
+        """The predicate on the slots' joint views, called once per combination of what it reads."""
+        codes = tuple([joint[slot][index] for slot, index, _ in self.arguments])
+        known = self.memo.get(codes)
+        if known is None:
+            seen = [view.results[code] for (_, _, view), code in zip(self.arguments, codes, strict=True)]
+            known = self.memo[codes] = bool(self.prop.test(*seen))
+        return known
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Where all groups' tables live: joint views by value, statuses by pair of joint views."""
+
+    codes: Pool = field(default_factory=lambda: Pool(np.int32, fill=-1))
+    status: Pool = field(default_factory=lambda: Pool(np.int8))
+    sparse: IntMap = field(default_factory=IntMap)
+    """Statuses of groups with too many pairs for an array, by `sparse_key`."""
+
+
+class _Slot:
+    """One machine's side of a group: the joint view, i.e. all that the group's checks see of it."""
+
+    def __init__(self, pools: Pools) -> None:
+        self.views: list[ViewTable] = []
+        self.code = Region(pools.codes)
+        self.joint: list[tuple[int, ...]] = []
+        self._known: dict[tuple[int, ...], int] = {}
+
+    def codes(self, values: Ints) -> Ints:
+        """The joint view's number of each value."""
+        if not len(values):
+            return values
+        self.code.reserve(int(values.max()) + 1)
+        codes: Ints = self.code.data[values]
+        missing = codes < 0
+        if missing.any():
+            for value in np.unique(values[missing]).tolist():
+                seen = tuple(view.code(value) for view in self.views)
+                number = self._known.setdefault(seen, len(self.joint))
+                if number == len(self.joint):
+                    self.joint.append(seen)
+                self.code.data[value] = number
+            codes = self.code.data[values]
+        return codes
+
+
+CODE_BITS = 26
+"""Most bits of a joint view's number."""
+
+
+class Group:
+    """Checks that look at the same machines, tabulated together.
+
+    One slot per argument: a state's group has one slot per machine; a step's has the machine before and
+    after. The table's key is the pair of joint views (the second one 0 where there is one slot). number: its
+    own among the groups of a judge.
+    """
+
+    def __init__(self, slots: int, pools: Pools, number: int) -> None:
+        self.slots = tuple(_Slot(pools) for _ in range(slots))
+        self.checks: list[Check] = []
+        self._pools = pools
+        self.bits = (0, 0)
+        self.dense: Region | None = Region(pools.status)
+        self.dense.reserve(1)
+        self.number = number
+
+    def add(self, prop: Property, arguments: Sequence[tuple[int, ViewTable]]) -> None:
+        """Enter a check before the first use."""
+        placed = []
+        for slot, view in arguments:
+            views = self.slots[slot].views
+            if view not in views:
+                views.append(view)
+            placed.append((slot, views.index(view), view))
+        self.checks.append(Check(prop, tuple(placed)))
+
+    def status(self, columns: Sequence[Ints]) -> Ints:
+        """FINE or NOT for each entry of the columns (one per slot) of value numbers."""
+        first, second = self._pairs(columns)
+        status = self._get(first, second)
+        missing = status <= 0
+        if missing.any():
+            pairs = _distinct(first[missing], second[missing])
+            answers = [FINE if all(self._answers(a, b)) else NOT for a, b in pairs]
+            self._set(np.array(pairs, np.int64), np.array(answers, np.int32))
+            status = self._get(first, second)
+        return status
+
+    def failing(self, columns: Sequence[Ints]) -> Iterable[tuple[Property, Flags]]:
+        """For each check that answers False somewhere: its property and where."""
+        first, second = self._pairs(columns)
+        for a, b in _distinct(first, second):
+            for check, answer in zip(self.checks, self._answers(a, b), strict=True):
+                if not answer:
+                    yield check.prop, (first == a) & (second == b)
+
+    def _pairs(self, columns: Sequence[Ints]) -> tuple[Ints, Ints]:
+        codes = [slot.codes(column) for slot, column in zip(self.slots, columns, strict=True)]
+        return codes[0], codes[1] if len(codes) == 2 else np.zeros_like(codes[0])
+
+    def _answers(self, a: int, b: int) -> list[bool]:
+        joint = [slot.joint[i] for slot, i in zip(self.slots, (a, b), strict=False)]
+        return [check.holds(joint) for check in self.checks]
+
+    def _get(self, first: Ints, second: Ints) -> Ints:
+        needed = [max(0, len(slot.joint) - 1).bit_length() for slot in self.slots]
+        first_bits, second_bits = needed[0], needed[1] if len(needed) == 2 else 0
+        if self.dense is not None and (first_bits > self.bits[0] or second_bits > self.bits[1]):
+            self._widen(self.dense, max(first_bits, self.bits[0]), max(second_bits, self.bits[1]))
+        if self.dense is None:
+            return self._pools.sparse.get(self._sparse_key(first, second))
+        status: Ints = self.dense.data[first.astype(np.int64) << self.bits[1] | second].astype(np.int32)
+        return status
+
+    def _set(self, pairs: Longs, status: Ints) -> None:
+        if self.dense is not None:
+            self.dense.data[pairs[:, 0] << self.bits[1] | pairs[:, 1]] = status
+        else:
+            self._pools.sparse.put(self._sparse_key(pairs[:, 0], pairs[:, 1]), status)
+
+    def _widen(self, old: Region, first_bits: int, second_bits: int) -> None:
+        """Room for more joint views: a larger region, or the hash map once that would be too large."""
+        used = np.flatnonzero(old.data)
+        status = old.data[used]
+        first, second = used >> self.bits[1], used & ((1 << self.bits[1]) - 1)
+        if 1 << (first_bits + second_bits) <= DENSE:
+            self.dense = Region(self._pools.status)
+            self.dense.reserve(1 << (first_bits + second_bits))
+            self.dense.data[first << second_bits | second] = status
+            self.bits = (first_bits, second_bits)
+        else:
+            self.dense = None
+            self._pools.sparse.put(self._sparse_key(first, second), status.astype(np.int32))
+
+    def _sparse_key(self, first: Any, second: Any) -> Longs:
+        if any(len(slot.joint) > 1 << CODE_BITS for slot in self.slots):
+            raise OverflowError(f"a property sees more than {1 << CODE_BITS} different values of a machine")
+        keys: Longs = first.astype(np.int64) << CODE_BITS | second
+        keys |= self.number << 2 * CODE_BITS
+        return keys
+
+
+def _distinct(first: Ints, second: Ints) -> list[tuple[int, int]]:
+    keys = np.unique(first.astype(np.int64) << 32 | second).tolist()
+    return [(key >> 32, key & 0xFFFFFFFF) for key in keys]
+
+
+class Judge:
+    """The properties of one system over rows. Properties are ranked by their order in the system."""
+
+    def __init__(self, learned: Learned) -> None:
+        self._learned = learned
+        self.pools = Pools()
+        self._numbers = count()
+        self._views: dict[tuple[int, View], ViewTable] = {}
+        system = learned.system
+        self.invariants = system.select(Kind.SHAPE, Kind.SAFETY)
+        self.steps = system.select(Kind.STEP)
+        self.has_ends = bool(system.select(Kind.TERMINAL))
+        self.state_groups = self._grouped(self.invariants)
+        self.end_groups = self._grouped(system.select(Kind.TERMINAL))
+        self.witness_groups = [
+            (prop, list(self._grouped((prop,), [choice]).items()))
+            for prop in system.select(Kind.WITNESS)
+            for choice in system.positions(prop)
+        ]
+        self.step_groups: dict[int, Group] = {}
+        for prop in self.steps:
+            for (position,) in system.positions(prop):
+                view = self._view(position, prop.views[0])
+                self.step_groups.setdefault(position, self._group(2)).add(prop, [(0, view), (1, view)])
+
+    def _grouped(
+        self, props: Iterable[Property], choices: Sequence[tuple[int, ...]] | None = None
+    ) -> dict[tuple[int, ...], Group]:
+        """One group per set of machines that some property looks at together."""
+        groups: dict[tuple[int, ...], Group] = {}
+        for prop in props:
+            for choice in choices or self._learned.system.positions(prop):
+                places = tuple(sorted(choice))
+                arguments = [
+                    (places.index(position), self._view(position, view))
+                    for position, view in zip(choice, prop.views, strict=True)
+                ]
+                groups.setdefault(places, self._group(len(places))).add(prop, arguments)
+        return groups
+
+    def _group(self, slots: int) -> Group:
+        return Group(slots, self.pools, next(self._numbers))
+
+    def _view(self, position: int, view: View) -> ViewTable:
+        return self._views.setdefault((position, view), ViewTable(self._learned, position, view))
+
+    def bad_states(self, rows: Ints) -> list[tuple[int, Flags]]:
+        """Rank of an invariant and the rows that break it, for each group that finds any."""
+        out = []
+        for places, group in self.state_groups.items():
+            columns = [rows[:, place] for place in places]
+            out += _ranked(self.invariants, group, columns)
+        return out
+
+    def bad_steps(self, before: Ints, after: Ints) -> list[tuple[int, Flags]]:
+        """Rank of a step property and the pairs of rows that break it, for each group that finds any."""
+        out = []
+        for place, group in self.step_groups.items():
+            out += _ranked(self.steps, group, [before[:, place], after[:, place]])
+        return out
+
+    def may_end(self, rows: Ints) -> Flags:
+        """Which rows are declared ends."""
+        fine = np.ones(len(rows), np.bool_)
+        for places, group in self.end_groups.items():
+            fine &= group.status([rows[:, place] for place in places]) == FINE
+        return fine
+
+    def witnessed(self, rows: Ints, wanted: Iterable[str]) -> set[str]:
+        """Which of the wanted witnesses some row is."""
+        found: set[str] = set()
+        open_ = set(wanted)
+        for prop, groups in self.witness_groups:
+            if prop.name in open_ - found:
+                ((places, group),) = groups
+                if (group.status([rows[:, place] for place in places]) == FINE).any():
+                    found.add(prop.name)
+        return found
+
+
+def _ranked(props: tuple[Property, ...], group: Group, columns: Sequence[Ints]) -> list[tuple[int, Flags]]:
+    bad = np.flatnonzero(group.status(columns) == NOT)
+    out = []
+    if bad.size:
+        for prop, where in group.failing([column[bad] for column in columns]):
+            flags = np.zeros(len(columns[0]), np.bool_)
+            flags[bad[where]] = True
+            out.append((props.index(prop), flags))
+    return out

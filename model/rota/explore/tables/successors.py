@@ -1,0 +1,115 @@
+"""Successors of whole arrays of states, by tables; `System.successors` says what they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rota.explore.tables.arrays import Flags, Ints, Longs
+from rota.explore.tables.machines import EMPTY, BadTurn, Learned
+
+MAX_HOPS = 1000
+"""Longest chain of messages within a transition; a longer one is machines that answer each other for ever."""
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Transitions out of a block of rows, duplicates included.
+
+    source: index within the block, shape [n]; target: rows, shape [n, width]; began: index of the turn that
+    began each, shape [n]; turns: indices of the turns that took part in any of them, with repetitions, in
+    several arrays.
+    """
+
+    source: Longs
+    target: Ints
+    began: Longs
+    turns: tuple[Longs, ...]
+
+    def stuck(self, block: Ints) -> Flags:
+        """Which rows of the block have no successor but themselves."""
+        moving = np.zeros(len(block), np.bool_)
+        moving[self.source[(self.target != block[self.source]).any(axis=1)]] = True
+        return ~moving
+
+
+@dataclass(frozen=True)
+class _Branches:
+    """Unfinished transitions: where they come from, the state so far, what is pending, turns so far."""
+
+    source: Longs
+    rows: Ints
+    queue: Ints
+    turns: tuple[Longs, ...]
+
+    def take(self, index: Longs) -> _Branches:
+        return _Branches(
+            self.source[index],
+            np.take(self.rows, index, axis=0),
+            self.queue[index],
+            tuple(t[index] for t in self.turns),
+        )
+
+
+def expand(learned: Learned, block: Ints) -> Expansion:
+    """Every transition out of the rows of a block, shape [n, width]. Errors: BadTurn, AmbiguousValue."""
+    nothing = np.zeros(len(block), np.int32)
+    start = _Branches(np.arange(len(block)), block, nothing, ())
+    open_ = _merged(
+        [
+            _turns(learned, position, start, learned.offer_entries(position, block[:, position]))
+            for position in range(len(learned.machines))
+        ]
+    )
+    done: list[_Branches] = []
+    for _ in range(MAX_HOPS):
+        ended = open_.queue == EMPTY
+        done.append(open_.take(np.flatnonzero(ended)))
+        if ended.all():
+            return Expansion(
+                np.concatenate([branches.source for branches in done]),
+                np.concatenate([branches.rows for branches in done]),
+                np.concatenate([branches.turns[0] for branches in done]),
+                tuple(turns for branches in done for turns in branches.turns),
+            )
+        open_ = _deliver(learned, open_.take(np.flatnonzero(~ended)))
+    raise BadTurn(f"more than {MAX_HOPS} messages in one transition of {learned.system.name}")
+
+
+def _deliver(learned: Learned, branches: _Branches) -> _Branches:
+    """The first pending message of each branch is taken; a refusal ends the branch without a trace."""
+    delivery = learned.head.data[branches.queue]
+    receiver = learned.receiver.data[delivery]
+    rest = _Branches(branches.source, branches.rows, learned.rest.data[branches.queue], branches.turns)
+    out = []
+    for position in np.flatnonzero(np.bincount(receiver)).tolist():
+        here = np.flatnonzero(receiver == position)
+        part = rest.take(here)
+        values = np.ascontiguousarray(part.rows[:, position])
+        out.append(_turns(learned, position, part, learned.receive_entries(position, values, delivery[here])))
+    return _merged(out)
+
+
+def _merged(parts: list[_Branches]) -> _Branches:
+    if len(parts) == 1:
+        return parts[0]
+    return _Branches(
+        np.concatenate([part.source for part in parts]),
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.queue for part in parts]),
+        tuple(np.concatenate(turns) for turns in zip(*(part.turns for part in parts), strict=True)),
+    )
+
+
+def _turns(learned: Learned, position: int, branches: _Branches, entries: Ints) -> _Branches:
+    """One branch per turn of each branch's entry."""
+    count = learned.entry_count.data[entries]
+    ends = np.cumsum(count)
+    origin = np.repeat(np.arange(len(entries)), count)
+    turn = np.arange(len(origin)) + np.repeat(learned.entry_start.data[entries] - ends + count, count)
+    rows = np.take(branches.rows, origin, axis=0)
+    rows[:, position] = learned.turn_value.data[turn]
+    queue = learned.joined(branches.queue[origin], learned.turn_sends.data[turn])
+    turns = (*(t[origin] for t in branches.turns), turn)
+    return _Branches(branches.source[origin], rows, queue, turns)

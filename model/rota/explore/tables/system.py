@@ -1,0 +1,168 @@
+"""What an engine over tables does with the states of one level, here or in a task of Spark's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from rota.explore.result import Find, Violation, first
+from rota.explore.tables.arrays import Flags, Ints, Longs, least
+from rota.explore.tables.machines import Learned
+from rota.explore.tables.properties import Judge
+from rota.explore.tables.successors import expand
+from rota.kernel import Property, State, System, Transition
+from rota.kernel.encoding import GOLDEN, mix64
+
+BLOCK = 1 << 14
+"""Rows expanded at a time: enough to drown the cost of numpy's calls, few enough for caches."""
+
+SAMPLE = 24
+"""States per run whose successors are compared with what `System.successors` says."""
+
+
+class EngineError(RuntimeError):
+    """The table engine contradicts the system's own successors: a bug in the engine, or an impure machine."""
+
+
+@dataclass
+class Expanded:
+    """What became known when a level was expanded. turns: marks by index of the turns that took part."""
+
+    generated: int = 0
+    stuck: Find | None = None
+    bad_step: Find | None = None
+    turns: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+
+    def mark(self, count: int, used: Iterable[Longs]) -> None:
+        """Note the turns that took part, of `count` known ones."""
+        if count > len(self.turns):
+            grown = np.zeros(2 * count, np.bool_)
+            grown[: len(self.turns)] = self.turns
+            self.turns = grown
+        for turns in used:
+            self.turns[turns] = True
+
+
+class Tables:
+    """What is learned about one system, its properties included; give it to a further run to start warm."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.learned = Learned(system)
+        self.judge = Judge(self.learned)
+
+    def find(self, rank: int, rows: Ints) -> Find:
+        """The row with the least hash as a find."""
+        high, low = self.learned.hashes(rows)
+        index = least(high, low)
+        return Find(rank, int(high[index]) << 64 | int(low[index]), self.learned.state(rows[index]))
+
+    def bad_state(self, rows: Ints) -> Find | None:
+        """The canonical violation of an invariant among rows."""
+        return first(*(self.find(rank, rows[flags]) for rank, flags in self.judge.bad_states(rows)))
+
+    def expand(self, block: Ints, into: Expanded) -> tuple[Longs, Ints]:
+        """Transitions out of a block: sources (indices within it) and targets; the rest goes `into`."""
+        expansion = expand(self.learned, block)
+        source, target = expansion.source, expansion.target
+        into.generated += len(source)
+        into.mark(len(self.learned.turn_rules), expansion.turns)
+        if self.judge.steps:
+            before = np.take(block, source, axis=0)
+            for rank, flags in self.judge.bad_steps(before, target):
+                into.bad_step = first(into.bad_step, self.find(rank, before[flags]))
+        if self.judge.has_ends:
+            into.stuck = first(into.stuck, self.lost(block[expansion.stuck(block)]))
+        return source, target
+
+    def lost(self, rows: Ints) -> Find | None:
+        """Of rows that nothing leaves, the canonical one that is no declared end."""
+        ended = rows[~self.judge.may_end(rows)]
+        return self.find(0, ended) if len(ended) else None
+
+    def fired(self, turns: Flags) -> frozenset[str]:
+        """The slugs of marked turns."""
+        rules = self.learned.turn_rules
+        return frozenset(slug for turn in np.flatnonzero(turns).tolist() for slug in rules[turn])
+
+    def predecessor(
+        self, blocks: Iterable[Ints], state: State, canonical: Callable[[Ints], Ints] = lambda rows: rows
+    ) -> Find | None:
+        """Of the rows in some blocks, the one with the least hash that `state` is a successor of.
+
+        canonical: what successors are replaced by before they are compared.
+        """
+        wanted = np.array(self.learned.intern_state(state), np.int32)
+        found: Find | None = None
+        for block in blocks:
+            expansion = expand(self.learned, block)
+            hit = (canonical(expansion.target) == wanted).all(axis=1)
+            if hit.any():
+                found = first(found, self.find(0, block[expansion.source[hit]]))
+        return found
+
+    def check(self, rows: Ints) -> None:
+        """Compare the successors of some rows with the system's own. Errors: EngineError."""
+        for row in rows:
+            state = self.learned.state(row)
+            high, low = self.learned.hashes(expand(self.learned, row[np.newaxis]).target)
+            ours = sorted(int(h) << 64 | int(w) for h, w in zip(high, low, strict=True))
+            theirs = sorted(self.system.hash_state(t.target) for t in self.system.successors(state))
+            if ours != theirs:
+                raise EngineError(
+                    f"{self.system.name}: the tables give {len(ours)} successors and the system "
+                    f"{len(theirs)}, or other ones, for {state!r}; is a machine's function impure?"
+                )
+
+
+def matching(system: System, tables: Tables | None) -> Tables:
+    """The tables that a run is given, or new ones. Errors: ValueError if they are of another system."""
+    if tables is not None and tables.system is not system:
+        raise ValueError(f"these tables were learned from {tables.system.name}, not from {system.name}")
+    return tables or Tables(system)
+
+
+def sample(size: int, count: int = SAMPLE) -> Longs:
+    """Up to `count` distinct numbers below `size`, spread like random ones and always the same."""
+    if size <= count:
+        return np.arange(size)
+    return np.unique(np.array([mix64(GOLDEN * (i + 1)) % size for i in range(count)], np.int64))
+
+
+def steps_along(
+    system: System, states: Sequence[State], bad: Property | None = None
+) -> tuple[Transition, ...]:
+    """The transitions along a path of states, then the canonical one that breaks the step property `bad`.
+
+    Of several transitions between two states: the first in the system's order.
+    """
+    path = [_between(system, a, b) for a, b in pairwise(states)]
+    if bad is not None:
+        before = states[-1]
+        path.append(
+            min(
+                (t for t in system.successors(before) if not system.step_holds(bad, before, t.target)),
+                key=lambda t: system.hash_state(t.target),
+            )
+        )
+    return tuple(path)
+
+
+def _between(system: System, before: State, after: State) -> Transition:
+    return next(t for t in system.successors(before) if t.target == after)
+
+
+def blocks(start: int, stop: int, size: int = BLOCK) -> Iterator[tuple[int, int]]:
+    """The range cut into pieces."""
+    for begin in range(start, stop, size):
+        yield begin, min(begin + size, stop)
+
+
+def violation(
+    system: System, name: str, meaning: str, states: Sequence[State], bad: Property | None = None
+) -> Violation:
+    """The counterexample along a path of states; see `steps_along`."""
+    return Violation(name, meaning, states[0], steps_along(system, states, bad))
