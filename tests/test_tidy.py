@@ -279,7 +279,7 @@ def tree(tmp_path: Path) -> Path:
             plant(tmp_path, f"{source}/rota/{package}/__init__.py", DOC)
     plant(tmp_path, "model/rota/py.typed", "")
     plant(tmp_path, "model/rota/spec/join.py", DOC + "import re\nfrom rota.kernel import rule\n")
-    plant(tmp_path, "model/rota/explore/fast/engine.py", DOC + "import numpy\nimport rota.kernel.system\n")
+    plant(tmp_path, "model/rota/explore/search.py", DOC + "import numpy\nimport rota.kernel.system\n")
     plant(tmp_path, "kit/rota/cli/main.py", DOC + "import click\nfrom rota.spec import join\n")
     plant(tmp_path, "README.md", "Sessions of members, shared by all; /tmp/x, a/home/b, 10 issues.\n")
     return tmp_path

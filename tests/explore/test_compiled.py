@@ -231,7 +231,7 @@ def test_one_state_of_each_orbit(seen: Any, workers: int) -> None:
 def test_orbits_add_up_to_all_states() -> None:
     """The states of a level are as many as the orbits of those that are visited have."""
     count, bound = 3, 3
-    run = search._Search(numpy_search.Tables(symmetric_counters(count, bound)), Limits(symmetry=True), None)
+    done = search._Search(numpy_search.Tables(symmetric_counters(count, bound)), Limits(symmetry=True), None)
     done.run()
     states = [
         done.learned.state(row)

@@ -31,19 +31,10 @@ from rota.explore.spark.protocol import (
     level_name,
 )
 from rota.explore.spark.tasks import NotRebuilt, place, rebuilt
+from rota.explore.spark.worker import visited
 from rota.explore.spark.worker.memo import recalling
 from rota.explore.spark.worker.numbers import Numbers
-from rota.explore.spark.worker.visited import (
-    Absorber,
-    Box,
-    Run,
-    RunDamaged,
-    RunMissing,
-    merge,
-    open_run,
-    to_merge,
-)
-from rota.explore.spark.worker.visited import verify as check_run
+from rota.explore.spark.worker.visited import Absorber, Box, Run, RunDamaged, RunMissing
 from rota.explore.tables.arrays import Ints, Words
 from rota.explore.tables.machines import AmbiguousValue, BadTurn
 from rota.explore.tables.system import EngineError, Expanded, Tables, blocks, sample
@@ -97,10 +88,10 @@ def verify(job: Job, order: Order, partition: int) -> Turn:
 
     def work() -> Turn:
         for file in {level.file for level in part.levels} | set(part.runs):
-            check_run(folder, file)
+            visited.verify(folder, file)
         yield job.partitions, None
 
-    return _answered(job, partition, protocol)
+    return _answered(job, partition, work)
 
 
 class _Worker:
@@ -238,14 +229,14 @@ class _Round:
         """Disjoint files of states, each with its fields, as one run of the round's layout."""
         absorber = Absorber(self.folder, self.layout.words, (), self.memory // 2)
         for file, fields in runs:
-            keys, old = open_run(self.folder, file).keys, _layout(fields)
+            keys, old = visited.open_run(self.folder, file).keys, _layout(fields)
             for begin, end in blocks(0, len(keys), PIECE):
                 rows = old.unpack(np.asarray(keys[begin:end]), self.learned.width)
                 absorber.add(self.layout.pack(rows))
         return absorber.finish(name)
 
     def _absorber(self) -> Absorber:
-        known = [open_run(self.folder, run) for run in self.part.runs]
+        known = [visited.open_run(self.folder, run) for run in self.part.runs]
         return Absorber(self.folder, self.layout.words, known, self.memory // 2)
 
     def _written(self, absorber: Absorber, name: str) -> Level:
@@ -253,9 +244,9 @@ class _Round:
         level = Level(absorber.finish(name), self.fields)
         runs = (*self.part.runs, *((level.file,) if level.file.states else ()))
         self.part = Part((*self.part.levels, level), runs, self.fields)
-        if merging := tuple(to_merge(runs)):
-            opened: list[Run] = [open_run(self.folder, run) for run in merging]
-            self._replace_runs(merging, merge(self.folder, f"run-of-{name}", opened))
+        if merging := tuple(visited.to_merge(runs)):
+            opened: list[Run] = [visited.open_run(self.folder, run) for run in merging]
+            self._replace_runs(merging, visited.merge(self.folder, f"run-of-{name}", opened))
         return level
 
     def _replace_runs(self, old: Iterable[RunFile], new: RunFile) -> None:
@@ -268,7 +259,7 @@ class _Round:
     def _copies(self, level: Level) -> Turn:
         """The level for the keeping of others, if this executor may be lost with its disk."""
         if self.job.copied:
-            keys, number = open_run(self.folder, level.file).keys, len(self.part.levels) - 1
+            keys, number = visited.open_run(self.folder, level.file).keys, len(self.part.levels) - 1
             for begin, end in blocks(0, len(keys), BLOCK // (8 * self.layout.words)):
                 yield COPY, Copy(self.partition, number, begin, keys[begin:end].tobytes())
 
@@ -296,7 +287,7 @@ class _Round:
 
     def _expanded(self, level: Level, home: Absorber | None) -> Turn:
         """Judge and expand the states of a level. home: takes own states for this round's next level."""
-        keys = open_run(self.folder, level.file).keys
+        keys = visited.open_run(self.folder, level.file).keys
         for begin, end in blocks(0, len(keys), PIECE):
             local = self.numbers.to_local(keys[begin:end], self.layout)
             self._judge(local)
@@ -350,7 +341,7 @@ class _Round:
     def before(self, state: State) -> Find | None:
         """See `find_before`."""
         level, found = self.part.levels[self.order.round], None
-        keys, layout = open_run(self.folder, level.file).keys, _layout(level.fields)
+        keys, layout = visited.open_run(self.folder, level.file).keys, _layout(level.fields)
         row = np.array([self.learned.intern_state(state)], np.int32)
         for begin, end in blocks(0, len(keys), PIECE):
             hit = False
