@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from rota.environment.broker import Coordinator
-from rota.environment.client import Client
-from rota.environment.log import Records
+from rota.environment.broker.coordinator import Coordinator
+from rota.environment.broker.log import Records
+from rota.environment.clients.state import Client
 from rota.kernel import State, System
 
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from rota.environment.assignment import TOPIC, Assignment, Claim, Metadata
-from rota.environment.callbacks import Callback, Told, told
-from rota.environment.client import Client, Phase
-from rota.environment.cooperative import CooperativeClient
-from rota.environment.eager import EagerClient
-from rota.environment.old import OldClient
-from rota.environment.polite import PoliteClient
-from rota.environment.signals import Charge, Deliver, Disconnected, Evicted, Known, Renumbered
-from rota.environment.subscription import Subscription
+from rota.environment.clients.assignment import TOPIC, Assignment, Claim, Metadata
+from rota.environment.clients.callbacks import Callback, Told, told
+from rota.environment.clients.consumer import PoliteClient
+from rota.environment.clients.cooperative import CooperativeClient
+from rota.environment.clients.eager import EagerClient
+from rota.environment.clients.poll_heartbeat import OldClient
+from rota.environment.clients.state import Client, Phase
+from rota.environment.clients.subscription import Subscription
+from rota.environment.messages import Charge, Deliver, Disconnected, Evicted, Known, Renumbered
 from rota.kernel import Turn
 from rota.spec import (
     ErrorCode,

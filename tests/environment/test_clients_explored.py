@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from rota.environment import world
-from rota.environment.callbacks import Callback, told
-from rota.environment.client import Client, Phase
-from rota.environment.cooperative import CooperativeClient
+from rota.environment.clients.callbacks import Callback, told
+from rota.environment.clients.cooperative import CooperativeClient
+from rota.environment.clients.state import Client, Phase
 from rota.kernel import State, System, Transition
 from rota.spec import GroupState
 

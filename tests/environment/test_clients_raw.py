@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from rota.environment import world
-from rota.environment.odd import odd_requests
-from rota.environment.raw import Raw, RawClient
-from rota.environment.signals import Charge, Deliver
-from rota.environment.subscription import Subscription
+from rota.environment.clients.adversary import Raw, RawClient
+from rota.environment.clients.malformed_requests import odd_requests
+from rota.environment.clients.subscription import Subscription
+from rota.environment.messages import Charge, Deliver
 from rota.kernel import System
 from rota.spec import RULES, ErrorCode, FindCoordinatorReply
 from rota.spec.messages import CoordinatorOf, Node

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from rota.environment import world
-from rota.environment.broker import Coordinator
-from rota.environment.client import Client, Phase
-from rota.environment.log import Log, Prospects, Records
-from rota.environment.signals import Append, Recalled
+from rota.environment.broker.coordinator import Coordinator
+from rota.environment.broker.log import Log, Prospects, Records
+from rota.environment.clients.state import Client, Phase
+from rota.environment.messages import Append, Recalled
 from rota.kernel import FrozenMap, State, System
 from rota.spec import ErrorCode, GroupRecord, GroupState, JoinGroupReply, MemberRecord, RecordKind
 from rota.spec.settled import settled_appends

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from rota.environment import broker, world
-from rota.environment.log import Log, Prospects, Records
-from rota.environment.signals import Loaded
+from rota.environment import world
+from rota.environment.broker import coordinator
+from rota.environment.broker.log import Log, Prospects, Records
+from rota.environment.messages import Loaded
 from rota.kernel import Send, State, System, Turn
 from rota.spec import GroupState, settled
 
@@ -57,7 +58,7 @@ Search = Callable[[System], set[State]]
 def image(state: State, prospects: Prospects, live: settled.Live) -> State:
     """A state without dead data."""
     value, log, *rest = state
-    assert isinstance(value, broker.Coordinator)
+    assert isinstance(value, coordinator.Coordinator)
     assert isinstance(log, Records)
     may_move = prospects.may_move(value.epoch)
     group = None if value.group is None else settled.settled(value.group, live)
@@ -73,7 +74,7 @@ def image(state: State, prospects: Prospects, live: settled.Live) -> State:
 def images(system: System, reachable: Search) -> set[State]:
     """Every state, each without its dead data."""
     coordinator = system.machines[0]
-    assert isinstance(coordinator, broker.Broker)
+    assert isinstance(coordinator, coordinator.Broker)
     return {image(state, coordinator.prospects, coordinator.live) for state in reachable(system)}
 
 
@@ -96,7 +97,7 @@ def test_a_clause_that_clears_live_data_is_caught(monkeypatch: pytest.MonkeyPatc
     settings = {"budget": (("rejoin", 1),)}
     full = world(settle=False, **settings)
     monkeypatch.setattr(settled, "settled", too_much)
-    monkeypatch.setattr(broker, "settled", too_much)
+    monkeypatch.setattr(coordinator, "settled", too_much)
     small = reachable(world(settle=True, **settings))
     assert images(full, reachable) != small
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rota.environment.assignment import Assignment
-from rota.environment.broker import Coordinator
+from rota.environment.broker.coordinator import Coordinator
+from rota.environment.clients.assignment import Assignment
 from rota.explore.fast import engine as fast
 from rota.invariants import classic
 from rota.invariants.catalog import OUTLIVED

@@ -16,14 +16,14 @@ from rota.explore.engines import choose
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.proofs.core.coverage import COVERED, WORDS
 from rota.proofs.core.moves import Move
-from rota.proofs.tie import asking
-from rota.proofs.tie.freely import beyond
-from rota.proofs.tie.inputs import ANSWERS, HEARTBEATS, JOINS, LEAVES, SYNCS, TIMERS, Answer, Input
-from rota.proofs.tie.judging import Disagreement, Judge
-from rota.proofs.tie.mistakes import Mistake, mistakes
-from rota.proofs.tie.pictures import picture, settled_form
-from rota.proofs.tie.running import CONTINUED, EndlessStep
-from rota.proofs.tie.spoken import addressed, steps
+from rota.proofs.refinement import inputs_of_groups
+from rota.proofs.refinement.abstraction import picture, settled_form
+from rota.proofs.refinement.backward import beyond
+from rota.proofs.refinement.compare import Disagreement, Judge
+from rota.proofs.refinement.forward import CONTINUED, EndlessStep
+from rota.proofs.refinement.inputs import ANSWERS, HEARTBEATS, JOINS, LEAVES, SYNCS, TIMERS, Answer, Input
+from rota.proofs.refinement.mutants import Mistake, mistakes
+from rota.proofs.refinement.outcomes import addressed, steps
 from rota.scopes import Configuration, load
 from rota.spec import Call, Group, GroupRecord, GroupState, ProtocolMetadata, Spec, Timer
 from rota.spec.step import Steps
@@ -84,7 +84,7 @@ def asked(found: Iterable[Entry], most: int | None = None) -> Iterator[Entry]:
     each = list(groups.values())
     for spec, group in each[:: 1 if most is None else max(1, len(each) // most)]:
         for here in variants(group):
-            yield from ((one, here, given) for one, given in asking.questions(spec, here))
+            yield from ((one, here, given) for one, given in inputs_of_groups.questions(spec, here))
 
 
 def variants(group: Group) -> Iterator[Group]:

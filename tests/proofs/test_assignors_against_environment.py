@@ -20,7 +20,7 @@ import rota.environment.assignors.roundrobin as roundrobin_module
 from rota.environment.assignors import ASSIGNORS, Assignor, Parts, Subscription
 from rota.proofs import prove, select
 from rota.proofs.assignors import cooperative, ranges, roundrobin
-from rota.proofs.world import World
+from rota.proofs.vote.small_groups import World
 
 IDS = ("ann", "ben", "cid")
 TOPICS = ((), ("t",), ("u",), ("t", "u"))

@@ -18,7 +18,7 @@ from rota.proofs import (
     prove,
     select,
 )
-from rota.proofs.world import World, group_claim
+from rota.proofs.vote.small_groups import World, group_claim
 
 X = z3.Int("x")
 VOTING = select(["voting"])

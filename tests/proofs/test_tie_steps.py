@@ -22,12 +22,12 @@ from steps_of_worlds import (
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.proofs.core.coverage import COVERED, MOVES, WORDS
 from rota.proofs.core.logic import Stage
-from rota.proofs.tie.freely import BEGIN, beyond
-from rota.proofs.tie.inputs import ANSWERS, LEAVES
-from rota.proofs.tie.judging import ELSEWHERE, Judge
-from rota.proofs.tie.mistakes import blind, mistakes
-from rota.proofs.tie.pictures import picture, with_past
-from rota.proofs.tie.running import CONTINUED
+from rota.proofs.refinement.abstraction import picture, with_past
+from rota.proofs.refinement.backward import BEGIN, beyond
+from rota.proofs.refinement.compare import ELSEWHERE, Judge
+from rota.proofs.refinement.forward import CONTINUED
+from rota.proofs.refinement.inputs import ANSWERS, LEAVES
+from rota.proofs.refinement.mutants import blind, mistakes
 from rota.scopes import load
 from rota.spec import RULES, Group, GroupState
 

@@ -16,10 +16,10 @@ from steps_of_worlds import entries
 from rota.proofs.core.logic import CONSTANTS, RIGID, SWITCHES, Kind, Phase, Sort, Stage, Symbolic, symbol
 from rota.proofs.core.moves import GIVEN
 from rota.proofs.core.signature import SIGNATURE, symbolic
-from rota.proofs.tie.inputs import reading
-from rota.proofs.tie.pictures import picture, state_of, universe, with_past
-from rota.proofs.tie.running import Runner
-from rota.proofs.tie.spoken import addressed
+from rota.proofs.refinement.abstraction import picture, state_of, universe, with_past
+from rota.proofs.refinement.forward import Runner
+from rota.proofs.refinement.inputs import reading
+from rota.proofs.refinement.outcomes import addressed
 from rota.scopes import load
 
 U = Symbolic()

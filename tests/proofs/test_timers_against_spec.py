@@ -12,7 +12,6 @@ import z3
 
 from rota.kernel import FrozenMap
 from rota.proofs import decide
-from rota.proofs.encoding import MEMBER
 from rota.proofs.timers.barrier import counted, remaining, shut
 from rota.proofs.timers.initial import (
     DELAY,
@@ -25,6 +24,7 @@ from rota.proofs.timers.initial import (
     total,
     whole,
 )
+from rota.proofs.vote.encoding import MEMBER
 from rota.spec import KAFKA_4, Arm, BrokerConfig, Group, GroupState, InitialJoin, Member, Step, classic
 from rota.spec.context import Spec, only
 from rota.spec.step import TimerKind, timer

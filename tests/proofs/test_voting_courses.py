@@ -10,7 +10,7 @@ import pytest
 import z3
 
 from rota.proofs import prove, select
-from rota.proofs.encoding import votes
+from rota.proofs.vote.encoding import votes
 from rota.proofs.vote.groups import CAST, Course, Stage
 from rota.proofs.vote.ties import BEST, bucket, by_bucket_alone, first_maximum
 

@@ -11,8 +11,9 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rota.proofs.counterexamples import candidate, vote_facts
-from rota.proofs.encoding import (
+from rota.proofs.obligations import Claim
+from rota.proofs.vote.counterexamples import candidate, vote_facts
+from rota.proofs.vote.encoding import (
     MEMBER,
     PROTOCOL,
     belongs,
@@ -29,8 +30,7 @@ from rota.proofs.encoding import (
     votes,
     wins,
 )
-from rota.proofs.obligations import Claim
-from rota.proofs.world import World
+from rota.proofs.vote.small_groups import World
 
 TRIO = World(("ann", "ben", "cid"), ("range", "roundrobin", "sticky"))
 LISTS = [listed for size in range(4) for listed in permutations(TRIO.protocols, size)]

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from rota.proofs import prove, select
-from rota.proofs.counterexamples import VoteExample
+from rota.proofs.vote.counterexamples import VoteExample
 
 NAMES = ("range", "roundrobin")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rota.environment.broker import Broker
-from rota.environment.offsets import OffsetsKeeper
+from rota.environment.broker.coordinator import Broker
+from rota.environment.broker.offsets import OffsetsKeeper
 from rota.explore.fast import engine as fast
 from rota.mutants import system
 from rota.scopes import load

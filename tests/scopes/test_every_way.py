@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from rota.environment.assignment import assign
-from rota.environment.broker import Coordinator
-from rota.environment.client import Client
+from rota.environment.broker.coordinator import Coordinator
+from rota.environment.clients.assignment import assign
+from rota.environment.clients.state import Client
 from rota.explore import Limits, Outcome, Result
 from rota.explore.fast import engine as fast
 from rota.explore.fast import numpy_search

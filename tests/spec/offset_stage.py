@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rota.environment.offsets import OffsetsKeeper, OffsetsKept
-from rota.environment.signals import Moved, OffsetsThere, Read, Unused
+from rota.environment.broker.offsets import OffsetsKeeper, OffsetsKept
+from rota.environment.messages import Moved, OffsetsThere, Read, Unused
 from rota.kernel import FrozenMap, RuleTable
 from rota.spec import (
     PROFILES,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from offset_stage import BOTH, JAVA, SCALA, Stage, group, topics
 
-from rota.environment.offsets import OffsetsKept, watched
-from rota.environment.signals import NOBODY, Charge, Moved, Owed, Reverted, Trespass, Unreachable
+from rota.environment.broker.offsets import OffsetsKept, watched
+from rota.environment.messages import NOBODY, Charge, Moved, Owed, Reverted, Trespass, Unreachable
 from rota.environment.world import world
 from rota.explore.reference import explore
 from rota.invariants.offsets import CAN_COMMIT, OFFSETS

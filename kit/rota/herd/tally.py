@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from rota.designs.requests import Answered, ConsumerMetadata, Error, Heartbeat, JoinGroup
 from rota.designs.znodes import Children, Request, Stirred
-from rota.environment.signals import Deliver
+from rota.environment.messages import Deliver
 from rota.kernel import Hop, Transition
 from rota.spec import HeartbeatReply
 from rota.spec.vocabulary import ErrorCode

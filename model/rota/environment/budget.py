@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rota.environment.signals import Charge, Known
+from rota.environment.messages import Charge, Known
 from rota.kernel import FrozenMap, Message, Turn, Value
 
 FAULTS = ("crash", "break", "late", "append")

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rota.environment.broker import Broker
+from rota.environment.broker.coordinator import Broker
+from rota.environment.broker.log import Log, Prospects
+from rota.environment.broker.offsets import OffsetsKeeper
 from rota.environment.budget import FAULTS, KINDS, Budget
-from rota.environment.cooperative import CooperativeClient
-from rota.environment.eager import EagerClient
-from rota.environment.log import Log, Prospects
-from rota.environment.offsets import OffsetsKeeper
-from rota.environment.old import OldClient
-from rota.environment.raw import RawClient
-from rota.environment.subscription import Subscription
+from rota.environment.clients.adversary import RawClient
+from rota.environment.clients.cooperative import CooperativeClient
+from rota.environment.clients.eager import EagerClient
+from rota.environment.clients.poll_heartbeat import OldClient
+from rota.environment.clients.subscription import Subscription
 from rota.kernel import FrozenMap, Machine, Property, RuleTable, System, SystemRef
 from rota.spec import PROFILES, RULES, BrokerConfig, classic
 from rota.spec.join import HANDSHAKE_SINCE

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rota.environment.broker import Coordinator
-from rota.environment.minting import owner
-from rota.environment.signals import NOBODY
+from rota.environment.broker.coordinator import Coordinator
+from rota.environment.broker.member_ids import owner
+from rota.environment.messages import NOBODY
 from rota.invariants.views import GROUP, Refers, refers_to
 from rota.kernel import Kind, Property, View
 from rota.spec import Group, GroupState, TimerKind

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from rota.environment.broker import Coordinator
-from rota.environment.client import ENDED, Client, Phase
-from rota.environment.minting import owner
-from rota.environment.signals import Charge
+from rota.environment.broker.coordinator import Coordinator
+from rota.environment.broker.member_ids import owner
+from rota.environment.clients.state import ENDED, Client, Phase
+from rota.environment.messages import Charge
 from rota.invariants.views import GROUP, Refers, is_not, refers_to
 from rota.kernel import Fairness, Liveness, LivenessKind, Transition, View
 from rota.spec import Group, GroupState

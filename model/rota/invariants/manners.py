@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rota.environment.assignment import Metadata
-from rota.environment.client import ENDED, Client, Phase
-from rota.environment.commits import PARTITION
-from rota.environment.cooperative import COOPERATIVE_STICKY
-from rota.environment.reactions import error_of
+from rota.environment.clients.assignment import Metadata
+from rota.environment.clients.commits import PARTITION
+from rota.environment.clients.cooperative import COOPERATIVE_STICKY
+from rota.environment.clients.retry_rules import error_of
+from rota.environment.clients.state import ENDED, Client, Phase
 from rota.invariants.views import CLIENT
 from rota.kernel import Kind, Property
 from rota.spec import ErrorCode, JoinGroupReply, JoinGroupRequest, SyncGroupReply

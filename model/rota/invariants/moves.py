@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rota.environment.client import Client, Phase
-from rota.environment.minting import owner
+from rota.environment.broker.member_ids import owner
+from rota.environment.clients.state import Client, Phase
 from rota.invariants.views import GROUP, is_not, told
 from rota.kernel import Kind, Property, View
 from rota.spec import ErrorCode, Group, JoinGroupReply, SyncGroupReply

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rota.environment.client import Client, Phase
-from rota.environment.offsets import OffsetsKept
+from rota.environment.broker.offsets import OffsetsKept
+from rota.environment.clients.state import Client, Phase
 from rota.invariants.views import GROUP, is_not
 from rota.kernel import Kind, Property, View
 from rota.spec import Group

@@ -14,8 +14,8 @@ nobody is taken for dead who is not.
 
 from __future__ import annotations
 
-from rota.environment.assignment import Assignment
-from rota.environment.client import IN_GENERATION, Client, Phase
+from rota.environment.clients.assignment import Assignment
+from rota.environment.clients.state import IN_GENERATION, Client, Phase
 from rota.invariants.views import CLIENT
 from rota.kernel import Kind, Property, View
 from rota.kernel.system import State

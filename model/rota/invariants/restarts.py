@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rota.environment.assignment import Assignment
-from rota.environment.broker import Coordinator
-from rota.environment.client import IN_GENERATION, Client
-from rota.environment.minting import owner
+from rota.environment.broker.coordinator import Coordinator
+from rota.environment.broker.member_ids import owner
+from rota.environment.clients.assignment import Assignment
+from rota.environment.clients.state import IN_GENERATION, Client
 from rota.environment.world import Observed
 from rota.invariants.views import COORDINATOR, GROUP, is_not, told
 from rota.kernel import Kind, Property, View

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rota.environment.assignment import Assignment
-from rota.environment.broker import Coordinator
-from rota.environment.client import IN_GENERATION, Client, Phase
+from rota.environment.broker.coordinator import Coordinator
+from rota.environment.clients.assignment import Assignment
+from rota.environment.clients.state import IN_GENERATION, Client, Phase
 from rota.invariants.shape import WITH_GENERATION
 from rota.invariants.views import CLIENT, COORDINATOR, GROUP, labels
 from rota.kernel import Kind, Property, View

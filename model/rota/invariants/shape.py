@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rota.environment.broker import Coordinator
+from rota.environment.broker.coordinator import Coordinator
 from rota.invariants.views import COORDINATOR, GROUP
 from rota.kernel import Kind, Property
 from rota.spec import Group, GroupState, Timer

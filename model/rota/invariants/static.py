@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rota.environment.broker import Coordinator
-from rota.environment.client import Client, Phase
-from rota.environment.minting import owner
+from rota.environment.broker.coordinator import Coordinator
+from rota.environment.broker.member_ids import owner
+from rota.environment.clients.state import Client, Phase
 from rota.invariants.views import COORDINATOR, GROUP
 from rota.kernel import Kind, Property, View
 from rota.spec import ErrorCode, Group, GroupState, JoinGroupReply

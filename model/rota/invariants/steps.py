@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rota.environment.broker import Coordinator
+from rota.environment.broker.coordinator import Coordinator
 from rota.invariants.shape import WITH_GENERATION
 from rota.invariants.views import COORDINATOR, labels
 from rota.kernel import Kind, Property

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rota.environment.broker import Coordinator
-from rota.environment.client import Client
-from rota.environment.reactions import error_of
+from rota.environment.broker.coordinator import Coordinator
+from rota.environment.clients.retry_rules import error_of
+from rota.environment.clients.state import Client
 from rota.kernel import View
 from rota.spec import ErrorCode, Group
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rota.environment.odd import STATIC_SINCE
+from rota.environment.clients.malformed_requests import STATIC_SINCE
 from rota.environment.world import Observed, observed
 from rota.invariants import crowd, liveness, moves, offsets, owners, restarts, safety, shape, static
 from rota.kernel import Liveness, Property

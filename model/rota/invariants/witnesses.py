@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rota.environment.broker import Coordinator
-from rota.environment.client import ENDED, IN_GENERATION, Client, Phase
+from rota.environment.broker.coordinator import Coordinator
+from rota.environment.clients.state import ENDED, IN_GENERATION, Client, Phase
 from rota.environment.world import Observed
 from rota.invariants.views import CLIENT, GROUP
 from rota.kernel import Kind, Property, View

@@ -5,7 +5,8 @@ what it clears; a test explores the system without it and compares: the image of
 must be exactly the states of the settled system. What else than the membership is in scope, and so read by
 further rules, is said by `Live`. The clauses hold as long as no client sends made-up fields.
 
-Ids are minted from live data only (`rota.environment.minting`), else dead data would leak into names.
+Ids are minted from live data only (`rota.environment.broker.member_ids`), else dead data would leak into
+names.
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ FAMILIES = (
         "voting",
         "the vote on the assignment protocol, for any number of members and protocols",
         (
-            "rota.proofs.voting:VOTE",
-            "rota.proofs.counters:COUNTERS",
-            "rota.proofs.counterexamples:REFUTED",
+            "rota.proofs.vote.tally:VOTE",
+            "rota.proofs.vote.counters:COUNTERS",
+            "rota.proofs.vote.counterexamples:REFUTED",
             "rota.proofs.vote.guard:GUARD",
             "rota.proofs.vote.senders:SENDERS",
             "rota.proofs.vote.ties:TIES",

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rota.environment.assignment import Claim
-from rota.environment.client import Client, Phase
-from rota.environment.connection import turn
-from rota.environment.cooperative import COOPERATIVE_STICKY, CooperativeClient
-from rota.environment.eager import EagerClient
-from rota.environment.reactions import Answer, Reaction, error_of
-from rota.environment.subscription import Subscription
+from rota.environment.clients.assignment import Claim
+from rota.environment.clients.connection import turn
+from rota.environment.clients.cooperative import COOPERATIVE_STICKY, CooperativeClient
+from rota.environment.clients.eager import EagerClient
+from rota.environment.clients.retry_rules import Answer, Reaction, error_of
+from rota.environment.clients.state import Client, Phase
+from rota.environment.clients.subscription import Subscription
 from rota.kernel import Machine, Message, Turn
 from rota.mutants.mutant import bug
 from rota.spec import ErrorCode, HeartbeatReply, JoinGroupReply, SyncGroupReply, SyncGroupRequest

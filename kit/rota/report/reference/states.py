@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from rota.environment.broker import Coordinator
+from rota.environment.broker.coordinator import Coordinator
 from rota.explore.liveness.graph import build
 from rota.kernel import State, System, Transition
 from rota.mutants import system

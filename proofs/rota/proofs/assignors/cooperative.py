@@ -22,9 +22,9 @@ from functools import partial
 
 import z3
 
-from rota.proofs.encoding import MEMBER, Rule
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
-from rota.proofs.world import group_claim
+from rota.proofs.vote.encoding import MEMBER, Rule
+from rota.proofs.vote.small_groups import group_claim
 
 ALICE, BOB, CID = (z3.Const(name, MEMBER) for name in ("alice", "bob", "cid"))
 _m, _o = z3.Const("m", MEMBER), z3.Const("o", MEMBER)

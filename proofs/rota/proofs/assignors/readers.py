@@ -22,10 +22,10 @@ from rota.proofs.assignors.cooperative import (
     target,
     took,
 )
-from rota.proofs.encoding import MEMBER, Rule
 from rota.proofs.obligations import Claim, Formula, Obligation
 from rota.proofs.story import Story
-from rota.proofs.world import World
+from rota.proofs.vote.encoding import MEMBER, Rule
+from rota.proofs.vote.small_groups import World
 
 PAIR = World(("alice", "bob"), ("cooperative-sticky",))
 _m = z3.Const("m", MEMBER)

@@ -4,7 +4,7 @@ Implementations count: members, and members whose JoinGroup is parked. Proved by
 them: the counters are the sizes of the sets, for any number of members, and the test of the counters means
 the sets. When time is up, members are gone through one by one; who has not joined and is not static goes.
 The initial join phase (`rota.proofs.timers.initial`) does not look at the barrier. Counting as in
-`rota.proofs.encoding`: the axioms *empty* and *insert*.
+`rota.proofs.vote.encoding`: the axioms *empty* and *insert*.
 Source: upstream ClassicGroup#hasAllMembersJoined, #updateMember, #completeJoinFuture,
 GroupMetadataManager#completeClassicGroupJoin; the rules `join.barrier`, `join.complete-phase`.
 """
@@ -16,10 +16,10 @@ from typing import Any
 
 import z3
 
-from rota.proofs.encoding import MEMBER, MEMBERS, card, insertion, subset_counts
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
 from rota.proofs.story import Story, told
-from rota.proofs.world import World, group_claim
+from rota.proofs.vote.encoding import MEMBER, MEMBERS, card, insertion, subset_counts
+from rota.proofs.vote.small_groups import World, group_claim
 
 ALICE = z3.Const("alice", MEMBER)
 GROUP, PARKED = z3.Const("group", MEMBERS), z3.Const("parked", MEMBERS)

@@ -1,8 +1,8 @@
 """The vote's code and the formulas of the proofs say the same, on every path through the code.
 
 The spec's functions run on lists that are symbols (`rota.proofs.vote.forking`): any lists of so many members
-and protocols. On each path Z3 compares what they return with the formulas of `rota.proofs.encoding`, whose
-quantifiers are written out and whose atoms mean these lists; nothing is left uninterpreted.
+and protocols. On each path Z3 compares what they return with the formulas of `rota.proofs.vote.encoding`,
+whose quantifiers are written out and whose atoms mean these lists; nothing is left uninterpreted.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 import z3
 
-from rota.proofs.counterexamples import candidate
-from rota.proofs.encoding import belongs, casts, first, intersection, lists, rank, votes, wins
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
+from rota.proofs.vote.counterexamples import candidate
+from rota.proofs.vote.encoding import belongs, casts, first, intersection, lists, rank, votes, wins
 from rota.proofs.vote.forking import Inputs, Name, Names
 from rota.proofs.vote.groups import NOW, list_of
-from rota.proofs.world import World
+from rota.proofs.vote.small_groups import World
 from rota.spec import voting
 
 TRIO = World(("ann", "ben", "cid"), ("range", "roundrobin", "sticky"))

@@ -18,7 +18,7 @@ from typing import Generic, TypeVar, overload
 import z3
 
 from rota.proofs.obligations import Formula
-from rota.proofs.world import World
+from rota.proofs.vote.small_groups import World
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import z3
 
-from rota.proofs.encoding import MEMBER, PROTOCOL, Rule, belongs, lists, some
 from rota.proofs.obligations import Claim, Formula
-from rota.proofs.world import World
+from rota.proofs.vote.encoding import MEMBER, PROTOCOL, Rule, belongs, lists, some
+from rota.proofs.vote.small_groups import World
 
 CAST = World(("alice", "bob", "carol"), ("range", "roundrobin", "sticky"))
 """Where counterexamples live. Nobody has to belong: the fewest members do."""

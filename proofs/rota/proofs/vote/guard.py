@@ -16,8 +16,8 @@ from typing import Any
 
 import z3
 
-from rota.proofs.encoding import MEMBER, PROTOCOL, Rule, belongs, lists, some
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
+from rota.proofs.vote.encoding import MEMBER, PROTOCOL, Rule, belongs, lists, some
 from rota.proofs.vote.groups import (
     ALICE,
     BOB,
@@ -32,7 +32,7 @@ from rota.proofs.vote.groups import (
     read_stage,
     smallest,
 )
-from rota.proofs.world import group_claim
+from rota.proofs.vote.small_groups import group_claim
 
 ANNA = z3.Const("anna", MEMBER)
 LEADER = z3.Const("leader", MEMBER)

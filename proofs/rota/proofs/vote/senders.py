@@ -17,8 +17,8 @@ from typing import Any
 
 import z3
 
-from rota.proofs.encoding import MEMBER, PROTOCOL, Rule, belongs, entries, repeats, some
 from rota.proofs.obligations import Claim, Formula, Obligation
+from rota.proofs.vote.encoding import MEMBER, PROTOCOL, Rule, belongs, entries, repeats, some
 from rota.proofs.vote.groups import (
     ALICE,
     BOB,

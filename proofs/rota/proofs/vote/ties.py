@@ -17,7 +17,8 @@ from functools import partial
 
 import z3
 
-from rota.proofs.encoding import (
+from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
+from rota.proofs.vote.encoding import (
     MEMBER,
     PROTOCOL,
     Rule,
@@ -32,8 +33,7 @@ from rota.proofs.encoding import (
     votes,
     wins,
 )
-from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
-from rota.proofs.world import group_claim
+from rota.proofs.vote.small_groups import group_claim
 
 LEADER = z3.Const("leader", MEMBER)
 X, Y, BEST = (z3.Const(name, PROTOCOL) for name in ("x", "y", "best"))

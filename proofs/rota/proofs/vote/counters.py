@@ -5,11 +5,11 @@ candidate what as many members list as there are. Proved by induction over addin
 members: the counters are the sizes of the sets, and equal sizes mean that everybody lists the protocol.
 The protocol is arbitrary and fixed, so `fans` (the members anywhere that list it) is one set.
 
-Beside the axioms of `rota.proofs.encoding` nothing is assumed of senders where a member counts once for a
-protocol, however often its list names it. Where every *entry* counts, as brokers keep it, no list may name
+Beside the axioms of `rota.proofs.vote.encoding` nothing is assumed of senders where a member counts once for
+a protocol, however often its list names it. Where every *entry* counts, as brokers keep it, no list may name
 a protocol twice, and the list that is taken off must be the one that was added; `rota.proofs.vote.senders`
-shows what happens without.
-Source: upstream ClassicGroup#incrementSupportedProtocols, #decrementSupportedProtocols, #candidateProtocols.
+shows what happens without. Source: upstream ClassicGroup#incrementSupportedProtocols,
+#decrementSupportedProtocols, #candidateProtocols.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from functools import partial
 
 import z3
 
-from rota.proofs.encoding import MEMBER, MEMBERS, card, insertion, subset_counts
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
-from rota.proofs.world import group_claim
+from rota.proofs.vote.encoding import MEMBER, MEMBERS, card, insertion, subset_counts
+from rota.proofs.vote.small_groups import group_claim
 
 ALICE = z3.Const("alice", MEMBER)
 GROUP, FANS = z3.Const("group", MEMBERS), z3.Const("fans", MEMBERS)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rota.environment.client import Client
-from rota.environment.reactions import Answer, error_of
-from rota.environment.signals import Deliver, Renumbered, same_broker
+from rota.environment.clients.retry_rules import Answer, error_of
+from rota.environment.clients.state import Client
+from rota.environment.messages import Deliver, Renumbered, same_broker
 from rota.kernel import Message, Send
 from rota.spec import Call, ErrorCode, FindCoordinatorReply, FindCoordinatorRequest, LeaveGroupReply
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rota.environment.assignment import TOPIC
-from rota.environment.client import Client, Phase
-from rota.environment.subscription import Subscription
+from rota.environment.clients.assignment import TOPIC
+from rota.environment.clients.state import Client, Phase
+from rota.environment.clients.subscription import Subscription
 from rota.spec import Call
 from rota.spec.offset_messages import (
     OffsetCommitPartition,

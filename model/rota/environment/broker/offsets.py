@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from rota.environment.signals import (
+from rota.environment.messages import (
     NOBODY,
     Charge,
     Moved,

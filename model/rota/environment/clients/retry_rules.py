@@ -4,7 +4,7 @@ Source: upstream AbstractCoordinator (JoinGroupResponseHandler, SyncGroupRespons
 HeartbeatResponseHandler), ConsumerCoordinator (OffsetCommitResponseHandler, OffsetFetchResponseHandler),
 facts of October 2024. Where upstream asks whether the generation has changed since a request was sent: it
 has not, as a client of the model has one request at a time. That a client looks for the coordinator anew is
-in `rota.environment.lookup`.
+in `rota.environment.clients.lookup`.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from rota.proofs.core import leave, rebalance, static, timers
 from rota.proofs.core.logic import Finite, Stage
 from rota.proofs.core.moves import Args, Effect, Move
 from rota.proofs.core.signature import State
-from rota.proofs.tie.pictures import Picture, drawn, settled_form, state_of
+from rota.proofs.refinement.abstraction import Picture, drawn, settled_form, state_of
 
 Choices = Mapping[str, Sequence[Any]]
 """For an argument's name, what it may be. Any element of its sort where it is not named."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from rota.environment.assignment import Assignment, Claim
-from rota.environment.reactions import Answer
-from rota.environment.signals import Evicted
+from rota.environment.clients.assignment import Assignment, Claim
+from rota.environment.clients.retry_rules import Answer
+from rota.environment.messages import Evicted
 from rota.spec import Call, JoinGroupReply, LeaveGroupRequest
 from rota.spec.messages import Request
 
@@ -64,7 +64,7 @@ class Client:
     only in its generation, a cooperative one also while it joins the next; outbox: a request on the wire
     that the broker has not taken; inbox: an answer on the wire; orphan: a request of a broken connection
     that the broker may still take; broker: the number under which it found the coordinator (see
-    `rota.environment.signals`).
+    `rota.environment.messages`).
     Only some variants use these: group_instance_id of a static member, the same for ever; grown: how many
     further partitions it has noticed; remembered: what a sticky assignor claims; position: where it reads
     on in partition 0, -1 where it does not know.

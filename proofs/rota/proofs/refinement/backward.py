@@ -12,12 +12,22 @@ from typing import Any
 
 from rota.proofs.core import join, leave
 from rota.proofs.core.moves import GIVEN
-from rota.proofs.tie import asking
-from rota.proofs.tie.inputs import HEARTBEATS, JOINS, LEAVES, SYNCS, TIMERS, Answer, Input, Reading, reading
-from rota.proofs.tie.judging import left_open, others
-from rota.proofs.tie.pictures import Cast, Picture, picture, universe, with_past
-from rota.proofs.tie.running import Outcome, Runner, Started, Swapped
-from rota.proofs.tie.spoken import addressed, outcome, steps
+from rota.proofs.refinement import inputs_of_groups
+from rota.proofs.refinement.abstraction import Cast, Picture, picture, universe, with_past
+from rota.proofs.refinement.compare import left_open, others
+from rota.proofs.refinement.forward import Outcome, Runner, Started, Swapped
+from rota.proofs.refinement.inputs import (
+    HEARTBEATS,
+    JOINS,
+    LEAVES,
+    SYNCS,
+    TIMERS,
+    Answer,
+    Input,
+    Reading,
+    reading,
+)
+from rota.proofs.refinement.outcomes import addressed, outcome, steps
 from rota.spec import Call, Group, LeaveGroupRequest, Spec
 
 BEGIN = (
@@ -43,7 +53,7 @@ def beyond(spec: Spec, group: Group, swapped: Swapped | None = None) -> tuple[in
     shown = with_past(picture(here, here.generation_id))
     questions = [
         (one, here, given)
-        for one, given in asking.questions(spec, here)
+        for one, given in inputs_of_groups.questions(spec, here)
         if not isinstance(given, Answer) and not _of_two(given)
     ]
     asked = [q for q in questions if reading(*q) is not None]
@@ -70,16 +80,18 @@ def _casts(readings: Iterable[Reading]) -> Iterator[Cast]:
     all_of = [read.cast for read in readings]
     members = {pair for cast in all_of for pair in cast.members}
     instances = frozenset(i for cast in all_of for i in cast.instances)
-    made = {instance for who, instance in members if who == asking.FRESH}
-    strangers = {asking.STRANGER: None}
-    known = {who: i for who, i in members if who != asking.FRESH} | strangers
+    made = {instance for who, instance in members if who == inputs_of_groups.FRESH}
+    strangers = {inputs_of_groups.STRANGER: None}
+    known = {who: i for who, i in members if who != inputs_of_groups.FRESH} | strangers
     for instance in sorted(made, key=str):
         yield Cast(
-            frozenset({**known, asking.FRESH: instance}.items()),
+            frozenset({**known, inputs_of_groups.FRESH: instance}.items()),
             instances,
             frozenset(p for cast in all_of for p in cast.protocols),
             frozenset(a for cast in all_of for a in cast.assignments),
-            frozenset(r for cast in all_of for r in cast.records if r.newcomer in ("", asking.FRESH)),
+            frozenset(
+                r for cast in all_of for r in cast.records if r.newcomer in ("", inputs_of_groups.FRESH)
+            ),
         )
 
 
@@ -90,7 +102,7 @@ def _outcomes(
     names = sorted(p for p in cast.protocols if p is not None)
     lists = [frozenset(few) for size in range(3) for few in combinations(names, size)]
     known: dict[str, Sequence[Any]] = {
-        "fresh": [asking.FRESH],
+        "fresh": [inputs_of_groups.FRESH],
         "offered": [few.__contains__ for few in lists],
         GIVEN: _given(asked),
     }

@@ -14,7 +14,8 @@ from functools import partial
 
 import z3
 
-from rota.proofs.encoding import (
+from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
+from rota.proofs.vote.encoding import (
     MEMBER,
     PROTOCOL,
     Rule,
@@ -35,8 +36,7 @@ from rota.proofs.encoding import (
     votes,
     wins,
 )
-from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
-from rota.proofs.world import group_claim
+from rota.proofs.vote.small_groups import group_claim
 
 ALICE = z3.Const("alice", MEMBER)
 X, Y = z3.Const("x", PROTOCOL), z3.Const("y", PROTOCOL)

@@ -9,8 +9,8 @@ from typing import Any
 
 import z3
 
-from rota.proofs.encoding import MEMBER, PROTOCOL, casts, entries, rank, votes
 from rota.proofs.obligations import Claim, Formula
+from rota.proofs.vote.encoding import MEMBER, PROTOCOL, casts, entries, rank, votes
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from rota.environment.client import Client, Phase
+from rota.environment.clients.state import Client, Phase
 
 
 class Callback(Enum):

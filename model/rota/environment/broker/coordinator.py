@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rota.environment.log import DEFAULT, Prospects
-from rota.environment.minting import fresh_id, is_newcomer, owner
-from rota.environment.offsets import watched
-from rota.environment.signals import (
+from rota.environment.broker.log import DEFAULT, Prospects
+from rota.environment.broker.member_ids import fresh_id, is_newcomer, owner
+from rota.environment.broker.offsets import watched
+from rota.environment.messages import (
     NOBODY,
     Append,
     Appended,

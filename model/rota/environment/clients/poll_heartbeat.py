@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rota.environment.client import Client, Phase
-from rota.environment.connection import turn
-from rota.environment.eager import EagerClient
-from rota.environment.signals import Evicted
+from rota.environment.clients.connection import turn
+from rota.environment.clients.eager import EagerClient
+from rota.environment.clients.state import Client, Phase
+from rota.environment.messages import Evicted
 from rota.kernel import Turn
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rota.environment.signals import (
+from rota.environment.messages import (
     Append,
     Appended,
     Charge,

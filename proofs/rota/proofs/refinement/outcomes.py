@@ -10,9 +10,9 @@ from typing import Any
 from rota.proofs.core.coverage import COVERED
 from rota.proofs.core.logic import Phase
 from rota.proofs.core.steps import PAST
-from rota.proofs.tie.inputs import Answer, Input
-from rota.proofs.tie.pictures import KINDS, Picture, picture, relative, settled_form, written
-from rota.proofs.tie.running import Outcome
+from rota.proofs.refinement.abstraction import KINDS, Picture, picture, relative, settled_form, written
+from rota.proofs.refinement.forward import Outcome
+from rota.proofs.refinement.inputs import Answer, Input
 from rota.spec import (
     Call,
     ErrorCode,

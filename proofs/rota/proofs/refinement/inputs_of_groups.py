@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from rota.proofs.tie.inputs import Answer, Input
+from rota.proofs.refinement.inputs import Answer, Input
 from rota.spec import (
     Call,
     Group,

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rota.proofs.core.coverage import OUTSIDE
-from rota.proofs.tie.inputs import Input, Reading, reading
-from rota.proofs.tie.pictures import COMPARED, Picture, picture, universe, with_past
-from rota.proofs.tie.running import Outcome, Runner, Swapped
-from rota.proofs.tie.spoken import addressed, covered, outcome, steps
+from rota.proofs.refinement.abstraction import COMPARED, Picture, picture, universe, with_past
+from rota.proofs.refinement.forward import Outcome, Runner, Swapped
+from rota.proofs.refinement.inputs import Input, Reading, reading
+from rota.proofs.refinement.outcomes import addressed, covered, outcome, steps
 from rota.spec import Call, Group, JoinGroupRequest, LeaveGroupRequest, Spec, Step
 from rota.spec.state import InitialJoin, Member
 

@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from rota.environment.assignment import OTHER_TOPIC, TOPIC, Assignment, Metadata
-from rota.environment.subscription import Subscription
+from rota.environment.clients.assignment import OTHER_TOPIC, TOPIC, Assignment, Metadata
+from rota.environment.clients.subscription import Subscription
 from rota.spec import (
     HeartbeatRequest,
     JoinGroupRequest,

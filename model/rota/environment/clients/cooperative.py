@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from rota.environment.assignment import Claim
-from rota.environment.client import Client
-from rota.environment.commits import settled
-from rota.environment.polite import PoliteClient
+from rota.environment.clients.assignment import Claim
+from rota.environment.clients.commits import settled
+from rota.environment.clients.consumer import PoliteClient
+from rota.environment.clients.state import Client
 from rota.spec import SyncGroupReply
 
 COOPERATIVE_STICKY = "cooperative-sticky"

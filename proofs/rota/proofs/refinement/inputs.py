@@ -14,8 +14,8 @@ from typing import Any
 from rota.proofs.core import heartbeat, join, leave, persistence, static, sync, timers
 from rota.proofs.core.logic import Kind
 from rota.proofs.core.moves import Move
-from rota.proofs.tie.pictures import KINDS, NOW, Cast, Written, relative, written
-from rota.proofs.tie.running import Started
+from rota.proofs.refinement.abstraction import KINDS, NOW, Cast, Written, relative, written
+from rota.proofs.refinement.forward import Started
 from rota.spec import (
     Call,
     Group,

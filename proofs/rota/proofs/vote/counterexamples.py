@@ -15,7 +15,8 @@ from typing import Any
 
 import z3
 
-from rota.proofs.encoding import (
+from rota.proofs.obligations import Claim, Formula, Obligation
+from rota.proofs.vote.encoding import (
     MEMBER,
     PROTOCOL,
     Rule,
@@ -34,8 +35,7 @@ from rota.proofs.encoding import (
     votes,
     wins,
 )
-from rota.proofs.obligations import Claim, Formula, Obligation
-from rota.proofs.world import World
+from rota.proofs.vote.small_groups import World
 
 PAIR = World(("alice", "bob"), ("range", "roundrobin"))
 """Where counterexamples live: two members are enough for most of them."""

@@ -22,15 +22,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rota.environment import connection
-from rota.environment.assignment import Claim
-from rota.environment.client import Client, Phase
-from rota.environment.commits import commits, fetched, fetches, must_fetch
-from rota.environment.connection import deliver, turn
-from rota.environment.lookup import located, looks_up, looks_up_after
-from rota.environment.reactions import Answer, Reaction, before_joining, error_of, reaction
-from rota.environment.signals import Charge, Disconnected, Evicted, Known
-from rota.environment.subscription import Subscription
+from rota.environment.clients import connection
+from rota.environment.clients.assignment import Claim
+from rota.environment.clients.commits import commits, fetched, fetches, must_fetch
+from rota.environment.clients.connection import deliver, turn
+from rota.environment.clients.lookup import located, looks_up, looks_up_after
+from rota.environment.clients.retry_rules import Answer, Reaction, before_joining, error_of, reaction
+from rota.environment.clients.state import Client, Phase
+from rota.environment.clients.subscription import Subscription
+from rota.environment.messages import Charge, Disconnected, Evicted, Known
 from rota.kernel import Message, Send, Turn, Value
 from rota.spec import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from rota.spec.offset_messages import OffsetCommitReply, OffsetFetchReply

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from rota.environment.assignment import Claim, Metadata, assign
+from rota.environment.clients.assignment import Claim, Metadata, assign
 from rota.spec import (
     Call,
     HeartbeatRequest,

@@ -1,7 +1,8 @@
 """The raw client: it sends whatever it likes and forgets what it is told, but for where the coordinator is.
 
 Polite clients cannot make every rule fire. A raw one can: each unit of the budget `odd` is one request of the
-table in `rota.environment.odd`, at any time, from a connection of its own that never breaks.
+table in `rota.environment.clients.malformed_requests`, at any time, from a connection of its own that never
+breaks.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from rota.environment.odd import Odd, odd_requests
-from rota.environment.signals import Charge, Deliver
-from rota.environment.subscription import Subscription
+from rota.environment.clients.malformed_requests import Odd, odd_requests
+from rota.environment.clients.subscription import Subscription
+from rota.environment.messages import Charge, Deliver
 from rota.kernel import Message, Send, Turn, Value
 from rota.spec import ErrorCode, FindCoordinatorReply
 
