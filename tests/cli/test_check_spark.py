@@ -25,7 +25,7 @@ from rota.explore.spark import engine as spark
 from rota.explore.spark import session
 from rota.explore.spark.answers import ExecutorsLost
 from rota.explore.spark.memory import NoMemory
-from rota.explore.spark.tasks import NotRebuilt
+from rota.explore.spark.worker.surroundings import NotRebuilt
 
 TOYS = Path(__file__).parents[1] / "toys"
 OFFICE = ("--system", "ticket_office:office", "--engine", "spark")

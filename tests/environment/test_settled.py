@@ -73,9 +73,9 @@ def image(state: State, prospects: Prospects, live: settled.Live) -> State:
 
 def images(system: System, reachable: Search) -> set[State]:
     """Every state, each without its dead data."""
-    coordinator = system.machines[0]
-    assert isinstance(coordinator, coordinator.Broker)
-    return {image(state, coordinator.prospects, coordinator.live) for state in reachable(system)}
+    broker = system.machines[0]
+    assert isinstance(broker, coordinator.Broker)
+    return {image(state, broker.prospects, broker.live) for state in reachable(system)}
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

@@ -17,12 +17,12 @@ import toys
 from rota.explore import reference
 from rota.explore.compiled import packing
 from rota.explore.result import Limits, Outcome
-from rota.explore.spark import archive, exchange, session, tasks
+from rota.explore.spark import archive, exchange, session
 from rota.explore.spark import engine as spark
 from rota.explore.spark.answers import ExecutorsLost
 from rota.explore.spark.exchange import Incomplete
 from rota.explore.spark.protocol import Job
-from rota.explore.spark.worker import plain_round, plain_tables, round, visited
+from rota.explore.spark.worker import plain_round, plain_tables, round, surroundings, visited
 from rota.explore.spark.worker.numbers import Numbers
 from rota.explore.tables import machines
 from rota.explore.tables.machines import AmbiguousValue
@@ -174,7 +174,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
     used: list[Path] = []
-    place = tasks.place
+    place = surroundings.place
     monkeypatch.setattr(round, "place", lambda *given: used.append(place(*given)) or used[-1])
     assert agree(toys.channel())
     assert {path.parent.parent.name for path in used} == {"a", "b"}
@@ -184,9 +184,9 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_executors_of_one_host_share_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
     job = Job(SystemRef("toys:ring"), "run", 2, (), None, SMALL)
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/a/spark/executor-1/blockmgr-1,/b/spark/executor-1/blockmgr-2")
-    first = [tasks.place(job, number) for number in range(2)]
+    first = [surroundings.place(job, number) for number in range(2)]
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/a/spark/executor-2/blockmgr-3,/b/spark/executor-2/blockmgr-4")
-    assert [tasks.place(job, number) for number in range(2)] == first
+    assert [surroundings.place(job, number) for number in range(2)] == first
     assert first == [Path("/a/spark/rota-run/partition-0000"), Path("/b/spark/rota-run/partition-0001")]
 
 
@@ -211,14 +211,14 @@ def test_plain_rounds_notice_values_that_only_seem_equal() -> None:
 BARE = """
 import sys
 sys.path[:0] = sys.argv[1:3]
-from rota.explore.spark import exchange, tasks, work
+from rota.explore.spark import exchange, protocol, tasks
 from rota.kernel import SystemRef
 from pathlib import Path
 
-job = work.Job(SystemRef("toys:two_phase"), "bare", 3, (), sys.argv[3], 0, compiled=False)
-parts, inboxes, counted, digest = (work.Part(),) * 3, [[]] * 3, [], 0
+job = protocol.Job(SystemRef("toys:two_phase"), "bare", 3, (), sys.argv[3], 0, compiled=False)
+parts, inboxes, counted, digest = (protocol.Part(),) * 3, [[]] * 3, [], 0
 while not counted or counted[-1]:
-    order = work.Order(len(counted), parts, None, (), frozenset())
+    order = protocol.Order(len(counted), parts, None, (), frozenset())
     answers, sent = [], [[] for _ in range(3)]
     for partition in range(3):
         for to, content in tasks.take_turn(job, order, partition, inboxes[partition]):
@@ -436,7 +436,7 @@ def test_a_system_without_ref_is_refused() -> None:
 def test_a_factory_that_workers_cannot_import_is_named() -> None:
     lost = replace(toys.ring(), ref=SystemRef("elsewhere:ring"))
     with pytest.raises(
-        tasks.NotRebuilt, match=r"cannot build elsewhere:ring \(No module named 'elsewhere'\)"
+        surroundings.NotRebuilt, match=r"cannot build elsewhere:ring \(No module named 'elsewhere'\)"
     ):
         spark.explore(lost, context=Context())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.explore import engines, reference
+from rota.explore import MissingExtra, engines, reference
 from rota.explore.fast import engine as fast
 from rota.explore.fast import numpy_search
 
@@ -19,11 +19,9 @@ def test_names() -> None:
 def test_auto_without_numpy_is_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "find_spec", lambda name: None)
     assert engines.choose("auto") is reference.explore
-    with pytest.raises(engines.MissingExtra, match=r'engine fast needs numpy; pip install "rota\[fast\]"'):
+    with pytest.raises(MissingExtra, match=r'engine fast needs numpy; pip install "rota\[fast\]"'):
         engines.choose("fast")
-    with pytest.raises(
-        engines.MissingExtra, match=r'engine spark needs pyspark; pip install "rota\[spark\]"'
-    ):
+    with pytest.raises(MissingExtra, match=r'engine spark needs pyspark; pip install "rota\[spark\]"'):
         engines.choose("spark")
 
 

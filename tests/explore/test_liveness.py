@@ -13,11 +13,10 @@ import networkx
 import pytest
 
 import toys
-from rota.explore.engines import MissingExtra
 from rota.explore.liveness import check as liveness
 from rota.explore.liveness import compiled_search, plain_search
 from rota.explore.liveness.check import Lasso, LivenessVerdict, check
-from rota.explore.result import Outcome
+from rota.explore.result import MissingExtra, Outcome
 from rota.kernel import (
     PER_LABEL,
     PER_MACHINE,

@@ -12,7 +12,7 @@ import pytest
 
 import toys
 from rota.explore import Limits, reference
-from rota.explore.engines import MissingExtra
+from rota.explore.result import MissingExtra
 from rota.explore.spark import archive, session
 from rota.explore.spark import engine as spark
 from rota.explore.tables.machines import AmbiguousValue

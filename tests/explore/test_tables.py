@@ -261,11 +261,12 @@ SCRIPT = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import toys
-from rota.explore import reference, tables
+from rota.explore import reference
+from rota.explore.fast import numpy_search
 from rota.kernel import encode
 out = {}
 for name, make in toys.ALL.items():
-    for engine in (reference, tables):
+    for engine in (reference, numpy_search):
         r = engine.explore(make())
         path = r.violation and [[t.label, [encode(v).hex() for v in t.target]] for t in r.violation.path]
         out[f"{name} {r.engine}"] = [r.generated, r.histogram, r.digest, sorted(r.rules_fired), path]

@@ -18,7 +18,7 @@ import click
 from rota.cli import check_design, check_simulate, check_spark, check_workers
 from rota.cli.check_plan import DESIGNS, ENGINES, Options, plan
 from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED, UsageError
-from rota.explore import CheckpointError, Limits, Result, Violation, engines
+from rota.explore import CheckpointError, Limits, MissingExtra, Result, Violation, engines
 from rota.kernel import System
 from rota.mutants import MUTANTS, Mutant
 from rota.mutants.designs import BUGS
@@ -80,7 +80,7 @@ class Checking:
         """Explore the configurations until one is violated, in the plan's order or together."""
         try:
             explore = engines.choose(self.plan.engine)
-        except engines.MissingExtra as error:
+        except MissingExtra as error:
             raise UsageError(str(error)) from None
         # before the first line: bad settings are told alone
         systems = [job.build() for job in self.plan.jobs]
@@ -307,7 +307,7 @@ def check(
         ctx.exit(check_simulate.run(what, walks, out, writer, seconds_alive, as_json=as_json, quiet=quiet))
     try:
         checking.work()
-    except (CheckpointError, engines.MissingExtra) as error:
+    except (CheckpointError, MissingExtra) as error:
         raise UsageError(str(error)) from error
     finally:  # an interrupt keeps what was found until then
         report = checking.report()

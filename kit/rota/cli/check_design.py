@@ -17,7 +17,7 @@ from rota.cli.check_plan import DESIGNS, Options, plan, recognised
 from rota.cli.check_system import parse_settings
 from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED, UsageError
 from rota.designs import suites
-from rota.explore import Limits, engines
+from rota.explore import Limits, MissingExtra, engines
 from rota.herd import CHANGES, SUBJECTS
 from rota.kernel import System
 from rota.mutants import designs as mutants
@@ -152,7 +152,7 @@ class _Work:
     def _explored(self, what: Plan) -> Judged:
         try:
             explore = engines.choose(what.engine)
-        except engines.MissingExtra as error:
+        except MissingExtra as error:
             raise UsageError(str(error)) from None
         systems = [job.build() for job in what.jobs]
         self.out.mkdir(parents=True, exist_ok=True)

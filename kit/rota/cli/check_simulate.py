@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from rota.cli.errors import UNDECIDED, VIOLATED, UsageError
-from rota.explore import Violation, engines
+from rota.explore import MissingExtra, Violation, engines
 from rota.explore.walks.model import DEPTH, Simulation, Walks
 from rota.kernel import System
 from rota.report import check_walks
@@ -127,7 +127,7 @@ class _Walking:
         """Walk in each configuration, until one is violated."""
         try:
             engines.choose("numpy")  # walks need what that engine needs
-        except engines.MissingExtra as error:
+        except MissingExtra as error:
             raise UsageError(str(error).replace("engine numpy", "--simulate")) from None
         from rota.explore.walks.simulate import simulate
 

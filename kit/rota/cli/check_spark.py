@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from rota.cli.errors import UNDECIDED, UsageError, one_line
-from rota.explore import Limits, Result, engines
+from rota.explore import Limits, MissingExtra, Result, engines
 from rota.explore.result import Progress
 from rota.explore.spark import memory
 from rota.kernel import System
@@ -185,7 +185,7 @@ def _context(wanted: Asked) -> Iterator[Any]:
         try:
             heap = wanted.memory and memory.heap(wanted.memory)
             context = stack.enter_context(spark_context(master, wanted.py_files, ui=True, memory=heap))
-        except (MissingJava, engines.MissingExtra):
+        except (MissingJava, MissingExtra):
             raise
         except Exception as error:
             where = f"--master {master}" if master else "this master"
@@ -265,11 +265,11 @@ def _our_words() -> Iterator[None]:
     from rota.explore.spark.answers import ExecutorsLost
     from rota.explore.spark.engine import NotShippable, NotSupported
     from rota.explore.spark.session import MissingJava
-    from rota.explore.spark.tasks import NotRebuilt
+    from rota.explore.spark.worker.surroundings import NotRebuilt
 
     try:
         yield
-    except (NotShippable, NotSupported, MissingJava, engines.MissingExtra, memory.NoMemory) as error:
+    except (NotShippable, NotSupported, MissingJava, MissingExtra, memory.NoMemory) as error:
         raise UsageError(str(error)) from error
     except ExecutorsLost as error:
         raise UsageError(str(error), UNDECIDED) from error

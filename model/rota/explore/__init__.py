@@ -3,6 +3,14 @@
 All of them answer with the same `Result`: verdict, counts, depth histogram, digest, violation.
 """
 
-from rota.explore.result import CheckpointError, Limits, Outcome, PropertyVerdict, Result, Violation
+from rota.explore.result import (
+    CheckpointError,
+    Limits,
+    MissingExtra,
+    Outcome,
+    PropertyVerdict,
+    Result,
+    Violation,
+)
 
-__all__ = ["CheckpointError", "Limits", "Outcome", "PropertyVerdict", "Result", "Violation"]
+__all__ = ["CheckpointError", "Limits", "MissingExtra", "Outcome", "PropertyVerdict", "Result", "Violation"]

@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Protocol
 
-from rota.explore.result import Limits, Progress, Result
+from rota.explore.result import Limits, MissingExtra, Progress, Result
 from rota.kernel import System
 
 
@@ -22,10 +22,6 @@ class Engine(Protocol):
 
 class UnknownEngine(ValueError):
     """No engine has that name."""
-
-
-class MissingExtra(ValueError):
-    """An engine's dependency is not installed; the message has the command that installs it."""
 
 
 ENGINES: dict[str, str] = {

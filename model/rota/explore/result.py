@@ -23,6 +23,10 @@ class CheckpointError(ValueError):
     """A checkpoint's folder cannot be used; the text says why, and what would do."""
 
 
+class MissingExtra(ValueError):
+    """An engine's dependency is not installed; the message has the command that installs it."""
+
+
 class Outcome(Enum):
     """The verdict on a system or a property."""
 

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from rota.explore.engines import MissingExtra
 from rota.explore.liveness import cycles
 from rota.explore.liveness.graph import Classes, Edge, Graph, Origin, build, path_to
 from rota.explore.liveness.verdict import LivenessVerdict, Run, verdict
-from rota.explore.result import Progress
+from rota.explore.result import MissingExtra, Progress
 from rota.kernel import Liveness, LivenessKind, System
 
 MAX_STATES = 200_000

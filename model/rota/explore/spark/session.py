@@ -17,7 +17,7 @@ from types import FunctionType
 from typing import Any
 from uuid import uuid4
 
-from rota.explore.engines import MissingExtra
+from rota.explore.result import MissingExtra
 from rota.explore.spark.archive import digest, write
 from rota.explore.spark.memory import JAVA_OPTIONS
 

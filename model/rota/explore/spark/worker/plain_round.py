@@ -30,8 +30,8 @@ from rota.explore.spark.protocol import (
     Turn,
     level_name,
 )
-from rota.explore.spark.tasks import NotRebuilt, place, rebuilt
 from rota.explore.spark.worker.plain_tables import Ambiguous, Check, Key, Remembering, Values
+from rota.explore.spark.worker.surroundings import NotRebuilt, place, rebuilt
 from rota.kernel import Kind, State, SystemRef, Transition
 from rota.kernel.encoding import MASK128
 

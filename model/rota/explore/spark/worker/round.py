@@ -30,10 +30,10 @@ from rota.explore.spark.protocol import (
     Turn,
     level_name,
 )
-from rota.explore.spark.tasks import NotRebuilt, place, rebuilt
 from rota.explore.spark.worker import visited
 from rota.explore.spark.worker.memo import recalling
 from rota.explore.spark.worker.numbers import Numbers
+from rota.explore.spark.worker.surroundings import NotRebuilt, place, rebuilt
 from rota.explore.spark.worker.visited import Absorber, Box, Run, RunDamaged, RunMissing
 from rota.explore.tables.arrays import Ints, Words
 from rota.explore.tables.machines import AmbiguousValue, BadTurn
