@@ -15,7 +15,8 @@ from rota.environment.clients.state import Client, Phase
 from rota.environment.messages import Append, Recalled
 from rota.kernel import FrozenMap, State, System
 from rota.spec import ErrorCode, GroupRecord, GroupState, JoinGroupReply, MemberRecord, RecordKind
-from rota.spec.settled import settled_appends
+from rota.spec.classic.kind import ClassicGroups
+from rota.spec.classic.settled import settled_appends
 from rota.spec.vocabulary import AppendError
 
 ALONE = (("range",),)
@@ -64,14 +65,14 @@ def after_moves(log: Log, value: Records) -> set[Records]:
 
 
 def test_any_prefix_of_what_is_in_flight_survives() -> None:
-    log = Log(AppendError.NOT_ENOUGH_REPLICAS, Prospects(moves=1))
+    log = Log(ClassicGroups(), AppendError.NOT_ENOUGH_REPLICAS, Prospects(moves=1))
     first, second, third = record(1, "m"), record(2, "m"), record(3, kind=RecordKind.EMPTIED)
     there = {one.durable for one in after_moves(log, Records((second, third), first))}
     assert there == {first, second, replace(third, kind=RecordKind.ASSIGNMENT)}
 
 
 def test_after_a_deletion_nothing_is_loaded() -> None:
-    log = Log(AppendError.NOT_ENOUGH_REPLICAS, Prospects(moves=1))
+    log = Log(ClassicGroups(), AppendError.NOT_ENOUGH_REPLICAS, Prospects(moves=1))
     there = {
         one.durable for one in after_moves(log, Records((record(1, kind=RecordKind.DELETION),), record(1)))
     }
@@ -79,7 +80,7 @@ def test_after_a_deletion_nothing_is_loaded() -> None:
 
 
 def test_a_log_that_is_spent_does_not_move() -> None:
-    log = Log(AppendError.NOT_ENOUGH_REPLICAS, Prospects(moves=1))
+    log = Log(ClassicGroups(), AppendError.NOT_ENOUGH_REPLICAS, Prospects(moves=1))
     (value,) = {turn.value for turn in log.receive(Records(epoch=1), "coordinator", Append(record(1)))}
     assert isinstance(value, Records)
     assert not after_moves(log, value)
@@ -204,7 +205,11 @@ def test_before_the_first_fail_over_the_world_is_the_same(profile: str, reachabl
     seen = set()
     for value, log, clients, _ in map(parts, reachable(world(budget=FAILOVER, profile=profile))):
         if value.epoch == 0:
-            appends = tuple(r for r in settled_appends(value.group, log.appends) if prospects.counts(r, 0))
+            appends = tuple(
+                r
+                for r in settled_appends(value.group, log.appends)
+                if prospects.counts(ClassicGroups(), r, 0)
+            )
             seen.add((value, appends, clients))
     assert seen == plain
 

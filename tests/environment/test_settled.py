@@ -17,7 +17,8 @@ from rota.environment.broker import coordinator
 from rota.environment.broker.log import Log, Prospects, Records
 from rota.environment.messages import Loaded
 from rota.kernel import Send, State, System, Turn
-from rota.spec import GroupState, settled
+from rota.spec import GroupState
+from rota.spec.classic import settled
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "leave and rejoin": {"budget": (("leave", 1), ("rejoin", 1))},
@@ -97,7 +98,6 @@ def test_a_clause_that_clears_live_data_is_caught(monkeypatch: pytest.MonkeyPatc
     settings = {"budget": (("rejoin", 1),)}
     full = world(settle=False, **settings)
     monkeypatch.setattr(settled, "settled", too_much)
-    monkeypatch.setattr(coordinator, "settled", too_much)
     small = reachable(world(settle=True, **settings))
     assert images(full, reachable) != small
 

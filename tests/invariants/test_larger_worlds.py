@@ -20,7 +20,7 @@ from rota.kernel import FrozenMap, Kind, Property
 from rota.mutants import system
 from rota.scopes import load
 from rota.spec import Group, GroupState
-from rota.spec.state import Member
+from rota.spec.classic.state import Member
 
 NAMED = {one.name: one for one in SAFETY}
 LATE = load("small").configuration("retention-late").settings

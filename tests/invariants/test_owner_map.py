@@ -12,8 +12,8 @@ from rota.environment import world
 from rota.invariants.owners import OwnerMap, abstract, moves
 from rota.kernel import System
 from rota.spec import RULES, Group, GroupRecord, Spec
-from rota.spec.persistence import assignment_stored
-from rota.spec.step import Steps
+from rota.spec.classic.persistence import assignment_stored
+from rota.spec.classic.step import Steps
 from rota.spec.vocabulary import AppendError
 
 LATE = {"budget": (("late", 1),)}

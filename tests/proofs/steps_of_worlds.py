@@ -26,7 +26,7 @@ from rota.proofs.refinement.mutants import Mistake, mistakes
 from rota.proofs.refinement.outcomes import addressed, steps
 from rota.scopes import Configuration, load
 from rota.spec import Call, Group, GroupRecord, GroupState, ProtocolMetadata, Spec, Timer
-from rota.spec.step import Steps
+from rota.spec.classic.step import Steps
 from rota.spec.vocabulary import AppendError
 
 Entry = tuple[Spec, Group | None, Input]

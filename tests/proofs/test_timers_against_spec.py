@@ -26,8 +26,9 @@ from rota.proofs.timers.initial import (
 )
 from rota.proofs.vote.encoding import MEMBER
 from rota.spec import KAFKA_4, Arm, BrokerConfig, Group, GroupState, InitialJoin, Member, Step, classic
+from rota.spec.classic.vocabulary import TimerKind
 from rota.spec.context import Spec, only
-from rota.spec.step import TimerKind, timer
+from rota.spec.effects import timer
 
 DUE = timer(TimerKind.INITIAL_JOIN)
 PREPARING = GroupState.PREPARING_REBALANCE

@@ -10,8 +10,8 @@ import pytest
 
 from rota.proofs import prove, select
 from rota.spec import ErrorCode, GroupState, Profile, TimerKind
+from rota.spec.effects import timer
 from rota.spec.profiles import KAFKA_3, KAFKA_4
-from rota.spec.step import timer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "spec"))
 from membership_stage import Stage

@@ -38,8 +38,9 @@ from rota.spec import (
     TimerKind,
     classic,
 )
+from rota.spec.classic.heartbeat import HeartbeatReply
+from rota.spec.classic.vocabulary import kind_of
 from rota.spec.context import Spec, only
-from rota.spec.heartbeat import HeartbeatReply
 from rota.spec.vocabulary import AppendError
 
 REBALANCE, NEW = 3, 4
@@ -129,7 +130,7 @@ class World:
 
     def alice(self) -> Seen:
         timers = frozenset(
-            at for timer, at in self.due if timer.kind in OWN and timer.member_id.startswith("a")
+            at for timer, at in self.due if kind_of(timer) in OWN and timer.member_id.startswith("a")
         )
         if self.group is None or not self.named("a"):
             return Seen(timers=timers)
@@ -207,7 +208,7 @@ class Play:
         for timer in now:
             assert world.group is not None
             left = replace(world, due=world.due - {(timer, 0)})
-            own = timer.kind in OWN and timer.member_id.startswith("a")
+            own = kind_of(timer) in OWN and timer.member_id.startswith("a")
             for step in self.spec.fire(world.group, timer):
                 yield left.after(step), (("due",),) if own else OTHERS, 0
         if not now:
@@ -304,7 +305,7 @@ def forgetful(spec: Spec, step: Step, member_id: str) -> tuple[Step, ...]:
 def sparing(spec: Spec, step: Step) -> tuple[Step, ...]:
     """A new generation starts no session."""
     return tuple(
-        replace(one, timers=tuple(t for t in one.timers if t.timer.kind not in OWN))
+        replace(one, timers=tuple(t for t in one.timers if kind_of(t.timer) not in OWN))
         for one in SPEC.apply("join.next-generation", step)
     )
 

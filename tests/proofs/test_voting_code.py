@@ -17,7 +17,7 @@ from rota.proofs import Claim, decide
 from rota.proofs.vote.code import PAIR, TRIO, Vote, fits_agrees, spec_fits, spec_vote, vote_agrees
 from rota.proofs.vote.forking import Forks, Inputs
 from rota.proofs.vote.small_groups import World
-from rota.spec import voting
+from rota.spec.classic import voting
 
 FOUR = World(("ann", "ben", "cid", "dan"), TRIO.protocols)
 

@@ -30,8 +30,9 @@ from rota.spec import (
     TimerKind,
     classic,
 )
+from rota.spec.classic.vocabulary import kind_of
+from rota.spec.effects import timer
 from rota.spec.messages import Request
-from rota.spec.step import timer
 from rota.spec.versions import as_sent
 from rota.spec.vocabulary import AppendError
 
@@ -150,11 +151,11 @@ class Stage:
     def wait(self, until: int, keep_alive: bool = True) -> None:
         """Time passes; timers due are fired in order. keep_alive: sessions are not, everybody heartbeats."""
         while True:
-            armed = [t for t in self.due if not (keep_alive and t.kind is TimerKind.SESSION)]
+            armed = [t for t in self.due if not (keep_alive and kind_of(t) is TimerKind.SESSION)]
             first = min(armed, key=lambda t: (self.due[t], t), default=None)
             if first is None or self.due[first] > until:
                 break
-            self.fire(first.kind, first.member_id)
+            self.fire(kind_of(first), first.member_id)
         self.now = until
 
     def stored(self, error: AppendError | None = None) -> None:

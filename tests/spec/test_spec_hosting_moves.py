@@ -33,7 +33,7 @@ from rota.spec import (
     TimerKind,
     classic,
 )
-from rota.spec.step import timer
+from rota.spec.effects import timer
 
 SPEC = classic()
 BOTH = (ProtocolMetadata("range", b"r"), ProtocolMetadata("sticky", b"s"))

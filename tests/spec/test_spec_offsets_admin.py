@@ -28,7 +28,7 @@ from rota.spec.admin_messages import (
     ListGroupsReply,
     ListGroupsRequest,
 )
-from rota.spec.step import RecordKind
+from rota.spec.classic.vocabulary import RecordKind, kind_of
 from rota.spec.vocabulary import AppendError
 
 E = ErrorCode
@@ -185,7 +185,7 @@ def test_ids_that_were_handed_out_vanish_with_the_group() -> None:
     stage = Stage(group=replace(group(EMPTY), pending=frozenset({"m9"})))
     delete(stage)
     assert isinstance(stage.timers[0], Cancel)
-    assert (stage.timers[0].timer.kind, stage.timers[0].timer.member_id) == (TimerKind.PENDING, "m9")
+    assert (kind_of(stage.timers[0].timer), stage.timers[0].timer.member_id) == (TimerKind.PENDING, "m9")
     join = JoinGroupRequest("g", 10_000, 10_000, "m9", "consumer", (ProtocolMetadata("range"),))
     assert stage.call(join).error_code is E.UNKNOWN_MEMBER_ID
 

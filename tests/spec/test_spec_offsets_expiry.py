@@ -8,7 +8,8 @@ import pytest
 from offset_stage import BOTH, JAVA, OLD, RETENTION, SCALA, Stage, group, record_of, subscription, topics
 
 from rota.spec import ErrorCode, Group, GroupState, JoinGroupRequest, ProtocolMetadata, TimerKind
-from rota.spec.step import RecordKind, timer
+from rota.spec.classic.vocabulary import RecordKind
+from rota.spec.effects import timer
 from rota.spec.vocabulary import AppendError
 
 E = ErrorCode

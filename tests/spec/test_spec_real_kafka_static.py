@@ -6,7 +6,7 @@ import pytest
 from membership_stage import REBALANCE, Stage
 
 from rota.spec import PROFILES, ErrorCode, GroupState, JoinGroupReply, MemberMetadata, TimerKind
-from rota.spec.step import timer
+from rota.spec.effects import timer
 
 JAVA, SCALA = "kafka-4.x", "kafka-3.x"
 PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE

@@ -21,11 +21,12 @@ from rota.spec import (
     TimerKind,
     classic,
 )
+from rota.spec.classic.vocabulary import kind_of
+from rota.spec.classic.voting import candidates, supports, winners
 from rota.spec.context import NoRuleError
+from rota.spec.effects import timer
 from rota.spec.handlers import HANDLERS
-from rota.spec.step import timer
 from rota.spec.versions import as_received, as_sent
-from rota.spec.voting import candidates, supports, winners
 
 SPEC = classic()
 
@@ -69,7 +70,7 @@ def test_the_handshake() -> None:
     assert joined.live.state is GroupState.PREPARING_REBALANCE
     assert joined.live.members["m1"].awaiting_join == "b"
     assert joined.live.leader == "m1"
-    assert {arm.timer.kind for arm in joined.timers} == {
+    assert {kind_of(arm.timer) for arm in joined.timers} == {
         TimerKind.PENDING,
         TimerKind.NEW_MEMBER,
         TimerKind.SYNC,

@@ -6,8 +6,8 @@ import pytest
 from membership_stage import REBALANCE, SESSION, Stage
 
 from rota.spec import ErrorCode, Group, GroupState, JoinGroupReply, RecordKind, SyncGroupReply, TimerKind
-from rota.spec.static import validate
-from rota.spec.step import timer
+from rota.spec.classic.static import validate
+from rota.spec.effects import timer
 from rota.spec.vocabulary import AppendError
 
 NONE, UNKNOWN, FENCED = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID

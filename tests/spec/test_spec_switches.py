@@ -11,10 +11,10 @@ from membership_stage import DELAY, REBALANCE, SESSION, Stage
 
 import rota.spec
 from rota.spec import KAFKA_4, PROFILES, ErrorCode, GroupState, Profile, RecordKind, TimerKind
-from rota.spec.step import timer
+from rota.spec.effects import timer
 from rota.spec.vocabulary import AppendError
 
-SOURCES = {path.stem: path.read_text() for path in Path(rota.spec.__path__[0]).glob("*.py")}
+SOURCES = {str(path): path.read_text() for path in Path(rota.spec.__path__[0]).rglob("*.py")}
 DESCRIPTIONS = {"name", "title", "versions", "omitted"}
 SWITCHES = [field.name for field in fields(Profile) if field.name not in DESCRIPTIONS]
 
@@ -24,7 +24,11 @@ STABLE, EMPTY = GroupState.STABLE, GroupState.EMPTY
 
 def reads(sources: dict[str, str], switch: str) -> list[str]:
     """The modules with rules that read a switch."""
-    return [name for name, text in sources.items() if f"profile.{switch}" in text and name != "profiles"]
+    return [
+        name
+        for name, text in sources.items()
+        if f"profile.{switch}" in text and not name.endswith("profiles.py")
+    ]
 
 
 @pytest.mark.parametrize("switch", SWITCHES)

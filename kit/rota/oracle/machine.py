@@ -10,7 +10,8 @@ from hypothesis.stateful import initialize, precondition, rule
 from rota.coordinator import Heartbeat, JoinGroup, LeaveGroup, MemberIdentity, SyncGroup
 from rota.oracle.lockstep import GROUP_ID, Logged, Moved
 from rota.oracle.members import INSTANCES, LISTS, METADATA, POLITE_MS, Members, offered
-from rota.spec.vocabulary import AppendError, GroupState
+from rota.spec.classic.vocabulary import GroupState
+from rota.spec.vocabulary import AppendError
 
 NO_LIMIT = 2_147_483_647
 LIMITS = (*[NO_LIMIT] * 6, 3, 2, 1)

@@ -24,7 +24,8 @@ from rota.coordinator import (
 from rota.oracle.lockstep import GROUP_ID, Due, Lockstep, Logged
 from rota.oracle.shadow import Make
 from rota.spec import Group, Timer
-from rota.spec.vocabulary import AppendError, GroupState
+from rota.spec.classic.vocabulary import GroupState, kind_of
+from rota.spec.vocabulary import AppendError
 
 LISTS = (
     ("range", "sticky"),
@@ -106,7 +107,7 @@ class Members(RuleBasedStateMachine):
 
     def fire(self, timer: Timer) -> None:
         """An armed timer is due."""
-        timer_id = TimerId(timer.kind.value, GROUP_ID, timer.member_id)
+        timer_id = TimerId(kind_of(timer).value, GROUP_ID, timer.member_id)
         self.lockstep.do(Due(timer_id, self.picks))
 
     @rule(drawn=picks)

@@ -9,16 +9,16 @@ from typing import Any
 
 from rota import coordinator as core
 from rota.spec import Arm, Group, GroupRecord, Member, MemberRecord, Step, Timer
-from rota.spec.messages import (
+from rota.spec.classic.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
     LeavingMember,
     MemberAssignment,
     ProtocolMetadata,
-    Request,
     SyncGroupRequest,
 )
+from rota.spec.messages import Request
 
 CoreRequest = core.JoinGroup | core.SyncGroup | core.Heartbeat | core.LeaveGroup
 Fields = Mapping[str, Any]

@@ -14,8 +14,10 @@ transition, whose node_id is the number to keep. `Renumbered` gives it a new num
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
-from rota.spec import Call, GroupRecord, RecordKind
+from rota.spec import Call
+from rota.spec.effects import Record
 from rota.spec.offset_state import RetentionCheck
 from rota.spec.vocabulary import AppendError
 
@@ -68,14 +70,14 @@ class Evicted:
 class Append:
     """A record goes to the log."""
 
-    record: GroupRecord
+    record: Record
 
 
 @dataclass(frozen=True)
 class ForgetAppends:
     """No answer to an append of these kinds can do anything any more (see `settled_appends`)."""
 
-    kinds: frozenset[RecordKind]
+    kinds: frozenset[Enum]
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class Moved:
     A prefix of them survives; the old coordinator learns of none.
     """
 
-    unanswered: tuple[GroupRecord, ...]
+    unanswered: tuple[Record, ...]
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class Read:
 class Loaded:
     """What the log says of the group: its last record, None where there is none."""
 
-    record: GroupRecord | None
+    record: Record | None
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class Renumbered:
 class Appended:
     """The log answers: stored, or failed with an error."""
 
-    record: GroupRecord
+    record: Record
     error: AppendError | None
 
 

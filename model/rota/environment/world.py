@@ -17,8 +17,8 @@ from rota.environment.clients.poll_heartbeat import OldClient
 from rota.environment.clients.subscription import Subscription
 from rota.kernel import FrozenMap, Machine, Property, RuleTable, System, SystemRef
 from rota.spec import PROFILES, RULES, BrokerConfig, classic
-from rota.spec.join import HANDSHAKE_SINCE
-from rota.spec.settled import Live
+from rota.spec.classic.join import HANDSHAKE_SINCE
+from rota.spec.kind import Live
 from rota.spec.vocabulary import AppendError
 
 DEFAULTS: dict[str, Any] = {
@@ -132,7 +132,7 @@ def world(
         name="classic",
         machines=(
             Broker(spec, settle, prospects, live),
-            Log(AppendError[chosen["append_failure"]], prospects, settle),
+            Log(spec.groups, AppendError[chosen["append_failure"]], prospects, settle),
             *((OffsetsKeeper(spec, AppendError[chosen["append_failure"]]),) if chosen["offsets"] else ()),
             *_clients(chosen, kinds),
             _budget(budget),

@@ -8,7 +8,7 @@ from rota.environment.messages import NOBODY
 from rota.invariants.views import GROUP, Refers, refers_to
 from rota.kernel import Kind, Property, View
 from rota.spec import Group, GroupState, TimerKind
-from rota.spec.step import timer
+from rota.spec.effects import timer
 
 
 def _left_behind(value: Coordinator) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from rota.environment.world import Observed
 from rota.invariants.views import COORDINATOR, GROUP, is_not, told
 from rota.kernel import Kind, Property, View
 from rota.spec import ErrorCode, Group, GroupState
-from rota.spec.voting import winners
+from rota.spec.classic.voting import winners
 
 
 def _places(group: Group) -> dict[str, str]:

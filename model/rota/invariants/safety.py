@@ -9,7 +9,7 @@ from rota.invariants.shape import WITH_GENERATION
 from rota.invariants.views import CLIENT, COORDINATOR, GROUP, labels
 from rota.kernel import Kind, Property, View
 from rota.spec import ErrorCode, Group, GroupState, JoinGroupReply
-from rota.spec.voting import candidates
+from rota.spec.classic.voting import candidates
 
 
 def _chosen_supported_by_all(group: Group | None) -> bool:

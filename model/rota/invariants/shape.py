@@ -6,9 +6,10 @@ from rota.environment.broker.coordinator import Coordinator
 from rota.invariants.views import COORDINATOR, GROUP
 from rota.kernel import Kind, Property
 from rota.spec import Group, GroupState, Timer
-from rota.spec.rebalance import barrier
-from rota.spec.settled import settled_timers, waits_for_log
-from rota.spec.step import TimerKind, timer
+from rota.spec.classic.rebalance import barrier
+from rota.spec.classic.settled import settled_timers, waits_for_log
+from rota.spec.classic.vocabulary import TimerKind
+from rota.spec.effects import timer
 
 WITH_GENERATION = frozenset({GroupState.COMPLETING_REBALANCE, GroupState.STABLE})
 

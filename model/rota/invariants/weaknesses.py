@@ -16,8 +16,8 @@ from rota.environment.world import Observed, observed
 from rota.invariants import crowd, liveness, moves, offsets, owners, restarts, safety, shape, static
 from rota.kernel import Liveness, Property
 from rota.spec import PROFILES, ErrorCode
-from rota.spec.join import HANDSHAKE_SINCE
-from rota.spec.static import SKIPS_SINCE
+from rota.spec.classic.join import HANDSHAKE_SINCE
+from rota.spec.classic.static import SKIPS_SINCE
 
 Cause = Callable[[Observed], bool | None]
 """Whether a configuration has what a weakness takes.

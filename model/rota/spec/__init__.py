@@ -1,16 +1,12 @@
-"""The protocol: Kafka's classic consumer groups (JoinGroup/SyncGroup) as pure transition rules.
+"""The protocol as pure transition rules: members (JoinGroup, SyncGroup, Heartbeat, LeaveGroup) in `classic`,
+beside it what every kind of group shares: offsets, hosting, administration, the log's errors, settings.
 
 A file per part. Every rule is a pure function of the spec's constants, a group and an input; it returns the
 steps that are allowed (several where Kafka leaves a choice, none where its guard fails). `Spec` in
-`rota.spec.handlers` tries the rules of a handler in order.
+`rota.spec.context` tries the rules of a handler in order, `rota.spec.handlers` has the table.
 """
 
-from rota.spec.handlers import RULES, Spec, classic
-from rota.spec.messages import (
-    Call,
-    CoordinatorOf,
-    FindCoordinatorReply,
-    FindCoordinatorRequest,
+from rota.spec.classic.messages import (
     HeartbeatReply,
     HeartbeatRequest,
     JoinGroupReply,
@@ -21,15 +17,19 @@ from rota.spec.messages import (
     MemberAssignment,
     MemberMetadata,
     MemberOutcome,
-    Node,
     ProtocolMetadata,
     SyncGroupReply,
     SyncGroupRequest,
 )
+from rota.spec.classic.records import GroupRecord, MemberRecord
+from rota.spec.classic.state import Group, InitialJoin, Member
+from rota.spec.classic.step import Step
+from rota.spec.classic.vocabulary import GroupState, RecordKind, TimerKind
+from rota.spec.effects import Arm, Cancel, Reply, Timer
+from rota.spec.handlers import RULES, Spec, classic
+from rota.spec.messages import Call, CoordinatorOf, FindCoordinatorReply, FindCoordinatorRequest, Node
 from rota.spec.profiles import KAFKA_4, PROFILES, BrokerConfig, Profile
-from rota.spec.state import Group, InitialJoin, Member
-from rota.spec.step import Arm, Cancel, GroupRecord, MemberRecord, RecordKind, Reply, Step, Timer, TimerKind
-from rota.spec.vocabulary import ErrorCode, GroupState, Hosting
+from rota.spec.vocabulary import ErrorCode, Hosting
 
 __all__ = [
     "KAFKA_4",

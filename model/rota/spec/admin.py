@@ -16,14 +16,17 @@ from rota.spec.admin_messages import (
     ListGroupsReply,
     ListGroupsRequest,
 )
+from rota.spec.classic.records import GroupRecord
+from rota.spec.classic.state import Group
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState, RecordKind, TimerKind
 from rota.spec.context import Spec, only, request_of
+from rota.spec.effects import Reply
 from rota.spec.messages import Call
 from rota.spec.offset_delete import CONSUMER
-from rota.spec.offset_log import told
+from rota.spec.offset_log import commit_error
 from rota.spec.offset_state import GroupForgotten, GroupForgottenAnswer, Offsets, OffsetStep, OffsetSteps
-from rota.spec.state import Group
-from rota.spec.step import GroupRecord, RecordKind, Reply, Step, Steps, TimerKind
-from rota.spec.vocabulary import AppendError, ErrorCode, GroupState, Hosting
+from rota.spec.vocabulary import AppendError, ErrorCode, Hosting
 
 HOSTED = ("hosting.inactive", "hosting.loading", "hosting.elsewhere")
 DESCRIBE_HANDLER = (*HOSTED, "admin.describe-unknown-group", "admin.describe")
@@ -172,7 +175,7 @@ def deletion_failed(spec: Spec, group: Group | None, record: GroupRecord, error:
     message = record.answer.message
     if not isinstance(message, DeleteGroupsReply):
         raise TypeError(f"no answer to a deletion: {message!r}")
-    return only(step.answer(record.answer.to, replace(message, error_code=told(spec, error))))
+    return only(step.answer(record.answer.to, replace(message, error_code=commit_error(spec, error))))
 
 
 def _former(record: GroupRecord) -> Group:

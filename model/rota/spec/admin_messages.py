@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rota.spec.messages import ReplyMessage, Request
 from rota.spec.vocabulary import ErrorCode
 
 CLASSIC = "classic"
@@ -16,7 +17,7 @@ CLASSIC = "classic"
 
 
 @dataclass(frozen=True)
-class DescribeGroupsRequest:
+class DescribeGroupsRequest(Request):
     """DescribeGroups, of one group."""
 
     group_id: str
@@ -33,7 +34,7 @@ class DescribedMember:
 
 
 @dataclass(frozen=True)
-class DescribeGroupsReply:
+class DescribeGroupsReply(ReplyMessage):
     """The answer to DescribeGroups, for one group; the defaults are those of an error."""
 
     error_code: ErrorCode
@@ -45,7 +46,7 @@ class DescribeGroupsReply:
 
 
 @dataclass(frozen=True)
-class ListGroupsRequest:
+class ListGroupsRequest(Request):
     """ListGroups; group_id is the one group that this is about, which the real request does not name.
 
     An empty filter lets everything pass. states_filter: version 4; types_filter: version 5.
@@ -67,7 +68,7 @@ class ListedGroup:
 
 
 @dataclass(frozen=True)
-class ListGroupsReply:
+class ListGroupsReply(ReplyMessage):
     """The answer to ListGroups, as far as one group is concerned."""
 
     error_code: ErrorCode
@@ -75,14 +76,14 @@ class ListGroupsReply:
 
 
 @dataclass(frozen=True)
-class DeleteGroupsRequest:
+class DeleteGroupsRequest(Request):
     """DeleteGroups, of one group."""
 
     group_id: str
 
 
 @dataclass(frozen=True)
-class DeleteGroupsReply:
+class DeleteGroupsReply(ReplyMessage):
     """The answer to DeleteGroups, for one group."""
 
     group_id: str

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rota.kernel import RuleTable
+from rota.spec.effects import Record, Timer
+from rota.spec.kind import AnyGroup, AnyStep, GroupKind
 from rota.spec.messages import Call
 from rota.spec.offset_state import (
     Expire,
@@ -19,12 +21,13 @@ from rota.spec.offset_state import (
     TransactionEnd,
 )
 from rota.spec.profiles import BrokerConfig, Profile
-from rota.spec.state import Group
-from rota.spec.step import GroupRecord, RecordKind, Step, Steps, Timer
-from rota.spec.versions import as_received
 from rota.spec.vocabulary import AppendError
 
 R = TypeVar("R")
+S = TypeVar("S")
+
+AnySteps = tuple[AnyStep, ...]
+"""The steps that a rule allows, of whatever kind its group is."""
 
 
 class NoRuleError(Exception):
@@ -33,43 +36,45 @@ class NoRuleError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """The classic protocol under a profile and a configuration.
+    """The protocol under a profile and a configuration.
 
     Parameters: profile; config; rules, slug -> rule; handlers, name of an input -> slugs in the order in
-    which they are tried.
+    which they are tried; received, a request of any version in the terms of the newest; groups, what may be
+    asked of a group that is held.
     """
 
     profile: Profile
     config: BrokerConfig
     rules: RuleTable
     handlers: Mapping[str, tuple[str, ...]]
+    received: Callable[[Call], Call]
+    groups: GroupKind
 
-    def handle(self, group: Group | None, call: Call) -> Steps:
+    def handle(self, group: AnyGroup | None, call: Call) -> AnySteps:
         """A request arrives. One holding of the group's lock."""
-        return self._first(type(call.request).__name__, group, as_received(call))
+        return self._first(type(call.request).__name__, group, self.received(call))
 
-    def fire(self, group: Group, timer: Timer) -> Steps:
+    def fire(self, group: AnyGroup, timer: Timer) -> AnySteps:
         """An armed timer is due; it is disarmed before the rule runs."""
         return self._first(timer.name, group, timer)
 
-    def appended(self, group: Group | None, record: GroupRecord, error: AppendError | None) -> Steps:
+    def appended(self, group: AnyGroup | None, record: Record, error: AppendError | None) -> AnySteps:
         """The log answers an append: stored (None) or failed. A rule of its own: it re-checks everything."""
-        handler = "deletion" if record.kind is RecordKind.DELETION else "append"
-        return self._first(handler, group, record, error)
+        return self._first(record.handler, group, record, error)
 
-    def load(self, record: GroupRecord | None) -> Steps:
+    def load(self, record: Record | None) -> AnySteps:
         """A coordinator has read the log; record: the group's last one."""
         return self._first("load", None, record)
 
-    def unload(self, group: Group | None, unanswered: tuple[GroupRecord, ...]) -> Steps:
+    def unload(self, group: AnyGroup | None, unanswered: tuple[Record, ...]) -> AnySteps:
         """The coordinator is one no more; unanswered: appends in flight, oldest first."""
         return self._first("unload", group, unanswered)
 
-    def retention(self, group: Group, check: RetentionCheck) -> Steps:
+    def retention(self, group: AnyGroup, check: RetentionCheck) -> AnySteps:
         """It is time to look what has expired: the group tells the offsets what may go."""
         return self._first("retention", group, check)
 
-    def unused(self, group: Group) -> Steps:
+    def unused(self, group: AnyGroup) -> AnySteps:
         """The offsets have said that they need the group no more (`OffsetStep.removes_group`)."""
         return self._first("unused", group)
 
@@ -87,7 +92,7 @@ class Spec:
         """A fetch is answered."""
         return self._first("offsets_read", offsets, read)
 
-    def offsets_found(self, group: Group | None) -> Steps:
+    def offsets_found(self, group: AnyGroup | None) -> AnySteps:
         """There are offsets: stored this moment, or after a fail-over."""
         return self._first("offsets_found", group)
 
@@ -114,16 +119,16 @@ class Spec:
                 return steps
         raise NoRuleError(f"no rule of {handler} matches {state!r}, {inputs!r}")
 
-    def apply(self, slug: str, *inputs: Any) -> Steps:
+    def apply(self, slug: str, *inputs: Any) -> AnySteps:
         """The outcomes of one rule, each marked with its slug; none where its guard fails."""
-        steps: Steps = self.rules[slug].function(self, *inputs)
+        steps: AnySteps = self.rules[slug].function(self, *inputs)
         return tuple(step.fired(slug) for step in steps)
 
     def ask(self, slug: str, *inputs: Any) -> Any:
         """The answer of a rule that decides rather than acts (a vote, a barrier)."""
         return self.rules[slug].function(*inputs)
 
-    def then(self, steps: Steps, slug: str, *inputs: Any) -> Steps:
+    def then(self, steps: AnySteps, slug: str, *inputs: Any) -> AnySteps:
         """One further rule after each outcome, without repeats."""
         return tuple(dict.fromkeys(after for step in steps for after in self.apply(slug, step, *inputs)))
 
@@ -135,6 +140,6 @@ def request_of(call: Call, kind: type[R]) -> R:
     return call.request
 
 
-def only(step: Step) -> Steps:
+def only(step: S) -> tuple[S, ...]:
     """A rule's result where it leaves no choice."""
     return (step,)

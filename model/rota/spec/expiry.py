@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from rota.kernel.rules import rule
 from rota.spec.admin import removed
+from rota.spec.classic.state import Group
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState
 from rota.spec.context import Spec, only
 from rota.spec.offset_delete import CONSUMER, subscribed
 from rota.spec.offset_state import (
@@ -22,9 +25,6 @@ from rota.spec.offset_state import (
     OffsetTombstone,
     RetentionCheck,
 )
-from rota.spec.state import Group
-from rota.spec.step import Step, Steps
-from rota.spec.vocabulary import GroupState
 
 CHECK_HANDLER = (
     "expiry.simple-group",

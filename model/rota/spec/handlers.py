@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from rota.kernel.rules import RuleTable, collect
-from rota.spec import (
-    admin,
+from rota.spec import admin, expiry, hosting, offset_delete, offset_log, offsets, transactions
+from rota.spec.classic import (
     admission,
-    expiry,
     heartbeat,
-    hosting,
     join,
     leave,
     loading,
-    offset_delete,
-    offset_log,
-    offsets,
     persistence,
     rebalance,
     replacement,
     static,
     sync,
     timers,
-    transactions,
     voting,
 )
+from rota.spec.classic.kind import ClassicGroups
 from rota.spec.context import Spec
 from rota.spec.profiles import KAFKA_4, BrokerConfig, Profile
+from rota.spec.versions import as_received
 
 RULES = collect(
     join,
@@ -84,7 +80,7 @@ def classic(
     config: BrokerConfig | None = None, *, profile: Profile = KAFKA_4, rules: RuleTable = RULES
 ) -> Spec:
     """The classic protocol. rules: the table, with entries replaced for a mutant or a variant."""
-    return Spec(profile, config or BrokerConfig(), rules, HANDLERS)
+    return Spec(profile, config or BrokerConfig(), rules, HANDLERS, as_received, ClassicGroups())
 
 
 __all__ = ["HANDLERS", "RULES", "Spec", "classic"]

@@ -17,22 +17,20 @@ from rota.spec.admin_messages import (
     ListGroupsRequest,
     refused_admin,
 )
-from rota.spec.context import Spec, only, request_of
-from rota.spec.messages import (
-    Call,
-    CoordinatorOf,
-    FindCoordinatorReply,
-    FindCoordinatorRequest,
+from rota.spec.classic.messages import (
     HeartbeatReply,
     HeartbeatRequest,
     JoinGroupReply,
     JoinGroupRequest,
     LeaveGroupReply,
     LeaveGroupRequest,
-    ReplyMessage,
     SyncGroupReply,
     SyncGroupRequest,
 )
+from rota.spec.classic.state import Group
+from rota.spec.classic.step import Step, Steps
+from rota.spec.context import Spec, only, request_of
+from rota.spec.messages import Call, CoordinatorOf, FindCoordinatorReply, FindCoordinatorRequest, ReplyMessage
 from rota.spec.offset_messages import (
     OffsetCommitRequest,
     OffsetDeleteRequest,
@@ -41,8 +39,6 @@ from rota.spec.offset_messages import (
     refused_offsets,
 )
 from rota.spec.profiles import Profile
-from rota.spec.state import Group
-from rota.spec.step import Step, Steps
 from rota.spec.vocabulary import ErrorCode, Hosting
 
 FIND_HANDLER = ("hosting.find-coordinator",)

@@ -8,7 +8,11 @@ from __future__ import annotations
 import struct
 
 from rota.kernel.rules import rule
+from rota.spec.classic.state import Group
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState
 from rota.spec.context import Spec, only, request_of
+from rota.spec.effects import Reply
 from rota.spec.messages import Call
 from rota.spec.offset_messages import (
     OffsetDeleteReply,
@@ -19,9 +23,7 @@ from rota.spec.offset_messages import (
 )
 from rota.spec.offset_state import OffsetBatch, OffsetTombstone
 from rota.spec.offsets import OMM, refuse
-from rota.spec.state import Group
-from rota.spec.step import Reply, Step, Steps
-from rota.spec.vocabulary import ErrorCode, GroupState
+from rota.spec.vocabulary import ErrorCode
 
 HANDLER = (
     "hosting.inactive",

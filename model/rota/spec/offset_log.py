@@ -10,7 +10,10 @@ from dataclasses import replace
 
 from rota.kernel import FrozenMap
 from rota.kernel.rules import rule
+from rota.spec.classic.state import Group
+from rota.spec.classic.step import Step, Steps
 from rota.spec.context import Spec, only, request_of
+from rota.spec.effects import Reply
 from rota.spec.messages import Call
 from rota.spec.offset_messages import (
     CommitReply,
@@ -35,8 +38,6 @@ from rota.spec.offset_state import (
 )
 from rota.spec.offsets import OMM
 from rota.spec.persistence import REPLY_FOR
-from rota.spec.state import Group
-from rota.spec.step import Reply, Step, Steps
 from rota.spec.vocabulary import AppendError, ErrorCode
 
 FETCH_HANDLER = (
@@ -114,7 +115,7 @@ def appended(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
     return _only(OffsetStep(offsets.with_appended(batch), line=(batch,)))
 
 
-def told(spec: Spec, error: AppendError) -> ErrorCode:
+def commit_error(spec: Spec, error: AppendError) -> ErrorCode:
     """The profile's word for an error of the log about offsets.
 
     Source: upstream GroupMetadataManager#maybeConvertOffsetCommitError (3.x), GroupCoordinatorService
@@ -140,7 +141,7 @@ def failed(spec: Spec, offsets: Offsets, batch: OffsetBatch, error: AppendError 
     """
     if error is None:
         return ()
-    step = OffsetStep(offsets.answered(batch)).answer(_failure(spec, batch.answer, told(spec, error)))
+    step = OffsetStep(offsets.answered(batch)).answer(_failure(spec, batch.answer, commit_error(spec, error)))
     if not spec.profile.failed_commit_forgotten:
         late = error is AppendError.REQUEST_TIMED_OUT
         return (step, replace(step, offsets=_all_stored(spec, offsets, batch))) if late else _only(step)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from rota.spec.messages import ReplyMessage, Request
 from rota.spec.vocabulary import ErrorCode
 
 
@@ -33,7 +34,7 @@ class OffsetCommitTopic:
 
 
 @dataclass(frozen=True)
-class OffsetCommitRequest:
+class OffsetCommitRequest(Request):
     """OffsetCommit. A generation below 0 comes from outside of group management.
 
     retention_time_ms: of versions 2 to 4, else -1.
@@ -48,7 +49,7 @@ class OffsetCommitRequest:
 
 
 @dataclass(frozen=True)
-class TxnOffsetCommitRequest:
+class TxnOffsetCommitRequest(Request):
     """TxnOffsetCommit: offsets that count when the producer's transaction is committed.
 
     Below version 3 there is neither generation nor member. The transaction coordinator has verified the
@@ -99,7 +100,7 @@ def first_error(topics: tuple[TopicOutcome, ...]) -> ErrorCode:
 
 
 @dataclass(frozen=True)
-class OffsetCommitReply:
+class OffsetCommitReply(ReplyMessage):
     """The answer to OffsetCommit: there is no error for the whole."""
 
     topics: tuple[TopicOutcome, ...]
@@ -111,7 +112,7 @@ class OffsetCommitReply:
 
 
 @dataclass(frozen=True)
-class TxnOffsetCommitReply:
+class TxnOffsetCommitReply(ReplyMessage):
     """The answer to TxnOffsetCommit: there is no error for the whole."""
 
     topics: tuple[TopicOutcome, ...]
@@ -153,7 +154,7 @@ class TopicPartitions:
 
 
 @dataclass(frozen=True)
-class OffsetFetchRequest:
+class OffsetFetchRequest(Request):
     """OffsetFetch, of one group. topics: None asks for all that there is (version 2 and later)."""
 
     group_id: str
@@ -181,7 +182,7 @@ class FetchedTopic:
 
 
 @dataclass(frozen=True)
-class OffsetFetchReply:
+class OffsetFetchReply(ReplyMessage):
     """The answer to OffsetFetch, for one group. Version 1 tells an error of each partition asked for."""
 
     error_code: ErrorCode
@@ -189,7 +190,7 @@ class OffsetFetchReply:
 
 
 @dataclass(frozen=True)
-class OffsetDeleteRequest:
+class OffsetDeleteRequest(Request):
     """OffsetDelete (KIP-496)."""
 
     group_id: str
@@ -197,7 +198,7 @@ class OffsetDeleteRequest:
 
 
 @dataclass(frozen=True)
-class OffsetDeleteReply:
+class OffsetDeleteReply(ReplyMessage):
     """The answer to OffsetDelete: an error for the whole and no topics, or an error for each partition."""
 
     error_code: ErrorCode

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from rota.kernel import FrozenMap
+from rota.spec.effects import ForOffsets, Reply
 from rota.spec.messages import Call
-from rota.spec.step import Reply
 
 NO_PRODUCER = -1
 """The producer id of what is no part of a transaction, as in the log."""
@@ -61,7 +61,7 @@ class OffsetTombstone:
 
 
 @dataclass(frozen=True)
-class OffsetBatch:
+class OffsetBatch(ForOffsets):
     """Records that are stored together or not at all. answer: when they are stored, None: to nobody."""
 
     records: tuple[OffsetRecord | OffsetTombstone, ...]
@@ -69,7 +69,7 @@ class OffsetBatch:
 
 
 @dataclass(frozen=True)
-class GroupForgotten:
+class GroupForgotten(ForOffsets):
     """The group is removed and takes its offsets with it, as soon as the log has its tombstone.
 
     It waits in line for the log's answer to the group's record (`RecordKind.DELETION`), which is written
@@ -80,14 +80,14 @@ class GroupForgotten:
 
 
 @dataclass(frozen=True)
-class GroupForgottenAnswer:
+class GroupForgottenAnswer(ForOffsets):
     """What the log said to a group's tombstone. stored: it has it."""
 
     stored: bool
 
 
 @dataclass(frozen=True)
-class TransactionEnd:
+class TransactionEnd(ForOffsets):
     """The marker that ends a producer's transaction. committed: else it is aborted."""
 
     producer_id: int
@@ -95,7 +95,7 @@ class TransactionEnd:
 
 
 @dataclass(frozen=True)
-class OffsetRead:
+class OffsetRead(ForOffsets):
     """An OffsetFetch that has found its group. known: there is such a group; waits: behind all appends."""
 
     call: Call
@@ -104,7 +104,7 @@ class OffsetRead:
 
 
 @dataclass(frozen=True)
-class Expire:
+class Expire(ForOffsets):
     """What may be removed for its age.
 
     base_ms: from when the retention counts, None: from each commit; subscribed: topics that keep their
@@ -130,9 +130,6 @@ class RetentionCheck:
 
 InLine = OffsetBatch | TransactionEnd | OffsetRead | GroupForgotten
 """What waits for the log, in its order."""
-
-ForOffsets = InLine | GroupForgottenAnswer | Expire
-"""What rules of the group say to the offsets."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,11 @@ and how it is read, stands in `rota.spec.offset_log`.
 from __future__ import annotations
 
 from rota.kernel.rules import rule
+from rota.spec.classic.state import Group
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState, TimerKind
 from rota.spec.context import Spec, only, request_of
+from rota.spec.effects import Reply
 from rota.spec.messages import Call
 from rota.spec.offset_messages import (
     CommitRequest,
@@ -23,9 +27,7 @@ from rota.spec.offset_state import (
     OffsetBatch,
     OffsetRecord,
 )
-from rota.spec.state import Group
-from rota.spec.step import Reply, Step, Steps, TimerKind
-from rota.spec.vocabulary import ErrorCode, GroupState
+from rota.spec.vocabulary import ErrorCode
 
 HANDLER = (
     "hosting.inactive",

@@ -10,14 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.kernel.rules import rule
+from rota.spec.classic.state import Group
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState
 from rota.spec.context import Spec, only, request_of
 from rota.spec.messages import Call
 from rota.spec.offset_messages import TxnOffsetCommitRequest
 from rota.spec.offset_state import Offsets, OffsetStep, OffsetSteps, PendingOffset, TransactionEnd
 from rota.spec.offsets import CHECKS, OMM, committed, member_error, refuse
-from rota.spec.state import Group
-from rota.spec.step import Step, Steps
-from rota.spec.vocabulary import ErrorCode, GroupState
+from rota.spec.vocabulary import ErrorCode
 
 HANDLER = (
     "hosting.inactive",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rota.spec.messages import Call, JoinGroupReply, JoinGroupRequest, LeaveGroupReply, ReplyMessage
+from rota.spec.classic.messages import JoinGroupReply, JoinGroupRequest, LeaveGroupReply
+from rota.spec.messages import Call, ReplyMessage
 from rota.spec.offset_messages import TxnOffsetCommitReply, with_errors
 from rota.spec.vocabulary import ErrorCode
 

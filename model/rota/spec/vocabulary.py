@@ -3,19 +3,6 @@
 from enum import Enum
 
 
-class GroupState(Enum):
-    """The states of a classic group. Source: upstream `ClassicGroupState`.
-
-    A Dead group is not kept: where there is no group, DescribeGroups says Dead.
-    """
-
-    EMPTY = "Empty"
-    PREPARING_REBALANCE = "PreparingRebalance"
-    COMPLETING_REBALANCE = "CompletingRebalance"
-    STABLE = "Stable"
-    DEAD = "Dead"
-
-
 class ErrorCode(Enum):
     """The error codes that the modelled requests answer. Source: upstream `Errors`.
 

@@ -23,14 +23,15 @@ from rota.spec import (
     Step,
     SyncGroupRequest,
 )
-from rota.spec import heartbeat as heartbeat_rules
-from rota.spec import join as join_rules
 from rota.spec import offset_delete as delete_rules
 from rota.spec import offset_log as log_rules
-from rota.spec import persistence as persistence_rules
-from rota.spec import rebalance as phase_rules
-from rota.spec import static as static_rules
-from rota.spec import sync as sync_rules
+from rota.spec.classic import heartbeat as heartbeat_rules
+from rota.spec.classic import join as join_rules
+from rota.spec.classic import persistence as persistence_rules
+from rota.spec.classic import rebalance as phase_rules
+from rota.spec.classic import static as static_rules
+from rota.spec.classic import sync as sync_rules
+from rota.spec.classic.step import Steps
 from rota.spec.context import only, request_of
 from rota.spec.messages import ReplyMessage
 from rota.spec.offset_messages import OffsetCommitRequest, commit_reply
@@ -41,7 +42,6 @@ from rota.spec.offset_state import (
     OffsetStep,
     OffsetSteps,
 )
-from rota.spec.step import Steps
 from rota.spec.vocabulary import AppendError
 
 SECOND_JOINS = "03-second-joins-a-stable-group"

@@ -14,6 +14,7 @@ from rota.spec import admin as admin_rules
 from rota.spec import offsets as offset_rules
 from rota.spec import transactions as transaction_rules
 from rota.spec.admin_messages import DescribeGroupsReply, ListGroupsRequest
+from rota.spec.classic.step import Steps
 from rota.spec.context import only, request_of
 from rota.spec.messages import ReplyMessage
 from rota.spec.offset_messages import TxnOffsetCommitRequest
@@ -27,7 +28,6 @@ from rota.spec.offset_state import (
     RetentionCheck,
     TransactionEnd,
 )
-from rota.spec.step import Steps
 from rota.spec.vocabulary import AppendError
 
 EXPIRE = "16b-offsets-of-an-empty-group-expire"

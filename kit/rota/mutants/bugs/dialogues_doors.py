@@ -8,9 +8,9 @@ from __future__ import annotations
 from rota.mutants.bugs.retell import retold
 from rota.mutants.mutant import CHECKLIST, SCENARIOS, bug
 from rota.spec import Call, ErrorCode, Group, LeaveGroupReply, Spec
-from rota.spec import leave as leave_rules
+from rota.spec.classic import leave as leave_rules
+from rota.spec.classic.step import Steps
 from rota.spec.messages import ReplyMessage
-from rota.spec.step import Steps
 
 NAMELESS = "19b-empty-group-id"
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 from rota.mutants.bugs.retell import retold, unknown
 from rota.mutants.mutant import bug
 from rota.spec import Call, ErrorCode, Group, HeartbeatReply, HeartbeatRequest, Reply, Spec
-from rota.spec import heartbeat as heartbeat_rules
+from rota.spec.classic import heartbeat as heartbeat_rules
+from rota.spec.classic.step import Steps
+from rota.spec.classic.vocabulary import TimerKind
 from rota.spec.context import request_of
-from rota.spec.step import Steps, TimerKind
 
 
 @bug("heartbeat.unknown-member", dies_in="fault", by="deadlock")

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from rota.mutants.mutant import bug
 from rota.spec import Call, Group, GroupState, JoinGroupRequest, Spec, Step
-from rota.spec import admission as admission_rules
-from rota.spec import join as join_rules
+from rota.spec.classic import admission as admission_rules
+from rota.spec.classic import join as join_rules
+from rota.spec.classic.rebalance import joined_reply
+from rota.spec.classic.step import Steps
+from rota.spec.classic.vocabulary import TimerKind
 from rota.spec.context import only, request_of
-from rota.spec.rebalance import joined_reply
-from rota.spec.step import Steps, TimerKind
 
 
 def _request(call: Call) -> JoinGroupRequest:

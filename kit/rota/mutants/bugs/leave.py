@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from rota.mutants.mutant import bug
 from rota.spec import Call, Group, GroupState, LeaveGroupRequest, LeavingMember, Spec, Step
-from rota.spec import leave as leave_rules
-from rota.spec import rebalance as phase_rules
+from rota.spec.classic import leave as leave_rules
+from rota.spec.classic import rebalance as phase_rules
+from rota.spec.classic.step import Steps
 from rota.spec.context import only, request_of
-from rota.spec.step import Steps
 
 
 @bug("leave.batch", dies_in="leave", by="join.membership-fixed-in-a-generation")

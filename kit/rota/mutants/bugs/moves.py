@@ -15,8 +15,8 @@ from rota.spec import (
     Step,
 )
 from rota.spec import hosting as hosting_rules
-from rota.spec import loading as loading_rules
-from rota.spec.step import Steps
+from rota.spec.classic import loading as loading_rules
+from rota.spec.classic.step import Steps
 
 
 @bug("hosting.elsewhere", dies_in="move", by="parked.iff-waiting")

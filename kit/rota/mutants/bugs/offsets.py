@@ -9,6 +9,7 @@ from rota.spec import Call, Group, Spec, Step
 from rota.spec import expiry as expiry_rules
 from rota.spec import offset_log as log_rules
 from rota.spec import offsets as offset_rules
+from rota.spec.classic.step import Steps
 from rota.spec.context import only, request_of
 from rota.spec.offset_messages import OffsetCommitRequest
 from rota.spec.offset_state import (
@@ -17,7 +18,6 @@ from rota.spec.offset_state import (
     Offsets,
     OffsetSteps,
 )
-from rota.spec.step import Steps
 from rota.spec.vocabulary import AppendError
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from rota.mutants.bugs.retell import retold, untold
 from rota.mutants.mutant import bug
 from rota.spec import Group, GroupRecord, Spec, Step
-from rota.spec import persistence as log_rules
+from rota.spec.classic import persistence as log_rules
+from rota.spec.classic.step import Steps
 from rota.spec.context import only
-from rota.spec.step import Steps
 from rota.spec.vocabulary import AppendError
 
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from rota.mutants.mutant import bug
 from rota.spec import Group, GroupState, JoinGroupReply, Reply, Spec, Step
-from rota.spec import rebalance as phase_rules
+from rota.spec.classic import rebalance as phase_rules
+from rota.spec.classic.step import Steps
+from rota.spec.classic.vocabulary import TimerKind
 from rota.spec.context import only
-from rota.spec.step import Steps, TimerKind
 
 
 @bug("join.barrier", dies_in="rejoin", by="join.barrier-waits-for-pending", seen_in="a test broker")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rota.spec import ErrorCode, HeartbeatReply, JoinGroupReply, Reply, Step, SyncGroupReply
+from rota.spec.classic.step import Steps
 from rota.spec.messages import ReplyMessage
-from rota.spec.step import Steps
 
 
 def retold(steps: Steps, change: Callable[[ReplyMessage], ReplyMessage | None]) -> Steps:

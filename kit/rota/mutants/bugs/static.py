@@ -7,13 +7,15 @@ from dataclasses import replace
 from rota.mutants.bugs.retell import retold, untold
 from rota.mutants.mutant import bug
 from rota.spec import Call, ErrorCode, Group, GroupRecord, GroupState, JoinGroupReply, Spec, Step
-from rota.spec import replacement as replacement_rules
-from rota.spec import static as static_rules
+from rota.spec.classic import replacement as replacement_rules
+from rota.spec.classic import static as static_rules
+from rota.spec.classic.join import existing
+from rota.spec.classic.rebalance import joined_reply
+from rota.spec.classic.records import Replacement
+from rota.spec.classic.step import Steps
+from rota.spec.classic.vocabulary import TimerKind
 from rota.spec.context import only
-from rota.spec.join import existing
 from rota.spec.messages import ReplyMessage
-from rota.spec.rebalance import joined_reply
-from rota.spec.step import Replacement, Steps, TimerKind
 from rota.spec.vocabulary import AppendError
 
 
@@ -47,7 +49,7 @@ def replaced_join_forgotten(spec: Spec, group: Group | None, call: Call) -> Step
 
 
 def _unless_fenced(message: ReplyMessage) -> ReplyMessage | None:
-    return None if message.error_code is ErrorCode.FENCED_INSTANCE_ID else message
+    return None if getattr(message, "error_code", None) is ErrorCode.FENCED_INSTANCE_ID else message
 
 
 @bug("static.replaced", dies_in="same-instance", by="timers.match-state")

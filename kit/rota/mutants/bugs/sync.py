@@ -7,10 +7,10 @@ from dataclasses import replace
 from rota.mutants.bugs.retell import retold, unknown
 from rota.mutants.mutant import bug
 from rota.spec import Call, ErrorCode, Group, GroupState, Member, Spec, Step, SyncGroupReply, SyncGroupRequest
-from rota.spec import rebalance as phase_rules
-from rota.spec import sync as sync_rules
+from rota.spec.classic import rebalance as phase_rules
+from rota.spec.classic import sync as sync_rules
+from rota.spec.classic.step import Steps
 from rota.spec.context import only, request_of
-from rota.spec.step import Steps
 
 
 def _request(call: Call) -> SyncGroupRequest:

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from rota.mutants.mutant import bug
 from rota.spec import Group, Spec, Step, Timer
-from rota.spec import timers as timer_rules
+from rota.spec.classic import timers as timer_rules
+from rota.spec.classic.step import Steps
+from rota.spec.classic.vocabulary import TimerKind
 from rota.spec.context import only
-from rota.spec.step import Steps, TimerKind
 
 
 @bug("timers.initial-delay-extended", dies_in="extended-delay", by="timers.match-state")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rota.mutants.mutant import bug
-from rota.spec import voting as voting_rules
-from rota.spec.voting import Lists
+from rota.spec.classic import voting as voting_rules
+from rota.spec.classic.voting import Lists
 
 
 @bug("voting.candidates", dies_in="overlap", by="voting.chosen-supported-by-all")

@@ -36,20 +36,13 @@ from rota.kernel import Message, Send, Turn, Value
 from rota.spec import (
     Arm,
     FindCoordinatorRequest,
-    Group,
-    GroupRecord,
-    GroupState,
     Hosting,
     Node,
-    RecordKind,
     Spec,
-    Step,
     Timer,
-    TimerKind,
 )
-from rota.spec.settled import MEMBERSHIP, Live, settled, settled_timers, waits_for_log
-
-BY_TIMER = frozenset({"timers.join-timeout", "timers.initial-delay-over"})
+from rota.spec.effects import Record
+from rota.spec.kind import MEMBERSHIP, AnyGroup, AnyStep, GroupKind, Live, Loss
 
 
 @dataclass(frozen=True)
@@ -61,7 +54,7 @@ class Coordinator:
     epoch: how many times the coordinator has moved to another broker; loading: it has not read the log yet.
     """
 
-    group: Group | None = None
+    group: AnyGroup | None = None
     armed: frozenset[Timer] = frozenset()
     ended_by_barrier: bool = False
     epoch: int = 0
@@ -85,15 +78,17 @@ class Broker:
     name: str = "coordinator"
     role: str = "coordinator"
 
+    @property
+    def _groups(self) -> GroupKind:
+        return self.spec.groups
+
     def initial(self) -> Sequence[Value]:
         """A coordinator that has never heard of the group."""
         return (Coordinator(),)
 
     def offers(self, value: Coordinator) -> Sequence[Turn]:
-        """Every armed timer may be due; a coordinator that is loading reads the log.
-
-        But for the session of a member that waits for the log: the broker gives up waiting for it before the
-        shortest session is over.
+        """Every armed timer may be due, unless the protocol rules it out; a loading coordinator reads the
+        log.
         """
         if value.loading:
             return (Turn(value, self._to_lines(Read()), "the coordinator reads the log"),)
@@ -101,10 +96,11 @@ class Broker:
         if group is None:
             return ()
         turns = []
-        for timer in sorted(t for t in value.armed if not _waits_for_log(group, t)):
+        for timer in sorted(t for t in value.armed if self._groups.may_be_due(group, t)):
             fired = replace(value, armed=value.armed - {timer})
             for step in self.spec.fire(group, timer):
-                turns.append(self._fold(fired, step, _due(timer), _evictions(group, step.group)))
+                losses = self._groups.losses(group, step.group)
+                turns.append(self._fold(fired, step, self._groups.timer_text(timer), losses))
         return turns
 
     def receive(self, value: Coordinator, sender: str, message: Message) -> Sequence[Turn]:
@@ -119,10 +115,12 @@ class Broker:
             turns = [self._fold(value, step) for step in steps]
             return turns if message.error is None else [self._charged(value, turn) for turn in turns]
         if isinstance(message, Disconnected):
-            after = replace(value, group=_without_address(value.group, client))
+            after = replace(value, group=self._groups.readdressed(value.group, client, NOBODY))
             return (Turn(after, self._to_lines(Unreachable(client))),)
         if isinstance(message, GaveUp):
-            return () if _owes(value.group, client) else (Turn(value, self._to_lines(Owed(client))),)
+            return (
+                () if self._groups.owes(value.group, client) else (Turn(value, self._to_lines(Owed(client))),)
+            )
         if isinstance(message, Moved):
             given_up = self.spec.unload(value.group, message.unanswered)
             after = Coordinator(epoch=value.epoch + 1, loading=True)
@@ -175,7 +173,7 @@ class Broker:
         renumbered = Send(f"client/{client}", Renumbered(value.epoch))
         return [replace(turn, sends=(renumbered, *turn.sends)) for turn in turns]
 
-    def _fold(self, value: Coordinator, step: Step, label: str = "", evicted: Iterable[Evicted] = ()) -> Turn:
+    def _fold(self, value: Coordinator, step: AnyStep, label: str = "", losses: Iterable[Loss] = ()) -> Turn:
         """One step of the spec becomes one value and the messages that go out with it."""
         armed = set(value.armed)
         for effect in step.timers:
@@ -183,19 +181,22 @@ class Broker:
                 armed.add(effect.timer)
             else:
                 armed.discard(effect.timer)
-        sends = [Send(f"client/{owner(loss.member_id)}", loss) for loss in evicted]
+        sends = [
+            Send(f"client/{owner(loss.member_id)}", Evicted(loss.member_id, loss.parked)) for loss in losses
+        ]
         sends += _answers(step)
         sends += [Send("offsets", word) for word in step.offsets]
         if self.live.offsets and value.group is not None and step.group is None and not step.offsets:
             sends.append(Send("offsets", Reverted()))
         records = (_addressed(record) for record in step.records)
-        sends += [Send("log", Append(r)) for r in records if self.prospects.counts(r, value.epoch)]
-        dead = _dead_appends(value.group, step.group)
+        sends += [
+            Send("log", Append(r)) for r in records if self.prospects.counts(self._groups, r, value.epoch)
+        ]
+        dead = self._groups.dead_appends(value.group, step.group)
         if self.settle and dead and not self.prospects.may_move(value.epoch):
             sends.append(Send("log", ForgetAppends(dead)))
-        new = Coordinator(
-            step.group, frozenset(armed), _ended_by_barrier(value, step), value.epoch, value.loading
-        )
+        by_barrier = self._groups.ended_by_barrier(value.ended_by_barrier, step)
+        new = Coordinator(step.group, frozenset(armed), by_barrier, value.epoch, value.loading)
         return Turn(self._settled(new) if self.settle else new, tuple(sends), label, step.rules)
 
     def _charged(self, value: Coordinator, turn: Turn) -> Turn:
@@ -205,13 +206,8 @@ class Broker:
         return replace(turn, sends=(Send("budget", Charge("append")), *turn.sends))
 
     def _settled(self, value: Coordinator) -> Coordinator:
-        group = None if value.group is None else settled(value.group, self.live)
-        return replace(value, group=group, armed=settled_timers(group, value.armed))
-
-
-def _waits_for_log(group: Group, timer: Timer) -> bool:
-    member = group.members.get(timer.member_id)
-    return timer.kind is TimerKind.SESSION and member is not None and waits_for_log(member)
+        group = None if value.group is None else self._groups.settled(value.group, self.live)
+        return replace(value, group=group, armed=self._groups.settled_timers(group, value.armed))
 
 
 def _hostings(value: Coordinator, broker: int) -> tuple[Hosting, ...]:
@@ -221,75 +217,11 @@ def _hostings(value: Coordinator, broker: int) -> tuple[Hosting, ...]:
     return (Hosting.LOADING,) if value.loading else (Hosting.ACTIVE,)
 
 
-def _answers(step: Step) -> list[Send]:
+def _answers(step: AnyStep) -> list[Send]:
     return [Send(f"client/{reply.to}", reply.message) for reply in step.replies if reply.to != NOBODY]
 
 
-def _addressed(record: GroupRecord) -> GroupRecord:
+def _addressed(record: Record) -> Record:
     """A record without the answer that would reach nobody."""
     lost = record.answer is not None and record.answer.to == NOBODY
-    return replace(record, answer=None) if lost else record
-
-
-def _completing(group: Group | None) -> bool:
-    return group is not None and group.state is GroupState.COMPLETING_REBALANCE
-
-
-def _dead_appends(before: Group | None, after: Group | None) -> frozenset[RecordKind]:
-    """The kinds of records whose answers can do nothing any more, since the group has gone on."""
-    dead = set()
-    if before is not None and after is not None and before.generation_id != after.generation_id:
-        dead = {RecordKind.CREATION, RecordKind.ASSIGNMENT}
-    if _completing(before) and not _completing(after):
-        dead.add(RecordKind.ASSIGNMENT)
-    return frozenset(dead)
-
-
-def _ended_by_barrier(value: Coordinator, step: Step) -> bool:
-    if not _completing(step.group):
-        return False
-    if "join.complete-phase" in step.rules:
-        return not BY_TIMER.intersection(step.rules)
-    return value.ended_by_barrier
-
-
-def _evictions(before: Group, after: Group | None) -> tuple[Evicted, ...]:
-    """The ids that a firing timer took from their owners or left out of a generation, in order.
-
-    Static members are left out: they stay in a group though they have not come back to it.
-    """
-    left = set() if after is None else {*after.members, *after.pending}
-    parked = {i for i, m in before.members.items() if m.awaiting_join or m.awaiting_sync}
-    lost = {*before.members, *before.pending} - left
-    if after is not None and after.generation_id != before.generation_id:
-        lost |= before.members.keys() - set(before.awaiting_join)
-    return tuple(Evicted(member_id, member_id in parked) for member_id in sorted(lost))
-
-
-def _owes(group: Group | None, client: str) -> bool:
-    """Whether a client's request is parked."""
-    members = () if group is None else tuple(group.members.values())
-    return any(client in (member.awaiting_join, member.awaiting_sync) for member in members)
-
-
-def _without_address(group: Group | None, client: str) -> Group | None:
-    if group is None:
-        return None
-    for member_id, member in group.members.items():
-        if member.awaiting_join == client:
-            group = group.with_member(member_id, replace(member, awaiting_join=NOBODY))
-        if member.awaiting_sync == client:
-            group = group.with_member(member_id, replace(member, awaiting_sync=NOBODY))
-    return group
-
-
-def _due(timer: Timer) -> str:
-    names = {
-        TimerKind.INITIAL_JOIN: "the initial rebalance delay is over",
-        TimerKind.JOIN: "the rebalance timeout of the join phase is over",
-        TimerKind.SYNC: "the rebalance timeout for SyncGroup is over",
-        TimerKind.SESSION: f"the session of {timer.member_id} is over",
-        TimerKind.NEW_MEMBER: f"the time of the new member {timer.member_id} is over",
-        TimerKind.PENDING: f"the time to use the member id {timer.member_id} is over",
-    }
-    return names[timer.kind]
+    return record.without_answer() if lost else record

@@ -23,19 +23,11 @@ from rota.environment.messages import (
     Unreachable,
 )
 from rota.kernel import Message, Send, Turn, Value
-from rota.spec import GroupRecord, RecordKind
+from rota.spec.effects import Record
+from rota.spec.kind import GroupKind
 from rota.spec.vocabulary import AppendError
 
-Appends = tuple[GroupRecord, ...]
-
-CONTENT = {
-    RecordKind.CREATION: "that the group is there",
-    RecordKind.ASSIGNMENT: "the assignment",
-    RecordKind.EMPTIED: "that the group is empty",
-    RecordKind.REPLACEMENT: "the replacement of a static member",
-    RecordKind.DELETION: "that the group is deleted",
-}
-"""What a record says, for a person."""
+Appends = tuple[Record, ...]
 
 
 @dataclass(frozen=True)
@@ -47,7 +39,7 @@ class Records:
     """
 
     appends: Appends = ()
-    durable: GroupRecord | None = None
+    durable: Record | None = None
     epoch: int = 0
 
 
@@ -65,18 +57,13 @@ class Prospects:
         """Whether the coordinator may move on from an epoch."""
         return epoch < self.moves
 
-    def counts(self, record: GroupRecord, epoch: int) -> bool:
+    def counts(self, groups: GroupKind, record: Record, epoch: int) -> bool:
         """Whether a record, or the log's answer to it, can do anything.
 
         Where the coordinator may move every record counts, for it replaces the one before it. Else only its
-        answer does: it opens a generation, or ends the wait of a JoinGroup; a failure undoes a creation. That
-        a group is Empty is of interest only to a LeaveGroup whose answer waits for it.
+        answer does.
         """
-        if self.may_move(epoch):
-            return True
-        if record.kind is RecordKind.EMPTIED:
-            return record.answer is not None
-        return record.kind is not RecordKind.CREATION or self.failures
+        return self.may_move(epoch) or groups.answer_counts(record, self.failures)
 
 
 DEFAULT = Prospects()
@@ -86,13 +73,15 @@ DEFAULT = Prospects()
 class Log:
     """The machine.
 
-    Parameters: failure, how an append fails when it does; prospects; settle: clear dead data.
+    Parameters: groups, what records mean; failure, how an append fails when it does; prospects; settle:
+    clear dead data.
 
     The price of a failure is charged where it does something (`Broker.receive`): one that comes too late to
     matter must not use up a fault, or a state without the dead append would differ from one with it. Where
     the coordinator may still move every failure does something, and is charged here.
     """
 
+    groups: GroupKind
     failure: AppendError
     prospects: Prospects = DEFAULT
     settle: bool = True
@@ -115,7 +104,7 @@ class Log:
         stored = Send("coordinator", Appended(record, None))
         failed = Send("coordinator", Appended(record, self.failure))
         price = (Send("budget", Charge("append")),) if self._may_move(value) else ()
-        what = f"{CONTENT[record.kind]} of generation {record.generation_id}"
+        what = self.groups.record_text(record)
         return [
             Turn(self._with_durable(rest, (record,)), (stored,), f"log stores {what}"),
             Turn(rest, (*price, failed), f"log fails to store {what}"),
@@ -162,14 +151,14 @@ class Log:
         """What is durable with these records on top."""
         if not stored or not self._may_move(value):
             return value
-        return replace(value, durable=_as_stored(stored[-1]))
+        return replace(value, durable=self.groups.as_stored(stored[-1]))
 
     def _to_nobody(self, value: Records, client: str) -> Appends:
         """The appends in flight when the connection is gone on which an answer is waited for."""
         after = tuple(_without_answer(r, client) for r in value.appends)
         if not self.settle:
             return after
-        return tuple(r for r in after if self.prospects.counts(r, value.epoch))
+        return tuple(r for r in after if self.prospects.counts(self.groups, r, value.epoch))
 
     def _read(self, value: Records) -> Turn:
         """The coordinator loads the group. What the last one has loaded is never looked at again."""
@@ -181,25 +170,16 @@ class Log:
         named = set(message.request.held)
         if self._may_move(value):
             records = value.appends if value.durable is None else (value.durable, *value.appends)
-            named.update(line.member_id for record in records for line in record.members)
-        for record in value.appends:
-            if record.replacement is not None:
-                named |= {record.replacement.member_id, record.replacement.former_id}
+            named.update(*(self.groups.ids_in(record) for record in records))
+        named.update(*(self.groups.ids_restored(record) for record in value.appends))
         return Recalled(replace(message.request, held=tuple(sorted(named))), message.client)
 
 
-def _as_stored(record: GroupRecord) -> GroupRecord | None:
-    """A record without what only its answer needs; nothing where it says that the group is deleted."""
-    if record.kind is RecordKind.DELETION:
-        return None
-    return replace(record, kind=RecordKind.ASSIGNMENT, answer=None, replacement=None)
-
-
-def _waits(client: str, record: GroupRecord) -> bool:
+def _waits(client: str, record: Record) -> bool:
     return record.answer is not None and record.answer.to == client
 
 
-def _without_answer(record: GroupRecord, client: str) -> GroupRecord:
+def _without_answer(record: Record, client: str) -> Record:
     if record.answer is None or record.answer.to != client:
         return record
-    return replace(record, answer=None)
+    return record.without_answer()

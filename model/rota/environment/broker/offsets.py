@@ -36,6 +36,7 @@ from rota.environment.messages import (
 )
 from rota.kernel import FrozenMap, Message, Send, Turn, Value
 from rota.spec import Group, GroupState, Spec
+from rota.spec.effects import Reply
 from rota.spec.offset_messages import (
     OffsetCommitRequest,
     OffsetFetchReply,
@@ -56,7 +57,6 @@ from rota.spec.offset_state import (
     RetentionCheck,
     TransactionEnd,
 )
-from rota.spec.step import Reply
 from rota.spec.vocabulary import AppendError, ErrorCode
 
 Key = tuple[str, int]

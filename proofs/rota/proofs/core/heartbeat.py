@@ -1,4 +1,6 @@
-"""Heartbeat (`rota.spec.heartbeat`): it changes nothing but timers, which may be due at any time here."""
+"""Heartbeat (`rota.spec.classic.heartbeat`): it changes nothing but timers, which may be due at any time
+here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""JoinGroup: refusals, newcomers, and rejoining in every state (`rota.spec.join`, `rota.spec.admission`).
+"""JoinGroup: refusals, newcomers, and rejoining in every state (`rota.spec.classic.join`,
+`rota.spec.classic.admission`).
 
 Abstractions: whether there is `room` for the requester and whether its list has `changed` (order and bytes
 included) are arguments that may be either, within the limits that the guards state. Timeouts, and whether a

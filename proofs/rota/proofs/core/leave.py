@@ -1,4 +1,4 @@
-"""LeaveGroup (`rota.spec.leave`): a batch of any length, identity by identity.
+"""LeaveGroup (`rota.spec.classic.leave`): a batch of any length, identity by identity.
 
 A coordinator that reacts after each identity (`Profile.leaves_one_by_one`) does what batches of one do.
 """

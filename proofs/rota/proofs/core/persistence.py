@@ -1,4 +1,4 @@
-"""The log's answers to appended assignments (`rota.spec.persistence`).
+"""The log's answers to appended assignments (`rota.spec.classic.persistence`).
 
 Appends are answered in any order here, once or never. An answer finds the group as it is by then.
 """

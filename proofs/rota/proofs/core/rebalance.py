@@ -1,4 +1,4 @@
-"""The join phase: how a rebalance begins, when it ends, what its end does (`rota.spec.rebalance`)."""
+"""The join phase: how a rebalance begins, when it ends, what its end does (`rota.spec.classic.rebalance`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Static members: restarts, and what the log says to them (`rota.spec.static`, `rota.spec.replacement`)."""
+"""Static members: restarts, and what the log says to them (`rota.spec.classic.static`,
+`rota.spec.classic.replacement`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""SyncGroup (`rota.spec.sync`). Abstraction: whether the protocol that is named `fits` may be either."""
+"""SyncGroup (`rota.spec.classic.sync`). Abstraction: whether the protocol that is named `fits` may be
+either.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens when a timer is due (`rota.spec.timers`).
+"""What happens when a timer is due (`rota.spec.classic.timers`).
 
 Abstraction: timers are not part of the state. One may be due whenever the group's state calls for it, which
 is what the property `timers.match-state` says of all explored states.

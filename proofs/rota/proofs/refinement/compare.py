@@ -12,7 +12,7 @@ from rota.proofs.refinement.forward import Outcome, Runner, Swapped
 from rota.proofs.refinement.inputs import Input, Reading, reading
 from rota.proofs.refinement.outcomes import addressed, covered, outcome, steps
 from rota.spec import Call, Group, JoinGroupRequest, LeaveGroupRequest, Spec, Step
-from rota.spec.state import InitialJoin, Member
+from rota.spec.classic.state import InitialJoin, Member
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,9 @@ from rota.spec import (
     Timer,
     TimerKind,
 )
-from rota.spec.join import HANDSHAKE_SINCE
-from rota.spec.static import SKIPS_SINCE
+from rota.spec.classic.join import HANDSHAKE_SINCE
+from rota.spec.classic.static import SKIPS_SINCE
+from rota.spec.classic.vocabulary import kind_of
 from rota.spec.vocabulary import AppendError
 
 JOINS = (
@@ -116,7 +117,7 @@ def reading(spec: Spec, group: Group | None, given: Input) -> Reading | None:
     group = group or Group()
     if isinstance(given, Timer):
         who = [given.member_id]
-        starts = tuple(Started(move, _for(move, who=who)) for move in TIMERS[given.kind])
+        starts = tuple(Started(move, _for(move, who=who)) for move in TIMERS[kind_of(given)])
         return Reading(_cast(group), starts)
     if isinstance(given, Answer):
         return _answer(group, given)

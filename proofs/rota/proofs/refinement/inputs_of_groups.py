@@ -28,8 +28,9 @@ from rota.spec import (
     Timer,
     TimerKind,
 )
-from rota.spec.state import Member
-from rota.spec.step import Replacement, timer
+from rota.spec.classic.records import Replacement
+from rota.spec.classic.state import Member
+from rota.spec.effects import timer
 from rota.spec.vocabulary import AppendError
 
 STRANGER, FRESH, NEW, FORMER = "stranger-1", "fresh-1", "new-instance", "former-1"

@@ -19,7 +19,7 @@ from rota.proofs.vote.encoding import belongs, casts, first, intersection, lists
 from rota.proofs.vote.forking import Inputs, Name, Names
 from rota.proofs.vote.groups import NOW, list_of
 from rota.proofs.vote.small_groups import World
-from rota.spec import voting
+from rota.spec.classic import voting
 
 TRIO = World(("ann", "ben", "cid"), ("range", "roundrobin", "sticky"))
 PAIR = World(TRIO.members[:2], TRIO.protocols)

@@ -1,7 +1,7 @@
 """Static members (KIP-345): a member that keeps its group instance id takes its own place again.
 
 It restarts without a member id and is given a new one; the former id is fenced from then on. What the log's
-answer to a replacement does stands in `rota.spec.replacement`.
+answer to a replacement does stands in `rota.spec.classic.replacement`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.kernel.rules import rule
-from rota.spec.admission import admit
+from rota.spec.classic.admission import admit
+from rota.spec.classic.join import existing, join_request, recorded
+from rota.spec.classic.messages import JoinGroupReply, SyncGroupReply
+from rota.spec.classic.rebalance import GMM
+from rota.spec.classic.records import Replacement, record_of
+from rota.spec.classic.replacement import UPDATE, renamed
+from rota.spec.classic.state import Group
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState, RecordKind, TimerKind
 from rota.spec.context import Spec, only
-from rota.spec.join import existing, join_request, recorded
-from rota.spec.messages import Call, JoinGroupReply, SyncGroupReply
-from rota.spec.rebalance import GMM
-from rota.spec.replacement import UPDATE, renamed
-from rota.spec.state import Group
-from rota.spec.step import RecordKind, Replacement, Step, Steps, TimerKind, record_of
-from rota.spec.vocabulary import ErrorCode, GroupState
+from rota.spec.messages import Call
+from rota.spec.vocabulary import ErrorCode
 
 SKIPS_SINCE = 9
 """The JoinGroup version whose answer can tell a leader to skip the assignment (KIP-814)."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.kernel.rules import rule
+from rota.spec.classic.messages import JoinGroupReply, SyncGroupReply
+from rota.spec.classic.rebalance import GMM, joined_reply
+from rota.spec.classic.records import GroupRecord, Replacement
+from rota.spec.classic.state import Group, Member
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState, TimerKind
 from rota.spec.context import Spec, only
-from rota.spec.messages import JoinGroupReply, SyncGroupReply
-from rota.spec.persistence import told
-from rota.spec.rebalance import GMM, joined_reply
-from rota.spec.state import Group, Member
-from rota.spec.step import GroupRecord, Replacement, Step, Steps, TimerKind
-from rota.spec.vocabulary import AppendError, ErrorCode, GroupState
+from rota.spec.persistence import append_error
+from rota.spec.vocabulary import AppendError, ErrorCode
 
 UPDATE = GMM + "updateStaticMemberThenRebalanceOrCompleteJoin"
 
@@ -87,7 +89,7 @@ def replacement_failed(
     if group is None or member is None:
         return only(Step(group))
     reply = JoinGroupReply(
-        error_code=told(spec, error),
+        error_code=append_error(spec, error),
         generation_id=group.generation_id,
         protocol_type=group.protocol_type,
         protocol_name=group.protocol_name,

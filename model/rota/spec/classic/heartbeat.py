@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from rota.kernel.rules import rule
+from rota.spec.classic.messages import HeartbeatReply, HeartbeatRequest
+from rota.spec.classic.state import Group
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState, TimerKind
 from rota.spec.context import Spec, only, request_of
-from rota.spec.messages import Call, HeartbeatReply, HeartbeatRequest
-from rota.spec.state import Group
-from rota.spec.step import Step, Steps, TimerKind
-from rota.spec.vocabulary import ErrorCode, GroupState
+from rota.spec.messages import Call
+from rota.spec.vocabulary import ErrorCode
 
 HANDLER = (
     "hosting.inactive",

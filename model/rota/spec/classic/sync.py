@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.kernel.rules import rule
+from rota.spec.classic.messages import SyncGroupReply, SyncGroupRequest
+from rota.spec.classic.records import record_of
+from rota.spec.classic.state import Group
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState, TimerKind
 from rota.spec.context import Spec, only, request_of
-from rota.spec.messages import Call, SyncGroupReply, SyncGroupRequest
-from rota.spec.state import Group
-from rota.spec.step import Step, Steps, TimerKind, record_of
-from rota.spec.vocabulary import ErrorCode, GroupState
+from rota.spec.messages import Call
+from rota.spec.vocabulary import ErrorCode
 
 HANDLER = (
     "sync.protocol-required",

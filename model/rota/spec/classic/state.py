@@ -1,7 +1,7 @@
 """The state of one group.
 
 A group that does not exist is None. Timers and in-flight appends are not part of it: rules arm, cancel and
-append blindly (see `rota.spec.step`), whoever holds the group folds these effects.
+append blindly (see `rota.spec.effects`), whoever holds the group folds these effects.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from rota.kernel import FrozenMap
-from rota.spec.messages import MemberMetadata, ProtocolMetadata
-from rota.spec.vocabulary import GroupState
+from rota.spec.classic.messages import MemberMetadata, ProtocolMetadata
+from rota.spec.classic.vocabulary import GroupState
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,14 @@ from dataclasses import replace
 
 from rota.kernel import FrozenMap
 from rota.kernel.rules import rule
+from rota.spec.classic.messages import JoinGroupReply, ProtocolMetadata, SyncGroupReply
+from rota.spec.classic.rebalance import GMM, subscriptions
+from rota.spec.classic.records import GroupRecord, MemberRecord
+from rota.spec.classic.state import Group, Member
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState, RecordKind, TimerKind
 from rota.spec.context import Spec, only
-from rota.spec.messages import JoinGroupReply, ProtocolMetadata, SyncGroupReply
-from rota.spec.rebalance import GMM, subscriptions
-from rota.spec.state import Group, Member
-from rota.spec.step import GroupRecord, MemberRecord, RecordKind, Step, Steps, TimerKind
-from rota.spec.vocabulary import AppendError, ErrorCode, GroupState
+from rota.spec.vocabulary import AppendError, ErrorCode
 
 LOAD_HANDLER = ("loading.over-capacity", "loading.load")
 UNLOAD_HANDLER = ("loading.unload",)
@@ -93,8 +95,8 @@ def _fails(spec: Spec, step: Step, record: GroupRecord) -> Steps:
     return tuple(
         Step(
             after.group,
-            step.replies + after.replies,
-            step.timers + after.timers,
+            replies=step.replies + after.replies,
+            timers=step.timers + after.timers,
             rules=step.rules + after.rules,
         )
         for after in failed
@@ -114,4 +116,4 @@ def _given_up(step: Step) -> Step:
         step = step.cancel(TimerKind.SESSION, member_id).cancel(TimerKind.NEW_MEMBER, member_id)
         step = step.answer(member.awaiting_join, JoinGroupReply(told, member_id=member_id))
         step = step.answer(member.awaiting_sync, SyncGroupReply(told))
-    return Step(None, step.replies, step.timers, rules=step.rules)
+    return Step(None, replies=step.replies, timers=step.timers, rules=step.rules)

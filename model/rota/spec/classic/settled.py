@@ -12,31 +12,13 @@ names.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from rota.spec.state import Group, Member
-from rota.spec.step import GroupRecord, RecordKind, Timer, TimerKind
-from rota.spec.vocabulary import GroupState
-
-
-@dataclass(frozen=True)
-class Live:
-    """What else is in scope than JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
-
-    names: a SyncGroup that names a protocol does not fit a group without one (with the Scala coordinator, so
-    not a scope but a profile's way); statics: there may be static members; offsets: OffsetDelete and expiry
-    ask what a group has subscribed to; describe: DescribeGroups shows assignments and the protocol in every
-    state; failover: another broker may load what was written.
-    """
-
-    names: bool = False
-    statics: bool = False
-    offsets: bool = False
-    describe: bool = False
-    failover: bool = False
-
-
-MEMBERSHIP = Live()
+from rota.spec.classic.records import GroupRecord
+from rota.spec.classic.state import Group, Member
+from rota.spec.classic.vocabulary import GroupState, RecordKind, TimerKind, kind_of
+from rota.spec.effects import Timer
+from rota.spec.kind import MEMBERSHIP, Live
 
 
 def settled(group: Group, live: Live = MEMBERSHIP) -> Group:
@@ -79,7 +61,7 @@ def settled_timers(group: Group | None, armed: Iterable[Timer]) -> frozenset[Tim
         for i, m in members.items()
         if (m.awaiting_join is not None or m.awaiting_sync is not None) and not waits_for_log(m)
     }
-    return frozenset(t for t in armed if t.kind is not TimerKind.SESSION or t.member_id not in ignored)
+    return frozenset(t for t in armed if kind_of(t) is not TimerKind.SESSION or t.member_id not in ignored)
 
 
 def settled_appends(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.kernel.rules import rule
+from rota.spec.classic.join import HANDSHAKE_SINCE, existing, join_request, recorded
+from rota.spec.classic.messages import JoinGroupReply
+from rota.spec.classic.rebalance import GMM
+from rota.spec.classic.state import Group, Member
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState, TimerKind
 from rota.spec.context import Spec, only
-from rota.spec.join import HANDSHAKE_SINCE, existing, join_request, recorded
-from rota.spec.messages import Call, JoinGroupReply
-from rota.spec.rebalance import GMM
-from rota.spec.state import Group, Member
-from rota.spec.step import Step, Steps, TimerKind
-from rota.spec.vocabulary import ErrorCode, GroupState
+from rota.spec.messages import Call
+from rota.spec.vocabulary import ErrorCode
 
 
 @rule("join.group-max-size-reached", source="KIP-389; " + GMM + "acceptJoiningMember")

@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.kernel.rules import rule
+from rota.spec.classic.messages import JoinGroupReply, SyncGroupReply
+from rota.spec.classic.records import record_of
+from rota.spec.classic.state import Group, InitialJoin
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState, RecordKind, TimerKind
 from rota.spec.context import Spec, only
-from rota.spec.messages import JoinGroupReply, SyncGroupReply
-from rota.spec.state import Group, InitialJoin
-from rota.spec.step import RecordKind, Step, Steps, TimerKind, record_of
-from rota.spec.vocabulary import ErrorCode, GroupState
+from rota.spec.vocabulary import ErrorCode
 
 GMM = "upstream GroupMetadataManager#"
 CONSUMER = "consumer"

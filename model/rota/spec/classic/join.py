@@ -1,7 +1,8 @@
 """JoinGroup: the order of its checks, and rejoining in every state.
 
 The rules are tried in the order of `HANDLER`; each has the blocks guard, state, timers, log, reply. Who is
-admitted stands in `rota.spec.admission`, the replacement of static members in `rota.spec.static`.
+admitted stands in `rota.spec.classic.admission`, the replacement of static members in
+`rota.spec.classic.static`.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.kernel.rules import rule
+from rota.spec.classic.messages import JoinGroupReply, JoinGroupRequest
+from rota.spec.classic.rebalance import GMM, joined_reply
+from rota.spec.classic.records import record_of
+from rota.spec.classic.state import Group
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState, RecordKind
 from rota.spec.context import Spec, only, request_of
-from rota.spec.messages import Call, JoinGroupReply, JoinGroupRequest
-from rota.spec.rebalance import GMM, joined_reply
-from rota.spec.state import Group
-from rota.spec.step import RecordKind, Step, Steps, record_of
-from rota.spec.vocabulary import ErrorCode, GroupState, Hosting
+from rota.spec.messages import Call
+from rota.spec.vocabulary import ErrorCode, Hosting
 
 HANDLER = (
     "hosting.inactive",

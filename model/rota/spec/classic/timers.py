@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.kernel.rules import rule
+from rota.spec.classic.rebalance import GMM
+from rota.spec.classic.state import Group, InitialJoin
+from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.vocabulary import GroupState, TimerKind
 from rota.spec.context import Spec, only
-from rota.spec.rebalance import GMM
-from rota.spec.state import Group, InitialJoin
-from rota.spec.step import Step, Steps, Timer, TimerKind
-from rota.spec.vocabulary import GroupState
+from rota.spec.effects import Timer
 
 HANDLERS = {
     TimerKind.INITIAL_JOIN.value: ("timers.initial-delay-extended", "timers.initial-delay-over"),

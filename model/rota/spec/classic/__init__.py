@@ -1,0 +1,1 @@
+"""The classic protocol: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, static members, timers, the vote."""

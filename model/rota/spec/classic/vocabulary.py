@@ -1,0 +1,45 @@
+"""Names of the classic protocol: the states of a group, its timers, and why its records are written."""
+
+from enum import Enum
+
+from rota.spec.effects import Timer
+
+
+class GroupState(Enum):
+    """The states of a classic group. Source: upstream `ClassicGroupState`.
+
+    A Dead group is not kept: where there is no group, DescribeGroups says Dead.
+    """
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class TimerKind(Enum):
+    """The timers of a group; all but the first three are per member."""
+
+    INITIAL_JOIN = "initial_join"
+    JOIN = "join"
+    SYNC = "sync"
+    SESSION = "session"
+    NEW_MEMBER = "new_member"
+    PENDING = "pending"
+
+
+def kind_of(timer: Timer) -> TimerKind:
+    """Which kind of timer it is, by its name."""
+    return TimerKind(timer.name)
+
+
+class RecordKind(Enum):
+    """Why a group record is written, which decides what its answer does."""
+
+    CREATION = "creation"
+    ASSIGNMENT = "assignment"
+    EMPTIED = "emptied"
+    REPLACEMENT = "replacement"
+    DELETION = "deletion"
+    """The group is gone, a record without content: nothing is loaded after it."""
