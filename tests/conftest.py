@@ -12,6 +12,8 @@ from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.oracle.walk import nothing_picked_up
 from rota.spec import RULES
 
+pytest.register_assert_rewrite("harness", "checklist.checklist_words")
+
 # Hypothesis: everywhere the same examples each time, and no deadline that a busy machine misses.
 settings.load_profile("ci")
 

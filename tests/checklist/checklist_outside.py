@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checklist_words import J, S
+from checklist.checklist_words import J, S
 
 OUTSIDE: dict[str, tuple[str, ...]] = {
     "a null group id, which a message of the spec cannot have": (S("testDeleteGroupWithInvalidGroupId"),),

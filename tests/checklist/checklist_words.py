@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stage import Asked, Client, Stage
-
+from harness.stage import Asked, Client, Stage
 from rota.spec import PROFILES, BrokerConfig, Hosting
 from rota.spec.vocabulary import AppendError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checklist_words import (
+from checklist.checklist_words import (
     J,
     Row,
     S,
@@ -17,7 +17,6 @@ from checklist_words import (
     row,
     stable,
 )
-
 from rota.spec.admin_messages import ListedGroup
 
 STABLE = {"X": {"groups": (ListedGroup("g", "consumer", "Stable"),)}}

@@ -6,7 +6,7 @@ those of `DEFAULTS`, not always upstream's, so that the rows read alike.
 
 from __future__ import annotations
 
-from checklist_words import (
+from checklist.checklist_words import (
     J,
     Row,
     S,

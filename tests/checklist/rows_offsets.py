@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checklist_words import (
+from checklist.checklist_words import (
     Row,
     S,
     Then,
@@ -18,8 +18,7 @@ from checklist_words import (
     stable,
     wait,
 )
-from stage import Stage
-
+from harness.stage import Stage
 from rota.spec import ErrorCode
 from rota.spec.offset_messages import FetchedPartition, FetchedTopic
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checklist_words import J, Row, S, Then, both, client, configure, join, row, stable, wait
+from checklist.checklist_words import J, Row, S, Then, both, client, configure, join, row, stable, wait
 
 REFUSED = {"C": {"member_id": ""}}
 

@@ -6,7 +6,7 @@ with the instance id of F, E one with that of L.
 
 from __future__ import annotations
 
-from checklist_words import (
+from checklist.checklist_words import (
     J,
     Row,
     S,
@@ -29,7 +29,6 @@ from checklist_words import (
     sync,
     wait,
 )
-
 from rota.spec.vocabulary import AppendError
 
 LONG = 60_000

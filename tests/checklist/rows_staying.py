@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checklist_words import (
+from checklist.checklist_words import (
     J,
     Row,
     S,
@@ -23,7 +23,6 @@ from checklist_words import (
     sync,
     wait,
 )
-
 from rota.spec import ErrorCode
 from rota.spec.vocabulary import AppendError
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from checklist_outside import OUTSIDE
-from checklist_words import Row
-from rows_admin import ADMIN
-from rows_hosting import ASKED_ABOUT, HOSTING, MOVING
-from rows_joining import JOINING, REQUESTS
-from rows_offsets import OFFSETS
-from rows_size import SIZE
-from rows_static import STATIC
-from rows_staying import REJOINING, STAYING, SYNCING
 
+from checklist.checklist_outside import OUTSIDE
+from checklist.checklist_words import Row
+from checklist.rows_admin import ADMIN
+from checklist.rows_hosting import ASKED_ABOUT, HOSTING, MOVING
+from checklist.rows_joining import JOINING, REQUESTS
+from checklist.rows_offsets import OFFSETS
+from checklist.rows_size import SIZE
+from checklist.rows_static import STATIC
+from checklist.rows_staying import REJOINING, STAYING, SYNCING
 from rota.mutants import FOUND_BY_DIALOGUES
 from rota.mutants.core import core_bugs, planted
 from rota.mutants.mutant import CHECKLIST

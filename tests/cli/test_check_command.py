@@ -18,7 +18,7 @@ from rota.mutants import MUTANTS, Mutant
 from rota.scopes import Configuration, Scope, load
 from rota.spec import PROFILES, RULES
 
-TOYS = Path(__file__).parents[1] / "toys"
+TOYS = Path(__file__).parents[1] / "systems"
 OFFICE = ("--system", "ticket_office:office")
 
 Invoke = Callable[..., Result]

@@ -20,7 +20,7 @@ from rota.mutants import MUTANTS, system
 from rota.mutants.endless import ENDLESS_KILLS
 from rota.scopes import Configuration, Scope, load
 
-TOYS = Path(__file__).parents[1] / "toys"
+TOYS = Path(__file__).parents[1] / "systems"
 CROSSING = ("--system", "traffic_light:crossing", "--liveness")
 
 Invoke = Callable[..., Result]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import rota.cli.check_plan as under_test
 from pin_counts import main as pin

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import io
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "toys"))
-
 from ticket_office import office
 
 from rota.cli.check_plan import parse_settings

@@ -17,7 +17,7 @@ from rota.cli.main import main
 from rota.mutants import MUTANTS
 from rota.trace import read, rebuild, replay
 
-TOYS = Path(__file__).parents[1] / "toys"
+TOYS = Path(__file__).parents[1] / "systems"
 SIMULATE = ("check", "--simulate", "--seed", "7")
 
 FOUND = (

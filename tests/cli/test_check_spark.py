@@ -27,7 +27,7 @@ from rota.explore.spark.answers import ExecutorsLost
 from rota.explore.spark.memory import NoMemory
 from rota.explore.spark.worker.surroundings import NotRebuilt
 
-TOYS = Path(__file__).parents[1] / "toys"
+TOYS = Path(__file__).parents[1] / "systems"
 OFFICE = ("--system", "ticket_office:office", "--engine", "spark")
 
 Invoke = Callable[..., Result]

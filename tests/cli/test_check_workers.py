@@ -17,9 +17,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "toys"))
-
 from ticket_office import office
 
 from rota.cli import check_workers

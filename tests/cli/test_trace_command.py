@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from rota.cli.main import main
 from rota.trace import dumps, read, text
 
-TOYS = Path(__file__).parents[1] / "toys"
+TOYS = Path(__file__).parents[1] / "systems"
 TRUST = ("--system", "ticket_office:office")
 
 Invoke = Callable[..., Result]

@@ -10,15 +10,10 @@ All scenarios that are selected begin together; each test waits for its own.
 """
 
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent / "harness"))
-
-from client_cases import Performances
-
+from harness.clients.client_cases import Performances
 from rota.oracle.shadow import watched
 
 TARGET = "ROTA_CLIENTS_TARGET"

@@ -4,15 +4,16 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import ClassVar
 
-import client_cases
 import pytest
-from client_cases import Case, Performances, Played
+
+from harness.clients import client_cases
+from harness.clients.client_cases import Case, Performances, Played
 
 
 def test_a_librdkafka_that_is_closed_is_outside_of_its_group():
     """Its last callbacks may come when it has left: they are told all the same."""
     pytest.importorskip("confluent_kafka")
-    from librdkafka_process import Librdkafka
+    from harness.clients.librdkafka_process import Librdkafka
 
     settings = {
         "address": "127.0.0.1:9",  # nobody is there

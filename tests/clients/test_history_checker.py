@@ -1,8 +1,9 @@
 """The checker finds nothing in a good history, and each thing that is doctored into it."""
 
 import pytest
-from client_checker import Rules, violations
-from client_history import Event, History, TimedOut, told
+
+from harness.clients.client_checker import Rules, violations
+from harness.clients.client_history import Event, History, TimedOut, told
 
 GOOD = """
 A subscribe 0 t

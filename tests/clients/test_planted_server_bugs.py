@@ -1,8 +1,9 @@
 """A server with a bug, planted by a proxy, fails a scenario, and the failure says what is wrong."""
 
 import pytest
-from client_cases import Case
-from client_meddler import BUGS
+
+from harness.clients.client_cases import Case
+from harness.clients.client_meddler import BUGS
 
 # kafka-python reads its schemas in a way that the standard library gives up.
 pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")

@@ -1,8 +1,9 @@
 """Real consumers join, leave, crash and commit; their histories are what the protocol promises."""
 
 import pytest
-from client_cases import cases
-from client_scenarios import SCENARIOS
+
+from harness.clients.client_cases import cases
+from harness.clients.client_scenarios import SCENARIOS
 
 # kafka-python reads its schemas in a way that the standard library gives up.
 pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")

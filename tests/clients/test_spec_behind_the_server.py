@@ -1,9 +1,9 @@
 """A coordinator that does what the spec does not allow fails a test whose clients notice nothing."""
 
 import pytest
-from client_cases import Case
-from client_producers import Producers
 
+from harness.clients.client_cases import Case
+from harness.clients.client_producers import Producers
 from rota.coordinator import Arm, Effects, GroupCoordinator
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Shadow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGE = (DOCS / "designs.md").read_text(encoding="utf-8")
 
-sys.path.insert(0, str(ROOT))
 
 from bench import herd as bench  # noqa: E402
 

@@ -10,11 +10,11 @@ from typing import Any
 import greedy
 import numpy as np
 import pytest
-from here import Context
+import toys
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import toys
+from harness.spark_here import Context
 from rota.explore import Limits, reference
 from rota.explore.spark import engine as spark
 from rota.explore.spark import memory, session

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from here import Context
-
 import toys
+
+from harness.spark_here import Context
 from rota.explore import CheckpointError, Limits, reference
 from rota.explore.fast import search
 from rota.explore.spark import engine as spark

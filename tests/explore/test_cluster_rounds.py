@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from here import Context
-
 import toys
+
+from harness.spark_here import Context
 from rota.explore import reference
 from rota.explore.compiled import packing
 from rota.explore.result import Limits, Outcome

@@ -6,9 +6,9 @@ import os
 import subprocess
 import sys
 
-import pin
 import pytest
 
+from oracle import pin
 from rota.coordinator import GroupCoordinator, Heartbeat, JoinGroup, JoinGroupProtocol, SyncGroup, TimerId
 from rota.mutants.core import core_bugs, planted
 from rota.oracle import Ask, Divergence, Due, Lockstep, Logged, Moved, minimised, replay

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-import pin
 import pytest
 
+from oracle import pin
 from rota.coordinator import heartbeat
 from rota.mutants.core import StaleBugError, core_bugs, planted
 from rota.oracle.bug_table import AMONG, ITSELF, OTHER, TRIED, where_named

@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from wire_machine import ClientsOnTheWire
 
+from harness.wire_machine import ClientsOnTheWire
 from rota.mutants.core import CoreBug, planted
 from rota.spec import RULES
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from steps_of_worlds import (
+from harness.steps_of_worlds import (
     asked,
     by_slug,
     corpus,
@@ -18,7 +13,6 @@ from steps_of_worlds import (
     survives,
     unnoticed,
 )
-
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.proofs.core.coverage import COVERED, MOVES, WORDS
 from rota.proofs.core.logic import Stage

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import z3
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from steps_of_worlds import entries
-
+from harness.steps_of_worlds import entries
 from rota.proofs.core.logic import CONSTANTS, RIGID, SWITCHES, Kind, Phase, Sort, Stage, Symbolic, symbol
 from rota.proofs.core.moves import GIVEN
 from rota.proofs.core.signature import SIGNATURE, symbolic

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.membership_stage import Stage
 from rota.proofs import prove, select
 from rota.spec import ErrorCode, GroupState, Profile, TimerKind
 from rota.spec.effects import timer
 from rota.spec.profiles import KAFKA_3, KAFKA_4
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "spec"))
-from membership_stage import Stage
 
 INITIAL = timer(TimerKind.INITIAL_JOIN)
 

@@ -1,13 +1,11 @@
-"""The flag that writes the golden dialogues anew, and the way to the modules beside this file."""
+"""The flag that writes the golden dialogues anew."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-SCRIPTS = [path.stem for path in Path(__file__).parent.glob("scenarios_*.py")]
-pytest.register_assert_rewrite("stage", "stage_client", "stage_offsets", *SCRIPTS)
+SCRIPTS = [f"scenarios.{path.stem}" for path in Path(__file__).parent.glob("scenarios_*.py")]
+pytest.register_assert_rewrite(*SCRIPTS)
 
 
 def pytest_addoption(parser):

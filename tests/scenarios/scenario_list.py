@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from stage import Stage
-
+from harness.stage import Stage
 from rota.spec import KAFKA_4, PROFILES, BrokerConfig
 
 Play = Callable[[Stage], None]

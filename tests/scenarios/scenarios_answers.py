@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scenario_list import BROKER, CODES, CONSUMER, DESIGN, GUIDE, scenario
-from stage import Client, Stage
-
+from harness.stage import Client, Stage
 from rota.spec.vocabulary import AppendError
+from scenarios.scenario_list import BROKER, CODES, CONSUMER, DESIGN, GUIDE, scenario
 
 
 @scenario("11", f"{DESIGN}; {GUIDE}: SyncGroup")

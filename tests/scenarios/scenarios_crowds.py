@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scenario_list import BROKER, CODES, CONSUMER, scenario
-from stage import Stage
+from harness.stage import Stage
+from scenarios.scenario_list import BROKER, CODES, CONSUMER, scenario
 
 SIZE = f"KIP-389; {BROKER}: group.max.size"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scenario_list import BROKER, CONSUMER, DESIGN, GUIDE, scenario
-from stage import Client, Stage
+from harness.stage import Client, Stage
+from scenarios.scenario_list import BROKER, CONSUMER, DESIGN, GUIDE, scenario
 
 
 def pair(stage: Stage) -> tuple[Client, Client]:

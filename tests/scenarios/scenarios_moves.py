@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scenario_list import CODES, GUIDE, scenario
-from stage import Stage
-
+from harness.stage import Stage
 from rota.spec import Hosting, Node
+from scenarios.scenario_list import CODES, GUIDE, scenario
 
 FIND = f"{GUIDE}: FindCoordinator"
 LOADED = "upstream GroupMetadataManager#onLoaded, #onUnloaded"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scenario_list import BROKER, CODES, GUIDE, scenario
-from stage import Stage
-
+from harness.stage import Stage
 from rota.spec.vocabulary import AppendError
+from scenarios.scenario_list import BROKER, CODES, GUIDE, scenario
 
 COMMIT = f"{GUIDE}: OffsetCommit"
 WEEK = 7 * 24 * 60 * 60 * 1_000

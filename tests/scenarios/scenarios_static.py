@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scenario_list import CODES, CONSUMER, scenario
-from stage import Client, Stage
-
+from harness.stage import Client, Stage
 from rota.spec.vocabulary import AppendError
+from scenarios.scenario_list import CODES, CONSUMER, scenario
 
 STATIC = "KIP-345"
 REPLACED = "upstream GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"

@@ -10,19 +10,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import scenarios_answers
-import scenarios_crowds
-import scenarios_membership
-import scenarios_moves
-import scenarios_offsets
-import scenarios_static
-from scenario_list import SCENARIOS, Scenario
-from stage_text import text
 
+from harness.stage_text import text
 from rota.mutants import FOUND_BY_DIALOGUES
 from rota.mutants.core import core_bugs, planted
 from rota.mutants.mutant import SCENARIOS as HERE
 from rota.oracle import Divergence
+from scenarios import (
+    scenarios_answers,
+    scenarios_crowds,
+    scenarios_membership,
+    scenarios_moves,
+    scenarios_offsets,
+    scenarios_static,
+)
+from scenarios.scenario_list import SCENARIOS, Scenario
 
 GOLDEN = Path(__file__).parent / "golden"
 SCRIPTS = (

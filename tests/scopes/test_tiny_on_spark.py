@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from harness import spark_here
 from rota.explore import Limits
 from rota.explore.fast import engine as fast
 from rota.explore.result import Outcome
@@ -47,9 +48,8 @@ def pinned(one: Configuration, context: Any, **how: Any) -> None:
 
 
 @pytest.mark.parametrize("one", TINY.configurations[1::3], ids=lambda one: one.name)
-def test_rounds_in_this_process(one: Configuration, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(Path(ROOT, "tests", "explore")))
-    pinned(one, import_module("here").Context(), limits=Limits(memory=1 << 24))
+def test_rounds_in_this_process(one: Configuration) -> None:
+    pinned(one, spark_here.Context(), limits=Limits(memory=1 << 24))
 
 
 @pytest.mark.spark

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from membership_stage import Stage
 
+from harness.membership_stage import Stage
 from rota.spec import PROFILES, ErrorCode, Group, GroupState, JoinGroupReply, LeaveGroupReply, RecordKind
 from rota.spec.vocabulary import AppendError
 

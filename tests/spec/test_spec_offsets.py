@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from offset_stage import BOTH, JAVA, OLD, SCALA, Stage, group, topics
 
+from harness.offset_stage import BOTH, JAVA, OLD, SCALA, Stage, group, topics
 from rota.spec import Arm, Call, ErrorCode, Group, GroupState, Hosting, TimerKind
 from rota.spec.classic.vocabulary import kind_of
 from rota.spec.offset_messages import (

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from offset_stage import BOTH, JAVA, OLD, SCALA, Stage, group, subscription, topics
 
+from harness.offset_stage import BOTH, JAVA, OLD, SCALA, Stage, group, subscription, topics
 from rota.spec import (
     Cancel,
     ErrorCode,

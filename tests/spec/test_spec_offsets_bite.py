@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from offset_stage import BOTH, JAVA, OLD, RETENTION, SCALA, Stage, group, topics
 
+from harness.offset_stage import BOTH, JAVA, OLD, RETENTION, SCALA, Stage, group, topics
 from rota.kernel import RuleTable
 from rota.spec import PROFILES, RULES, Group, GroupState, Profile
 from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from offset_stage import BOTH, JAVA, SCALA, Stage, group, subscription, topics
 
+from harness.offset_stage import BOTH, JAVA, SCALA, Stage, group, subscription, topics
 from rota.spec import ErrorCode, Group, GroupState, Hosting
 from rota.spec.offset_messages import (
     OffsetDeleteReply,

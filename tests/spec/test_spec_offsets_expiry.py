@@ -5,8 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from offset_stage import BOTH, JAVA, OLD, RETENTION, SCALA, Stage, group, record_of, subscription, topics
 
+from harness.offset_stage import (
+    BOTH,
+    JAVA,
+    OLD,
+    RETENTION,
+    SCALA,
+    Stage,
+    group,
+    record_of,
+    subscription,
+    topics,
+)
 from rota.spec import ErrorCode, Group, GroupState, JoinGroupRequest, ProtocolMetadata, TimerKind
 from rota.spec.classic.vocabulary import RecordKind
 from rota.spec.effects import timer

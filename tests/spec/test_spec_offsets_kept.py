@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from offset_stage import BOTH, JAVA, SCALA, Stage, group, topics
 
+from harness.offset_stage import BOTH, JAVA, SCALA, Stage, group, topics
 from rota.environment.broker.offsets import OffsetsKept, watched
 from rota.environment.messages import NOBODY, Charge, Moved, Owed, Reverted, Trespass, Unreachable
 from rota.environment.world import world

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from membership_stage import DELAY, REBALANCE, SESSION, Stage
 
+from harness.membership_stage import DELAY, REBALANCE, SESSION, Stage
 from rota.spec import PROFILES, ErrorCode, Group, GroupState, JoinGroupReply, MemberMetadata, TimerKind
 
 JAVA, SCALA = "kafka-4.x", "kafka-3.x"

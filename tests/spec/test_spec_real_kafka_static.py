@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from membership_stage import REBALANCE, Stage
 
+from harness.membership_stage import REBALANCE, Stage
 from rota.spec import PROFILES, ErrorCode, GroupState, JoinGroupReply, MemberMetadata, TimerKind
 from rota.spec.effects import timer
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from membership_stage import REBALANCE, SESSION, Stage
 
+from harness.membership_stage import REBALANCE, SESSION, Stage
 from rota.spec import ErrorCode, Group, GroupState, JoinGroupReply, RecordKind, SyncGroupReply, TimerKind
 from rota.spec.classic.static import validate
 from rota.spec.effects import timer

@@ -7,9 +7,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
-from membership_stage import DELAY, REBALANCE, SESSION, Stage
 
 import rota.spec
+from harness.membership_stage import DELAY, REBALANCE, SESSION, Stage
 from rota.spec import KAFKA_4, PROFILES, ErrorCode, GroupState, Profile, RecordKind, TimerKind
 from rota.spec.effects import timer
 from rota.spec.vocabulary import AppendError

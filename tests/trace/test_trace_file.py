@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-TOYS = str(Path(__file__).parents[1] / "toys")
-sys.path.insert(0, TOYS)
+TOYS = str(Path(__file__).parents[1] / "systems")
 
 from ticket_office import office  # noqa: E402
 

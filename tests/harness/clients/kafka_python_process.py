@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from consumer_process import COMMIT_SECONDS, ConsumerProcess, Offsets, Partition
 from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+
+from harness.clients.consumer_process import COMMIT_SECONDS, ConsumerProcess, Offsets, Partition
 
 ASSIGNORS = {
     kind.name: kind

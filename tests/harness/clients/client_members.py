@@ -10,12 +10,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-from client_history import PATIENCE, Event, History, Partition, TimedOut, told
+from harness.clients.client_history import PATIENCE, Event, History, Partition, TimedOut, told
 
-SCRIPTS = {"librdkafka": "librdkafka_process.py", "kafka-python": "kafka_python_process.py"}
+MODULES = {
+    "librdkafka": "harness.clients.librdkafka_process",
+    "kafka-python": "harness.clients.kafka_python_process",
+}
 MODULES = {"librdkafka": "confluent_kafka", "kafka-python": "kafka"}
 """Library → the module that has to be importable."""
 
@@ -27,9 +29,9 @@ class Member:
         self.name = name
         self.library = library
         self.history = history
-        script = Path(__file__).with_name(SCRIPTS[library])
         self._process = subprocess.Popen(
-            [sys.executable, str(script), json.dumps(settings | {"client_id": name})],
+            [sys.executable, "-m", MODULES[library], json.dumps(settings | {"client_id": name})],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stage import Asked, Client, Stage
-from stage_happenings import Found, GivenUp, Happening, Loaded, LookForExpired, Unused
-from stage_words import (
+from harness.stage import Asked, Client, Stage
+from harness.stage_happenings import Found, GivenUp, Happening, Loaded, LookForExpired, Unused
+from harness.stage_words import (
     line_in_words,
     offset_in_words,
     protocol_of,
@@ -25,7 +25,6 @@ from stage_words import (
     who_waits,
     with_instance,
 )
-
 from rota.spec import BrokerConfig, Group, GroupRecord, Timer
 from rota.spec.offset_state import OffsetRead
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stage_client import Asked
-
+from harness.stage_client import Asked
 from rota.spec import GroupRecord, Step, Timer
 from rota.spec.offset_state import InLine, Offsets, TransactionEnd
 from rota.spec.vocabulary import AppendError

@@ -24,7 +24,7 @@ from rota.spec.offset_messages import (
 )
 
 if TYPE_CHECKING:
-    from stage import Stage
+    from harness.stage import Stage
 
 
 @dataclass(eq=False)

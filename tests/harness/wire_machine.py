@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
-from virtual_loop import VirtualLoop
 
+from harness.virtual_loop import VirtualLoop
 from rota.oracle import Shadow
 from rota.server.broker import Server
 from rota.server.settings import Settings

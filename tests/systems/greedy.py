@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-
 import toys
+
 from rota.kernel import System, SystemRef, Turn
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
-from consumer_process import COMMIT_SECONDS, ConsumerProcess, Offsets, Partition
+
+from harness.clients.consumer_process import COMMIT_SECONDS, ConsumerProcess, Offsets, Partition
 
 MOST_AT_ONCE = 100
 

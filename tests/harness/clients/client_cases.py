@@ -8,12 +8,11 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from client_meddler import BUGS, Meddler
-from client_members import MODULES
-from client_producers import Producers
-from client_scenarios import SCENARIOS
-from client_world import World
-
+from harness.clients.client_meddler import BUGS, Meddler
+from harness.clients.client_members import MODULES
+from harness.clients.client_producers import Producers
+from harness.clients.client_scenarios import SCENARIOS
+from harness.clients.client_world import World
 from rota.oracle.shadow import Shadow
 
 AT_ONCE = 14

@@ -11,10 +11,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from stage_client import Asked, Client
-from stage_happenings import Answered, Found, GivenUp, Happening, Loaded, LookForExpired, Unused, Waiting
-from stage_offsets import Ledger
-
+from harness.stage_client import Asked, Client
+from harness.stage_happenings import (
+    Answered,
+    Found,
+    GivenUp,
+    Happening,
+    Loaded,
+    LookForExpired,
+    Unused,
+    Waiting,
+)
+from harness.stage_offsets import Ledger
 from rota import coordinator as core
 from rota.oracle import Ask, Due, Lockstep, Logged
 from rota.oracle.follow import Oracle

@@ -1,6 +1,6 @@
 """Entries of the coordinator, with which formulas and spec are compared; and all of it, as a command.
 
-`python tests/proofs/steps_of_worlds.py SCOPE [PROFILE ...]` judges every step of a scope's configurations,
+`python tests/harness/steps_of_worlds.py SCOPE [PROFILE ...]` judges every step of a scope's configurations,
 `... asked` asks the groups of tiny worlds everything, `... mutants` and `... mistakes` plant bugs in the spec
 and in the formulas.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from rota.environment.world import world
 from rota.explore.engines import choose
@@ -66,7 +66,7 @@ def entries(configuration: Configuration, profile: str, engine: str = "auto") ->
     system = world(**configuration.settings_for(profile))
     broker = system.machines[0]
     spec = broker.spec
-    recorder = Recorder(spec.profile, spec.config, spec.rules, spec.handlers)
+    recorder = Recorder(**{one.name: getattr(spec, one.name) for one in fields(spec)})
     choose(engine)(replace(system, machines=(replace(broker, spec=recorder), *system.machines[1:])))
     yield from ((spec, group, given) for group, given in recorder.seen)
 
