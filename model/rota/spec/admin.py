@@ -46,7 +46,10 @@ def _describe(call: Call) -> DescribeGroupsRequest:
 
 @rule("admin.describe-unknown-group", source="KIP-1043; upstream GroupMetadataManager#describeGroups")
 def describe_unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A group that does not exist is Dead, and no error below version 6."""
+    """A group that does not exist is Dead, and no error below version 6.
+
+    Left out: the text of the error, which version 6 has a field for. Only people read it.
+    """
     if group is not None:
         return ()
     error = ErrorCode.GROUP_ID_NOT_FOUND if call.version >= NOT_FOUND_SINCE else ErrorCode.NONE
@@ -58,10 +61,12 @@ def describe_unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps
 def describe(spec: Spec, group: Group | None, call: Call) -> Steps:
     """State, type and members; protocol and metadata only in Stable.
 
-    Outside of Stable the Java coordinator still shows the assignments that the members had last, the Scala
-    one shows none. Ids that were handed out and not used are not members. Left out: the Java coordinator
-    shows what the log has acknowledged, so a change of a moment ago may not show yet; a client cannot know
-    whether its question was taken before the change.
+    Outside of Stable the Java coordinator still shows the assignments that the members had last, the
+    Scala coordinator shows none. Ids that were handed out and not used are not members.
+
+    Left out: client ids, hosts and authorised operations, and that the Java coordinator shows what the
+    log has acknowledged, so a change of a moment ago may not show yet; a client cannot know whether its
+    question was taken before the change.
     """
     if group is None:
         return ()
@@ -91,10 +96,13 @@ def describe(spec: Spec, group: Group | None, call: Call) -> Steps:
 def list_groups(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A group is listed if it is in one of the states asked for, and of one of the types.
 
-    Upper and lower case are the same (not before 3.5), and the Java coordinator does not count blanks around
-    a state; a name that is none matches nothing. There is no check of the group id, and a broker lists what
-    it coordinates. Left out: while anything is loading the Scala coordinator lists what is there, with the
-    error, the Java coordinator nothing.
+    Upper and lower case are the same (not before 3.5), and the Java coordinator does not count blanks
+    around a state; a name that is none matches nothing. There is no check of the group id, and a broker
+    lists what it coordinates.
+
+    Left out: while anything is loading the Scala coordinator lists what is there, with the error, the
+    Java coordinator nothing. The model has one group, and while that is loading both lists are without
+    it.
     """
     request = request_of(call, ListGroupsRequest)
     states = {name.strip() if spec.profile.state_filter_trimmed else name for name in request.states_filter}
@@ -115,13 +123,21 @@ def _refuse_delete(group: Group | None, call: Call, error: ErrorCode) -> Steps:
 
 @rule("admin.delete-unknown-group", source="upstream GroupMetadataManager#validateDeleteGroup")
 def delete_unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """There is no such group."""
+    """DeleteGroups of a group that does not exist is told GROUP_ID_NOT_FOUND.
+
+    Left out: authorisation to delete, which KafkaApis asks for first. Who lacks it learns nothing of the
+    group and changes nothing.
+    """
     return () if group is not None else _refuse_delete(group, call, ErrorCode.GROUP_ID_NOT_FOUND)
 
 
 @rule("admin.delete-non-empty-group", source="upstream ClassicGroup#validateDeleteGroup")
 def delete_non_empty_group(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A group with members, or one that prepares for some, is not deleted."""
+    """A group with members, or one that prepares for some, is not deleted.
+
+    Nothing is left out: ids that were handed out do not count as members, so an Empty group that waits
+    for one can be deleted by the next rule.
+    """
     if group is None or group.state is GroupState.EMPTY:
         return ()
     return _refuse_delete(group, call, ErrorCode.NON_EMPTY_GROUP)
@@ -131,7 +147,10 @@ def delete_non_empty_group(spec: Spec, group: Group | None, call: Call) -> Steps
 def delete(spec: Spec, group: Group | None, call: Call) -> Steps:
     """An Empty group goes, with its offsets and with the ids that it has handed out.
 
-    The Java coordinator answers when the log has the tombstones, the Scala one at once.
+    The Java coordinator answers when the log has the tombstones, the Scala coordinator at once.
+
+    Left out: that one request may name many groups, which the Java coordinator deletes in one batch per
+    partition. Each group has its own line in the answer and its own tombstone.
     """
     if group is None:
         return ()
@@ -157,10 +176,12 @@ def removed(group: Group, forgotten: GroupForgotten, answer: Reply | None = None
 def deletion_failed(spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None) -> Steps:
     """The tombstones could not be stored.
 
-    The Java coordinator takes the group back, unless it was made anew meanwhile, and whoever waits is told;
-    after a time-out it goes on without the group, for its tombstone may be stored after all. The Scala
-    coordinator has removed it for good. Left out: ids that were handed out come back, too. Nobody knows
-    them but a client that was told that the deletion failed, or their owner, who asks for another.
+    The Java coordinator takes the group back, unless it was made anew meanwhile, and whoever waits is
+    told; after a time-out it goes on without the group, for its tombstone may be stored after all. The
+    Scala coordinator has removed it for good.
+
+    Left out: ids that were handed out come back, too. Nobody knows them but a client that was told that
+    the deletion failed, or their owner, who asks for another.
     """
     if error is None:
         return ()
@@ -188,7 +209,11 @@ def _former(record: GroupRecord) -> Group:
 
 @rule("admin.deletion-stored", source="upstream GroupCoordinatorShard#deleteGroups")
 def deletion_stored(spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None) -> Steps:
-    """The tombstones are stored: the offsets are gone for every reader, and who waits is told."""
+    """The tombstones are stored: the offsets are gone for every reader, and who waits is told.
+
+    Left out: what the log keeps of the group until it is compacted. The last record counts when a group
+    is loaded, and that is the tombstone.
+    """
     step = Step(group)
     if spec.profile.deletion_waits_for_record:
         step = step.tell_offsets(GroupForgottenAnswer(stored=True))
@@ -197,7 +222,12 @@ def deletion_stored(spec: Spec, group: Group | None, record: GroupRecord, error:
 
 @rule("admin.offsets-wait", source="upstream GroupCoordinatorShard#deleteGroups")
 def offsets_wait(spec: Spec, offsets: Offsets, forgotten: GroupForgotten) -> OffsetSteps:
-    """Until the log has the tombstones the offsets are still there for those who read them."""
+    """Until the log has the tombstones the offsets are still there for those who read them.
+
+    Left out: the Java coordinator's timeline of states by position in the log. A count of tombstones in
+    flight (`Offsets.leaving`) tells a reader all that the older state of the group would: that there
+    still is one.
+    """
     if not spec.profile.deletion_waits_for_record:
         return ()
     return (OffsetStep(replace(offsets, leaving=offsets.leaving + 1), line=(forgotten,)),)
@@ -205,7 +235,11 @@ def offsets_wait(spec: Spec, offsets: Offsets, forgotten: GroupForgotten) -> Off
 
 @rule("admin.offsets-kept", source="upstream CoordinatorRuntime")
 def offsets_kept(spec: Spec, offsets: Offsets, forgotten: GroupForgotten, stored: bool) -> OffsetSteps:
-    """The tombstones could not be stored: nothing has changed."""
+    """The tombstones could not be stored: nothing has changed.
+
+    Nothing is left out: the offsets were not touched when the deletion began, so there is nothing to put
+    back but the count of tombstones in flight.
+    """
     return () if stored else (OffsetStep(replace(offsets, leaving=offsets.leaving - 1)),)
 
 
@@ -216,6 +250,9 @@ def offsets_forgotten(
     """The group's offsets are gone, those of open transactions with them if somebody wanted it.
 
     What is still in flight is ignored where deletions do not wait for the log (`offsets.stored`).
+
+    Left out: a tombstone per partition, which upstream writes in one batch with the group's. They are
+    stored or lost together, so the group's stands for all.
     """
     left = offsets.without(offsets.committed, expired=True) if forgotten.expired else Offsets()
     if not spec.profile.deletion_waits_for_record:

@@ -41,7 +41,11 @@ CLEANUP = "upstream OffsetMetadataManager#cleanupExpiredOffsets; GroupMetadata#r
 
 @rule("expiry.simple-group", source=CONDITION)
 def simple_group(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
-    """A group without a protocol type only stores offsets: each expires by its own commit."""
+    """A group without a protocol type only stores offsets: each expires by its own commit.
+
+    Left out: why it has none, be it that nobody ever joined or that a fail-over has found offsets alone.
+    Both are Empty groups, and their offsets expire alike.
+    """
     if group.protocol_type is not None:
         return ()
     removable = group.state is GroupState.EMPTY
@@ -53,6 +57,9 @@ def empty_group(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
     """Nobody is in the group: the retention counts from when the last one left.
 
     Where that is not known, it counts from each commit.
+
+    Left out: how the time is known, by a timestamp that the group keeps at each change of state and that
+    old records lack. It is handed in (`RetentionCheck.since_ms`).
     """
     if group.state is not GroupState.EMPTY:
         return ()
@@ -61,7 +68,11 @@ def empty_group(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
 
 @rule("expiry.subscribed-group", source=CONDITION + "; KIP-496, KAFKA-13636")
 def subscribed_group(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
-    """In a Stable group of consumers the offsets of topics that nobody is subscribed to expire."""
+    """In a Stable group of consumers the offsets of topics that nobody is subscribed to expire.
+
+    Nothing is left out: as upstream the rule reads the subscriptions of when the generation began, so one
+    that a static restart brought since does not count yet.
+    """
     if not spec.profile.unsubscribed_expire or group.state is not GroupState.STABLE:
         return ()
     topics = subscribed(spec, group)
@@ -72,7 +83,11 @@ def subscribed_group(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
 
 @rule("expiry.nothing-expires", source=CONDITION)
 def nothing_expires(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
-    """While a group rebalances, and where it is not known what its members consume, nothing expires."""
+    """While a group rebalances, and where it is not known what its members consume, nothing expires.
+
+    Nothing is left out: this is the empty result of ClassicGroup#offsetExpirationCondition, which also
+    covers groups of other protocol types than consumers with members in them.
+    """
     return only(Step(group))
 
 
@@ -81,6 +96,9 @@ def expired(value: Committed, now_ms: int, base_ms: int | None, retention_ms: in
     """Whether an offset is too old: at its own expiry if it has one, else after the retention.
 
     Parameters: base_ms, from when the retention counts, None: from the commit.
+
+    Left out: offsets.retention.minutes is a setting in minutes. `BrokerConfig.offsets_retention_ms` has
+    it converted, which upstream does in 64 bits, so that it cannot overflow.
     """
     if value.expire_timestamp_ms is not None:
         return now_ms >= value.expire_timestamp_ms
@@ -105,8 +123,11 @@ def group_unused(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps:
     """Nobody is in the group and none of its offsets is left: it may go with those that expire now.
 
     At once: a group without any offset goes at the next look, however short it has been Empty. Open
-    transactions hold it, but not in the Java coordinator as of October 2024 if it has no other offset: its
-    removal leaves them, and their commit is to a group that does not exist.
+    transactions hold it, but not in the Java coordinator as of October 2024 if it has no other offset:
+    its removal leaves them, and their commit is to a group that does not exist.
+
+    Left out: when the look is (offsets.retention.check.interval.ms, and the Scala coordinator's first one
+    at its start). The budget `retention` allows one at any time.
     """
     left = set(offsets.committed) - set(_old(spec, offsets, expire))
     writing = {key[:2] for key in offsets.appended if key[2] == NO_PRODUCER}
@@ -120,7 +141,12 @@ def group_unused(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps:
 
 @rule("expiry.offsets-expired", source=CLEANUP)
 def offsets_expired(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps:
-    """What is too old goes, when the log has its tombstones; the Scala coordinator does not wait for them."""
+    """What is too old goes, when the log has its tombstones; the Scala coordinator does not wait for them.
+
+    Left out: the metric of expired offsets, and that the Java coordinator writes the tombstones of all
+    groups of a partition as one batch. Those of another group are stored or lost with these and change
+    nothing here.
+    """
     tombstones = tuple(OffsetTombstone(*key, expired=True) for key in _old(spec, offsets, expire))
     if not tombstones:
         return (OffsetStep(offsets),)
@@ -131,6 +157,10 @@ def offsets_expired(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps
 def group_removed(spec: Spec, group: Group) -> Steps:
     """The Empty group is removed with a tombstone; who joins later begins with generation 1.
 
-    The Scala coordinator writes none for a group of generation 0, of which it has written no record either.
+    The Scala coordinator writes none for a group of generation 0, of which it has written no record
+    either.
+
+    Left out: that difference. A tombstone for a group without a record takes nothing away that a
+    fail-over could load, so the model writes one for either coordinator.
     """
     return only(removed(group, GroupForgotten(expired=True)))

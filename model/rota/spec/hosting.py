@@ -100,8 +100,11 @@ def _loading_told(profile: Profile, call: Call) -> ErrorCode:
 def inactive(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A broker whose coordinator does not run (it starts or stops) says so.
 
-    The Java coordinator says it before it looks at the group id, the Scala one after that; so this rule
-    comes first, and leaves an empty group id to the next one where the profile wants it.
+    The Java coordinator says it before it looks at the group id, the Scala coordinator after that; so
+    this rule comes first, and leaves an empty group id to the next one where the profile wants it.
+
+    Left out: why it does not run, be it start, shutdown or a start that failed. All three answer alike,
+    and none of them looks at the group.
     """
     if call.hosting is not Hosting.INACTIVE:
         return ()
@@ -116,9 +119,12 @@ def inactive(spec: Spec, group: Group | None, call: Call) -> Steps:
 def loading(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A coordinator that still reads the group's partition asks for patience, each request in its own way.
 
-    A heartbeat is told that all is well: the sessions begin when the group is there. A SyncGroup is told by
-    the Scala coordinator to join again; the Java coordinator tells it an error that Kafka's own client
+    A heartbeat is told that all is well: the sessions begin when the group is there. A SyncGroup is told
+    by the Scala coordinator to join again; the Java coordinator tells it an error that Kafka's own client
     does not expect there and fails with.
+
+    Left out: the groups of the partition that have been read before the others. No request to one of them
+    is served before the load is over, only ListGroups of the Scala coordinator shows them (`admin.list`).
     """
     if call.hosting is not Hosting.LOADING:
         return ()
@@ -127,7 +133,11 @@ def loading(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("hosting.elsewhere", source="upstream CoordinatorRuntime; GroupMetadataManager#isGroupLocal (3.x)")
 def elsewhere(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A broker that does not lead the group's partition sends the client to look for the one that does."""
+    """A broker that does not lead the group's partition sends the client to look for the one that does.
+
+    Left out: which partition of __consumer_offsets a group belongs to (the hash of its id). With one
+    group there is one partition, and `Call.hosting` says what the broker is to it.
+    """
     if call.hosting is not Hosting.ELSEWHERE:
         return ()
     return _tell_from_within(spec, group, call, ErrorCode.NOT_COORDINATOR)
@@ -137,9 +147,12 @@ def elsewhere(spec: Spec, group: Group | None, call: Call) -> Steps:
 def find_coordinator(spec: Spec, group: Group | None, call: Call) -> Steps:
     """Any broker says who leads the partition of each group, as far as it knows; no coordinator is asked.
 
-    The group id is not looked at. Where the topic of the groups is not there yet its creation is begun, and
-    the client has to ask again. A broker without share coordinator refuses the keys of share
-    groups. Omitted: that transactions have a topic of their own.
+    The group id is not looked at. Where the topic of the groups is not there yet its creation is begun,
+    and the client has to ask again. A broker without a share coordinator refuses the keys of share
+    groups.
+
+    Left out: that transactions have a topic of their own, authorisation per key, and the listener whose
+    address is told. A client of a group uses the node's id alone.
     """
     request = request_of(call, FindCoordinatorRequest)
     lines = tuple(_located(key, request.key_type, call) for key in request.keys)

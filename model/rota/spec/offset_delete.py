@@ -45,19 +45,31 @@ def _delete(call: Call) -> OffsetDeleteRequest:
 
 @rule("offsets.delete-invalid-group-id", source="KIP-496; upstream GroupCoordinatorService#deleteOffsets")
 def delete_invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """The empty group id can commit and fetch, but not have its offsets deleted."""
+    """The empty group id can commit and fetch, but not have its offsets deleted.
+
+    Nothing is left out: GroupCoordinatorService#deleteOffsets tests the id alone, and the answer has the
+    error at the top and no topics.
+    """
     return () if _delete(call).group_id else refuse(group, call, _delete(call), ErrorCode.INVALID_GROUP_ID)
 
 
 @rule("offsets.delete-unknown-group", source="KIP-496; " + OMM + "validateOffsetDelete")
 def delete_unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """There is no such group."""
+    """OffsetDelete of a group that does not exist is told GROUP_ID_NOT_FOUND.
+
+    Left out: topics that KafkaApis has taken out before, because they do not exist or may not be read.
+    With the error for the whole request no topic is listed.
+    """
     return () if group is not None else refuse(group, call, _delete(call), ErrorCode.GROUP_ID_NOT_FOUND)
 
 
 @rule("offsets.delete-non-empty-group", source="KIP-496; upstream ClassicGroup#validateOffsetDelete")
 def delete_non_empty_group(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """What members of another type than consumers use is not known, so nothing is deleted under them."""
+    """What members of another type than consumers use is not known, so nothing is deleted under them.
+
+    Nothing is left out: in Empty anything may be deleted whatever the type was, in every other state the
+    type alone decides, as in ClassicGroup#validateOffsetDelete.
+    """
     if group is None or group.state is GroupState.EMPTY or group.protocol_type == CONSUMER:
         return ()
     return refuse(group, call, _delete(call), ErrorCode.NON_EMPTY_GROUP)
@@ -69,6 +81,9 @@ def delete(spec: Spec, group: Group | None, call: Call) -> Steps:
 
     Subscriptions that are not known (before the first generation, or one that cannot be read) may be to
     anything; an Empty group has none.
+
+    Left out: topics by id and the check that a topic exists. To the coordinator a topic is a name under
+    which offsets are stored.
     """
     if group is None:
         return ()
@@ -112,8 +127,12 @@ def subscribed(spec: Spec, group: Group) -> frozenset[str] | None:
 def topics_of(metadata: bytes) -> frozenset[str] | None:
     """The topics in a consumer's metadata, None if it cannot be read.
 
-    Read as version 0 whatever version it says: a version, an array of names, user data that may be null; what
-    follows belongs to later versions.
+    Read as version 0 whatever version it says: a version, an array of names, user data that may be null;
+    what follows belongs to later versions.
+
+    Left out: bytes on which upstream's parser throws another exception than the one that is caught (a
+    null list of topics, for instance). No client writes them; here they are metadata that cannot be read,
+    like any other.
     """
     try:
         (_, count), at, names = struct.unpack_from(">hi", metadata), 6, []

@@ -62,7 +62,11 @@ def _read(group: Group | None, call: Call, *, waits: bool) -> Steps:
 
 @rule("offsets.stable-fetch-waits", source="KIP-447; " + FETCH, since="OffsetFetch v7")
 def stable_fetch_waits(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """The Java coordinator answers a fetch of stable offsets when all appends before it are answered."""
+    """The Java coordinator answers a fetch of stable offsets when all appends before it are answered.
+
+    Left out: what it waits for beside this group's appends, those of the other groups of its partition.
+    They make the wait longer, which a run of the model shows as a log that takes its time.
+    """
     if not request_of(call, OffsetFetchRequest).require_stable or spec.profile.unstable_while_appending:
         return ()
     return _read(group, call, waits=True)
@@ -70,7 +74,12 @@ def stable_fetch_waits(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("offsets.fetch-asked", source=FETCH)
 def fetch_asked(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A fetch reads the offsets: of the group nothing matters but whether it is there."""
+    """A fetch reads the offsets: of the group nothing matters but whether it is there.
+
+    Left out: the member id and epoch of version 9 and later, which a broker checks for groups of the
+    consumer protocol only; and several groups in one request, which are as many requests here
+    (`OffsetFetchRequest`).
+    """
     return _read(group, call, waits=False)
 
 
@@ -80,7 +89,11 @@ def _only(step: OffsetStep) -> OffsetSteps:
 
 @rule("offsets.nothing-to-delete", source=OMM + "deleteOffsets")
 def nothing_to_delete(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
-    """Where there is no offset, neither stored nor pending nor in flight, no tombstone is written."""
+    """Where there is no offset, neither stored nor pending nor in flight, no tombstone is written.
+
+    Left out: the metric of deletions, and that the Java coordinator answers after earlier writes even if
+    it writes nothing itself. The answer is the same then.
+    """
     if any(isinstance(record, OffsetRecord) or _exists(offsets, record) for record in batch.records):
         return ()
     return _only(OffsetStep(offsets).answer(batch.answer))
@@ -96,7 +109,10 @@ def deleted_at_once(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetS
     """The Scala coordinator deletes from its memory and answers; its tombstones are not waited for.
 
     What is in flight for the partition is forgotten, too, and will be ignored when the log has stored it.
+
     Left out: after a fail-over such a commit is there again, as is everything whose tombstone was lost.
+    Only what was acknowledged and not deleted since is promised to a client, so no promise is broken by
+    an offset that comes back.
     """
     if spec.profile.deletion_waits_for_record or any(isinstance(r, OffsetRecord) for r in batch.records):
         return ()
@@ -111,7 +127,12 @@ def deleted_at_once(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetS
 
 @rule("offsets.appended", source="upstream CoordinatorRuntime; GroupMetadataManager#storeOffsets (3.x)")
 def appended(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
-    """A batch goes to the log; until it has answered, readers see what was there before."""
+    """A batch goes to the log; until it has answered, readers see what was there before.
+
+    Left out: that the Java coordinator gathers the batches of several requests into one
+    (append.linger.ms) which is stored or lost as a whole. The model's log answers one batch after the
+    other in the same order, and failures of two in a row are two faults.
+    """
     return _only(OffsetStep(offsets.with_appended(batch), line=(batch,)))
 
 
@@ -134,10 +155,13 @@ def commit_error(spec: Spec, error: AppendError) -> ErrorCode:
 def failed(spec: Spec, offsets: Offsets, batch: OffsetBatch, error: AppendError | None) -> OffsetSteps:
     """Nothing of the batch is stored, and the request has failed.
 
-    The Java coordinator says so of every partition, the Scala one not of those that it left out. After a
-    time-out nobody knows: the Java coordinator goes on with what it has appended, which may be stored after
-    all; the Scala one forgets it. The Scala one also forgets what the same producer had pending before.
-    Left out: after a fail-over its forgotten commit may be there.
+    The Java coordinator says so of every partition, the Scala coordinator not of those that it left out.
+    After a time-out nobody knows: the Java coordinator goes on with what it has appended, which may be
+    stored after all; the Scala coordinator forgets it. The Scala coordinator also forgets what the same
+    producer had pending before.
+
+    Left out: after a fail-over its forgotten commit may be there. The client was told that the commit
+    failed and may find either offset, as after any time-out.
     """
     if error is None:
         return ()
@@ -169,7 +193,13 @@ def _failure(spec: Spec, answer: Reply | None, error: ErrorCode) -> Reply | None
 
 @rule("offsets.stored", source=OMM + "replay; GroupMetadata#onOffsetCommitAppend (3.x)")
 def stored(spec: Spec, offsets: Offsets, batch: OffsetBatch, error: AppendError | None) -> OffsetSteps:
-    """The batch is stored: fetches see it, and it is answered. The last in the log wins, not the highest."""
+    """The batch is stored: fetches see it, and it is answered.
+
+    The last offset in the log wins, not the highest.
+
+    Left out: the record's position in the log, which upstream keeps with each offset. The order in which
+    batches are answered is that of their positions.
+    """
     return _only(OffsetStep(_all_stored(spec, offsets, batch)).answer(batch.answer))
 
 
@@ -184,7 +214,11 @@ def _all_stored(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> Offsets:
 
 @rule("offsets.simple-group", source=OMM + "replay; GroupMetadataManager#doLoadGroupsAndOffsets (3.x)")
 def simple_group(spec: Spec, group: Group | None) -> Steps:
-    """Offsets that are stored, or there after a fail-over, have a group: if need be one without a type."""
+    """Offsets that are stored, or there after a fail-over, have a group: if need be one without a type.
+
+    Left out: the time at which such a group was loaded, upstream's state timestamp for it. A group
+    without a protocol type expires by its commits, never by that time (`expiry.simple-group`).
+    """
     return only(Step(group or Group()))
 
 
@@ -198,6 +232,9 @@ def unstable(offsets: Offsets, topic: str, partition_index: int, while_appending
     """Whether a partition's offset may yet change by what was begun before: an open transaction.
 
     while_appending: the profile counts commits in flight, too.
+
+    Left out: what is pending in a transaction, the offset itself and its producer. A reader that wants
+    stable offsets is told UNSTABLE_OFFSET_COMMIT and no more, whichever it is.
     """
     in_flight = while_appending and offsets.is_appended(topic, partition_index)
     return in_flight or offsets.is_pending(topic, partition_index)
@@ -207,10 +244,13 @@ def unstable(offsets: Offsets, topic: str, partition_index: int, while_appending
 def fetch(spec: Spec, offsets: Offsets, read: OffsetRead) -> OffsetSteps:
     """Each partition's stored offset, or that there is none; all there are if none is named.
 
-    Unstable partitions are told so if the reader requires stable ones. Where there is no group there are no
-    offsets, though some may be stored: a transaction may commit to a group that was removed (the Java
-    coordinator looks for open transactions even then). A group whose tombstone is in flight is still there
-    for a reader that does not wait.
+    Unstable partitions are told so if the reader requires stable ones. Where there is no group there are
+    no offsets, though some may be stored: a transaction may commit to a group that was removed (the Java
+    coordinator looks for open transactions even then). A group whose tombstone is in flight is still
+    there for a reader that does not wait.
+
+    Left out: authorisation by topic, by which KafkaApis takes topics out of the answer. What the
+    coordinator answers does not depend on the reader.
     """
     request = request_of(read.call, OffsetFetchRequest)
     known = read.known or (offsets.leaving > 0 and not read.waits)

@@ -58,7 +58,12 @@ def refuse(group: Group | None, call: Call, request: OffsetRequest, error: Error
 
 @rule("offsets.unknown-group", source=OMM + "validateOffsetCommit")
 def unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A commit with a generation needs a group; which error says so depends on broker and version."""
+    """A commit with a generation needs a group; which error says so depends on broker and version.
+
+    Left out: per-partition refusals that KafkaApis makes first (TOPIC_AUTHORIZATION_FAILED,
+    UNKNOWN_TOPIC_OR_PARTITION). Partitions refused there never reach the coordinator, and if all are it
+    is not asked.
+    """
     request = _request(call)
     if group is not None or request.generation_id_or_member_epoch < 0:
         return ()
@@ -70,9 +75,11 @@ def unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
 def commit_without_membership(spec: Spec, group: Group | None, call: Call) -> Steps:
     """While nobody is in the group anybody may commit without a generation, whatever ids it gives.
 
-    Where there is no group, one without a protocol type is made for it (a simple group); it is not written
-    to the log by itself. Left out: the Java coordinator takes it back if the offsets cannot be stored.
-    Nothing but the answers of the administration could tell, and an expiry removes it.
+    Where there is no group, one without a protocol type is made for it (a simple group); it is not
+    written to the log by itself.
+
+    Left out: the Java coordinator takes the group back if the offsets cannot be stored. Nothing but the
+    answers of the administration could tell, and an expiry removes it.
     """
     empty = group is None or group.state is GroupState.EMPTY
     if _request(call).generation_id_or_member_epoch >= 0 or not empty:
@@ -82,7 +89,11 @@ def commit_without_membership(spec: Spec, group: Group | None, call: Call) -> St
 
 @rule("offsets.rebalance-before-membership", source="upstream GroupCoordinator#doCommitOffsets (before 2.5)")
 def rebalance_before_membership(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """Old brokers refuse a commit in CompletingRebalance before they look at its sender."""
+    """Old brokers refuse a commit in CompletingRebalance before they look at its sender.
+
+    Nothing is left out: it is one check in another place, and whoever is told to rejoin by mistake learns
+    from its JoinGroup that it is no member.
+    """
     if not spec.profile.completing_told_before_membership or not _completing(group):
         return ()
     return refuse(group, call, _request(call), ErrorCode.REBALANCE_IN_PROGRESS)
@@ -100,7 +111,11 @@ def member_error(spec: Spec, group: Group | None, request: CommitRequest) -> Err
 
 @rule("offsets.unknown-member", source=CHECKS)
 def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """The sender is no member: also one without any id while the group has members."""
+    """A commit of someone who is no member is refused, also one without any id while the group has members.
+
+    Left out: COORDINATOR_NOT_AVAILABLE for a commit that meets a Dead group. The model has no such group
+    (`GroupState.DEAD`): it is there or it is not.
+    """
     if member_error(spec, group, _request(call)) is not ErrorCode.UNKNOWN_MEMBER_ID:
         return ()
     return refuse(group, call, _request(call), ErrorCode.UNKNOWN_MEMBER_ID)
@@ -108,7 +123,11 @@ def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("offsets.fenced-instance-id", source="KIP-345; " + CHECKS, since="OffsetCommit v7")
 def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """Another member id holds the instance id."""
+    """A commit with an instance id that another member id holds is fenced, each of its partitions.
+
+    Nothing is left out: no offset of a fenced process is stored and no session starts anew, so its
+    successor's commits are not overwritten.
+    """
     if member_error(spec, group, _request(call)) is not ErrorCode.FENCED_INSTANCE_ID:
         return ()
     return refuse(group, call, _request(call), ErrorCode.FENCED_INSTANCE_ID)
@@ -116,7 +135,11 @@ def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("offsets.illegal-generation", source=CHECKS)
 def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A member must name the current generation: in PreparingRebalance that is still the old one."""
+    """A member must name the current generation: in PreparingRebalance that is still the old one.
+
+    Left out: the member epoch that version 9 puts into the same field (KIP-848). In a classic group it is
+    always a generation.
+    """
     if group is None or _request(call).generation_id_or_member_epoch == group.generation_id:
         return ()
     return refuse(group, call, _request(call), ErrorCode.ILLEGAL_GENERATION)
@@ -124,7 +147,11 @@ def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("offsets.rebalance-in-progress", source=CHECKS)
 def rebalance_in_progress(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """In CompletingRebalance nobody has an assignment yet that it could commit for; no timer is touched."""
+    """In CompletingRebalance nobody has an assignment yet that it could commit for; no timer is touched.
+
+    Nothing is left out: the sender has been found to be a member of the current generation, so it knows
+    of the rebalance and can retry the commit when it has synced.
+    """
     if not _completing(group):
         return ()
     return refuse(group, call, _request(call), ErrorCode.REBALANCE_IN_PROGRESS)
@@ -135,6 +162,10 @@ def commit(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A member of the current generation commits in Stable or PreparingRebalance.
 
     It is a sign of life like a heartbeat, also where no offset of it can be stored.
+
+    Left out: whether the member was assigned the partitions it commits, and whether offsets go backwards.
+    Brokers check neither; that clients commit only what they consume is a property of theirs
+    (`client.commits-its-own`).
     """
     if group is None:
         return ()
@@ -147,7 +178,13 @@ def commit(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("offsets.metadata-too-large", source=OMM + "isMetadataInvalid", decides=True)
 def metadata_too_large(metadata: str | None, limit: int) -> bool:
-    """Metadata are measured in UTF-16 code units, though the limit is called bytes. limit: still allowed."""
+    """Metadata are measured in UTF-16 code units, though the setting (offset.metadata.max.bytes) says bytes.
+
+    Parameters: limit, the most that is allowed.
+
+    Nothing is left out: String#length of upstream's is what is computed here, from whatever text the
+    request could carry, and None counts as empty.
+    """
     return len((metadata or "").encode("utf-16-le", "surrogatepass")) // 2 > limit
 
 

@@ -47,7 +47,11 @@ def _request(call: Call) -> TxnOffsetCommitRequest:
     source="upstream GroupCoordinatorService#commitTransactionalOffsets",
 )
 def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """The empty group id is refused, which OffsetCommit accepts."""
+    """The empty group id is refused, which OffsetCommit accepts.
+
+    Left out: an empty transactional id and its authorisation (TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+    both decided in KafkaApis. A transaction that is refused leaves nothing in the group.
+    """
     return () if _request(call).group_id else refuse(group, call, _request(call), ErrorCode.INVALID_GROUP_ID)
 
 
@@ -55,9 +59,13 @@ def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
     "transactions.commit-unknown-group", source=VALIDATE + "; GroupCoordinator#handleTxnCommitOffsets (3.x)"
 )
 def unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A commit with a generation needs a group.
+    """A transactional commit with a generation needs a group.
 
     The Scala coordinator makes the group first, and then finds that its sender is no member of it.
+
+    Left out: the verification of the transaction, which comes before or after this check depending on the
+    coordinator. Both refusals leave the offsets as they were, so their order shows in the error alone,
+    and only to a producer whose transaction is not open.
     """
     if group is not None or _request(call).generation_id < 0:
         return ()
@@ -71,6 +79,9 @@ def commit_without_membership(spec: Spec, group: Group | None, call: Call) -> St
     """Without generation and ids, as before version 3, anybody may commit to a group in any state.
 
     To an Empty group a generation below 0 is enough; where there is no group, a simple one is made.
+
+    Left out: the Java coordinator's undoing of a simple group whose first offsets are not stored, as for
+    `offsets.commit-without-membership`: an Empty group without offsets answers a fetch like none.
     """
     request = _request(call)
     empty = group is None or group.state is GroupState.EMPTY
@@ -82,7 +93,11 @@ def commit_without_membership(spec: Spec, group: Group | None, call: Call) -> St
 
 @rule("transactions.commit-unknown-member", source="KIP-447; " + CHECKS, since="TxnOffsetCommit v3")
 def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """The sender is no member."""
+    """A transactional commit of someone who is no member of a group with members is refused.
+
+    Nothing is left out: an id or an instance id is enough to be asked for membership, even with
+    generation -1, as upstream's condition has it.
+    """
     if member_error(spec, group, _request(call)) is not ErrorCode.UNKNOWN_MEMBER_ID:
         return ()
     return refuse(group, call, _request(call), ErrorCode.UNKNOWN_MEMBER_ID)
@@ -90,7 +105,11 @@ def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("transactions.commit-fenced-instance-id", source="KIP-447; " + CHECKS, since="TxnOffsetCommit v3")
 def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """Another member id holds the instance id."""
+    """A transactional commit with an instance id that another member id holds is fenced.
+
+    Left out: the producer's epoch, by which a zombie producer is fenced as well. The transaction
+    coordinator does that before the group is asked; this is the fence by membership.
+    """
     if member_error(spec, group, _request(call)) is not ErrorCode.FENCED_INSTANCE_ID:
         return ()
     return refuse(group, call, _request(call), ErrorCode.FENCED_INSTANCE_ID)
@@ -98,7 +117,11 @@ def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("transactions.commit-illegal-generation", source="KIP-447; " + CHECKS, since="TxnOffsetCommit v3")
 def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A member must name the current generation."""
+    """A transactional commit of a member must name the current generation.
+
+    Left out: that a producer aborts its transaction when it is told so. The transaction may end either
+    way at any time here (`rota.environment.offsets`), and what was refused is in neither.
+    """
     if group is None or _request(call).generation_id == group.generation_id:
         return ()
     return refuse(group, call, _request(call), ErrorCode.ILLEGAL_GENERATION)
@@ -106,13 +129,22 @@ def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("transactions.commit", source=OMM + "commitTransactionalOffset")
 def commit(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A member commits in any state, also in CompletingRebalance; it is no sign of life."""
+    """A member commits in any state, also in CompletingRebalance; it is no sign of life.
+
+    Left out: when the producer's transaction began, and that the transaction coordinator was told of the
+    group's partition (AddOffsetsToTxn). An offset is pending from the moment it is stored until a marker
+    of its producer, whatever came before.
+    """
     return only(committed(spec, Step(group), call, _request(call), _request(call).producer_id))
 
 
 @rule("transactions.aborted", source=END)
 def aborted(spec: Spec, offsets: Offsets, end: TransactionEnd) -> OffsetSteps:
-    """An aborted transaction's offsets are dropped: if a commit follows, it finds nothing."""
+    """An aborted transaction's offsets are dropped: if a commit follows, it finds nothing.
+
+    Left out: the epoch of the producer and of the coordinator in the marker. The log takes a marker only
+    from the transaction's own coordinator, so a stale one does not get there.
+    """
     if end.committed:
         return ()
     return (OffsetStep(replace(offsets, pending=_of_others(offsets, end))),)
@@ -126,8 +158,11 @@ def _of_others(offsets: Offsets, end: TransactionEnd) -> tuple[PendingOffset, ..
 def ended(spec: Spec, offsets: Offsets, end: TransactionEnd) -> OffsetSteps:
     """A committed transaction's offsets count from now on, if no later record has set the offset.
 
-    It is the place of the offset in the log that counts, not that of the end: an offset that was committed
-    meanwhile stays, and one of another transaction that is older is overtaken by this one.
+    It is the place of the offset in the log that counts, not that of the end: an offset that was
+    committed meanwhile stays, and one of another transaction that is older is overtaken by this one.
+
+    Left out: positions in the log, which upstream compares. `PendingOffset.overtaken` remembers the
+    outcome of the comparison from the moment a later record came.
     """
     after = offsets.committed
     pending: list[PendingOffset] = []

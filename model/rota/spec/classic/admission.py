@@ -18,12 +18,16 @@ from rota.spec.vocabulary import ErrorCode
 
 @rule("join.group-max-size-reached", source="KIP-389; " + GMM + "acceptJoiningMember")
 def group_max_size_reached(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A full group takes nobody: the answer has no member id, and who asked is no member any more.
+    """A full group takes nobody: the answer has no member id, and whoever asked is no member any more.
 
     Tried before protocols and member are looked at, so a static member that has restarted is refused in a
     full group although it would only replace itself. While a rebalance is prepared only members with a
     parked JoinGroup count: newcomers can push out members that come late. Ids that were handed out never
-    count. The Java coordinator does not look whether the join phase is over now, the Scala coordinator does.
+    count. The Java coordinator does not look whether the join phase is over now, the Scala coordinator
+    does.
+
+    Left out: the refused id's timer, which upstream leaves armed. When it is due it finds nobody under
+    that id and does nothing, so the model stops it at once.
     """
     group = existing(group)
     member_id = join_request(call).member_id
@@ -54,6 +58,9 @@ def member_id_required(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A newcomer is sent away with a member id and must join again with it.
 
     Only the id is remembered, for the session timeout of this request; the group's state does not change.
+
+    Left out: how the id is made (client id, a hyphen, a random UUID). It comes with the request as
+    `Call.fresh_id`; rules only need that it differs from all ids in use.
     """
     request, present = join_request(call), existing(group)
     if request.member_id or not _shakes_hands(spec, call):
@@ -70,7 +77,11 @@ def _shakes_hands(spec: Spec, call: Call) -> bool:
 
 @rule("join.new-member", source=GMM + "classicGroupJoinNewDynamicMember", since="JoinGroup v0-v3")
 def new_member(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """Before the handshake existed a newcomer is admitted at once, under a new id."""
+    """Before the handshake existed a newcomer is admitted at once, under a new id.
+
+    Left out: the member's client id and host, which the broker stores and shows in DescribeGroups. No
+    rule of the coordinator reads them.
+    """
     if join_request(call).member_id or _shakes_hands(spec, call):
         return ()
     return recorded(spec, group, admit(spec, existing(group), call, call.fresh_id))
@@ -78,7 +89,12 @@ def new_member(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("join.pending-member", source="KIP-394; " + GMM + "classicGroupJoinExistingMember")
 def pending_member(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A newcomer that comes back with the id it was given is admitted."""
+    """A newcomer that comes back with the id it was given is admitted.
+
+    Nothing is left out: of the first request upstream keeps the id alone, no protocols and no timeouts,
+    so the second one is judged by what it says itself; whether it comes from the same client is not
+    asked.
+    """
     group, member_id = existing(group), join_request(call).member_id
     if member_id not in group.pending:
         return ()

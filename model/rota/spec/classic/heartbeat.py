@@ -36,7 +36,11 @@ def _refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
 
 @rule("heartbeat.invalid-group-id", source="upstream GroupCoordinatorService#heartbeat")
 def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """An empty group id is refused."""
+    """A heartbeat without a group id is refused.
+
+    Left out: a null id, which upstream's check takes for an empty one. The field is not nullable on the
+    wire, so no request can carry it.
+    """
     if _request(call).group_id:
         return ()
     return _refuse(group, call, ErrorCode.INVALID_GROUP_ID)
@@ -53,7 +57,11 @@ def _invalid(spec: Spec, group: Group | None, call: Call, error: ErrorCode) -> b
     since="Heartbeat v3",
 )
 def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """An instance id that another member holds: somebody else runs under this name; no timer is touched."""
+    """A heartbeat with an instance id that another member id holds is fenced; no timer is touched.
+
+    Left out: the operation's name ("heartbeat") in the broker's log line. The error is the same for every
+    request, and what the sender does about it is the client's part (`client.fence-is-final`).
+    """
     if not _invalid(spec, group, call, ErrorCode.FENCED_INSTANCE_ID):
         return ()
     return _refuse(group, call, ErrorCode.FENCED_INSTANCE_ID)
@@ -61,7 +69,11 @@ def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("heartbeat.unknown-member", source=SOURCE + ", #validateClassicGroupHeartbeat")
 def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """No group, a pending id or a foreign one: the member is unknown; no timer is touched."""
+    """No group, a pending id or a foreign one: the member is unknown; no timer is touched.
+
+    Left out: the separate check of upstream's for an Empty group. It has no members, so whoever
+    heartbeats to it is unknown to the check of members too.
+    """
     if not _invalid(spec, group, call, ErrorCode.UNKNOWN_MEMBER_ID):
         return ()
     return _refuse(group, call, ErrorCode.UNKNOWN_MEMBER_ID)
@@ -72,6 +84,9 @@ def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
     """Another generation than the group's is refused, before the state is looked at; no timer is touched.
 
     Brokers before 2.6.1 do not look at it in CompletingRebalance.
+
+    Nothing is left out: a member that was too late for a generation keeps its session only as long as the
+    timer from before runs, as upstream restarts it after this check alone.
     """
     if group is None or _too_early(spec, group) or _request(call).generation_id == group.generation_id:
         return ()
@@ -102,6 +117,9 @@ def rebalance_in_progress(spec: Spec, group: Group | None, call: Call) -> Steps:
     """While a rebalance is prepared the member is told so, and its session goes on.
 
     Brokers before 2.6.1 say so in CompletingRebalance too, without a new session.
+
+    Left out: how late the member hears of it, up to heartbeat.interval.ms. A heartbeat can be sent at any
+    time in the model, so every delay is among its runs.
     """
     if group is None:
         return ()
@@ -114,7 +132,12 @@ def rebalance_in_progress(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("heartbeat.alive", source=SOURCE)
 def alive(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """In CompletingRebalance and Stable all is well."""
+    """In CompletingRebalance and Stable all is well.
+
+    Left out: the Java coordinator holds the answer back until earlier writes of the same partition are
+    acknowledged (group.coordinator.append.linger.ms and the time of the replication). The session has
+    begun anew by then, and to a client a late answer of NONE is like a slow network.
+    """
     if group is None:
         return ()
     return _alive(group, call, ErrorCode.NONE)

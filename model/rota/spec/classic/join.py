@@ -58,7 +58,12 @@ def refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
 
 @rule("join.invalid-group-id", source="upstream GroupCoordinatorService#joinGroup")
 def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """An empty group id is refused before anything else is looked at."""
+    """A JoinGroup without a group id is refused before its timeouts or the group are looked at.
+
+    Left out: what KafkaApis refuses before it asks a coordinator, GROUP_AUTHORIZATION_FAILED, and
+    UNSUPPORTED_VERSION for an instance id where the metadata version is below 2.3. Such a JoinGroup never
+    reaches the group, so no state depends on it.
+    """
     if join_request(call).group_id:
         return ()
     return refuse(group, call, ErrorCode.INVALID_GROUP_ID)
@@ -68,7 +73,11 @@ def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
 def invalid_session_timeout(spec: Spec, group: Group | None, call: Call) -> Steps:
     """The session timeout must be within the broker's bounds, both inclusive.
 
-    The Scala coordinator looks at it only where it has the group, the Java one before that.
+    The Scala coordinator checks it only if it hosts the group, the Java coordinator before it knows that.
+
+    Nothing is left out: the bounds are group.min.session.timeout.ms and group.max.session.timeout.ms (see
+    `BrokerConfig`), and of the rebalance timeout, for which brokers have no bounds, any value passes here
+    too.
     """
     if call.hosting is not Hosting.ACTIVE and not spec.profile.session_before_hosting:
         return ()
@@ -80,7 +89,12 @@ def invalid_session_timeout(spec: Spec, group: Group | None, call: Call) -> Step
 
 @rule("join.unknown-group", source=GMM + "classicGroupJoinToClassicGroup")
 def unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A member id for a group that does not exist is unknown, and the group is not created."""
+    """A member id for a group that does not exist is unknown, and the group is not created.
+
+    Left out: groups of other types. The Java coordinator turns an empty group of the consumer protocol
+    (KIP-848) into a classic one and refuses the name of a share group. The model has one group, which no
+    request can create as anything but a classic one.
+    """
     if group is not None or not join_request(call).member_id:
         return ()
     return refuse(None, call, ErrorCode.UNKNOWN_MEMBER_ID)
@@ -107,8 +121,12 @@ def recorded(spec: Spec, group: Group | None, steps: Steps) -> Steps:
 def inconsistent_protocol(spec: Spec, group: Group | None, call: Call) -> Steps:
     """Protocol type and list must fit the group; checked before the member id.
 
-    An Empty group asks only that neither is empty. Among the lists is the requester's own earlier one, so a
-    member that is alone cannot change to other protocols either.
+    An Empty group only asks that neither is empty. Otherwise the requester's own earlier list is among
+    those that its new one must fit, so even a member that is alone cannot change to entirely different
+    protocols.
+
+    Left out: a coordinator of the Java line also refuses a JoinGroup to a non-empty share group with this
+    error. There are no share groups in the model whose members it could disturb.
     """
     request, present = join_request(call), existing(group)
     names = [protocol.name for protocol in request.protocols]
@@ -133,7 +151,13 @@ def _invalid(spec: Spec, group: Group, call: Call, error: ErrorCode) -> bool:
     since="JoinGroup v5",
 )
 def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """An instance id that another member holds: somebody else runs under this name."""
+    """A JoinGroup with an instance id that another member id holds is fenced.
+
+    Its sender is a process whose place another process with the same group.instance.id has taken.
+
+    Left out: the line in the broker's log that names both member ids and the operation. No client sees
+    it, and a trace of the model shows the replacement itself.
+    """
     group = existing(group)
     if not _invalid(spec, group, call, ErrorCode.FENCED_INSTANCE_ID):
         return ()
@@ -142,7 +166,13 @@ def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("join.unknown-member", source=GMM + "classicGroupJoinExistingMember; ClassicGroup#validateMember")
 def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """An id that is neither a member's nor pending is unknown, and so is an instance id that nobody holds."""
+    """A JoinGroup under a member id that is neither a member's nor pending is told UNKNOWN_MEMBER_ID.
+
+    So is one with an instance id that nobody holds.
+
+    Left out: upstream's last branch, in which a known member rejoins an Empty group. An Empty group has
+    no members (`shape.fields-match-state`), so nobody can get that far.
+    """
     group = existing(group)
     if not _invalid(spec, group, call, ErrorCode.UNKNOWN_MEMBER_ID):
         return ()
@@ -169,7 +199,11 @@ def _rejoin(spec: Spec, group: Group, call: Call) -> Step:
 
 @rule("join.while-preparing", source=GMM + "classicGroupJoinExistingMember")
 def while_preparing(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """While a rebalance is prepared a member's JoinGroup is parked until the phase ends."""
+    """While a rebalance is prepared a member's JoinGroup is parked until the phase ends.
+
+    Left out: what upstream parks, a callback (Scala) or a future (Java) that it completes later. The
+    model keeps the address of the answer, which is all that completing it needs.
+    """
     group = existing(group)
     if group.state is not GroupState.PREPARING_REBALANCE:
         return ()
@@ -181,6 +215,9 @@ def leader_rejoins(spec: Spec, group: Group | None, call: Call) -> Steps:
     """In Stable the leader's JoinGroup always begins a rebalance, even an unchanged one.
 
     It is how a leader asks for one after topics or partitions changed.
+
+    Left out: the reason that a client gives from JoinGroup v8 on (KIP-800). The broker writes it to its
+    log and decides nothing by it.
     """
     group = existing(group)
     if group.state is not GroupState.STABLE or join_request(call).member_id != group.leader:
@@ -190,7 +227,12 @@ def leader_rejoins(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("join.changed-protocols", source=GMM + "classicGroupJoinExistingMember")
 def changed_protocols(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """In CompletingRebalance and Stable other protocols, another order or other bytes begin a rebalance."""
+    """In CompletingRebalance and Stable other protocols, another order or other bytes begin a rebalance.
+
+    Nothing is left out: names, order and bytes are compared as ClassicGroupMember#matches does, and the
+    bytes are not interpreted; a consumer that writes its generation into them (subscription schema v2 and
+    later) differs after every generation.
+    """
     group, request = existing(group), join_request(call)
     if group.members[request.member_id].protocols == request.protocols:
         return ()
@@ -199,9 +241,12 @@ def changed_protocols(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("join.unchanged", source=GMM + "classicGroupJoinExistingMember")
 def unchanged(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """Else the member gets the current generation again: its earlier answer must have been lost.
+    """A member that joins again without a change gets the current generation again.
 
-    Timeouts in the request are ignored and no timer is touched.
+    Its earlier answer must have been lost. Timeouts in the request are ignored and no timer is touched.
+
+    Nothing is left out: in CompletingRebalance a leader gets its member list again, in Stable a leader
+    never comes this far, which is why upstream's answer to followers in Stable has no list.
     """
     group = existing(group)
     return only(Step(group).answer(call.to, joined_reply(group, join_request(call).member_id)))

@@ -39,7 +39,11 @@ def _outcome(identity: LeavingMember, error: ErrorCode) -> MemberOutcome:
 
 @rule("leave.invalid-group-id", source="upstream GroupCoordinatorService#leaveGroup")
 def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """An empty group id is refused at the top level, without a word on the members."""
+    """An empty group id is refused at the top level, without a word on the members.
+
+    Nothing is left out: both coordinators return before they look at the list of members, so it may be of
+    any length or empty.
+    """
     if _request(call).group_id:
         return ()
     return only(Step(group).answer(call.to, LeaveGroupReply(ErrorCode.INVALID_GROUP_ID)))
@@ -47,7 +51,13 @@ def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("leave.unknown-group", source="upstream GroupCoordinatorService#leaveGroup")
 def unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """Of a group that does not exist every member is unknown; the top level says NONE."""
+    """Of a group that does not exist every member is unknown; the top level says NONE.
+
+    Below version 3 the only member's error becomes the top-level one (`rota.spec.versions`).
+
+    Left out: how the Java coordinator gets there, by an exception that its service turns into one line
+    per member. The lines are the same.
+    """
     if group is not None:
         return ()
     outcomes = tuple(_outcome(identity, ErrorCode.UNKNOWN_MEMBER_ID) for identity in _request(call).members)
@@ -63,6 +73,10 @@ def batch(spec: Spec, group: Group | None, call: Call) -> Steps:
     Scala coordinator and is removed right after.
 
     With the Java coordinator the answer of a LeaveGroup that empties the group waits for the log.
+
+    Left out: the reason of each leave (LeaveGroup v5, KIP-800), which is only logged, and the Java
+    coordinator's wait for writes of other requests before it answers, which changes no answer but the
+    moment it arrives.
     """
     if group is None:
         return ()
@@ -121,7 +135,13 @@ def _react(spec: Spec, step: Step, left: frozenset[str]) -> Steps:
 
 @rule("leave.by-instance-id", source="KIP-345; " + SOURCE, since="LeaveGroup v3")
 def by_instance_id(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
-    """An instance id without a member id: whoever holds it goes. It is how an administrator removes one."""
+    """An instance id without a member id: the member that holds it goes.
+
+    It is how an administrator removes a static member.
+
+    Nothing is left out: the answer repeats the empty member id of the request and not the id that was
+    removed, as upstream's does (`_outcome`).
+    """
     holder = None if identity.member_id else step.live.holder(identity.group_instance_id)
     if holder is None:
         return ()
@@ -134,6 +154,9 @@ def pending_member(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
 
     With the Java coordinator this begins a rebalance in Stable and CompletingRebalance, with the Scala
     coordinator it only may complete one that is being prepared.
+
+    Nothing is left out: the id's timer stops, and the id is unknown from then on to JoinGroup as to a
+    second LeaveGroup.
     """
     group = step.live
     if identity.member_id not in group.pending:
@@ -149,17 +172,29 @@ def _invalid(spec: Spec, step: Step, identity: LeavingMember, error: ErrorCode) 
 
 @rule("leave.fenced-instance-id", source="KIP-345; " + SOURCE, since="LeaveGroup v3")
 def fenced_instance_id(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
-    """An instance id that another member holds: nobody is removed."""
+    """An identity whose instance id another member id holds is fenced, and neither of the two is removed.
+
+    Left out: the summary in the broker's log, which names the members of the batch that did leave. Each
+    identity's own error is in the answer.
+    """
     return only(step) if _invalid(spec, step, identity, ErrorCode.FENCED_INSTANCE_ID) else ()
 
 
 @rule("leave.unknown-member", source=SOURCE + "; ClassicGroup#validateMember")
 def unknown_member(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
-    """An id that is no member's is unknown, and so is an instance id that nobody holds."""
+    """An identity whose member id is no member's is unknown, and so is an instance id that nobody holds.
+
+    Nothing is left out: the other identities of the batch are not affected, and an identity named twice
+    is known the first time and unknown the second.
+    """
     return only(step) if _invalid(spec, step, identity, ErrorCode.UNKNOWN_MEMBER_ID) else ()
 
 
 @rule("leave.member", source="upstream GroupMetadataManager#removeCurrentMemberFromClassicGroup")
 def member(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
-    """A member goes; a static one may leave its instance id out."""
+    """A member goes; a static one may leave its instance id out.
+
+    Left out: the client's side of it. Kafka's consumer sends no LeaveGroup for a static member (KIP-345),
+    the coordinator would remove it like any other; which client leaves is decided in `rota.environment`.
+    """
     return spec.apply("leave.remove-member", step, identity.member_id)

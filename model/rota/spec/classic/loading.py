@@ -29,8 +29,12 @@ def load(spec: Spec, group: Group | None, record: GroupRecord | None) -> Steps:
     """The group is as its last record says: Stable if it has members, else Empty; all sessions begin.
 
     Without a record there is no group: it was never written (the Scala coordinator does not write a group
-    that is created) or it was deleted. Every list of protocols is only the chosen one. A rebalance timeout
-    that an old record lacks (-1) is the session timeout. Omitted: offsets, which need no group to be loaded.
+    that is created) or it was deleted. Every list of protocols is only the chosen one. A rebalance
+    timeout that an old record lacks (-1) is the session timeout.
+
+    Left out: offsets, which are loaded beside the group and need none (`offsets.simple-group`), and
+    record versions that a broker does not know, which upstream skips. The log of the model holds what
+    these brokers write.
     """
     if record is None:
         return only(Step(None))
@@ -67,6 +71,10 @@ def over_capacity(spec: Spec, group: Group | None, record: GroupRecord | None) -
     """More members than the limit, which was lowered meanwhile: the group rebalances at once.
 
     Nobody is removed here; who joins again too late for a place is refused.
+
+    Nothing is left out: sessions are armed before the rebalance begins, as in
+    GroupMetadataManager#onLoaded, so a member that does not come back is removed by the end of the phase
+    or by its session, whichever is first.
     """
     if record is None or not spec.profile.size_limit or len(record.members) <= spec.config.group_max_size:
         return ()
@@ -80,8 +88,11 @@ def unload(spec: Spec, group: Group | None, unanswered: tuple[GroupRecord, ...])
 
     Answers that wait for the log come first, as if it had said that another broker leads, though the next
     coordinator may find the record. Then parked JoinGroups get NOT_COORDINATOR with their own id, parked
-    SyncGroups without anything, and all timers stop. While the creation of the group is not stored nobody is
-    told an id. Omitted: upstream fails every append that is in flight, which says nothing more to anybody.
+    SyncGroups without anything, and all timers stop. While the creation of the group is not stored nobody
+    is told an id.
+
+    Left out: upstream fails every append that is in flight, also those for which nobody waits. These
+    failures would change a group that is forgotten in the same step.
     """
     steps = only(Step(group))
     for record in unanswered:

@@ -26,6 +26,9 @@ def barrier(group: Group) -> bool:
     """The barrier is open when every member has a parked JoinGroup and no handed-out id is unused.
 
     True without members and pending ids, so the last leave completes the phase.
+
+    Left out: the counter of members that wait for a JoinGroup answer, which upstream keeps beside the
+    members. The model counts parked requests, which is what the counter should say.
     """
     return not group.pending and all(m.awaiting_join is not None for m in group.members.values())
 
@@ -37,6 +40,10 @@ def rebalance_or_complete(spec: Spec, step: Step) -> Steps:
     """After a change: begin a rebalance, or complete the one being prepared if its barrier is open now.
 
     A phase that began in Empty is not completed here: its initial delay runs to the end.
+
+    Left out: the Scala coordinator's purgatory, in which DelayedJoin is watched under the group's key and
+    any thread may complete it. It does so under the group's lock, so what it does is a part of the same
+    step as the change that made it possible.
     """
     group = step.live
     if group.can_rebalance:
@@ -51,7 +58,11 @@ def complete_if_all_joined(spec: Spec, step: Step) -> Steps:
     """After an expiry in PreparingRebalance: complete if the barrier is open, the initial delay or not.
 
     Unlike `join.rebalance-or-complete`: the Java coordinator's expiry path does not look at the previous
-    state. With the Scala coordinator nothing ends the initial delay early (InitialDelayedJoin#tryComplete).
+    state. With the Scala coordinator nothing ends the initial delay early
+    (InitialDelayedJoin#tryComplete).
+
+    Left out: the thread on which an expiry runs (Scala: the purgatory's reaper, Java: the event loop of
+    the partition). Both work on one group one change at a time, which is what a transition is.
     """
     group = step.live
     runs_on = group.initial_join is not None and not spec.profile.expiry_ends_initial_delay
@@ -64,8 +75,11 @@ def complete_if_all_joined(spec: Spec, step: Step) -> Steps:
 def prepare_rebalance(spec: Spec, step: Step) -> Steps:
     """A rebalance begins: parked syncs are sent back, the join timer starts.
 
-    From Empty the timer is the initial delay; else the largest rebalance timeout of the members at this
-    instant, and where all have joined already the phase completes at once.
+    From Empty the timer is the initial delay; otherwise it is the largest rebalance timeout of the
+    members at this instant, and where all have joined already the phase completes at once.
+
+    Left out: the reason of the rebalance, which upstream passes along for its log. A trace of the model
+    names the rules that led here, and no answer tells a client the reason.
     """
     group = step.live
     if group.state is GroupState.COMPLETING_REBALANCE:
@@ -110,6 +124,9 @@ def complete_phase(spec: Spec, step: Step) -> Steps:
 
     Static members stay, rejoined or not. Without members the group becomes Empty, which counts as a
     generation and is written to the log.
+
+    Left out: a timer that finds its group Dead, upon which upstream skips the completion. A group that is
+    gone has no timers in the model, so none is due.
     """
     step = step.cancel(TimerKind.INITIAL_JOIN).cancel(TimerKind.JOIN)
     group = step.live
@@ -133,6 +150,9 @@ def empty(spec: Spec, step: Step) -> Steps:
     """A phase that ends without members leaves the group Empty, one generation on, and says so in the log.
 
     Nobody but a LeaveGroup that emptied it waits for the log (see `persistence.emptied-stored`).
+
+    Left out: the time of the change, which the record carries as currentStateTimestamp. Only the
+    retention of offsets reads it, and there it is an input (`RetentionCheck.since_ms`).
     """
     group = replace(
         step.live,
@@ -147,9 +167,10 @@ def empty(spec: Spec, step: Step) -> Steps:
 
 @rule("join.leader", source="upstream ClassicGroup#maybeElectNewJoinedLeader, #remove")
 def elect_leader(spec: Spec, step: Step) -> Steps:
-    """The leader stays if it has rejoined; else any member that has takes its place.
+    """The leader stays if it has rejoined; otherwise any member that has rejoined takes its place.
 
-    A choice: upstream takes the first in hash order of ids that contain random UUIDs.
+    Left out: which one upstream takes, the first in the hash order of ids that contain random UUIDs. Each
+    candidate is a step of its own, so what holds here holds whatever the order is.
     """
     group = step.live
     if group.leader in group.awaiting_join:
@@ -159,7 +180,11 @@ def elect_leader(spec: Spec, step: Step) -> Steps:
 
 @rule("join.protocol", source="upstream ClassicGroup#selectProtocol")
 def choose_protocol(spec: Spec, step: Step) -> Steps:
-    """The vote decides the protocol of the new generation; among tied ones any may win."""
+    """The vote decides the protocol of the new generation; among tied ones any may win.
+
+    Left out: that a broker decides a tie the same way each time, by the hash order of the names. With
+    every tied name as a step the model has all that any broker does, and more.
+    """
     group = step.live
     lists = [member.names for member in group.members.values()]
     tied: tuple[str, ...] = spec.ask("voting.tally", lists, spec.ask("voting.candidates", lists))
@@ -171,9 +196,12 @@ def choose_protocol(spec: Spec, step: Step) -> Steps:
 def next_generation(spec: Spec, step: Step) -> Steps:
     """Every member learns the new generation; only the leader learns who the members are.
 
-    All sessions start anew, nobody is new any longer, and each must sync before the sync timer is due: also
-    a static member that has not joined, and may not even know of the generation. Brokers before 2.8 wait
-    for SyncGroups without a limit of time.
+    All sessions start anew, nobody is new any longer, and each must sync before the sync timer is due:
+    also a static member that has not joined, and may not even know of the generation. Brokers before 2.8
+    wait for SyncGroups without a limit of time.
+
+    Left out: the order of the leader's member list, which is that of a hash map. Assignors sort members
+    themselves, and `join.list-is-the-membership` compares the list as a set.
     """
     timed = spec.profile.sync_timer
     group = replace(
@@ -225,8 +253,11 @@ def remove_member(spec: Spec, step: Step, member_id: str) -> Steps:
     """A member goes: its timers stop, its parked join is refused, leadership passes on at once.
 
     The parked JoinGroup is answered UNKNOWN_MEMBER_ID with an empty member id (before 2.1.1 it is not
-    answered, KAFKA-7610); a parked SyncGroup is never answered. Any remaining member may inherit the lead,
-    rejoined or not (upstream: hash order).
+    answered, KAFKA-7610); a parked SyncGroup is never answered. Any remaining member may inherit the
+    lead, rejoined or not (upstream: hash order).
+
+    Left out: the count of supporters per protocol name, which upstream lowers here. `voting.supports` and
+    `voting.candidates` count from the lists of those who are left.
     """
     group = step.live
     member = group.members[member_id]

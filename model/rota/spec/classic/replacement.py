@@ -38,17 +38,20 @@ def replacement_stored(
 ) -> Steps:
     """The replacement is stored: its JoinGroup is answered with the current generation.
 
-    From v9 on a leader gets the member list and is told to skip the assignment. Below, the answer names the
-    leader that there was before: one that restarted sees its former id and takes itself for a follower.
+    From v9 on a leader gets the member list and is told to skip the assignment. Below, the answer names
+    the leader that there was before: one that restarted sees its former id and takes itself for a
+    follower.
 
-    Whatever happened since: if the member still waits, it is answered with what the group is now, also while
-    a rebalance is prepared, and must join again; but then a leader that would be given the list waits on,
-    since upstream fails on the list (ClassicGroup#currentClassicGroupMembers). If it was answered, has gone
-    or was replaced, nothing happens. No timer is touched: a session that ran out meanwhile begins with the
-    first heartbeat.
+    Whatever happened since: if the member still waits, it is answered with what the group is now, also
+    while a rebalance is prepared, and must join again; but then a leader that would be given the list
+    waits on, since upstream fails on the list (ClassicGroup#currentClassicGroupMembers). If it was
+    answered, has gone or was replaced, nothing happens. No timer is touched: a session that ran out
+    meanwhile begins with the first heartbeat.
 
-    Omitted: in the Scala coordinator a member that restarts twice is one object, so the record of the first
-    restart answers the JoinGroup of the second one, with the first, fenced id; and its failure drops it.
+    Left out: in the Scala coordinator a member that restarts twice is one object, so the record of the
+    first restart answers the JoinGroup of the second one, with the first, fenced id; and its failure
+    drops it. Its client is then fenced by its own past or never answered, both of which the model has
+    from other causes (`weakness.fenced-by-its-own-past`, `weakness.replaced-request-unanswered`).
     """
     change = record.replacement
     if change is None or error is not None:
@@ -72,15 +75,19 @@ def replacement_failed(
 ) -> Steps:
     """The replacement could not be stored: the former id is back, with its timeouts and its protocols.
 
-    The answer names no member id but the generation, the protocol and who led before. The Scala coordinator
-    keeps the new protocols.
+    The answer names no member id but the generation, the protocol and who led before. The Scala
+    coordinator keeps the new protocols.
 
     Upstream does this whatever happened since, as long as the new id is a member: in a later generation,
-    in which the member has been answered, its parked SyncGroup is fenced and its parked JoinGroup is never
-    answered. Omitted: upstream restores the protocols even where a newcomer or a new generation relies on the
-    new ones, and then fails in the vote or on the record; where the new id has sent a second JoinGroup
-    upstream answers the first; where the new id is gone the Java coordinator counts the group's protocols
-    wrongly from then on.
+    in which the member has been answered, its parked SyncGroup is fenced and its parked JoinGroup is
+    never answered.
+
+    Left out: three faults of upstream's that follow an append that fails late. It restores the protocols
+    even where a newcomer or a new generation relies on the new ones, and then fails in the vote or on the
+    record; where the new id has sent a second JoinGroup it answers the first; where the new id is gone
+    the Java coordinator counts the group's protocols wrongly from then on. They are bugs of bookkeeping
+    that no protocol should promise; that the member is fenced, which clients do see, is the known
+    weakness `weakness.fenced-by-a-failed-restart`.
     """
     change = record.replacement
     if change is None or error is None:

@@ -31,9 +31,12 @@ def validate(group: Group | None, member_id: str, group_instance_id: str | None)
     """Whether a member may speak for itself: its instance id first, then its member id.
 
     An instance id that nobody holds is unknown, one that another member holds is fenced. A static member
-    that leaves its instance id out is taken by its member id. Parameters: group, None where there is none;
-    group_instance_id, None where the request has none. Returns NONE, UNKNOWN_MEMBER_ID or
+    that leaves its instance id out is taken by its member id. Parameters: group, None where there is
+    none; group_instance_id, None where the request has none. Returns NONE, UNKNOWN_MEMBER_ID or
     FENCED_INSTANCE_ID.
+
+    Left out: the syntax of an instance id. Brokers do not check it; the client does, with the rules for
+    names of topics.
     """
     if group is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
@@ -48,7 +51,11 @@ def validate(group: Group | None, member_id: str, group_instance_id: str | None)
 
 @rule("static.new-member", source="KIP-345; " + GMM + "classicGroupJoinNewStaticMember", since="JoinGroup v5")
 def new_member(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A newcomer with an instance id that nobody holds is admitted at once: there is no handshake."""
+    """A newcomer with an instance id that nobody holds is admitted at once: there is no handshake.
+
+    Left out: the form of its member id (instance id, a hyphen, a random UUID), by which an operator
+    recognises it. To rules a static member is one with a `group_instance_id`, whatever its id looks like.
+    """
     request = join_request(call)
     if request.member_id or request.group_instance_id is None:
         return ()
@@ -57,7 +64,12 @@ def new_member(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("static.pending-with-instance", source=GMM + "classicGroupJoinExistingMember", since="JoinGroup v5")
 def pending_with_instance(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """An id that was handed out cannot become a static member's: the broker fails, the id stays pending."""
+    """An id that was handed out cannot become a static member's: the broker fails, the id stays pending.
+
+    Left out: how it fails, an IllegalStateException (Java) or its like that is answered as
+    UNKNOWN_SERVER_ERROR without a member id. It is thrown before anything has changed, so the answer is
+    all there is to it.
+    """
     group, request = existing(group), join_request(call)
     if request.group_instance_id is None or request.member_id not in group.pending:
         return ()
@@ -72,11 +84,13 @@ def pending_with_instance(spec: Spec, group: Group | None, call: Call) -> Steps:
 def replaced(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A static member that comes without a member id takes the place of its former self, under a new id.
 
-    What the former self has parked is fenced. Assignment and lead pass on; an unused place in the sync phase
-    does not: the former id stays among those that must still sync, though nobody can any more. Protocols
-    and timeouts are the request's from now on, but its session runs with the former timeout until it is
-    started anew. What follows depends on the state, and where the vote is tied on the vote.
-    Omitted: client id and host, which stay the former ones.
+    What the former self has parked is fenced. Assignment and lead pass on, but the new id does not take
+    over an outstanding SyncGroup: the former id stays among those that must still sync, though nobody can
+    send it any more. Protocols and timeouts are the request's from now on, but the session runs with the
+    former timeout until it is started anew. What follows depends on the state, and in Stable on the vote.
+
+    Left out: client id and host, which stay those of the former self in DescribeGroups. Nothing is
+    decided by them.
     """
     request, present = join_request(call), existing(group)
     former_id = None if request.member_id else present.holder(request.group_instance_id)
@@ -125,6 +139,9 @@ def replaced_while_preparing(spec: Spec, step: Step, replacement: Replacement) -
     """While a rebalance is prepared the JoinGroup is parked like any other, and may open the barrier.
 
     It does not extend the initial delay, for nobody was added.
+
+    Left out: upstream's exception for a replacement in an Empty group. There is nobody in it to be
+    replaced, so `static.replaced` does not apply.
     """
     if step.live.state is not GroupState.PREPARING_REBALANCE:
         return ()
@@ -133,7 +150,11 @@ def replaced_while_preparing(spec: Spec, step: Step, replacement: Replacement) -
 
 @rule("static.replaced-while-completing", source=UPDATE, since="JoinGroup v5")
 def replaced_while_completing(spec: Spec, step: Step, replacement: Replacement) -> Steps:
-    """In CompletingRebalance a new rebalance begins: the leader may be assigning to the former id."""
+    """In CompletingRebalance a new rebalance begins: the leader may be assigning to the former id.
+
+    Nothing is left out: unlike other changes it does not ask whether a rebalance may begin, since in this
+    state it always may, and a phase that all have joined ends at once.
+    """
     if step.live.state is not GroupState.COMPLETING_REBALANCE:
         return ()
     return spec.apply("join.prepare-rebalance", step)
@@ -152,6 +173,10 @@ def replaced_in_stable(spec: Spec, step: Step, replacement: Replacement) -> Step
 
     Only the name is compared: with other metadata the member keeps its assignment, and the leader is told
     nothing. The JoinGroup is parked until the log has answered.
+
+    Left out: what DescribeGroups shows of the new metadata while the record is in flight, where the Java
+    coordinator may still tell the old. It is about a question that was asked in between, see
+    `admin.describe`.
     """
     group = step.live
     if group.state is not GroupState.STABLE or group.protocol_name not in _vote(spec, group):
@@ -165,7 +190,8 @@ def replaced_in_stable(spec: Spec, step: Step, replacement: Replacement) -> Step
 def replaced_changed_vote(spec: Spec, step: Step, replacement: Replacement) -> Steps:
     """In Stable, where a vote would choose another protocol, a rebalance begins.
 
-    Where several are tied both may happen: which of them upstream's vote takes is not promised.
+    Left out: which of several tied names upstream's trial vote would take. If the present protocol is
+    among them both this rule and `static.replaced-in-stable` apply, each as a step.
     """
     group = step.live
     if group.state is not GroupState.STABLE or _vote(spec, group) == (group.protocol_name,):
@@ -179,6 +205,9 @@ def nobody_joined(spec: Spec, step: Step) -> Steps:
 
     The join timer starts again, until somebody joins or their sessions have run out. If the leader was
     dropped any of them leads meanwhile (upstream: hash order).
+
+    Left out: the error that upstream logs each time. An operator may be alarmed by it, clients are told
+    nothing: nobody of the group waits for an answer.
     """
     group = step.live
     if not group.members or group.awaiting_join:

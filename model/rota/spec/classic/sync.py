@@ -51,7 +51,11 @@ def _refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
     since="SyncGroup v5",
 )
 def protocol_required(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """From version 5 on protocol type and name have to be given; checked before anything else."""
+    """From version 5 on protocol type and name have to be given; checked before anything else.
+
+    Left out: the authorisation that KafkaApis checks next, with GROUP_AUTHORIZATION_FAILED. Who may not
+    read the group changes nothing in it.
+    """
     request = _request(call)
     if call.version < NAMES_SINCE or None not in (request.protocol_type, request.protocol_name):
         return ()
@@ -60,7 +64,11 @@ def protocol_required(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("sync.invalid-group-id", source="upstream GroupCoordinatorService#syncGroup")
 def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """An empty group id is refused."""
+    """A SyncGroup without a group id is refused.
+
+    Nothing is left out: GroupCoordinatorService#syncGroup checks only that the id is not empty, and
+    answers without an assignment and without a protocol.
+    """
     if _request(call).group_id:
         return ()
     return _refuse(group, call, ErrorCode.INVALID_GROUP_ID)
@@ -73,7 +81,13 @@ def _invalid(spec: Spec, group: Group | None, call: Call, error: ErrorCode) -> b
 
 @rule("sync.fenced-instance-id", source="KIP-345; " + CHECKS, since="SyncGroup v3")
 def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """An instance id that another member holds: somebody else runs under this name."""
+    """A SyncGroup with an instance id that another member id holds is fenced.
+
+    Its sender was replaced after it had joined, while it waited or computed assignments.
+
+    Nothing is left out: the check comes before the generation's, and an assignment that a fenced leader
+    brings is dropped with its request.
+    """
     if not _invalid(spec, group, call, ErrorCode.FENCED_INSTANCE_ID):
         return ()
     return _refuse(group, call, ErrorCode.FENCED_INSTANCE_ID)
@@ -81,7 +95,12 @@ def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("sync.unknown-member", source=CHECKS)
 def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """No group, an Empty one, a pending id or a foreign one: the member is unknown."""
+    """No group, an Empty one, a pending id or a foreign one: the member is unknown.
+
+    Left out: COORDINATOR_NOT_AVAILABLE for a SyncGroup that has found its group and gets the group's lock
+    when that is Dead. Here finding and changing the group is one transition; a moment later the answer is
+    this one.
+    """
     if not _invalid(spec, group, call, ErrorCode.UNKNOWN_MEMBER_ID):
         return ()
     return _refuse(group, call, ErrorCode.UNKNOWN_MEMBER_ID)
@@ -95,7 +114,11 @@ def _live(group: Group | None) -> Group:
 
 @rule("sync.illegal-generation", source=CHECKS)
 def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """Only the current generation may sync; checked before the state."""
+    """Only the current generation may sync; checked before the state.
+
+    Nothing is left out: older and newer numbers are refused alike, and as upstream nothing but the number
+    is compared, so one that was given out twice is accepted (`weakness.lost-generation-assigns`).
+    """
     if _request(call).generation_id == _live(group).generation_id:
         return ()
     return _refuse(group, call, ErrorCode.ILLEGAL_GENERATION)
@@ -105,8 +128,11 @@ def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
 def inconsistent_protocol(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A protocol type or name that is given must be the group's.
 
-    A group without one, in its first join phase, takes any with the Java coordinator and none with the Scala
-    coordinator.
+    A group without one, in its first join phase, accepts any with the Java coordinator and none with the
+    Scala coordinator.
+
+    Nothing is left out: names are compared letter by letter, and below version 5, where a SyncGroup names
+    none (None), it fits every group.
     """
     request, group = _request(call), _live(group)
     unset = (None,) if spec.profile.unnamed_protocol_fits else ()
@@ -119,7 +145,11 @@ def inconsistent_protocol(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 @rule("sync.rebalance-in-progress", source=SOURCE)
 def rebalance_in_progress(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """While a rebalance is prepared the member must join again."""
+    """While a rebalance is prepared the member must join again.
+
+    Nothing is left out: the request is not parked, its assignments are dropped and the session timer runs
+    on, for this SyncGroup is no sign of life with either coordinator.
+    """
     if _live(group).state is not GroupState.PREPARING_REBALANCE:
         return ()
     return _refuse(group, call, ErrorCode.REBALANCE_IN_PROGRESS)
@@ -137,6 +167,9 @@ def stable(spec: Spec, group: Group | None, call: Call) -> Steps:
     """In Stable the stored assignment is answered at once; assignments in the request are ignored.
 
     With the Java coordinator the session timer is not touched, the Scala coordinator restarts it.
+
+    Nothing is left out: the sender no longer owes a SyncGroup, and the sync timer, which goes on after
+    the step to Stable, stops with the last one that does.
     """
     group, member_id = _live(group), _request(call).member_id
     if group.state is not GroupState.STABLE:
@@ -158,7 +191,11 @@ def _parked(group: Group, call: Call) -> Step:
 
 @rule("sync.follower-waits", source=SOURCE)
 def follower_waits(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A follower waits for the leader's assignment; assignments that it sends are ignored."""
+    """A follower waits for the leader's assignment; assignments that it sends are ignored.
+
+    Left out: the connection behind the parked request. The broker does not notice that it broke until it
+    answers; in the model the answer then goes to nobody, which changes the group as little.
+    """
     group = _live(group)
     if _request(call).member_id == group.leader:
         return ()
@@ -169,8 +206,11 @@ def follower_waits(spec: Spec, group: Group | None, call: Call) -> Steps:
 def leader_assigns(spec: Spec, group: Group | None, call: Call) -> Steps:
     """The leader's assignment is appended to the log; nobody is answered before the log has answered.
 
-    Members it leaves out get empty bytes, ids that are not members are ignored, of a repeated id the
-    last counts. A second SyncGroup of the leader appends once more; the first answer of the log decides.
+    Members it leaves out get empty bytes, ids that are not members are ignored, of a repeated id the last
+    counts. A second SyncGroup of the leader appends once more; the first answer of the log decides.
+
+    Left out: fields of the record that no rule reads after a fail-over: each member's client id and host,
+    and the record's schema version.
     """
     group = _live(group)
     given = {entry.member_id: entry.assignment for entry in _request(call).assignments}

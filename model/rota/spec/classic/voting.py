@@ -21,6 +21,9 @@ def candidates(lists: Lists) -> tuple[str, ...]:
 
     By intersection, not by union: with a union a protocol can win that some member does not support.
     Parameters: lists, one per member. Returns the names in alphabetical order, () without members.
+
+    Left out: the hash order of upstream's set of candidates. It could only decide ties, and those are
+    left open by `voting.tally`.
     """
     if not lists:
         return ()
@@ -31,8 +34,10 @@ def candidates(lists: Lists) -> tuple[str, ...]:
 def tally(lists: Lists, among: Sequence[str]) -> tuple[str, ...]:
     """Each member votes for the first candidate in its list; the most votes win.
 
-    Returns every tied name, in alphabetical order: upstream takes the first in hash order, which the
-    protocol does not promise. () where there is no candidate.
+    Returns every tied name, in alphabetical order, () where there is no candidate.
+
+    Left out: the tie-break. Both coordinators take the first of the tied names in the iteration order of
+    a hash map, and these orders differ; no KIP promises one, so a client must be ready for each.
     """
     allowed = set(among)
     ballots = [[name for name in names if name in allowed] for names in lists]
@@ -51,5 +56,9 @@ def supports(lists: Lists, names: Sequence[str]) -> bool:
     """A newcomer must list at least one protocol that every present member supports.
 
     The requester's own earlier list counts among the present ones. Vacuously true without members.
+
+    Left out: upstream's count per name, by which a name that one member lists twice has one supporter
+    more than there are members, and so does not count as supported by all. Here it counts once. Kafka's
+    consumer refuses to start with two assignors of one name, so only a made-up request could tell.
     """
     return any(all(name in present for present in lists) for name in names)
