@@ -76,9 +76,9 @@ def stable_fetch_waits(spec: Spec, group: Group | None, call: Call) -> Steps:
 def fetch_asked(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A fetch reads the offsets: of the group nothing matters but whether it is there.
 
-    Left out: the member id and epoch of version 9 and later, which a broker checks for groups of the
-    consumer protocol only; and several groups in one request, which are as many requests here
-    (`OffsetFetchRequest`).
+    Left out: the member id and epoch of version 9 and later, and that one request may name several
+    groups. Brokers check the former for groups of the consumer protocol only, and several groups are as
+    many requests here (`OffsetFetchRequest`).
     """
     return _read(group, call, waits=False)
 

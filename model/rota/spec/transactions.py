@@ -81,7 +81,7 @@ def commit_without_membership(spec: Spec, group: Group | None, call: Call) -> St
     To an Empty group a generation below 0 is enough; where there is no group, a simple one is made.
 
     Left out: the Java coordinator's undoing of a simple group whose first offsets are not stored, as for
-    `offsets.commit-without-membership`: an Empty group without offsets answers a fetch like none.
+    `offsets.commit-without-membership`. An Empty group without offsets answers a fetch as no group does.
     """
     request = _request(call)
     empty = group is None or group.state is GroupState.EMPTY

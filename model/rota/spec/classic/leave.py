@@ -75,8 +75,8 @@ def batch(spec: Spec, group: Group | None, call: Call) -> Steps:
     With the Java coordinator the answer of a LeaveGroup that empties the group waits for the log.
 
     Left out: the reason of each leave (LeaveGroup v5, KIP-800), which is only logged, and the Java
-    coordinator's wait for writes of other requests before it answers, which changes no answer but the
-    moment it arrives.
+    coordinator's wait for writes of other requests. Neither changes what an answer says, and the wait
+    only moves it to a later time.
     """
     if group is None:
         return ()

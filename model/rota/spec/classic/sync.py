@@ -209,8 +209,8 @@ def leader_assigns(spec: Spec, group: Group | None, call: Call) -> Steps:
     Members it leaves out get empty bytes, ids that are not members are ignored, of a repeated id the last
     counts. A second SyncGroup of the leader appends once more; the first answer of the log decides.
 
-    Left out: fields of the record that no rule reads after a fail-over: each member's client id and host,
-    and the record's schema version.
+    Left out: each member's client id and host in the record, and the version of its schema. After a
+    fail-over they are shown to people at most, no rule reads them.
     """
     group = _live(group)
     given = {entry.member_id: entry.assignment for entry in _request(call).assignments}
