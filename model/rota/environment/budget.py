@@ -9,8 +9,8 @@ from rota.environment.messages import Charge, Known
 from rota.kernel import FrozenMap, Message, Turn, Value
 
 FAULTS = ("crash", "break", "late", "append")
-"""crash: a process dies; break: a connection breaks; late: a timer takes something from a client that is
-alive (a spurious expiry, or too slow for a timeout); append: the log fails."""
+"""crash: a process dies; break: a connection breaks; late: a timer expires against a client that is alive
+(its session runs out, or it misses a timeout); append: the log fails."""
 
 WISHES = (
     "leave",
@@ -28,8 +28,9 @@ and commit, process for longer than a session, not poll for longer than they may
 takes too long, notice that a topic has a further partition, send a request that no client would send."""
 
 MOVES = ("failover",)
-"""The coordinator moves to another broker. No part of `fault`: it multiplies the states, so it is asked for
-by name, and whoever needs to know how often it may still happen can count."""
+"""The coordinator moves to another broker. The pool `fault` does not pay for it: it multiplies the states, so
+a configuration asks for it by name; and with a number of its own the log knows when the last move has
+happened."""
 
 CLOCK = ("retention",)
 """The retention time of offsets passes."""
@@ -55,7 +56,7 @@ class Budget:
         return (self.allowed,)
 
     def offers(self, value: Value) -> Sequence[Turn]:
-        """It begins nothing."""
+        """The budget does nothing by itself."""
         return ()
 
     def receive(self, value: FrozenMap[str, int], sender: str, message: Message) -> Sequence[Turn]:

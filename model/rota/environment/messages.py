@@ -1,9 +1,9 @@
 """Messages between the machines of the world.
 
 Brokers and epochs: the coordinator moves between two brokers. A *broker* is named by the epoch in which it
-was found to be the coordinator (0 at first, one more with every fail-over), so a client that keeps
-`broker` knows in which epoch it was told what it was told. Two such numbers name the same broker if both
-are even or both odd (`same_broker`).
+was found to be the coordinator (0 at first, one more with every fail-over), so the number that a client keeps
+also says how old its knowledge is. Two such numbers name the same broker if both are even or both odd
+(`same_broker`).
 
 What a client does about it: it keeps the number and sends every request with it (`Deliver.broker`). Told
 NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE, and when its process starts again, it looks the coordinator up:
@@ -25,7 +25,9 @@ NOBODY = ""
 """The address of a request whose connection is gone: its answer reaches nobody."""
 
 BROKERS = 2
-"""The coordinator moves to and fro between two: a third would only add ways not to come back."""
+"""The coordinator moves to and fro between two brokers: all that a third would add is a move on which it does
+not come back to the one that it left before.
+"""
 
 
 def same_broker(one: int, other: int) -> bool:
@@ -57,9 +59,10 @@ class GaveUp:
 
 @dataclass(frozen=True)
 class Evicted:
-    """A timer took this id from its owner, or went on without it; who is alive and counts on it was late.
+    """A timer took this id from its owner, or began a generation without it.
 
-    That is a fault. answered: the owner's connection has a request parked under this id.
+    An owner that is alive and counts on the id was late, which is charged as a fault. answered: the owner's
+    connection has a request parked under this id.
     """
 
     member_id: str
@@ -82,21 +85,23 @@ class ForgetAppends:
 
 @dataclass(frozen=True)
 class Unreachable:
-    """A client's connection is gone: what a record would have it answered is answered to nobody."""
+    """A client's connection is gone: an answer to it that waits for a record will reach nobody."""
 
     client: str
 
 
 @dataclass(frozen=True)
 class Owed:
-    """Whether a client's answer waits for a record; if so the log refuses."""
+    """A question: whether an answer to this client waits for a record. If so the log refuses the message."""
 
     client: str
 
 
 @dataclass(frozen=True)
 class Recall:
-    """A newcomer must not get an id that a record still names, or it could come back with the record.
+    """A question: which ids do records still name? A newcomer gets none of them.
+
+    With such a record its members may come back, and a newcomer must not be taken for one of them.
 
     request: what the coordinator was delivered; client: by whom.
     """
@@ -137,7 +142,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Renumbered:
-    """To a client: the broker that it talks to has lost the group and got it back, it has a new number."""
+    """To a client: the broker that it talks to lost the group and has it again, so it has a new number."""
 
     broker: int
 
@@ -186,7 +191,7 @@ class Unused:
 
 @dataclass(frozen=True)
 class Known:
-    """Somebody learns of something that has happened: refused where the budget has not paid for it so often.
+    """A client learns of something that has happened; refused if the budget has not paid for it that often.
 
     kind: one with a pool of its own; times: how often it must have happened.
     """

@@ -42,12 +42,12 @@ DEFAULTS: dict[str, Any] = {
 
 protocols: per client, its assignment protocols in order of preference; join_version: of JoinGroup, below 4
 without the member-id handshake, and join_versions the same per client; clients: per client, a kind of
-`CLIENTS`, nothing for `eager` ones; instances: per client, its group instance id or "" for a dynamic member,
-nothing for no static ones; offsets: whether clients commit and fetch; max_size: of a group, None for no
-limit; rebalance_timeout_ms against initial_delay_ms decides how often the initial delay is extended; budget:
-how many `fault` (any of crash, break, late, append), or of one kind alone, and how many of each of the other
-kinds in `rota.environment.budget` (what clients wish, and how often the coordinator moves); settle: clear
-dead data, which a raw client forbids: to it no field is dead.
+`CLIENTS`, or empty if all are `eager`; instances: per client, its group instance id or "" for a dynamic
+member, or empty if all are dynamic; offsets: whether clients commit and fetch; max_size: of a group, None for
+no limit; rebalance_timeout_ms against initial_delay_ms decides how often the initial delay is extended;
+budget: how many `fault` (any of crash, break, late, append), or of one kind alone, and how many of each of
+the other kinds in `rota.environment.budget` (what clients wish, and how often the coordinator moves); settle:
+clear dead data; not done beside a raw client, whose requests may read any field.
 """
 
 MakeClient = Callable[[Subscription], Machine]
@@ -71,7 +71,7 @@ class Observed:
 
     compatible: whether the clients have a protocol in common; handshake: whether all newcomers are sent away
     with a member id first (static ones never are); kinds, instances, protocols, versions (of JoinGroup): per
-    per client, as in the settings; max_size: None for no limit; partitions: of the topic.
+    client, as in the settings; max_size: None for no limit; partitions: of the topic.
     """
 
     clients: int

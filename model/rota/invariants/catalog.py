@@ -44,9 +44,10 @@ PAST_A_GROUPS_END = frozenset({"generation.client-not-ahead"})
 
 
 OUTLIVED = frozenset({"join.one-leader-per-generation", "sync.one-owner"})
-"""What does not hold either where somebody may be taken for dead and not hear of it until a group of the same
-name has begun again: it takes its generation 1 for the one of the others. A fail-over, too, gives numbers out
-twice, but what a client believes names its coordinator; which life of a group it means nothing names."""
+"""What does not hold either where a client may be removed and not hear of it until a new group of the same
+name has begun: it takes that group's generation 1 for its own. Fail-overs give numbers out twice as well, but
+what a client believes says of which coordinator (`epoch`); nothing says of which of two groups with one name.
+"""
 
 
 SEVERAL_PHASES_AT_ONCE = frozenset({"generation.grows-by-completed-joins"})

@@ -1,9 +1,9 @@
 """Liveness: what happens in the end, and what must go on for that.
 
-Faults are never owed: a transition that is charged to the budget (a fault, or a client's wish) is in
-no class, so a property says what happens once faults have ceased. Nor is it owed that a crashed client comes
+Faults are never owed: a transition that is charged to the budget (a fault, or a client's wish) is in no
+class, so a property says what happens once faults have ceased. Nor is it owed that a crashed client comes
 back, or that a request that a broken connection left behind is taken or lost. Each property assumes as little
-as it can: that a join phase ends by its own timer, for instance, must not hang on sessions that run out.
+as it can: that a join phase ends by its own timer, for instance, must not depend on sessions that run out.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rota.kernel import Fairness, Liveness, LivenessKind, Transition, View
 from rota.spec import Group, GroupState
 
 GOES_ON = ("sends ", "reads ", "heartbeats", "'s ")
-"""How the label of what a living client owes goes on after its name: it sends its next request, reads an
-answer, heartbeats; its connection delivers a request."""
+"""What follows the client's name in the labels of moves that a living client owes: it sends its next request,
+reads an answer, heartbeats; its connection delivers a request."""
 
 IN_THE_END = ("polls ", "notices ")
 """What a client owes however much it heartbeats meanwhile: an application that was busy polls again, a leader
@@ -102,7 +102,7 @@ CLIENTS = Fairness(
 )
 TIMEOUTS = Fairness(
     "replaced requests time out",
-    "A client gives up a request whose place a late one of its own has taken, and waits for ever for others.",
+    "A client gives up a request whose place a late one of its own has taken; for others it waits for ever.",
     _overtaken,
 )
 LOG = Fairness("the log answers", "An append is answered in the end.", _log)
@@ -145,7 +145,7 @@ def _not_in(state: GroupState) -> Callable[[Group | None], bool]:
 
 
 def _waits(client: Client) -> bool:
-    """Whom a late request of its own overtook is not meant: that is a known weakness."""
+    """Not so if a late request of its own has overtaken it: then it may wait in vain, a known weakness."""
     return client.waits and not client.overtaken
 
 
@@ -235,7 +235,7 @@ LIVENESS = (
     Liveness(
         "timers.unused-members-go",
         LivenessKind.LEADS_TO,
-        "No member stays under an id that its client does not refer to, be it dead or known by another one.",
+        "No member stays whose client does not use its id any more, be it gone or known by another id.",
         (View("coordinator", _members), View("client", refers_to)),
         _none_unused,
         fairness=(CLIENTS, TIMEOUTS, LOG, JOIN_TIMERS, SESSIONS, COMMITS),
@@ -298,5 +298,5 @@ def with_static_members(sentence: Liveness) -> Liveness:
     """
     if sentence.name != "join.phase-ends":
         return sentence
-    meaning = "A join phase ends, if the sessions of those run out who are gone."
+    meaning = "A join phase ends, if the sessions of absent static members run out."
     return replace(sentence, meaning=meaning, fairness=(*sentence.fairness, SESSIONS))

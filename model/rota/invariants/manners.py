@@ -61,7 +61,7 @@ def _given_id_is_used(before: Client, after: Client) -> bool:
 
 
 def _fence_is_final(before: Client, after: Client) -> bool:
-    """The commit before joining again aside: the JoinGroup after it will be told the same."""
+    """The commit before joining again is left out: the JoinGroup that follows it will be fenced as well."""
     if _read(before, after) is not ErrorCode.FENCED_INSTANCE_ID or before.phase is Phase.PREPARING:
         return True
     return after.phase in ENDED
@@ -92,7 +92,7 @@ MANNERS = (
     Property(
         "client.fails-for-a-reason",
         Kind.STEP,
-        "No client fails with an error about which it could do something.",
+        "No client fails with an error after which it could join or ask again.",
         (CLIENT,),
         _fails_for_a_reason,
         source="KAFKA-10870; upstream AbstractCoordinator#joinGroupIfNeeded",
@@ -101,7 +101,7 @@ MANNERS = (
     Property(
         "client.takes-its-part",
         Kind.STEP,
-        "Who is assigned nothing is a member like the others, and stays one.",
+        "A client that is assigned nothing stays a member like all others.",
         (CLIENT,),
         _takes_its_part,
         source="upstream ConsumerCoordinator#onJoinComplete",
@@ -131,7 +131,7 @@ READING = (
     Property(
         "client.lost-is-lost",
         Kind.STEP,
-        "Who hears that it is unknown, or of an old generation, consumes nothing until it has joined again.",
+        "A client that is told that its id or generation is over consumes nothing until it has rejoined.",
         (CLIENT,),
         _lost_is_lost,
         source="KAFKA-13419, KAFKA-13891; upstream AbstractCoordinator#resetStateAndRejoin",
@@ -140,7 +140,7 @@ READING = (
     Property(
         "client.given-id-is-used",
         Kind.STEP,
-        "Who is given a member id joins with it, or gives it back.",
+        "A client that is given a member id joins with it, or leaves with it.",
         (CLIENT,),
         _given_id_is_used,
         source="KIP-394; upstream AbstractCoordinator.JoinGroupResponseHandler",
@@ -149,20 +149,22 @@ READING = (
     Property(
         "client.fence-is-final",
         Kind.STEP,
-        "Who hears that another process has its instance id ends.",
+        "A client that is told that another process has its instance id ends.",
         (CLIENT,),
         _fence_is_final,
         source="KIP-345; upstream AbstractCoordinator.HeartbeatResponseHandler",
         rules=("heartbeat.fenced-instance-id", "join.fenced-instance-id", "sync.fenced-instance-id"),
     ),
 )
-"""What is asked of who reads an answer; where connections break an answer may be gone instead."""
+"""What is asked of a client that reads an answer. Where connections break the answer may be lost unread, so
+nothing is asked there.
+"""
 
 COOPERATIVE = (
     Property(
         "client.revokes-in-two-rounds",
         Kind.STEP,
-        "Who has to give something up joins again, so that another may get it.",
+        "A client that has to revoke a partition joins again, so that another can be given it.",
         (CLIENT,),
         _revoked_in_two_rounds,
         source="KIP-429; KAFKA-14639",

@@ -35,7 +35,7 @@ KNOWN_WEAKNESSES = (
     Property(
         "weakness.fenced-by-its-own-past",
         Kind.SAFETY,
-        "Nobody is fenced who is alone with its group instance id.",
+        "A client that shares its group instance id with nobody is not fenced.",
         (View("client", _fenced),),
         is_not,
         source="KAFKA-10284; upstream ClassicGroup#replaceStaticMember: a late JoinGroup of a process that "
@@ -46,7 +46,7 @@ KNOWN_WEAKNESSES = (
     Property(
         "weakness.left-and-still-a-member",
         Kind.SAFETY,
-        "Who has left is no member any more.",
+        "A client that has left is no member any more.",
         (GROUP, View("client", _gone)),
         _not_a_member,
         source="upstream GroupMetadataManager#classicGroupLeaveToClassicGroup: a removal is stored with the "

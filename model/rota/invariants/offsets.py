@@ -37,7 +37,7 @@ OFFSETS = (
     Property(
         "offsets.commit-by-current-member",
         Kind.SAFETY,
-        "A commit is accepted of a member of the current generation, or of anybody while nobody is in.",
+        "A commit is accepted from a member of the current generation, or from anybody in an Empty group.",
         (View("offsets", _trespassed),),
         is_not,
         source="upstream ClassicGroup#validateOffsetCommit",
@@ -46,7 +46,7 @@ OFFSETS = (
     Property(
         "offsets.acknowledged-is-told",
         Kind.SAFETY,
-        "Who fetches is told the offset that was acknowledged last, fail-overs or not.",
+        "A fetch is told the offset that was acknowledged last, also after fail-overs.",
         (View("offsets", _broken),),
         is_not,
         source="upstream OffsetMetadataManager#fetchOffsets, #replay",

@@ -1,12 +1,12 @@
-"""The owner map: what the whole protocol is for, in a few lines, and that it refines it.
+"""The owner map: in a few lines what the protocol is for, and properties by which it refines that.
 
 A claim is an owner (a member id, or the instance id of a static member, which may have more than one process)
-that consumes a partition, with the generation since which it does. The map is the set of
-all claims. It knows two moves: a claim ends, or one begins that no other equals in partition and
-generation. `abstract` takes a state of the world to its map, and every transition of the world is moves of
-the map, or none. Properties say so without looking at whole states: a client claims only by reading an
-assignment, and for the generation that it reads (`owners.claimed-by-sync`), and no two clients hold equal
-claims (`sync.one-owner`). A test checks the same on whole states.
+that consumes a partition, with the generation since which it does. The map is the set of all claims. It knows
+two moves: a claim ends, or one begins that differs from every other in its partition or its generation.
+`abstract` takes a state of the world to its map, and every transition of the world is moves of the map, or
+none. Properties say so without looking at whole states: a client claims only by reading an assignment, and
+for the generation that it reads (`owners.claimed-by-sync`), and no two clients hold equal claims
+(`sync.one-owner`). A test checks the same on whole states.
 
 The strong form, one claim a partition, is what a rebalance is meant to bring about. It holds as long as
 nobody is taken for dead who is not.

@@ -81,8 +81,8 @@ ALONE = (
     Property(
         "static.fenced-by-another",
         Kind.SAFETY,
-        "Who is alone with its instance id and has its part is not fenced, unless by a late request of its "
-        "own.",
+        "A client in a generation that shares its instance id with nobody is not fenced, unless by a late "
+        "request of its own.",
         (View("client", _fenced_at_rest),),
         is_not,
         source="KIP-345, KAFKA-10284",
@@ -96,7 +96,7 @@ KNOWN_WEAKNESSES = (
     Property(
         "weakness.fenced-by-a-failed-restart",
         Kind.SAFETY,
-        "A restart of which the log does not learn does not fence its own process.",
+        "A restart whose record could not be stored does not fence its own process.",
         (View("client", _fenced),),
         is_not,
         source="upstream GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin: when the record "
@@ -123,14 +123,14 @@ SHARED = (
     Property(
         "static.replaced-is-fenced",
         Kind.SAFETY,
-        "Whose place another process of its instance id has taken is told that, not that it is unknown.",
+        "A process whose place another one of its instance id has taken is told so, not that it is unknown.",
         (GROUP, View("client", _unknown)),
         _replaced_is_fenced,
         source="KIP-345, KAFKA-8225",
         rules=("static.validate", "heartbeat.fenced-instance-id", "join.fenced-instance-id"),
     ),
 )
-"""Where processes share an instance id, and none of them ends or is taken for dead."""
+"""What holds where processes share an instance id and none of them ends or is taken for dead."""
 
 
 def _all_owned(partitions: int) -> Callable[[Group | None], bool]:

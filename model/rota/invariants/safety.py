@@ -49,7 +49,7 @@ def _first_epoch(value: Coordinator) -> Group | None:
 
 
 def _still_in(reply: JoinGroupReply, group: Group) -> bool:
-    """Whether the leader is in the group: if not, the group has ended and one of its name begun again."""
+    """Whether the leader is in the group: if not, its group was removed and a new one of that name begun."""
     own = [
         line.group_instance_id or line.member_id
         for line in reply.members
@@ -125,9 +125,10 @@ def _not_ahead(reached: tuple[int, int], generation: tuple[int, int]) -> bool:
 
 
 def _stable_as(client: Client) -> tuple[str, int] | None:
-    """Who is asked; not whom a late request of its own overtook, nor a static member.
+    """The membership that a client believes in; None for a static member, or after its own late request.
 
-    The one cannot know that the group has moved on, the other stays in the group without joining.
+    A static member stays in the group without joining. A client whose late request has overtaken it cannot
+    know that the group has moved on.
     """
     known = not client.overtaken and client.group_instance_id is None
     calm = client.phase in IN_GENERATION and known
@@ -215,8 +216,8 @@ SAFETY = (
     Property(
         "join.list-is-the-membership",
         Kind.SAFETY,
-        "The member list that the leader gets is the membership of that generation, as long as it is in the "
-        "group.",
+        "The member list that the leader gets is the membership of that generation, as long as the leader is "
+        "in the group.",
         (View("coordinator", _first_epoch), View("client", _join_answer)),
         _list_is_membership,
         source="KAFKA-9801; upstream ClassicGroup#currentClassicGroupMembers",
@@ -243,7 +244,7 @@ SAFETY = (
     Property(
         "sync.as-stored",
         Kind.SAFETY,
-        "Who consumes in the current generation has exactly the bytes that the coordinator stored for it.",
+        "A client that consumes in the current generation has exactly the bytes that are stored for it.",
         (COORDINATOR, View("client", _consumes)),
         _as_stored,
         source="upstream GroupMetadataManager#classicGroupSyncToClassicGroup",
@@ -270,8 +271,8 @@ SAFETY = (
     Property(
         "parked.iff-waiting",
         Kind.SAFETY,
-        "Whom the coordinator owes an answer waits for it, and it forgets nobody but who was overtaken by "
-        "an earlier request of its own.",
+        "Every parked request has a client that waits for its answer, and every client that waits has one "
+        "parked, unless an earlier request of its own has overtaken it.",
         (View("coordinator", _parked), View("client", _waiting)),
         _held_or_replaced,
         source="KIP-394, KAFKA-7610; upstream GroupMetadataManager#completeClassicGroupJoin",

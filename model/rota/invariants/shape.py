@@ -69,7 +69,7 @@ def expected_timers(group: Group | None) -> frozenset[Timer]:
 
 
 def _timers_match_state(value: Coordinator) -> bool:
-    """Sessions of parked members are left out: they may have run out, and nobody would notice."""
+    """Sessions of parked members are left out: their expiry is ignored, so it shows nowhere."""
     wanted = settled_timers(value.group, expected_timers(value.group))
     return settled_timers(value.group, value.armed) == wanted
 
@@ -126,7 +126,7 @@ KNOWN_WEAKNESSES = (
     Property(
         "join.open-barrier-completes",
         Kind.SHAPE,
-        "When all members have joined and no id is pending the join phase is over, but for an initial delay.",
+        "A join phase is over when all members have joined and no id is pending, but for an initial delay.",
         (GROUP,),
         _open_barrier_completes,
         source="upstream GroupMetadataManager#maybeCompleteJoinPhase",

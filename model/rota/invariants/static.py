@@ -95,7 +95,7 @@ KNOWN_WEAKNESSES = (
     Property(
         "weakness.static-restart-refused",
         Kind.SAFETY,
-        "A static member that restarts is not refused for a size that it does not add to.",
+        "A static member that restarts, which adds nobody to its group, is not refused for the group's size.",
         (GROUP, View("client", _refused_for_size)),
         _not_its_own_place,
         source="upstream GroupMetadataManager#acceptJoiningMember counts a static restart as a newcomer",

@@ -37,7 +37,7 @@ def _within_epoch(test: Test) -> Callable[[Coordinator, Coordinator], bool]:
 
 def _generation_grows(before: Group | None, after: Group | None) -> bool:
     if before is None or after is None:
-        # A deletion that the log has failed gives an Empty group back.
+        # A deletion whose record could not be stored gives an Empty group back.
         return after is None or after.state is E or after.generation_id in (0, 1)
     grown = after.generation_id - before.generation_id
     completed = after.state in (C, E) and (before.state is not after.state or grown == 1)

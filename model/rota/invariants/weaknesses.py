@@ -260,7 +260,7 @@ def known_weaknesses(profile: str) -> tuple[Weakness, ...]:
 
 
 def judged(settings: Mapping[str, Any]) -> tuple[tuple[Weakness, bool], ...]:
-    """Those of which something is said under these settings of a world: whether it is to be found anew."""
+    """The weaknesses that these settings of a world decide, each with whether it must be found anew."""
     seen = observed(settings)
     causes = ((one, one.cause(seen) if one.known_in(seen.profile) else False) for one in WEAKNESSES)
     # A raw client may speak for any member, so no sentence about clients has to hold beside it.

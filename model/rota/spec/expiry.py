@@ -1,4 +1,4 @@
-"""Offsets that nobody has needed for the retention time, and groups that have become of no use.
+"""Offsets that nobody has needed for the retention time, and groups that nobody needs any more.
 
 Time is an input. Whoever holds the group and its offsets asks from time to time (upstream: every ten minutes,
 the Scala coordinator also at its start): the group says what may go, the offsets what does.
@@ -106,7 +106,7 @@ def expired(value: Committed, now_ms: int, base_ms: int | None, retention_ms: in
 
 
 def _old(spec: Spec, offsets: Offsets, expire: Expire) -> tuple[tuple[str, int], ...]:
-    """The partitions whose offsets go. None for which a commit is in flight, that would be lost, too."""
+    """The partitions whose offsets expire: none for which a commit is in flight, since that would go, too."""
     retention_ms = spec.config.offsets_retention_ms
     return tuple(
         (topic, index)

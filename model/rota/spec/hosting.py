@@ -70,7 +70,7 @@ NAMELESS_GROUP: tuple[type, ...] = (
     ListGroupsRequest,
     DeleteGroupsRequest,
 )
-"""The requests to which the empty group id is as good as any."""
+"""The requests that take the empty group id for a group's name like any other."""
 
 
 def _tell(group: Group | None, call: Call, error: ErrorCode) -> Steps:
@@ -78,7 +78,11 @@ def _tell(group: Group | None, call: Call, error: ErrorCode) -> Steps:
 
 
 def _tell_from_within(spec: Spec, group: Group | None, call: Call, error: ErrorCode) -> Steps:
-    """As `_tell`, for what the Java coordinator finds out where the member id is not at hand any more."""
+    """As `_tell`, but with the Java coordinator a JoinGroup's answer lacks the member id.
+
+    There the error comes from CoordinatorRuntime, and GroupCoordinatorService makes an answer of the error
+    alone.
+    """
     if isinstance(call.request, JoinGroupRequest) and not spec.profile.unhosted_join_echoes_id:
         return only(Step(group).answer(call.to, JoinGroupReply(error)))
     return _tell(group, call, error)

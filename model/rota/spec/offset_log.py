@@ -1,7 +1,8 @@
 """What becomes of offsets: on their way to the log, when the log answers, and when they are read.
 
 These rules are functions of the offsets alone: a commit that was accepted once is stored whatever has become
-of the group meanwhile. Each returns what goes to the end of the line for the log, blindly.
+of the group meanwhile. Each says what goes to the end of the queue for the log, without reading what is in
+it.
 """
 
 from __future__ import annotations

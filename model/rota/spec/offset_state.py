@@ -1,7 +1,7 @@
 """Committed offsets: a state of their own, beside the group.
 
-A fold over what the log has acknowledged. Appends in flight are not part of it: rules name what goes to the
-end of the line (see `OffsetStep`), whoever holds the offsets keeps the line and answers from its front.
+A fold over what the log has acknowledged. The queue of appends in flight is not part of it: rules say what
+goes to its end (`OffsetStep.line`), and whoever holds the offsets keeps the queue and answers from its front.
 """
 
 from __future__ import annotations

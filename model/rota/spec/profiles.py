@@ -26,12 +26,13 @@ class Profile:
     - completing_told_before_membership: whether OffsetCommit looks at the state before the sender (until 2.5)
     - unsubscribed_expire: whether a Stable group's offsets of topics that it has left expire (KIP-496)
 
-    Group instance ids (KIP-345) need no switch: the versions of the requests decide. Nor does a group that is
-    Dead: it is none here. A request that finds the group and then waits until it is removed, which only the
+    Group instance ids (KIP-345) need no switch: the versions of the requests decide. Nor does a Dead group:
+    the model keeps none. A request that finds the group and then waits until it is removed, which only the
     Scala coordinator's locks allow, is told UNKNOWN_MEMBER_ID up to 2.2, COORDINATOR_NOT_AVAILABLE later.
 
     Where the Scala coordinator and the Java coordinator differ:
-    - inactive_before_group_id: whether one that does not run says so before it looks at the group id
+    - inactive_before_group_id: whether a coordinator that does not run says so before it looks at the group
+      id
     - session_before_hosting: whether a session timeout out of bounds is told before loading or a wrong broker
     - sync_while_loading: what a SyncGroup is told meanwhile
     - unhosted_join_echoes_id: whether a JoinGroup that is told of loading or a wrong broker gets its id back

@@ -1,6 +1,6 @@
 """What older versions of a request say, and what their answers can say.
 
-The rules speak the newest version; these two functions stand at the door.
+The rules speak the newest version; these two functions translate what comes in and what goes out.
 """
 
 from __future__ import annotations

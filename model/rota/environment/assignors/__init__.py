@@ -2,9 +2,9 @@
 
 `ASSIGNORS` maps the name that travels as the protocol in a JoinGroup to the function that the leader runs.
 Each takes the number of partitions per topic and the members' subscriptions and returns a part, possibly
-empty, for every member. Racks are left out everywhere: they choose between results and take nothing from
-what is promised of balance, see each module; so is the form in which claims travel, which clients and not
-assignors have to agree on.
+empty, for every member. Racks are left out everywhere: they choose among results without weakening what is
+promised of balance, see each module. So is the wire form of claims, on which clients have to agree and
+assignors do not.
 """
 
 from collections.abc import Mapping

@@ -47,8 +47,8 @@ def in_order(members: Iterable[Subscription]) -> list[Subscription]:
 def static_first(members: Iterable[Subscription]) -> list[Subscription]:
     """Static members by instance id, then the others by member id.
 
-    A static member that comes back under a new member id so keeps its place.
-    Errors: as `in_order`. Source: AbstractPartitionAssignor.MemberInfo#compareTo.
+    So a static member that comes back under a new member id keeps its place. Errors: as `in_order`. Source:
+    AbstractPartitionAssignor.MemberInfo#compareTo.
     """
     return sorted(
         in_order(members),

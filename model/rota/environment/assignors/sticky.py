@@ -1,4 +1,4 @@
-"""sticky: as balanced as can be, and of what is balanced as much as can be stays where it is."""
+"""sticky: as balanced as possible, and among the balanced results one that moves the fewest partitions."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def assign_sticky(partitions: Mapping[str, int], members: Iterable[Subscription]
     """Balance first, then as few moves as possible.
 
     Promises: every partition of a wanted topic has one owner, a subscriber. With equal subscriptions the
-    sizes differ by at most one; with different ones no other result has a smaller sum of squared sizes, so
-    no member can hand a partition to one that has two or more fewer. Among the results with these sizes
-    none takes fewer partitions from members whose claim counts (see `holders`). So its own result, given
-    back as claims, stays; with equal subscriptions, when a member leaves only its partitions move, and
-    when one joins only those move that it gets, and it gets no more than the balance asks for.
+    sizes differ by at most one; with different ones no other result has a smaller sum of squared sizes, so no
+    member can hand a partition to one that has two or more fewer. Among the results with these sizes none
+    takes fewer partitions from members whose claim counts (see `holders`). So a result that comes back as
+    claims stays as it is. With equal subscriptions only its own partitions move when a member leaves; when
+    one joins only those move that it gets, and it gets no more than the balance asks for.
 
-    Upstream does exactly this with equal subscriptions, up to whose surplus goes when several have some,
-    which it takes from a hash map's order. With different ones it moves single partitions while that helps
-    and stops where no single move does, a result that need not be unique or the best; `fairest` gives one
-    of the best, so upstream's promise holds for it too. An older claim that lost is not preferred among
-    equals as it is upstream: that only breaks ties.
+    With equal subscriptions upstream does exactly this, but for one choice: if several members have more than
+    their share, the order of a hash map decides which of them gives some up. With different ones it moves
+    single partitions while that helps and stops where no single move does, a result that need not be unique
+    or the best; `fairest` gives one of the best, so upstream's promise holds for it too. An older claim that
+    lost is not preferred among equals as it is upstream: that only breaks ties.
 
     Two faults of upstream's are not repeated. Where the first subscription that it looks at names no topics
     it takes the others for equal and gives that member what it did not ask for; here it gets nothing. And

@@ -1,4 +1,4 @@
-"""The coordinator as a machine: it folds the spec's steps into one value, and nothing else does."""
+"""The coordinator as a machine: the only place where the spec's steps become a state and messages."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class Coordinator:
 class Broker:
     """The machine.
 
-    Parameters: spec, the rules; settle: clear dead data after every step; prospects of the log; live: what is
-    in scope, and so is no dead data.
+    Parameters: spec, the rules; settle: clear dead data after every step; prospects of the log; live: what
+    else is in scope, so that fields which it reads are not cleared as dead data.
 
-    It stands for all brokers: the coordinator, and whoever a client takes for it.
+    It stands for all brokers: the coordinator, and any other that a client takes for the coordinator.
     """
 
     spec: Spec
@@ -134,7 +134,7 @@ class Broker:
         raise TypeError(f"the coordinator does not take {message!r}")
 
     def _heard(self, value: Coordinator, message: RetentionDue | Unused | OffsetsThere) -> Sequence[Turn]:
-        """The offsets have come to their age, the last of them is gone, or there are some."""
+        """News of the offsets: it is time to expire some, the last one is gone, or there are some."""
         if isinstance(message, OffsetsThere):
             steps = () if value.group is not None or value.loading else self.spec.offsets_found(value.group)
             return [self._fold(value, step) for step in steps] or (Turn(value),)

@@ -1,4 +1,4 @@
-"""The log of group records: appends in flight, answered in order, some time later, well or badly.
+"""The log of group records: appends in flight, answered in order some time later, as stored or as failed.
 
 What it has stored matters only where the coordinator may still move to another broker: then the last stored
 record is what the next coordinator loads, and of the appends in flight any prefix has reached that broker.
@@ -113,8 +113,9 @@ class Log:
     def _moves(self, value: Records) -> list[Turn]:
         """Another broker leads the log: some prefix of what is in flight has reached it.
 
-        The old coordinator stops in the same instant. That it goes on for a while adds nothing: what it does
-        meanwhile needs no record, since none would be stored, so it might as well have been done before.
+        The old coordinator stops in the same instant. A real one may go on for a while. That adds nothing: it
+        can store no more records, so whatever it still does without one could have happened just before the
+        move.
         """
         if not self._may_move(value):
             return []
@@ -154,7 +155,7 @@ class Log:
         return replace(value, durable=self.groups.as_stored(stored[-1]))
 
     def _to_nobody(self, value: Records, client: str) -> Appends:
-        """The appends in flight when the connection is gone on which an answer is waited for."""
+        """The appends in flight after the connection of a client that waits for one of them is gone."""
         after = tuple(_without_answer(r, client) for r in value.appends)
         if not self.settle:
             return after

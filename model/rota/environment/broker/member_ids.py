@@ -1,8 +1,8 @@
 """Member ids: `c1-2` is the second id of client c1.
 
-A fresh id is the lowest that nobody refers to: neither the coordinator (members, pending ids) nor the
-client (its own id, its requests and answers in flight). A real broker draws UUIDs, which never meet again;
-the lowest unused number is as good and keeps the states finite. Only live data is looked at.
+A fresh id is the lowest that nobody refers to: neither the coordinator (members, pending ids) nor the client
+(its own id, its requests and answers in flight). A real broker draws UUIDs, which never repeat; the lowest
+unused number is as good and keeps the states finite. Only live data is looked at.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ commit and forwards what its rules say to the offsets (`Step.offsets`), this mac
 
 Simplified, and why that is safe:
 - The log answers offsets and group records in two lines, each in its order. A real log has one line, so there
-  is more here than any broker does. What is of both waits in both: a group's removal, and a creation that
-  fails takes along what was written after it.
+  is more here than any broker does. Where both must agree they do: the removal of a group waits in both
+  lines, and a creation that fails takes along the offsets that were written after it.
 - The log fails one batch at a time, where the Java coordinator may fail all that it has gathered into one.
 - Transactions end at any time, one way or the other: there is no transaction coordinator.
 - The clock stands still: every commit is made at time 0, and the retention has passed or it has not.
@@ -112,7 +112,7 @@ class OffsetsKeeper:
         ]
 
     def _answers(self, value: OffsetsKept) -> list[Turn]:
-        """Stored, or failed, which is a fault: somebody is told. The tombstone of a group is not ours."""
+        """The oldest append is stored, or fails, which is a fault. The log answers a group's tombstone."""
         if not value.line:
             return []
         first, rest = value.line[0], replace(value, line=value.line[1:])
@@ -300,7 +300,7 @@ def _without(value: OffsetsKept, keys: Iterable[Key]) -> OffsetsKept:
 
 
 def _keeps(promised: FrozenMap[Key, int], read: OffsetRead, reply: Reply) -> bool:
-    """Whether a fetch was told what was promised; an offset that is not stable yet is no lie."""
+    """Whether a fetch was told what was promised; UNSTABLE_OFFSET_COMMIT breaks no promise."""
     request, message = read.call.request, reply.message
     assert isinstance(request, OffsetFetchRequest)
     assert isinstance(message, OffsetFetchReply)

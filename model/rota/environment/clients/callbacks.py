@@ -32,8 +32,9 @@ def told(before: Client, after: Client) -> tuple[Told, ...]:
     """The calls that a client's move means, in order; none for an empty set, none of a process that died.
 
     Partitions that go while the client keeps its generation are revoked. Those of a client that was reset are
-    lost: others may have them already. Who leaves of its own accord revokes; whoever leaves because nobody
-    polled has lost them, and is told when somebody polls again, here at once.
+    lost: others may have them already. A client that leaves of its own accord revokes them. One that leaves
+    because nobody polled has lost them; upstream tells the application when it polls again, the model at
+    once.
     """
     had, has = frozenset(before.partitions), frozenset(after.partitions)
     calls = []

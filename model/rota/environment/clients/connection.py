@@ -19,8 +19,8 @@ AFTER_BREAK = {
     Phase.LEAVING: Phase.GONE,
     Phase.DROPPING: Phase.UNJOINED,
 }
-"""A join or sync in flight ends in a new join, a commit or a leave is not repeated, a heartbeat just is
-missed; who asked for its offsets asks again."""
+"""A join or sync in flight ends in a new join, a commit or a leave is not repeated, a heartbeat is just
+missed; a client that asked for its offsets asks again."""
 
 
 def turn(value: Client, what: str, *sends: Send) -> Turn:
@@ -34,7 +34,11 @@ def deliver(value: Client, call: Call) -> Send:
 
 
 def taken(value: Client, call: Call) -> Turn:
-    """The request on the wire reaches the broker. One for offsets is in no way a later JoinGroup."""
+    """The request on the wire reaches the broker.
+
+    If a late request of its own had overtaken the client, it has caught up with that now, unless this one is
+    only about offsets.
+    """
     blind = isinstance(call.request, OffsetCommitRequest | OffsetFetchRequest)
     after = replace(value, outbox=None, overtaken=value.overtaken and blind)
     return Turn(after, (deliver(value, call),), f"{value.name}'s {_kind(call)} reaches the coordinator")
@@ -105,7 +109,7 @@ def stopped(value: Client) -> Client:
 def _left(value: Client) -> Call | None:
     """The request that a broker may still take: one on the wire, else one left behind before.
 
-    A request that only reads is no matter of anybody's once its connection is gone.
+    A request that only reads has no effect once its connection is gone.
     """
     if value.outbox is None or isinstance(value.outbox.request, OffsetFetchRequest):
         return value.orphan

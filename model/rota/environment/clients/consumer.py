@@ -2,14 +2,15 @@
 
 Source: upstream AbstractCoordinator and ConsumerCoordinator, facts of October 2024. A variant says what it
 gives up before it joins and what it takes up with an assignment. A client with an instance id is a static
-member: it does not say good-bye, and when it comes back it has no member id but its place.
+member: it sends no LeaveGroup, and when it comes back without a member id it is given its former place.
 
 Simplified, and why that is safe:
 - One request at a time per connection. A broker works off a connection in order and does not read the
   next request while one is parked, so a heartbeat behind a parked SyncGroup has no effect before its answer.
 - A failed step is followed by the retry at once: waiting first is the same interleaving, one move later.
-- A heartbeat is taken in the move that sends it, and an answer that changes nothing is forgotten: a late
-  one is an early one. Any other answer travels like the rest.
+- A heartbeat is taken in the move that sends it, and an answer that changes nothing is forgotten: a heartbeat
+  that travels for a while is the same as one that is sent later. Answers that change something travel like
+  those to other requests.
 - A request times out only where the coordinator will never answer it; a time-out that comes too early
   is a broken connection, which is a fault.
 - The application is too slow only while its client is stable: a LeaveGroup behind a parked SyncGroup is read
@@ -68,7 +69,7 @@ class PoliteClient(ABC):
         return (Client(self.subscription.client, group_instance_id=self.subscription.group_instance_id),)
 
     def offers(self, value: Client) -> Sequence[Turn]:
-        """What the client, its connection or bad luck may do next."""
+        """What the client may do next, and what may happen to it or to its connection."""
         turns = self._goes_on(value)
         if value.orphan is not None:
             turns += connection.left_behind(value, value.orphan)
@@ -211,7 +212,7 @@ class PoliteClient(ABC):
         return [turn(committing, "reads a record and commits", Send("budget", Charge("commit")))]
 
     def _notice(self, value: Client) -> list[Turn]:
-        """A topic gets one more partition; whoever leads notices, be it later than others, and rejoins."""
+        """A topic gets one more partition; a leader notices, perhaps later than another did, and rejoins."""
         if not value.leads:
             return []
         rejoins = self._rejoin(replace(value, grown=value.grown + 1))

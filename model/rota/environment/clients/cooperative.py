@@ -18,18 +18,17 @@ COOPERATIVE_STICKY = "cooperative-sticky"
 class CooperativeClient(PoliteClient):
     """The machine. Source: upstream ConsumerCoordinator#onJoinPrepare, #onJoinComplete and #metadata.
 
-    It claims what it owns with the generation that it is in, which may be one for which it has no assignment:
-    its SyncGroup was told to join again. What it owns goes on from the generation before; nobody can have
-    been given it meanwhile, since it was claimed.
-    Who was reset has lost all that it owned and claims nothing. Its only topic stays subscribed, so nothing
-    is given up before joining.
+    It claims what it owns under the generation that it is in. That may be one in which it got no assignment
+    because its SyncGroup was told to join again: then it still owns what it had in the generation before, and
+    since it claimed that, nobody else was given it. A client that was reset has lost all that it owned and
+    claims nothing. Its only topic stays subscribed, so nothing is given up before joining.
     """
 
     def _give_up(self, value: Client) -> Client:
         return value
 
     def _take_up(self, value: Client, reply: SyncGroupReply) -> Client:
-        """What it owned and is not to have any more is revoked, and it joins again, so that others get it."""
+        """What the new assignment lacks is revoked, and the client joins again, so that others get it."""
         after = settled(replace(value, assignment=reply.assignment))
         return self._rejoin(after) if set(value.partitions) - set(after.partitions) else after
 

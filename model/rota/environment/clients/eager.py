@@ -18,7 +18,7 @@ STICKY = "sticky"
 class EagerClient(PoliteClient):
     """The machine. Source: upstream ConsumerCoordinator#onJoinPrepare and #onJoinComplete.
 
-    The sticky assignor keeps in mind by itself what it got last, and claims it (StickyAssignor).
+    The sticky assignor remembers what its member got last, and claims it (StickyAssignor).
     """
 
     def _give_up(self, value: Client) -> Client:

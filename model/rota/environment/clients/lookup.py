@@ -20,7 +20,7 @@ LOST = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE
 """The errors that make a client forget the coordinator. Source: upstream AbstractCoordinator."""
 
 VERSION = 4
-"""Of FindCoordinator."""
+"""The version of FindCoordinator that clients send."""
 
 
 def looks_up(value: Client, group_id: str = "g") -> Send:

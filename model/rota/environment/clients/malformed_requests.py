@@ -4,14 +4,14 @@ Each line is a polite request with one or two fields that are odd. The alphabets
 
 | field | values |
 |---|---|
-| group id | `g`; empty, only where no rule takes the empty name for a group's |
+| group id | `g`; empty, only in requests for which the empty id is invalid |
 | member id | empty; `nobody`, which nobody ever has; the first one of another client, and its own first one |
 | generation | -1, 0, 1, 2 |
 | instance id | none; `i1`, the one that a static client of a configuration has; `i9`, which nobody has |
 | protocol type | `consumer`, `other`, empty |
 | protocols | the subscription's; none; `other`; the first one twice |
 | session timeout | as configured; one millisecond below and above what brokers allow by default |
-| assignments | none; one for a stranger and two for a member |
+| assignments | none; one for somebody who is no member, and two for one member |
 | offsets | of one partition; of two, one with too much metadata; of two topics |
 | version | the newest, or the last before something changed |
 
@@ -50,7 +50,7 @@ from rota.spec.offset_messages import (
 NOBODY, KNOWN, UNKNOWN = "nobody", "i1", "i9"
 SHORTEST_SESSION_MS, LONGEST_SESSION_MS = 6_000, 1_800_000
 STATIC_SINCE = 5
-"""The JoinGroup version with instance ids; older clients have none of their requests either (KIP-345)."""
+"""The JoinGroup version with instance ids; raw clients of an older age use none (KIP-345)."""
 
 PRODUCER, TRANSACTION_VERSION = 1, 3
 TOO_LARGE = "x" * 4_097

@@ -13,10 +13,10 @@ from rota.kernel import Turn
 
 @dataclass(frozen=True)
 class OldClient(EagerClient):
-    """The machine. While the application processes what it got, the client is silent, alive as it is.
+    """The machine. While the application processes what it got, the client is alive but sends no heartbeats.
 
-    So its session may run out, and that is no fault of anybody's: it costs nothing. Only that the application
-    takes so long is counted (`process`).
+    Its session may run out meanwhile, and that is not charged as a fault: the budget counts only how often
+    the application takes so long (`process`).
     """
 
     def _processing(self, value: Client) -> list[Turn]:

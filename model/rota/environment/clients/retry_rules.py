@@ -116,8 +116,9 @@ def reaction(reply: Answer) -> Reaction:
 def before_joining(react: Reaction) -> Reaction:
     """What a client does about the answer to the commit that it makes before it joins again.
 
-    It joins whatever the answer says; only that its membership is over counts. That it is fenced the
-    JoinGroup will tell it. Upstream repeats a commit that may yet succeed until the rebalance timeout is
-    over; whoever gives up at once is the same with less patience. Source: ConsumerCoordinator#onJoinPrepare.
+    It joins whatever the answer says; what matters is only whether its generation or its member id is still
+    good. If it has been fenced, the JoinGroup will be told so. Upstream repeats a commit that may yet succeed
+    until the rebalance timeout is over; to give up at once is what it does when nothing of that time is left.
+    Source: ConsumerCoordinator#onJoinPrepare.
     """
     return react if react in (Reaction.SOFT, Reaction.FULL) else Reaction.REJOIN

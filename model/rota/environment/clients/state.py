@@ -104,7 +104,7 @@ class Client:
 
     @property
     def label(self) -> str:
-        """Whom assignments for it are labelled with: its instance id if it has one, else its member id."""
+        """The name that assignments for it carry: its instance id if it has one, else its member id."""
         return self.group_instance_id or self.member_id
 
     @property

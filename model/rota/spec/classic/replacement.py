@@ -120,7 +120,7 @@ def replacement_failed(
 
 
 def _fits(spec: Spec, group: Group, change: Replacement) -> bool:
-    """Whether the members can do with the former protocols: they share some, or the generation's if any."""
+    """Whether the former protocols fit the other members: one in common, in a generation the chosen one."""
     others = [member.names for member_id, member in group.members.items() if member_id != change.member_id]
     former = tuple(protocol.name for protocol in change.protocols)
     shared = spec.ask("voting.candidates", [former, *others])

@@ -40,7 +40,7 @@ def settled(group: Group, live: Live = MEMBERSHIP) -> Group:
 
 
 def waits_for_log(member: Member) -> bool:
-    """Whether the log may be what a parked JoinGroup waits for: only those of static members ever do.
+    """Whether a member's parked JoinGroup may wait for the log, as only those of static members do.
 
     What answers it then starts no session anew (see `static.replacement-stored`), so the one that runs while
     it is parked counts. It is longer than the broker ever waits for the log: six seconds against five, by
