@@ -31,7 +31,8 @@ BROKEN_BY_STRANGERS = frozenset(
         "timers.parked-member-stays",
     }
 )
-"""What does not hold where somebody uses ids that are not its own: to the coordinator an id is its member.
+"""What does not hold where a client uses ids of others: the coordinator takes whoever sends an id for its
+member.
 
 A request under a member's id takes the place of the one that the member waits for, its LeaveGroup takes the
 member out, its SyncGroup brings assignments. Kafka leaves that to authorisation, and to ids that are hard to
@@ -96,12 +97,12 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
 
 
 def _vanishings(seen: Observed) -> int:
-    """How many processes or connections may be gone all of a sudden."""
+    """How many processes may crash and connections may break."""
     return sum(seen.budget.get(kind, 0) for kind in ("fault", "crash", "break"))
 
 
 def may_outlive(seen: Observed) -> bool:
-    """Whether a client may be in a group no more, and not know, while another one makes a new one."""
+    """Whether a client may be removed and not know it while another one makes a new group of that name."""
     return len(seen.kinds) - seen.kinds.count("raw") > 1 and seen.may("late", "process")
 
 

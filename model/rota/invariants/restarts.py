@@ -1,4 +1,5 @@
-"""What a restart must not do: rebalance a group that is at rest, leave a member behind, lose a part.
+"""What a restart must not do: rebalance a group that is at rest, leave a member behind, leave a partition
+without an owner.
 
 Which sentences there are depends on the configuration: some are about processes that are alone with their
 instance id, some about processes that share one, some only where every part is handed out at once.

@@ -67,7 +67,7 @@ def _list_is_membership(group: Group | None, reply: JoinGroupReply | None) -> bo
 
 
 def _own_part(client: Client) -> Assignment | None:
-    """What it was given in its generation; a cooperative client that joins keeps what is of an older one."""
+    """The assignment of its generation; none while a cooperative client joins with that of an older one."""
     holds = client.assignment and client.phase in IN_GENERATION
     return Assignment.decode(client.assignment) if client.assignment and holds else None
 

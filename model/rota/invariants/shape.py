@@ -133,4 +133,4 @@ KNOWN_WEAKNESSES = (
         rules=("join.rebalance-or-complete", "join.complete-if-all-joined", "timers.pending-expired"),
     ),
 )
-"""Where a member is refused for the group's size nobody looks at the barrier (Java coordinator)."""
+"""The Java coordinator breaks it: it does not look at the barrier when it has refused a member for size."""

@@ -247,7 +247,7 @@ def offsets_kept(spec: Spec, offsets: Offsets, forgotten: GroupForgotten, stored
 def offsets_forgotten(
     spec: Spec, offsets: Offsets, forgotten: GroupForgotten, stored: bool = True
 ) -> OffsetSteps:
-    """The group's offsets are gone, those of open transactions with them if somebody wanted it.
+    """The group's offsets are gone, and those of open transactions too, unless the group has expired.
 
     What is still in flight is ignored where deletions do not wait for the log (`offsets.stored`).
 

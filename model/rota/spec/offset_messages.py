@@ -107,7 +107,7 @@ class OffsetCommitReply(ReplyMessage):
 
     @property
     def error_code(self) -> ErrorCode:
-        """The first partition's that has failed, by which clients judge the whole."""
+        """The error of the first partition that has failed, by which clients judge the whole answer."""
         return first_error(self.topics)
 
 
@@ -119,7 +119,7 @@ class TxnOffsetCommitReply(ReplyMessage):
 
     @property
     def error_code(self) -> ErrorCode:
-        """The first partition's that has failed, by which clients judge the whole."""
+        """The error of the first partition that has failed, by which clients judge the whole answer."""
         return first_error(self.topics)
 
 

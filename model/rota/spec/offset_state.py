@@ -48,7 +48,7 @@ class OffsetRecord:
 
 @dataclass(frozen=True)
 class OffsetTombstone:
-    """A record of the log: the end of an offset. expired: by its age, not because somebody wanted it."""
+    """A record of the log: the end of an offset. expired: because of its age, not by a request."""
 
     topic: str
     partition_index: int
@@ -72,8 +72,9 @@ class OffsetBatch(ForOffsets):
 class GroupForgotten(ForOffsets):
     """The group is removed and takes its offsets with it, as soon as the log has its tombstone.
 
-    It waits in line for the log's answer to the group's record (`RecordKind.DELETION`), which is written
-    in one batch with the tombstones of the offsets. expired: because the group was of no use any more.
+    It waits in line for the log's answer to the group's record (`RecordKind.DELETION`), which is written in
+    one batch with the tombstones of the offsets. expired: because nobody needed the group any more, not by
+    DeleteGroups.
     """
 
     expired: bool = False
@@ -214,8 +215,8 @@ def _same(one: OffsetRecord, other: OffsetRecord) -> bool:
 class OffsetStep:
     """One allowed outcome for the offsets.
 
-    line: what goes to the end of the line of what waits for the log, a blind effect; removes_group: no
-    offset is left, and the group may go.
+    line: what goes to the end of the queue for the log, whatever is in it already; removes_group: no offset
+    is left, and the group may go.
     """
 
     offsets: Offsets

@@ -193,7 +193,8 @@ def committed(
 ) -> Step:
     """The offsets of a commit go to the log, and the answer waits for it.
 
-    A partition with too much metadata is told so and left out; if no other is left nothing waits.
+    A partition with too much metadata gets its error in the answer and no record; if no record is left the
+    answer does not wait.
     """
     limit = spec.config.offset_metadata_max_bytes
 

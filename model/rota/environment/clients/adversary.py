@@ -28,7 +28,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class RawClient:
-    """The machine. subscription: where its requests are not odd they are like those of such a client.
+    """The machine. subscription: what the fields of its requests hold that are not odd.
 
     It has a role of its own: what is claimed of clients is not claimed of it.
     """

@@ -15,7 +15,7 @@ from rota.environment.assignors import ASSIGNORS, Subscription
 from rota.spec import MemberMetadata
 
 TOPIC = "t"
-"""The only topic that exists; whoever changes its subscription asks for another one as well."""
+"""The only topic that exists; a client that changes its subscription asks for `OTHER_TOPIC` as well."""
 
 OTHER_TOPIC = "u"
 
@@ -61,7 +61,7 @@ class Metadata:
 
     @classmethod
     def decode(cls, raw: bytes) -> Metadata:
-        """The inverse of `encode`; of other bytes without a claim the client is whatever they say."""
+        """The inverse of `encode`; bytes that it has not made are taken for a client's name."""
         readable = raw.startswith(b"\0")
         text = raw.rpartition(b"\0")[2][1:] if readable else raw
         wants, claims, rest = text.decode().partition("@")

@@ -105,8 +105,8 @@ def admit(spec: Spec, group: Group, call: Call, member_id: str) -> Steps:
     """Add a member, park its JoinGroup and rebalance.
 
     It has five minutes until its first join phase must have ended, whatever its session timeout; brokers
-    before 2.2 set no limit, and the parked request alone keeps it. The first of an Empty group sets the
-    protocol type and leads. Source: KAFKA-7610; upstream
+    before 2.2 set no limit, and a member stays for as long as its request is parked. The first of an Empty
+    group sets the protocol type and leads. Source: KAFKA-7610; upstream
     GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin, ClassicGroup#add.
     """
     request = join_request(call)

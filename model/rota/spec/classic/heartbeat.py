@@ -94,7 +94,7 @@ def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 
 def _too_early(spec: Spec, group: Group) -> bool:
-    """Whether heartbeats count only when the generation has its assignment."""
+    """Whether the group is completing a rebalance and its broker does not count heartbeats meanwhile."""
     completing = group.state is GroupState.COMPLETING_REBALANCE
     return completing and not spec.profile.heartbeats_while_completing
 

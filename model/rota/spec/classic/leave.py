@@ -93,7 +93,7 @@ def batch(spec: Spec, group: Group | None, call: Call) -> Steps:
 
 
 def _told(spec: Spec, step: Step, reply: Reply) -> Step:
-    """The answer, or the record of the group's end with the answer for when it is stored."""
+    """The step with its answer, or with a record that carries the answer until it is stored."""
     if step.records and spec.profile.leave_waits_for_record:
         *others, last = step.records
         return replace(step, records=(*others, replace(last, answer=reply)))
@@ -123,7 +123,7 @@ def _one(spec: Spec, branch: Branch, identity: LeavingMember) -> list[Branch]:
 
 
 def _react(spec: Spec, step: Step, left: frozenset[str]) -> Steps:
-    """What the group does about those who have left. left: the rules by which they did."""
+    """What the group does once members have left. left: the rules that were applied to the identities."""
     group = step.live
     counting = {"leave.by-instance-id", "leave.member"}
     if spec.profile.pending_leave_rebalances or not group.can_rebalance:
@@ -182,7 +182,7 @@ def fenced_instance_id(spec: Spec, step: Step, identity: LeavingMember) -> Steps
 
 @rule("leave.unknown-member", source=SOURCE + "; ClassicGroup#validateMember")
 def unknown_member(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
-    """An identity whose member id is no member's is unknown, and so is an instance id that nobody holds.
+    """An id that is no member's is unknown, and so is an instance id that nobody holds.
 
     Nothing is left out: the other identities of the batch are not affected, and an identity named twice
     is known the first time and unknown the second.

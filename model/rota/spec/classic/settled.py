@@ -1,9 +1,9 @@
 """What no rule can read any more is cleared: dead data would multiply the states and say nothing.
 
-`settled` is applied after every step of the coordinator. Each clause gives the reason why no rule reads
-what it clears; a test explores the system without it and compares: the image of all states under `settled`
-must be exactly the states of the settled system. What else than the membership is in scope, and so read by
-further rules, is said by `Live`. The clauses hold as long as no client sends made-up fields.
+`settled` is applied after every step of the coordinator. Each clause gives the reason why no rule reads what
+it clears; a test explores the system without it and compares: the image of all states under `settled` must be
+exactly the states of the settled system. `Live` says what is in scope beside the membership, so that further
+rules read further fields. The clauses hold as long as no client sends made-up fields.
 
 Ids are minted from live data only (`rota.environment.broker.member_ids`), else dead data would leak into
 names.
@@ -34,7 +34,7 @@ def settled(group: Group, live: Live = MEMBERSHIP) -> Group:
     if group.state is GroupState.PREPARING_REBALANCE and not read:
         # The next generation overwrites the protocol. `sync.inconsistent-protocol` reads it before it
         # looks at the state, but a client that syncs with this generation names exactly this protocol,
-        # and none matches any. A static member that waits for the log is told the protocol.
+        # and a group without one accepts any. A static member that waits for the log is told the protocol.
         group = replace(group, protocol_name=None)
     return group
 
