@@ -125,8 +125,8 @@ def inconsistent_protocol(spec: Spec, group: Group | None, call: Call) -> Steps:
     those that its new one must fit, so even a member that is alone cannot change to entirely different
     protocols.
 
-    Left out: a coordinator of the Java line also refuses a JoinGroup to a non-empty share group with this
-    error. There are no share groups in the model whose members it could disturb.
+    Left out: with this error the Java coordinator also refuses a JoinGroup to a share group. The model
+    has no such group, whose members it could disturb.
     """
     request, present = join_request(call), existing(group)
     names = [protocol.name for protocol in request.protocols]
