@@ -64,9 +64,10 @@ def describe(spec: Spec, group: Group | None, call: Call) -> Steps:
     Outside of Stable the Java coordinator still shows the assignments that the members had last, the
     Scala coordinator shows none. Ids that were handed out and not used are not members.
 
-    Left out: client ids, hosts and authorised operations, which no rule reads, and that the Java
-    coordinator shows what the log has acknowledged, so that a change of a moment ago may not show yet. A
-    client cannot know whether its question was taken before the change.
+    Left out: client ids, hosts and authorised operations, which no rule reads, and that for readers of
+    the Java coordinator a group is there when the log has acknowledged its first record, and gone when it
+    has the tombstone. A client cannot know whether its question was taken before the group was made or
+    removed.
     """
     if group is None:
         return ()

@@ -156,7 +156,7 @@ def find_coordinator(spec: Spec, group: Group | None, call: Call) -> Steps:
     groups.
 
     Left out: that transactions have a topic of their own, authorisation per key, and the listener whose
-    address is told. A client of a group uses the node's id alone.
+    address is told. All that a client of the model needs to be told is which broker it is.
     """
     request = request_of(call, FindCoordinatorRequest)
     lines = tuple(_located(key, request.key_type, call) for key in request.keys)

@@ -31,7 +31,7 @@ class Profile:
     Scala coordinator's locks allow, is told UNKNOWN_MEMBER_ID up to 2.2, COORDINATOR_NOT_AVAILABLE later.
 
     Where the Scala coordinator and the Java coordinator differ:
-    - inactive_before_group_id: whether a coordinator that is not active says so before it looks at the group id
+    - inactive_before_group_id: whether one that is not active says so before it looks at the group id
     - session_before_hosting: whether a session timeout out of bounds is told before loading or a wrong broker
     - sync_while_loading: what a SyncGroup is told meanwhile
     - unhosted_join_echoes_id: whether a JoinGroup that is told of loading or a wrong broker gets its id back

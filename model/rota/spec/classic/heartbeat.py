@@ -71,8 +71,8 @@ def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
 def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
     """No group, a pending id or a foreign one: the member is unknown; no timer is touched.
 
-    Left out: the separate check of upstream's for an Empty group. It has no members, so whoever
-    heartbeats to it is unknown to the check of members too.
+    Left out: upstream's further check for an Empty group. It has no members, so whoever heartbeats to it
+    has been found unknown before.
     """
     if not _invalid(spec, group, call, ErrorCode.UNKNOWN_MEMBER_ID):
         return ()

@@ -174,9 +174,9 @@ def replaced_in_stable(spec: Spec, step: Step, replacement: Replacement) -> Step
     Only the name is compared: with other metadata the member keeps its assignment, and the leader is told
     nothing. The JoinGroup is parked until the log has answered.
 
-    Left out: what DescribeGroups shows of the new metadata while the record is in flight, where the Java
-    coordinator may still tell the old. It is about a question that was asked in between, see
-    `admin.describe`.
+    Left out: that the Java coordinator writes the record in one batch with other writes to its partition,
+    which are stored or fail together. In the model each append fails by itself, and several that fail are
+    a run with several faults.
     """
     group = step.live
     if group.state is not GroupState.STABLE or group.protocol_name not in _vote(spec, group):

@@ -193,8 +193,8 @@ def _parked(group: Group, call: Call) -> Step:
 def follower_waits(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A follower waits for the leader's assignment; assignments that it sends are ignored.
 
-    Left out: the connection behind the parked request. The broker does not notice that it broke until it
-    answers; in the model the answer then goes to nobody, which changes the group as little.
+    Left out: the connection behind the parked request. The coordinator is not told when it breaks and
+    answers all the same; in the model that answer goes to nobody, which changes the group as little.
     """
     group = _live(group)
     if _request(call).member_id == group.leader:
