@@ -51,7 +51,7 @@ class Spec:
     groups: GroupKind
 
     def handle(self, group: AnyGroup | None, call: Call) -> AnySteps:
-        """A request arrives. One holding of the group's lock."""
+        """A request arrives; a step is all that a broker does with it under one lock of the group."""
         return self._first(type(call.request).__name__, group, self.received(call))
 
     def fire(self, group: AnyGroup, timer: Timer) -> AnySteps:
@@ -59,7 +59,7 @@ class Spec:
         return self._first(timer.name, group, timer)
 
     def appended(self, group: AnyGroup | None, record: Record, error: AppendError | None) -> AnySteps:
-        """The log answers an append: stored (None) or failed. A rule of its own: it re-checks everything."""
+        """The log answers an append: stored (None) or failed. The group may have changed or gone by then."""
         return self._first(record.handler, group, record, error)
 
     def load(self, record: Record | None) -> AnySteps:
@@ -67,7 +67,7 @@ class Spec:
         return self._first("load", None, record)
 
     def unload(self, group: AnyGroup | None, unanswered: tuple[Record, ...]) -> AnySteps:
-        """The coordinator is one no more; unanswered: appends in flight, oldest first."""
+        """The broker is the coordinator no more; unanswered: appends in flight, oldest first."""
         return self._first("unload", group, unanswered)
 
     def retention(self, group: AnyGroup, check: RetentionCheck) -> AnySteps:

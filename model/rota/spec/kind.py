@@ -24,10 +24,10 @@ AnyStep = Any
 class Live:
     """What else is in scope than the requests of members.
 
-    names: a SyncGroup that names a protocol does not fit a group without one (with the Scala coordinator, so
-    not a scope but a profile's way); statics: there may be static members; offsets: OffsetDelete and expiry
-    ask what a group has subscribed to; describe: DescribeGroups shows assignments and the protocol in every
-    state; failover: another broker may load what was written.
+    names: a SyncGroup that names a protocol does not fit a group without one (with the Scala coordinator;
+    this is a matter of the profile, not of the scope); statics: there may be static members; offsets:
+    OffsetDelete and expiry ask what a group has subscribed to; describe: DescribeGroups shows assignments and
+    the protocol in every state; failover: another broker may load what was written.
     """
 
     names: bool = False
@@ -56,7 +56,7 @@ class GroupKind(Protocol):
         ...
 
     def timer_text(self, timer: Timer) -> str:
-        """What it means for a person that a timer is due."""
+        """That a timer is due, in the words of a trace."""
         ...
 
     def losses(self, before: AnyGroup, after: AnyGroup | None) -> tuple[Loss, ...]:
@@ -90,7 +90,7 @@ class GroupKind(Protocol):
         ...
 
     def record_text(self, record: Record) -> str:
-        """What a record says, for a person."""
+        """What a record says, in the words of a trace."""
         ...
 
     def answer_counts(self, record: Record, failures: bool) -> bool:

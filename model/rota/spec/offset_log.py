@@ -138,7 +138,7 @@ def appended(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
 
 
 def commit_error(spec: Spec, error: AppendError) -> ErrorCode:
-    """The profile's word for an error of the log about offsets.
+    """What the profile's brokers tell a request whose offsets the log has failed to store.
 
     Source: upstream GroupMetadataManager#maybeConvertOffsetCommitError (3.x), GroupCoordinatorService
     #handleOperationException.

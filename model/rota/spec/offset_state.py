@@ -97,7 +97,7 @@ class TransactionEnd(ForOffsets):
 
 @dataclass(frozen=True)
 class OffsetRead(ForOffsets):
-    """An OffsetFetch that has found its group. known: there is such a group; waits: behind all appends."""
+    """An OffsetFetch on its way to the offsets. known: there is its group; waits: for all earlier appends."""
 
     call: Call
     known: bool

@@ -120,7 +120,7 @@ def illegal_generation(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A transactional commit of a member must name the current generation.
 
     Left out: that a producer aborts its transaction when it is told so. The transaction may end either
-    way at any time here (`rota.environment.offsets`), and what was refused is in neither.
+    way at any time here (`rota.environment.broker.offsets`), and what was refused is in neither.
     """
     if group is None or _request(call).generation_id == group.generation_id:
         return ()

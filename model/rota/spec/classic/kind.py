@@ -24,7 +24,7 @@ CONTENT = {
     RecordKind.REPLACEMENT: "the replacement of a static member",
     RecordKind.DELETION: "that the group is deleted",
 }
-"""What a record says, for a person."""
+"""What a record says, in the words of a trace."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ClassicGroups:
         return not (session and member is not None and settled.waits_for_log(member))
 
     def timer_text(self, timer: Timer) -> str:
-        """What it means for a person that a timer is due."""
+        """That a timer is due, in the words of a trace."""
         names = {
             TimerKind.INITIAL_JOIN: "the initial rebalance delay is over",
             TimerKind.JOIN: "the rebalance timeout of the join phase is over",
@@ -106,7 +106,7 @@ class ClassicGroups:
         return frozenset(dead)
 
     def record_text(self, record: Record) -> str:
-        """What a record says, for a person."""
+        """What a record says, in the words of a trace."""
         one = _of_group(record)
         return f"{CONTENT[one.kind]} of generation {one.generation_id}"
 
