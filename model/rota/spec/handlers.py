@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from rota.kernel.rules import RuleTable, collect
-from rota.spec import admin, expiry, hosting, offset_delete, offset_log, offsets, transactions
+from rota.spec import (
+    admin,
+    admin_deletion,
+    expiry,
+    hosting,
+    offset_delete,
+    offset_fetch,
+    offset_log,
+    offsets,
+    transactions,
+)
 from rota.spec.classic import (
     admission,
     heartbeat,
@@ -38,10 +48,12 @@ RULES = collect(
     hosting,
     loading,
     offsets,
+    offset_fetch,
     offset_log,
     offset_delete,
     transactions,
     admin,
+    admin_deletion,
     expiry,
 )
 
@@ -53,24 +65,24 @@ HANDLERS: dict[str, tuple[str, ...]] = {
     "FindCoordinatorRequest": hosting.FIND_HANDLER,
     "OffsetCommitRequest": offsets.HANDLER,
     "TxnOffsetCommitRequest": transactions.HANDLER,
-    "OffsetFetchRequest": offset_log.FETCH_HANDLER,
+    "OffsetFetchRequest": offset_fetch.FETCH_HANDLER,
     "OffsetDeleteRequest": offset_delete.HANDLER,
     "DescribeGroupsRequest": admin.DESCRIBE_HANDLER,
     "ListGroupsRequest": admin.LIST_HANDLER,
     "DeleteGroupsRequest": admin.DELETE_HANDLER,
     "append": persistence.HANDLER,
-    "deletion": admin.DELETION_HANDLER,
+    "deletion": admin_deletion.DELETION_HANDLER,
     "load": loading.LOAD_HANDLER,
     "unload": loading.UNLOAD_HANDLER,
     "retention": expiry.CHECK_HANDLER,
     "unused": expiry.REMOVE_HANDLER,
     "offsets_begin": offset_log.BEGIN_HANDLER,
     "offsets_appended": offset_log.ANSWER_HANDLER,
-    "offsets_read": offset_log.READ_HANDLER,
+    "offsets_read": offset_fetch.READ_HANDLER,
     "offsets_found": offset_log.FOUND_HANDLER,
     "offsets_expire": expiry.EXPIRE_HANDLER,
-    "offsets_forget": admin.FORGET_HANDLER,
-    "offsets_forgotten": admin.FORGOTTEN_HANDLER,
+    "offsets_forget": admin_deletion.FORGET_HANDLER,
+    "offsets_forgotten": admin_deletion.FORGOTTEN_HANDLER,
     "transaction_ended": transactions.END_HANDLER,
     **timers.HANDLERS,
 }

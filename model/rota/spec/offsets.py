@@ -1,7 +1,7 @@
 """OffsetCommit: who may commit, and what goes to the log.
 
-A commit changes nothing in the group but its sender's session. What becomes of it when the log has answered,
-and how it is read, stands in `rota.spec.offset_log`.
+A commit changes nothing in the group but its sender's session. What becomes of it when the log has answered
+stands in `rota.spec.offset_log`, how it is read in `rota.spec.offset_fetch`.
 """
 
 from __future__ import annotations

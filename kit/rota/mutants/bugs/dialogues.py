@@ -24,6 +24,7 @@ from rota.spec import (
     SyncGroupRequest,
 )
 from rota.spec import offset_delete as delete_rules
+from rota.spec import offset_fetch as fetch_rules
 from rota.spec import offset_log as log_rules
 from rota.spec.classic import heartbeat as heartbeat_rules
 from rota.spec.classic import join as join_rules
@@ -275,7 +276,7 @@ def commit_not_stored(spec: Spec, group: Group | None, call: Call) -> Steps:
 @bug("offsets.stable-fetch-waits", dies_in=SCENARIOS, by="09c-commit-waits-for-the-log")
 def stable_fetch_never_answered(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A fetch of stable offsets is taken and never answered."""
-    return only(Step(group)) if log_rules.stable_fetch_waits(spec, group, call) else ()
+    return only(Step(group)) if fetch_rules.stable_fetch_waits(spec, group, call) else ()
 
 
 @bug(

@@ -11,6 +11,7 @@ from rota.mutants.bugs.retell import retold, untold
 from rota.mutants.mutant import CHECKLIST, SCENARIOS, bug
 from rota.spec import Call, ErrorCode, Group, GroupRecord, Hosting, Spec, Step
 from rota.spec import admin as admin_rules
+from rota.spec import admin_deletion as deletion_rules
 from rota.spec import offsets as offset_rules
 from rota.spec import transactions as transaction_rules
 from rota.spec.admin_messages import DescribeGroupsReply, ListGroupsRequest
@@ -157,7 +158,7 @@ def group_gone_anyway(
     spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None
 ) -> Steps:
     """A group whose tombstone could not be stored is gone all the same."""
-    steps = admin_rules.deletion_failed(spec, group, record, error)
+    steps = deletion_rules.deletion_failed(spec, group, record, error)
     return tuple(replace(step, group=group) for step in steps)
 
 
@@ -166,13 +167,13 @@ def deletion_unanswered(
     spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None
 ) -> Steps:
     """Who deletes a group is never told that it is done."""
-    return retold(admin_rules.deletion_stored(spec, group, record, error), untold)
+    return retold(deletion_rules.deletion_stored(spec, group, record, error), untold)
 
 
 @bug("admin.offsets-wait", dies_in=SCENARIOS, by=NOT_DELETED)
 def offsets_go_first(spec: Spec, offsets: Offsets, forgotten: GroupForgotten) -> OffsetSteps:
     """The offsets of a group that is deleted are gone before the log knows."""
-    waiting = admin_rules.offsets_wait(spec, offsets, forgotten)
+    waiting = deletion_rules.offsets_wait(spec, offsets, forgotten)
     return tuple(replace(step, offsets=Offsets()) for step in waiting)
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from rota.mutants.mutant import bug
 from rota.spec import Call, Group, GroupState, LeaveGroupRequest, LeavingMember, Spec, Step
 from rota.spec.classic import leave as leave_rules
-from rota.spec.classic import rebalance as phase_rules
 from rota.spec.classic.step import Steps
 from rota.spec.context import only, request_of
 
@@ -48,7 +47,7 @@ def session_outlives_member(spec: Spec, step: Step, identity: LeavingMember) -> 
 @bug("leave.remove-member", dies_in="leave", by="join.leader-is-a-member", seen_in="a test broker")
 def leader_not_replaced(spec: Spec, step: Step, member_id: str) -> Steps:
     """When the leader goes nobody takes its place."""
-    steps = phase_rules.remove_member(spec, step, member_id)
+    steps = leave_rules.remove_member(spec, step, member_id)
     if step.live.leader != member_id:
         return steps
     return only(steps[0].to(replace(steps[0].live, leader=None)))
@@ -58,4 +57,4 @@ def leader_not_replaced(spec: Spec, step: Step, member_id: str) -> Steps:
 def parked_join_forgotten(spec: Spec, step: Step, member_id: str) -> Steps:
     """Who is removed while its JoinGroup is parked is not told."""
     member = replace(step.live.members[member_id], awaiting_join=None)
-    return phase_rules.remove_member(spec, step.to(step.live.with_member(member_id, member)), member_id)
+    return leave_rules.remove_member(spec, step.to(step.live.with_member(member_id, member)), member_id)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from rota.mutants.mutant import bug
 from rota.spec import Call, Group, Spec, Step
 from rota.spec import expiry as expiry_rules
+from rota.spec import offset_fetch as fetch_rules
 from rota.spec import offset_log as log_rules
 from rota.spec import offsets as offset_rules
 from rota.spec.classic.step import Steps
@@ -90,7 +91,7 @@ def commit_never_answered(
 @bug("offsets.fetch", dies_in="commit", by="offsets.acknowledged-is-told")
 def reads_nothing(spec: Spec, offsets: Offsets, read: OffsetRead) -> OffsetSteps:
     """Who fetches is told that nothing was committed."""
-    return log_rules.fetch(spec, Offsets(), read)
+    return fetch_rules.fetch(spec, Offsets(), read)
 
 
 @bug("offsets.fetch-asked", dies_in="raw-offsets", by="offsets.acknowledged-is-told")

@@ -60,9 +60,8 @@ def refuse(group: Group | None, call: Call, error: ErrorCode) -> Steps:
 def invalid_group_id(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A JoinGroup without a group id is refused before its timeouts or the group are looked at.
 
-    Left out: what KafkaApis refuses before it asks a coordinator, GROUP_AUTHORIZATION_FAILED, and
-    UNSUPPORTED_VERSION for an instance id where the metadata version is below 2.3. Such a JoinGroup never
-    reaches the group, so no state depends on it.
+    Left out: what KafkaApis refuses before it asks a coordinator: GROUP_AUTHORIZATION_FAILED, and
+    instance ids where the metadata version is below 2.3. Such a JoinGroup never reaches the group.
     """
     if join_request(call).group_id:
         return ()
@@ -92,8 +91,7 @@ def unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A member id for a group that does not exist is unknown, and the group is not created.
 
     Left out: groups of other types. The Java coordinator turns an empty group of the consumer protocol
-    (KIP-848) into a classic one and refuses the name of a share group. The model has one group, which no
-    request can create as anything but a classic one.
+    (KIP-848) into a classic one. The model's one group cannot be made as anything but a classic one.
     """
     if group is not None or not join_request(call).member_id:
         return ()

@@ -244,32 +244,3 @@ def joined_reply(group: Group, member_id: str) -> JoinGroupReply:
         member_id=member_id,
         members=group.member_list() if member_id == group.leader else (),
     )
-
-
-@rule(
-    "leave.remove-member", source="upstream ClassicGroup#remove; " + GMM + "removeMemberAndUpdateClassicGroup"
-)
-def remove_member(spec: Spec, step: Step, member_id: str) -> Steps:
-    """A member goes: its timers stop, its parked join is refused, leadership passes on at once.
-
-    The parked JoinGroup is answered UNKNOWN_MEMBER_ID with an empty member id (before 2.1.1 it is not
-    answered, KAFKA-7610); a parked SyncGroup is never answered. Any remaining member may inherit the
-    lead, rejoined or not (upstream: hash order).
-
-    Left out: the count of supporters per protocol name, which upstream lowers here. `voting.supports` and
-    `voting.candidates` count from the lists of those who are left.
-    """
-    group = step.live
-    member = group.members[member_id]
-    if spec.profile.new_member_timer:
-        step = step.answer(member.awaiting_join, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID))
-    step = step.cancel(TimerKind.SESSION, member_id).cancel(TimerKind.NEW_MEMBER, member_id)
-    left = replace(
-        group,
-        members=group.members.without(member_id),
-        pending_sync=group.pending_sync - {member_id},
-    )
-    if group.leader != member_id:
-        return only(step.to(left))
-    heirs = tuple(left.members) or (None,)
-    return tuple(step.to(replace(left, leader=heir)) for heir in heirs)
