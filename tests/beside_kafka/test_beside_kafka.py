@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from rota.conformance.compare import Compared, Likeness, compare
-from rota.conformance.kafka_jars import RELEASES, NoJars, fetched
-from rota.conformance.model import Case, Ending, Level, Script
-from rota.conformance.probes.triage import DIFFERENCES, gone, untriaged
-from rota.conformance.registry import all_scripts
+from rota.conformance.catalogue import all_scripts
+from rota.conformance.comparison.compare import Compared, Likeness, compare
+from rota.conformance.comparison.known_differences import DIFFERENCES, gone, untriaged
+from rota.conformance.dialogues.script import Case, Level, Script
+from rota.conformance.outcomes import Ending
 from rota.conformance.runner import Options, divide
-from rota.conformance.targets import parse_target
+from rota.conformance.targets.grammar import parse_target
+from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
 from rota.report.beside import page
 
 KAFKA = "kafka-4.4.0"

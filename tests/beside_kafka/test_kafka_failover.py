@@ -15,25 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from rota.conformance import kafka
-from rota.conformance.dialogue import Dialogue, Member, subscription
-from rota.conformance.groups import stable
-from rota.conformance.guard import guarded
-from rota.conformance.java import NoJava, find_java
-from rota.conformance.kafka_jars import RELEASES, NoJars, fetched
-from rota.conformance.opening import wait_until_ready
-from rota.conformance.process import Process
-from rota.conformance.talk import (
-    commit,
-    described,
-    emptied,
-    expect_each,
-    expect_fetched,
-    handed_out,
-    lead_stable,
-    static,
-    topic,
-)
+from rota.conformance.dialogues.dialogue import Dialogue, Member, subscription
+from rota.conformance.dialogues.negotiation import wait_until_ready
+from rota.conformance.steps.administration import described
+from rota.conformance.steps.forming import emptied, lead_stable, stable
+from rota.conformance.steps.membership import handed_out, static
+from rota.conformance.steps.offsets import commit, expect_each, expect_fetched, topic
+from rota.conformance.targets import kafka_broker
+from rota.conformance.targets.guard import guarded
+from rota.conformance.targets.java import NoJava, find_java
+from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
+from rota.conformance.targets.process import Process
 
 RELEASE = RELEASES["kafka-4.4.0"]
 MEMBERSHIP = {"JoinGroup": 9, "SyncGroup": 5, "Heartbeat": 4, "LeaveGroup": 5}
@@ -49,11 +41,11 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        port, controller = kafka._free_ports(2)
+        port, controller = kafka_broker._free_ports(2)
         self.address = ("127.0.0.1", port)
-        kafka._write(folder, RELEASE, port, controller, {**kafka.USUAL, **SOON_MISSED})
+        kafka_broker._write(folder, RELEASE, port, controller, {**kafka_broker.USUAL, **SOON_MISSED})
         java = find_java(RELEASE.java, "Kafka").path
-        jvm = (java, *kafka._JVM, RELEASE.log_flag, "-cp", f"{fetched(RELEASE).resolve()}/*")
+        jvm = (java, *kafka_broker._JVM, RELEASE.log_flag, "-cp", f"{fetched(RELEASE).resolve()}/*")
         storage = ("kafka.tools.StorageTool", "format", "--cluster-id=rotaRotaRotaRotaRotaRQ")
         self._broker = (*jvm, "kafka.Kafka", "server.properties")
         self._process = self._started((*jvm, *storage, "-c", "server.properties"), self._broker)
@@ -75,8 +67,8 @@ class Server:
         for name in ("server.properties", RELEASE.log_file[0]):
             shutil.copy(self._folder / name, place)
         process = Process(guarded(place, commands))
-        process.listens(self.address, within=kafka.START_SECONDS)
-        wait_until_ready(self.address, kafka.PATIENCE)
+        process.listens(self.address, within=kafka_broker.START_SECONDS)
+        wait_until_ready(self.address, kafka_broker.PATIENCE)
         return process
 
 

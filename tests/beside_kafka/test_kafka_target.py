@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from rota.conformance.connection import Connection
-from rota.conformance.kafka import Brokers
-from rota.conformance.kafka_jars import RELEASES, NoJars, fetched
-from rota.conformance.model import INITIAL_DELAY, MIN_SESSION
+from rota.conformance.connections.connection import Connection
+from rota.conformance.dialogues.broker_settings import INITIAL_DELAY, MIN_SESSION
+from rota.conformance.targets.kafka_broker import Brokers
+from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
 
 KAFKA = "kafka-4.4.0"
 
@@ -46,7 +46,7 @@ def of(folder: Path) -> list[int]:
             where = os.readlink(process / "cwd")
         except OSError:
             continue
-        guard = b"rota.conformance.guard" in line and str(folder).encode() in line
+        guard = b"rota.conformance.targets.guard" in line and str(folder).encode() in line
         if where.startswith(f"{folder}/") or guard:
             found.append(int(process.name))
     return found

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rota.conformance.compare import Likeness, compare
-from rota.conformance.probes.triage import DIFFERENCES
-from rota.conformance.registry import all_scripts
+from rota.conformance.catalogue import all_scripts
+from rota.conformance.comparison.compare import Likeness, compare
+from rota.conformance.comparison.known_differences import DIFFERENCES
 from rota.conformance.runner import Options, divide
-from rota.conformance.targets import Embedded, Target, parse_target
+from rota.conformance.targets.grammar import parse_target
+from rota.conformance.targets.remote import Embedded
+from rota.conformance.targets.target import Target
 from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
 
 OPTIONS = Options(seed=1)

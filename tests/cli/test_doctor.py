@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from rota.cli import doctor as under_test
 from rota.cli.extras import EXTRAS, extra_for
 from rota.cli.main import main
-from rota.conformance.java import java_major
+from rota.conformance.targets.java import java_major
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rota.cli.main import main
-from rota.conformance.registry import all_cases
+from rota.conformance.catalogue import all_cases
 from rota.mutants import MUTANTS, ODD_REQUESTS
 from rota.mutants.endless import ENDLESS_KILLS
 from rota.spec import RULES

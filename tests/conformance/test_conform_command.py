@@ -15,10 +15,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rota.cli.conform import conform
-from rota.conformance.model import Case
-from rota.conformance.registry import PARTS, UnknownCase, all_cases, all_scripts, select
+from rota.conformance.catalogue import UnknownCase, all_cases, all_scripts, select
+from rota.conformance.dialogues.registry import PARTS
+from rota.conformance.dialogues.script import Case
 from rota.conformance.runner import Options, play_all
-from rota.conformance.targets import parse_target
+from rota.conformance.targets.grammar import parse_target
 
 QUICK = ["heartbeat.unknown-member.no-group", "leave.unknown-group.refused"]
 

@@ -13,13 +13,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rota.cli.conform import conform
-from rota.conformance import compare as under_test
-from rota.conformance.compare import Likeness, compare
-from rota.conformance.dialogue import Dialogue
-from rota.conformance.model import INITIAL_DELAY, Ending, Probe
-from rota.conformance.registry import all_scripts, select
+from rota.conformance.catalogue import all_scripts, select
+from rota.conformance.comparison import compare as under_test
+from rota.conformance.comparison.compare import Likeness, compare
+from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
+from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.dialogues.script import Probe
+from rota.conformance.outcomes import Ending
 from rota.conformance.runner import Options
-from rota.conformance.targets import Embedded, Target, parse_target
+from rota.conformance.targets.grammar import parse_target
+from rota.conformance.targets.remote import Embedded
+from rota.conformance.targets.target import Target
 from rota.server import running
 
 SAME = "heartbeat.alive.stable"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rota.conformance.guard import Guard, guarded
+from rota.conformance.targets.guard import Guard, guarded
 
 FOREVER = ("sh", "-c", "echo $$ > {pid}; exec sleep 1000")
 
@@ -112,8 +112,8 @@ def test_a_signal_while_a_command_is_being_started_ends_it(
 
 PARENT = """
 import sys, time
-from rota.conformance.guard import guarded
-from rota.conformance.process import Process
+from rota.conformance.targets.guard import guarded
+from rota.conformance.targets.process import Process
 process = Process(guarded(sys.argv[1], [sys.argv[2:]]))
 time.sleep(1000)
 """

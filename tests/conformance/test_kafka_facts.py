@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from rota.conformance.registry import all_cases, all_probes, all_scripts
+from rota.conformance.catalogue import all_cases, all_probes, all_scripts
 
 
 @dataclass(frozen=True)

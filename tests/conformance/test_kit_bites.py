@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from rota.conformance.model import DEVIATION_VERDICT, Verdict
-from rota.conformance.registry import all_cases, select
+from rota.conformance.catalogue import all_cases, select
+from rota.conformance.outcomes import DEVIATION_VERDICT, Verdict
 from rota.conformance.runner import Options, play_all
-from rota.conformance.targets import parse_target
+from rota.conformance.targets.grammar import parse_target
 from rota.coordinator import (
     Group,
     GroupState,

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from rota.cli.conform import conform
-from rota.conformance.dialogue import Dialogue
-from rota.conformance.model import Ending
-from rota.conformance.registry import all_cases
+from rota.conformance.catalogue import all_cases
+from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.outcomes import Ending
 from rota.conformance.runner import PLAYS, Options, play
-from rota.conformance.targets import parse_target
+from rota.conformance.targets.grammar import parse_target
 
 SLOW = {"timers.new-member-expired.five-minutes", "expiry.empty-group.since-last-member"}
 

@@ -6,8 +6,9 @@ from collections import Counter
 
 import pytest
 
-from rota.conformance.registry import WIRE, all_cases, rule_of
-from rota.conformance.unseen import UNSEEN, out_of_reach
+from rota.conformance.catalogue import all_cases
+from rota.conformance.dialogues.registry import WIRE, rule_of
+from rota.conformance.out_of_reach import UNSEEN, out_of_reach
 from rota.spec import RULES
 
 

@@ -14,10 +14,11 @@ from rota.cli.conform_diff import show_differences
 from rota.cli.conform_list import tell
 from rota.cli.conform_target import SETTINGS_HELP, one_target, see_whether_it_is_there, two_targets
 from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, USAGE, VIOLATED, UsageError
-from rota.conformance.model import Case, CaseResult
-from rota.conformance.registry import UnknownCase, all_cases, all_scripts, select
+from rota.conformance.catalogue import UnknownCase, all_cases, all_scripts, select
+from rota.conformance.dialogues.script import Case
+from rota.conformance.outcomes import CaseResult
 from rota.conformance.runner import Options, divide, exit_code, find_unread, play_all
-from rota.conformance.targets import Target, TargetError
+from rota.conformance.targets.target import Target, TargetError
 from rota.report import events
 from rota.report.files import ReportError, default_reports, file_report, parse_report
 from rota.report.json_report import JsonReport

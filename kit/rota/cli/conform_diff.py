@@ -13,10 +13,10 @@ import click
 
 from rota.cli.conform_target import see_whether_it_is_there
 from rota.cli.errors import NOTHING, UsageError
-from rota.conformance.compare import compare
-from rota.conformance.model import Script
+from rota.conformance.comparison.compare import compare
+from rota.conformance.dialogues.script import Script
 from rota.conformance.runner import Options, divide
-from rota.conformance.targets import Target
+from rota.conformance.targets.target import Target
 from rota.report.check_text import counted
 from rota.report.difference import Comparison, as_json, as_text, side_by_side, verdict_line
 

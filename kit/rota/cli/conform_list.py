@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import click
 
-from rota.conformance.model import Case, Script, span
-from rota.conformance.registry import select
+from rota.conformance.catalogue import select
+from rota.conformance.dialogues.script import Case, Script, span
 from rota.report.check_text import wrapped
 from rota.spec import RULES
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rota.cli.errors import UNDECIDED, UsageError
-from rota.conformance.process import NotStarted
-from rota.conformance.targets import DEFAULTS, Target, parse_target
+from rota.conformance.targets.grammar import parse_target
+from rota.conformance.targets.process import NotStarted
+from rota.conformance.targets.target import DEFAULTS, Target
 
 SETTINGS_HELP = "What a broker at HOST:PORT runs with, if not Kafka's default: " + ", ".join(DEFAULTS)
 

@@ -14,8 +14,8 @@ import click
 
 from rota.cli.errors import HOLDS, VIOLATED, UsageError
 from rota.cli.extras import EXTRAS, Extra
-from rota.conformance.java import JAVA_REMEDY, NoJava, find_java
-from rota.conformance.kafka_jars import RELEASES, cache_folder, libraries, missing
+from rota.conformance.targets.java import JAVA_REMEDY, NoJava, find_java
+from rota.conformance.targets.kafka_jars import RELEASES, cache_folder, libraries, missing
 
 JAVA_NEEDED = 17
 """The oldest major version of Java that Spark 4 runs on."""

@@ -9,7 +9,8 @@ from difflib import get_close_matches
 import click
 
 from rota.cli.errors import HOLDS, VIOLATED, UsageError
-from rota.conformance.registry import WIRE, all_cases
+from rota.conformance.catalogue import all_cases
+from rota.conformance.dialogues.registry import WIRE
 from rota.mutants import Mutant
 from rota.report import matrix, matrix_text
 from rota.report.check_text import counted, wrapped

@@ -11,28 +11,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
-from rota.conformance.connection import Closed, Garbage, NotListening
-from rota.conformance.dialogue import Dialogue
-from rota.conformance.model import (
-    DEVIATION_VERDICT,
-    INITIAL_DELAY,
-    Case,
-    CaseResult,
-    Deviation,
-    Ending,
-    Late,
-    NotChecked,
-    Outcome,
-    Script,
-    SetupFailed,
-    Undecidable,
-    Verdict,
-)
-from rota.conformance.opening import Unread, Unsupported, open_with
-from rota.conformance.process import NotStarted
-from rota.conformance.targets import NotSettable, Running, Target
-from rota.conformance.transcript import printable
-from rota.conformance.unread import unread_versions
+from rota.conformance.connections.connection import Closed, Garbage, NotListening
+from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
+from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.dialogues.failures import Deviation, Late, SetupFailed, Undecidable
+from rota.conformance.dialogues.negotiation import Unread, Unsupported, open_with
+from rota.conformance.dialogues.script import Case, Script
+from rota.conformance.dialogues.transcript import printable
+from rota.conformance.dialogues.unreadable_versions import unread_versions
+from rota.conformance.outcomes import DEVIATION_VERDICT, CaseResult, Ending, NotChecked, Outcome, Verdict
+from rota.conformance.targets.process import NotStarted
+from rota.conformance.targets.target import NotSettable, Running, Target
 
 SLOW_SECONDS = 60.0
 """Cases that take longer are played only when asked for."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from rota.conformance.model import Case
-from rota.conformance.probes.triage import DIFFERENCES, Class, Triaged
-from rota.conformance.registry import all_cases, all_probes, all_scripts
+from rota.conformance.catalogue import all_cases, all_probes, all_scripts
+from rota.conformance.comparison.known_differences import DIFFERENCES, Class, Triaged
+from rota.conformance.dialogues.script import Case
 from rota.report.check_text import WIDTH
 
 _MEANS = {

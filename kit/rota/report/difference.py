@@ -13,8 +13,9 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from rota.conformance.compare import Compared, Likeness
-from rota.conformance.model import Case, Ending, NotChecked
+from rota.conformance.comparison.compare import Compared, Likeness
+from rota.conformance.dialogues.script import Case
+from rota.conformance.outcomes import Ending, NotChecked
 from rota.report.check_text import counted, wrapped
 
 SCHEMA = 1

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from rota.conformance.model import CaseResult, NotChecked
-from rota.conformance.transcript import render
+from rota.conformance.dialogues.transcript import render
+from rota.conformance.outcomes import CaseResult, NotChecked
 from rota.report.events import Collected, RunFinished, RunStarted, counts
 
 SCHEMA = 1

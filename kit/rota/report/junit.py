@@ -6,8 +6,8 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 
-from rota.conformance.model import CaseResult, NotChecked, Verdict
-from rota.conformance.registry import PARTS
+from rota.conformance.dialogues.registry import PARTS
+from rota.conformance.outcomes import CaseResult, NotChecked, Verdict
 from rota.report.events import Collected, RunFinished, RunStarted
 from rota.report.text import in_full
 

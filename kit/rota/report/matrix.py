@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rota.conformance.registry import all_cases
+from rota.conformance.catalogue import all_cases
 from rota.kernel import Rule
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS, ODD_REQUESTS, Mutant
 from rota.mutants.core import CoreBug, core_bugs

@@ -6,9 +6,9 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 
-from rota.conformance.model import CaseResult, Verdict
-from rota.conformance.transcript import render
-from rota.conformance.unseen import out_of_reach
+from rota.conformance.dialogues.transcript import render
+from rota.conformance.out_of_reach import out_of_reach
+from rota.conformance.outcomes import CaseResult, Verdict
 from rota.report.check_text import WIDTH, counted, wrapped
 from rota.report.events import CaseFinished, Collected, Event, RunFinished, RunStarted, counts
 

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue
-from rota.conformance.groups import forming, stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import (
-    COMMIT,
-    DELETE,
-    DESCRIBE,
-    FETCH,
-    commit,
-    delete,
-    described,
-    emptied,
-    expect_deleted,
-    expect_each,
-    expect_fetched,
-    handed_out,
-    topic,
-)
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.administration import delete, described, expect_deleted
+from rota.conformance.steps.forming import emptied, forming, stable
+from rota.conformance.steps.membership import handed_out
+from rota.conformance.steps.offsets import commit, expect_each, expect_fetched, topic
+from rota.conformance.steps.version_ranges import COMMIT, DELETE, DESCRIBE, FETCH, HANDSHAKE
 
 _DELETE = "KIP-229; GroupCoordinatorShard.deleteGroups; ClassicGroup.validateDeleteGroup"
 

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.codes import error_name
-from rota.conformance.dialogue import PROMPTLY, Dialogue, Member, subscription
-from rota.conformance.groups import Formed, stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import (
-    DESCRIBE,
-    STATIC,
-    describe,
-    described,
-    emptied,
-    handed_out,
-    lead,
-    lead_stable,
-    static,
-)
+from rota.conformance.connections.error_codes import error_name
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.administration import describe, described
+from rota.conformance.steps.forming import Formed, emptied, lead, lead_stable, stable
+from rota.conformance.steps.membership import handed_out, static
+from rota.conformance.steps.version_ranges import DESCRIBE, HANDSHAKE, STATIC
 
 _DESCRIBE = "GroupMetadataManager.describeGroups; ClassicGroup.describe"
 _OLDER = "The assignments are empty outside of Stable."

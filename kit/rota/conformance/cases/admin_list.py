@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.conformance.dialogue import PROMPTLY, Dialogue
-from rota.conformance.groups import stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import DELETE, delete, emptied, expect_deleted
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.administration import delete, expect_deleted
+from rota.conformance.steps.forming import emptied, stable
+from rota.conformance.steps.version_ranges import DELETE
 
 _LIST = "GroupMetadataManager.listGroups"
 _STATES = {"ListGroups": (4, 5)}

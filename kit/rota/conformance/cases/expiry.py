@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rota.conformance.dialogue import Dialogue, Member
-from rota.conformance.groups import stable
-from rota.conformance.model import RETENTION, RETENTION_CHECK, Level
-from rota.conformance.registry import case
-from rota.conformance.talk import (
-    COMMIT,
-    DESCRIBE,
-    FETCH,
+from rota.conformance.dialogues.broker_settings import RETENTION, RETENTION_CHECK
+from rota.conformance.dialogues.dialogue import Dialogue, Member
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.administration import describe
+from rota.conformance.steps.forming import emptied, stable
+from rota.conformance.steps.membership import handed_out
+from rota.conformance.steps.offsets import (
     TOPIC,
     commit,
-    describe,
-    emptied,
     expect_each,
     expect_fetched,
     fetched,
-    handed_out,
     in_topic,
     subscriber,
     topic,
 )
+from rota.conformance.steps.version_ranges import COMMIT, DESCRIBE, FETCH
 
 _EXPIRY = "KAFKA-4682 (KIP-211); OffsetMetadataManager.cleanupExpiredOffsets; OffsetExpirationConditionImpl"
 _REMOVED = "GroupCoordinatorShard.cleanupGroupMetadata; GroupMetadataManager.maybeDeleteGroup"

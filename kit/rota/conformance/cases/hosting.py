@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from rota.conformance.codes import ERROR_CODES, error_name
-from rota.conformance.connection import Connection
-from rota.conformance.dialogue import PROMPTLY, Dialogue
-from rota.conformance.model import Level
-from rota.conformance.registry import case
+from rota.conformance.connections.connection import Connection
+from rota.conformance.connections.error_codes import ERROR_CODES, error_name
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
 
 _FIND = "KafkaApis.handleFindCoordinatorRequest"
 _GROUP_KEY = 0

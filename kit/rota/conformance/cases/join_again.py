@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.dialogue import PROMPTLY, Dialogue, subscription
-from rota.conformance.groups import forming, stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import STATIC, handed_out, lead_stable, static
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, subscription
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import forming, lead_stable, stable
+from rota.conformance.steps.membership import handed_out, static
+from rota.conformance.steps.version_ranges import HANDSHAKE, STATIC
 
 _EXISTING = "GroupMetadataManager.classicGroupJoinExistingMember"
 _UPDATE = "GroupMetadataManager.updateMemberThenRebalanceOrCompleteJoin"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 
-from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue
-from rota.conformance.groups import ON_ITS_WAY, stable
-from rota.conformance.model import MIN_SESSION, Level
-from rota.conformance.registry import case
-from rota.conformance.talk import form_of
+from rota.conformance.dialogues.broker_settings import MIN_SESSION
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import ON_ITS_WAY, stable
+from rota.conformance.steps.membership import form_of
+from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _NEW_DYNAMIC = "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember"
 

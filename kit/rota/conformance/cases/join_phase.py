@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, subscription
-from rota.conformance.groups import forming, stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, subscription
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import forming, stable
+from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _LEAVE = "GroupMetadataManager.classicGroupLeaveToClassicGroup"
 _COMPLETE = "ClassicGroup.hasAllMembersJoined; GroupMetadataManager.maybeCompleteJoinPhase"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.codes import ERROR_CODES, error_name
-from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
-from rota.conformance.groups import forming, stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import handed_out, leave_as
+from rota.conformance.connections.error_codes import ERROR_CODES, error_name
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import forming, stable
+from rota.conformance.steps.membership import handed_out, leave_as
+from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _LEAVE = "GroupMetadataManager.classicGroupLeaveToClassicGroup"
 _BATCH = {"LeaveGroup": (3, 5)}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from rota.conformance.codes import error_name
-from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
-from rota.conformance.groups import stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import LEAVES, lead_stable, leave_as, static
+from rota.conformance.connections.error_codes import error_name
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import lead_stable, stable
+from rota.conformance.steps.membership import leave_as, static
+from rota.conformance.steps.version_ranges import LEAVES
 
 _LEAVE = "KIP-345; GroupMetadataManager.classicGroupLeaveToClassicGroup"
 

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.dialogue import A_WHILE, Dialogue, Member
-from rota.conformance.groups import forming, stable
-from rota.conformance.model import Level, Undecidable
-from rota.conformance.registry import case
-from rota.conformance.talk import (
+from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue, Member
+from rota.conformance.dialogues.failures import Undecidable
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.administration import delete, describe, described, expect_deleted
+from rota.conformance.steps.forming import emptied, forming, stable
+from rota.conformance.steps.membership import handed_out, static
+from rota.conformance.steps.offsets import commit, expect_each, expect_fetched, topic
+from rota.conformance.steps.version_ranges import (
     COMMIT,
     DELETE,
     DESCRIBE,
     FETCH,
+    HANDSHAKE,
     NAMED_TOPICS,
     STATIC,
-    commit,
-    delete,
-    describe,
-    described,
-    emptied,
-    expect_deleted,
-    expect_each,
-    expect_fetched,
-    handed_out,
-    static,
-    topic,
 )
 
 _COMMIT = "OffsetMetadataManager.validateOffsetCommit; ClassicGroup.validateOffsetCommit"

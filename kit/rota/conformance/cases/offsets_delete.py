@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogue import Dialogue, Member, subscription
-from rota.conformance.groups import settle, stable, together
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import (
-    COMMIT,
-    FETCH,
-    STATIC,
+from rota.conformance.dialogues.dialogue import Dialogue, Member, subscription
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import emptied, settle, stable, together
+from rota.conformance.steps.membership import static
+from rota.conformance.steps.offsets import (
     TOPIC,
     commit,
     delete_offsets,
-    emptied,
     expect_each,
     expect_fetched,
     expect_topics,
-    static,
     subscriber,
     topic,
 )
+from rota.conformance.steps.version_ranges import COMMIT, FETCH, STATIC
 
 _DELETE = "KIP-496; OffsetMetadataManager.deleteOffsets; ClassicGroup.validateOffsetDelete"
 _OWNED_NOTHING = b"\x00\x00\x00\x00" + b"\xff\xff\xff\xff" + b"\xff\xff"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from rota.conformance.codes import error_name
-from rota.conformance.dialogue import Dialogue, Member
-from rota.conformance.groups import stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import (
-    COMMIT,
-    FETCH,
+from rota.conformance.connections.error_codes import error_name
+from rota.conformance.dialogues.dialogue import Dialogue, Member
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import emptied, stable
+from rota.conformance.steps.offsets import (
     TOPIC,
     commit,
-    emptied,
     expect_each,
     expect_fetched,
     expect_topics,
@@ -21,6 +18,7 @@ from rota.conformance.talk import (
     in_topic,
     topic,
 )
+from rota.conformance.steps.version_ranges import COMMIT, FETCH
 
 _COMMIT = "OffsetMetadataManager.commitOffset"
 _FETCH = "OffsetMetadataManager.fetchOffsets"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.dialogue import PROMPTLY, Dialogue
-from rota.conformance.groups import ON_ITS_WAY, forming, stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import DESCRIBE, described, handed_out
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.administration import described
+from rota.conformance.steps.forming import ON_ITS_WAY, forming, stable
+from rota.conformance.steps.membership import handed_out
+from rota.conformance.steps.version_ranges import DESCRIBE, HANDSHAKE
 
 _DESCRIBE = "GroupMetadataManager.describeGroups"
 _SYNC = "GroupMetadataManager.classicGroupSyncToClassicGroup"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, Waiting
-from rota.conformance.groups import forming, stable
-from rota.conformance.model import MAX_SIZE, Level
-from rota.conformance.registry import case
-from rota.conformance.talk import STATIC, handed_out, lead_stable, static
+from rota.conformance.dialogues.broker_settings import MAX_SIZE
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, Waiting
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import forming, lead_stable, stable
+from rota.conformance.steps.membership import handed_out, static
+from rota.conformance.steps.version_ranges import HANDSHAKE, STATIC
 
 _SOURCE = "KIP-389; GroupMetadataManager.acceptJoiningMember"
 _TWO: Mapping[str, int] = {MAX_SIZE: 2}

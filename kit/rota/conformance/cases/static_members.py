@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.conformance.dialogue import PROMPTLY, Dialogue
-from rota.conformance.groups import stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import STATIC, form_of, handed_out, lead_stable, static
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import lead_stable, stable
+from rota.conformance.steps.membership import form_of, handed_out, static
+from rota.conformance.steps.version_ranges import STATIC
 
 _NEW = "KIP-345; GroupMetadataManager.classicGroupJoinNewStaticMember"
 _VALIDATE = "KIP-345; ClassicGroup.validateMember"

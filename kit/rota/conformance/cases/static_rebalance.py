@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue, subscription
-from rota.conformance.groups import stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import STATIC, lead, lead_stable, static, until_told
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, subscription
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import lead, lead_stable, stable
+from rota.conformance.steps.membership import static, until_told
+from rota.conformance.steps.version_ranges import STATIC
 
 _REPLACE = "KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin"
 _TIMEOUT = "KIP-345; GroupMetadataManager.completeClassicGroupJoin"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue
-from rota.conformance.groups import forming, stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import forming, stable
 
 _SYNC = "GroupMetadataManager.classicGroupSyncToClassicGroup"
 

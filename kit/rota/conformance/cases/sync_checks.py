@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.dialogue import PROMPTLY, Dialogue
-from rota.conformance.groups import forming, stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import forming, stable
+from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _CHECKS = "GroupMetadataManager.validateSyncGroup"
 _TYPED = {"SyncGroup": (5, 5)}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rota.conformance.cases.join_admission import HANDSHAKE
-from rota.conformance.dialogue import A_WHILE, PROMPTLY, Dialogue
-from rota.conformance.groups import stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.talk import SHORT_SESSIONS, STATIC, handed_out, static
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import stable
+from rota.conformance.steps.membership import SHORT_SESSIONS, handed_out, static
+from rota.conformance.steps.version_ranges import HANDSHAKE, STATIC
 
 _INITIAL = "KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule"
 _SYNC = "KAFKA-12890; GroupMetadataManager.expirePendingSync"

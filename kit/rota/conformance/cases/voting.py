@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogue import PROMPTLY, Dialogue, Member, subscription
-from rota.conformance.groups import Formed, stable, together
-from rota.conformance.model import Level
-from rota.conformance.registry import case
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.forming import Formed, stable, together
 
 _SELECT = "ClassicGroup.selectProtocol"
 _CANDIDATES = "ClassicGroup.candidateProtocols"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from rota.conformance.codes import error_name
-from rota.conformance.connection import Closed
-from rota.conformance.dialogue import PROMPTLY, Dialogue
-from rota.conformance.groups import stable
-from rota.conformance.model import Level
-from rota.conformance.registry import case
-from rota.conformance.unread import unread_versions
+from rota.conformance.connections.connection import Closed
+from rota.conformance.connections.error_codes import error_name
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
+from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.unreadable_versions import unread_versions
+from rota.conformance.steps.forming import stable
 
 
 @case(

@@ -1,7 +1,7 @@
 """Dialogues without a verdict of their own, by part; importing this package registers them all."""
 
 from rota.conformance.probes import (  # noqa: F401 - each registers its probes
-    admin,
-    voting,
-    wire,
+    advertised_versions,
+    authorized_operations,
+    tied_votes,
 )

@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rota.conformance.connection import Closed, Garbage, NotListening
-from rota.conformance.guard import guarded
-from rota.conformance.java import NoJava, find_java
-from rota.conformance.kafka_jars import NoJars, Release, fetched
-from rota.conformance.model import INITIAL_DELAY, MIN_SESSION, Deviation, Undecidable
-from rota.conformance.opening import wait_until_ready
-from rota.conformance.process import NotStarted, Process
+from rota.conformance.connections.connection import Closed, Garbage, NotListening
+from rota.conformance.dialogues.broker_settings import INITIAL_DELAY, MIN_SESSION
+from rota.conformance.dialogues.failures import Deviation, Undecidable
+from rota.conformance.dialogues.negotiation import wait_until_ready
+from rota.conformance.targets.guard import guarded
+from rota.conformance.targets.java import NoJava, find_java
+from rota.conformance.targets.kafka_jars import NoJars, Release, fetched
+from rota.conformance.targets.process import NotStarted, Process
 
 START_SECONDS = 90.0
 """How long a broker may take until it listens, its storage formatted; two to eight seconds are usual."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rota.conformance.lenient import read_answer
+from rota.conformance.connections.null_tolerant import read_answer
 from rota.wire import WireError, api, encode_request, frame, request_header
 
 LARGEST_ANSWER = 8 * 1024 * 1024

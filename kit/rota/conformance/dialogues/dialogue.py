@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from rota.conformance.codes import error_name
-from rota.conformance.connection import Answer, Asked, Closed, Connection, Garbage
-from rota.conformance.model import Deviation, Interrupted, Late, SetupFailed
-from rota.conformance.transcript import Transcript
+from rota.conformance.connections.connection import Answer, Asked, Closed, Connection, Garbage
+from rota.conformance.connections.error_codes import error_name
+from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed
+from rota.conformance.dialogues.transcript import Transcript
 
 PROMPTLY = 2.0
 """Seconds in which an answer has to come that waits for nothing; far above any target's own time."""

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from rota.conformance.connection import Asked, Closed, Connection, Garbage
-from rota.conformance.dialogue import subscription
-from rota.conformance.opening import GROUP_APIS, advertised
+from rota.conformance.connections.connection import Asked, Closed, Connection, Garbage
+from rota.conformance.dialogues.dialogue import subscription
+from rota.conformance.dialogues.negotiation import GROUP_APIS, advertised
 from rota.wire import api
 
 _GROUP = "rota-probe"

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
-from rota.conformance.model import Ending, Line, Outcome
+from rota.conformance.dialogues.transcript import Line
+from rota.conformance.outcomes import Ending, Outcome
 
 LONGEST_ROUND = 6
 """A round of so many lines that is said again at once is kept once: how often depends on the machine."""

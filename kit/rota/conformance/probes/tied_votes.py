@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rota.conformance.dialogue import Dialogue, subscription
-from rota.conformance.groups import together
-from rota.conformance.registry import probe
+from rota.conformance.dialogues.dialogue import Dialogue, subscription
+from rota.conformance.dialogues.registry import probe
+from rota.conformance.steps.forming import together
 
 TIES = (
     ("range", "roundrobin"),

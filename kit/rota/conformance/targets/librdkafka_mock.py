@@ -1,4 +1,6 @@
-"""The mock cluster inside the confluent-kafka wheel, as a process: `python -m rota.conformance.mock`.
+"""The mock cluster inside the confluent-kafka wheel, as a process of its own.
+
+Usage: `python -m rota.conformance.targets.librdkafka_mock`.
 
 Prints `HOST PORT` once it listens and ends when its standard input ends. It runs apart from the kit because
 librdkafka asserts where Kafka would answer with an error: then this process aborts and the kit goes on.

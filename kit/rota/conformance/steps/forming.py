@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from rota.conformance.dialogue import A_WHILE, Dialogue, Member, Reply, Waiting
-from rota.conformance.model import Deviation
+from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue, Member, Reply, Waiting
+from rota.conformance.dialogues.failures import Deviation
 
 _LEFT_WAITING = 0.3
 """Seconds after which a newcomer still waits although others were answered: these have to join again."""
@@ -78,6 +78,34 @@ def settle(dialogue: Dialogue, formed: Formed) -> None:
     dialogue.expect(formed.leader.sync(formed.assignments), error="NONE")
     for sync in waiting:
         dialogue.expect(sync.answer(), error="NONE")
+
+
+def lead(d: Dialogue, leader: Member, *others: Member) -> Formed:
+    """A group of which this one is the leader, in its second generation, assignments still to come."""
+    stable(d, leader)
+    with d.reaching(f"a group that {leader.name} leads, with {', '.join(m.name for m in others)}"):
+        waiting = {member.name: member.enter() for member in others}
+        time.sleep(ON_ITS_WAY)
+        waiting[leader.name] = leader.send_join()
+        replies = {name: join.answer() for name, join in waiting.items()}
+        for reply in replies.values():
+            d.expect(reply, error="NONE", leader=leader.member_id)
+    return Formed(leader, others, replies)
+
+
+def lead_stable(d: Dialogue, leader: Member, *others: Member) -> Formed:
+    """As `lead`, and everyone has its assignment."""
+    formed = lead(d, leader, *others)
+    with d.reaching("a Stable group"):
+        settle(d, formed)
+    return formed
+
+
+def emptied(d: Dialogue, *members: Member) -> None:
+    """Let all members of the group leave."""
+    with d.reaching("an empty group"):
+        for member in members:
+            d.expect(member.leave(), error="NONE")
 
 
 class _Formation:

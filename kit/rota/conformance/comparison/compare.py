@@ -9,13 +9,15 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import count
 
-from rota.conformance.connection import Closed, Connection, Garbage, NotListening
-from rota.conformance.model import Deviation, Ending, Interrupted, Outcome, Script, Undecidable
-from rota.conformance.normal import normalised
-from rota.conformance.opening import Rather, Unread, advertised
-from rota.conformance.process import NotStarted
+from rota.conformance.comparison.normalisation import normalised
+from rota.conformance.connections.connection import Closed, Connection, Garbage, NotListening
+from rota.conformance.dialogues.failures import Deviation, Interrupted, Undecidable
+from rota.conformance.dialogues.negotiation import Rather, Unread, advertised
+from rota.conformance.dialogues.script import Script
+from rota.conformance.outcomes import Ending, Outcome
 from rota.conformance.runner import Options, find_unread, perform
-from rota.conformance.targets import Target
+from rota.conformance.targets.process import NotStarted
+from rota.conformance.targets.target import Target
 from rota.wire import all_apis
 
 PLAYS = 3

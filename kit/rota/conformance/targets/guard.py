@@ -1,4 +1,6 @@
-"""Commands that must not outlive us: `python -m rota.conformance.guard FOLDER COMMAND… [-- COMMAND…]`.
+"""Commands that must not outlive us.
+
+Usage: `python -m rota.conformance.targets.guard FOLDER COMMAND… [-- COMMAND…]`.
 
 Runs the commands one after the other in the folder, for as long as its own standard input is open, and
 removes the folder when it is over. Whoever holds the other end of that pipe may die in any way, even of
@@ -23,7 +25,7 @@ NEXT = "--"
 def guarded(folder: str, commands: Sequence[Sequence[str]]) -> list[str]:
     """The command line of a guard for these commands."""
     words = [word for command in commands for word in (NEXT, *command)]
-    return [sys.executable, "-m", "rota.conformance.guard", folder, *words[1:]]
+    return [sys.executable, "-m", "rota.conformance.targets.guard", folder, *words[1:]]
 
 
 class Guard:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogue import Dialogue
-from rota.conformance.groups import stable
-from rota.conformance.registry import probe
-from rota.conformance.talk import describe
+from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.dialogues.registry import probe
+from rota.conformance.steps.administration import describe
+from rota.conformance.steps.forming import stable
 
 
 @probe(

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from rota.conformance.model import Ending, Fold, Line, Outcome
-from rota.conformance.normal import normalised
+from rota.conformance.comparison.normalisation import normalised
+from rota.conformance.dialogues.transcript import Fold, Line
+from rota.conformance.outcomes import Ending, Outcome
 
 ID = "a-01234567-89ab-cdef-0123-456789abcdef"
 

@@ -1,13 +1,11 @@
-"""The lists of cases and probes: decorators that add one, whose rule a case is, how some are selected."""
+"""Where cases and probes are registered: the decorators that add one, and which rule a case is about."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
-from typing import TypeVar
+from collections.abc import Callable, Mapping
 
-from rota.conformance.dialogue import Dialogue
-from rota.conformance.model import Case, Level, Probe, Script
+from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.dialogues.script import Case, Level, Probe
 from rota.spec import RULES
 
 Play = Callable[[Dialogue], None]
@@ -21,14 +19,8 @@ PARTS = (
 )
 """The parts of the protocol, in the order of the reports."""
 
-_CASES: dict[str, Case] = {}
-_PROBES: dict[str, Probe] = {}
-
-S = TypeVar("S", bound=Script)
-
-
-class UnknownCase(ValueError):
-    """A selector that names no dialogue, no rule and no part."""
+CASES: dict[str, Case] = {}
+PROBES: dict[str, Probe] = {}
 
 
 def case(
@@ -50,9 +42,9 @@ def case(
     """
 
     def add(play: Play) -> Play:
-        if id in _CASES:
+        if id in CASES:
             raise ValueError(f"two cases are called {id}")
-        _CASES[id] = Case(
+        CASES[id] = Case(
             id=id,
             rule=rule_of(id),
             level=level,
@@ -85,14 +77,6 @@ def rule_of(id: str) -> str:
     return max(slugs, key=len)
 
 
-def all_cases() -> list[Case]:
-    """Every case, part by part, in each part in the order of the spec's rules."""
-    import rota.conformance.cases  # noqa: F401 - defines them
-
-    place = {slug: number for number, slug in enumerate(RULES)}
-    return sorted(_CASES.values(), key=lambda case: (PARTS.index(case.part), place.get(case.rule, 0)))
-
-
 def probe(
     id: str,
     sentence: str,
@@ -109,13 +93,13 @@ def probe(
     """
 
     def add(play: Play) -> Play:
-        if id in _PROBES:
+        if id in PROBES:
             raise ValueError(f"two probes are called {id}")
         if id.count(".") != 2 or id.split(".", 1)[0] not in PARTS:
             raise ValueError(
                 f"{id} is no probe: it has to be part.subject.detail, with a part of the protocol"
             )
-        _PROBES[id] = Probe(
+        PROBES[id] = Probe(
             id=id,
             sentence=sentence,
             source=source,
@@ -129,37 +113,3 @@ def probe(
         return play
 
     return add
-
-
-def all_probes() -> list[Probe]:
-    """Every probe, part by part."""
-    import rota.conformance.probes  # noqa: F401 - defines them
-
-    return sorted(_PROBES.values(), key=lambda probe: PARTS.index(probe.part))
-
-
-def all_scripts() -> list[Script]:
-    """Every case, then every probe."""
-    return [*all_cases(), *all_probes()]
-
-
-def select(scripts: Iterable[S], selectors: Iterable[str]) -> list[S]:
-    """The dialogues that any selector names by id, rule or part, in their own order; all for no selector.
-
-    Raises `UnknownCase` for a selector that names nothing.
-    """
-    scripts, wanted = list(scripts), set(selectors)
-    known = _names(scripts)
-    for name in sorted(wanted - known):
-        if name in _names(all_probes()):
-            raise UnknownCase(
-                f"{name} names probes, which have no verdict of their own; play them with --diff A B"
-            )
-        close = get_close_matches(name, known, n=1)
-        hint = f"did you mean {close[0]}?" if close else "`rota conform --list` shows them"
-        raise UnknownCase(f"no case, rule or part is called {name!r}; {hint}")
-    return [script for script in scripts if not wanted or wanted & _names([script])]
-
-
-def _names(scripts: Iterable[Script]) -> set[str]:
-    return {name for script in scripts for name in (script.id, script.subject, script.part)}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from rota.conformance.java import JAVA_REMEDY, NoJava, find_java
+from rota.conformance.targets.java import JAVA_REMEDY, NoJava, find_java
 
 CACHE = "ROTA_CACHE"
 """The environment variable that names the folder in which downloads are kept; else it is ~/.cache/rota."""

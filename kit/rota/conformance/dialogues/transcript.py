@@ -5,11 +5,37 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from rota.conformance.codes import error_name
-from rota.conformance.model import Fold, Line
+from rota.conformance.connections.error_codes import error_name
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a dialogue as it was heard.
+
+    `at_ms` counts from the start of the case; `who` is the name of the member; `mark` is `→` for a request,
+    `←` for an answer, `…` for a silence that was waited out, `×` for a broken connection, `·` for a remark.
+    """
+
+    at_ms: float
+    who: str
+    mark: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Lines `first` to `last`, the latter not included, that only lead to something: `lines` say to what.
+
+    How newcomers come together depends on whose request is first, so it is left out of comparisons.
+    """
+
+    first: int
+    last: int
+    lines: tuple[Line, ...]
 
 
 class Transcript:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogue import PROMPTLY, Dialogue
-from rota.conformance.model import span
-from rota.conformance.opening import advertised
-from rota.conformance.registry import probe
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
+from rota.conformance.dialogues.negotiation import advertised
+from rota.conformance.dialogues.registry import probe
+from rota.conformance.dialogues.script import span
 from rota.wire import api
 
 MEMBERSHIP = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")

@@ -89,3 +89,19 @@ class Process:
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").split("\n")
         return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+
+
+class Started:
+    """A target that is a process of ours."""
+
+    def __init__(self, process: Process, address: tuple[str, int]) -> None:
+        self._process = process
+        self.address = address
+
+    def post_mortem(self, grace: float) -> str | None:
+        """As `Process.post_mortem`."""
+        return self._process.post_mortem(grace)
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.stop()

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rota.conformance.model import Script
+from rota.conformance.dialogues.script import Script
 
 
 class Class(StrEnum):

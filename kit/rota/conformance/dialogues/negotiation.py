@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
-from rota.conformance.codes import NOT_READY, error_name
-from rota.conformance.connection import Connection, NotListening
-from rota.conformance.model import Deviation, Script, Undecidable, span
+from rota.conformance.connections.connection import Connection, NotListening
+from rota.conformance.connections.error_codes import NOT_READY, error_name
+from rota.conformance.dialogues.failures import Deviation, Undecidable
+from rota.conformance.dialogues.script import Script, span
 from rota.wire import api, membership_apis
 
 READY_SECONDS = 20.0

@@ -1,0 +1,57 @@
+"""Every case and every probe that there is, in the order of the reports, and how some are selected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TypeVar
+
+import rota.conformance.cases
+import rota.conformance.probes  # noqa: F401 - both register what they hold
+from rota.conformance.dialogues.registry import CASES, PARTS, PROBES
+from rota.conformance.dialogues.script import Case, Probe, Script
+from rota.spec import RULES
+
+S = TypeVar("S", bound=Script)
+
+
+class UnknownCase(ValueError):
+    """A selector that names no dialogue, no rule and no part."""
+
+
+def all_cases() -> list[Case]:
+    """Every case, part by part, in each part in the order of the spec's rules."""
+    place = {slug: number for number, slug in enumerate(RULES)}
+    return sorted(CASES.values(), key=lambda case: (PARTS.index(case.part), place.get(case.rule, 0)))
+
+
+def all_probes() -> list[Probe]:
+    """Every probe, part by part."""
+    return sorted(PROBES.values(), key=lambda probe: PARTS.index(probe.part))
+
+
+def all_scripts() -> list[Script]:
+    """Every case, then every probe."""
+    return [*all_cases(), *all_probes()]
+
+
+def select(scripts: Iterable[S], selectors: Iterable[str]) -> list[S]:
+    """The dialogues that any selector names by id, rule or part, in their own order; all for no selector.
+
+    Raises `UnknownCase` for a selector that names nothing.
+    """
+    scripts, wanted = list(scripts), set(selectors)
+    known = _names(scripts)
+    for name in sorted(wanted - known):
+        if name in _names(all_probes()):
+            raise UnknownCase(
+                f"{name} names probes, which have no verdict of their own; play them with --diff A B"
+            )
+        close = get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]}?" if close else "`rota conform --list` shows them"
+        raise UnknownCase(f"no case, rule or part is called {name!r}; {hint}")
+    return [script for script in scripts if not wanted or wanted & _names([script])]
+
+
+def _names(scripts: Iterable[Script]) -> set[str]:
+    return {name for script in scripts for name in (script.id, script.subject, script.part)}

@@ -1,0 +1,13 @@
+"""The broker settings that dialogues ask for, by the names that Kafka has for them."""
+
+from __future__ import annotations
+
+INITIAL_DELAY = "group.initial.rebalance.delay.ms"
+
+MIN_SESSION = "group.min.session.timeout.ms"
+
+MAX_SIZE = "group.max.size"
+
+RETENTION = "offsets.retention.minutes"
+
+RETENTION_CHECK = "offsets.retention.check.interval.ms"

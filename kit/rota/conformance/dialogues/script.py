@@ -1,0 +1,82 @@
+"""What is played: cases, which judge a rule, and probes, which are only compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from rota.conformance.dialogues.dialogue import Dialogue
+
+
+class Level(StrEnum):
+    """How much a client depends on a rule."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+    INFO = "INFO"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Script:
+    """One dialogue with a coordinator.
+
+    `sentence` says what is to be seen in it. `source` names the KIP or the upstream class. `needs` maps an
+    API to the versions in which it can be seen, both ends included. `initial_delay_ms` and `settings` are
+    what a target gets whose settings can be chosen; `least_delay_ms` is the smallest initial delay with which
+    it can be seen at all. `seconds` is how long the dialogue takes, apart from initial delays. `older` says
+    what the brokers of Kafka 3.x do instead, if they do something else.
+    """
+
+    id: str
+    sentence: str
+    source: str
+    play: Callable[[Dialogue], None] = field(repr=False, compare=False)
+    needs: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    initial_delay_ms: int = 300
+    least_delay_ms: int = 0
+    settings: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 1.0
+    older: str = ""
+
+    @property
+    def part(self) -> str:
+        """The part of the protocol that it is about: the id up to its first dot."""
+        return self.id.split(".", 1)[0]
+
+    @property
+    def subject(self) -> str:
+        """What it is about within its part: the id up to its last dot."""
+        return self.id.rpartition(".")[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case(Script):
+    """A dialogue that judges one rule.
+
+    `rule` is the slug of a rule of the spec, or of the part `wire`, whose rules the spec does not have; `id`
+    is that slug and what the case shows of it. The sentence is what the rule requires.
+    """
+
+    rule: str
+    level: Level
+
+    @property
+    def requirement(self) -> str:
+        """What the rule requires, in one sentence."""
+        return self.sentence
+
+    @property
+    def subject(self) -> str:
+        """The rule."""
+        return self.rule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe(Script):
+    """A dialogue without a verdict of its own: what is heard in it on two targets is compared."""
+
+
+def span(first: int, last: int) -> str:
+    """A range of versions, both ends included, as short as it can be written."""
+    return str(first) if first == last else f"{first}-{last}"

@@ -1,0 +1,1 @@
+"""Steps that several dialogues share: groups are formed, offsets committed, groups described."""

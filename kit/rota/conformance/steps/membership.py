@@ -1,0 +1,47 @@
+"""Steps of members: static ones, those with an id that is not in use, those that are removed by others."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rota.conformance.dialogues.broker_settings import MIN_SESSION
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, Reply
+
+SHORT_SESSIONS = {MIN_SESSION: 1000}
+"""Settings for sessions as short as a second."""
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def static(d: Dialogue, name: str, instance: str, **settings: Any) -> Member:
+    """A member with a group instance id."""
+    return d.member(name, group_instance_id=instance, **settings)
+
+
+def handed_out(d: Dialogue, name: str, **settings: Any) -> Member:
+    """Someone who has been handed a member id and has not used it."""
+    member = d.member(name, **settings)
+    with d.reaching(f"an id that was handed out to {name}"):
+        d.expect(member.join(""), error="MEMBER_ID_REQUIRED")
+    return member
+
+
+def until_told(d: Dialogue, who: Member, seconds: float) -> str:
+    """Heartbeats until they are answered with an error, or for so many seconds; the last answer."""
+    since, error = d.transcript.elapsed(), "NONE"
+    while error == "NONE" and d.transcript.elapsed() - since < seconds:
+        d.wait(0.4)
+        error = who.heartbeat().error
+    return error
+
+
+def leave_as(d: Dialogue, *identities: tuple[str, str | None]) -> Reply:
+    """LeaveGroup, by someone else, of identities given as member id and instance id."""
+    members = [{"member_id": member_id, "group_instance_id": instance} for member_id, instance in identities]
+    return d.member("admin").send("LeaveGroup", {"members": members}).answer(PROMPTLY)
+
+
+def form_of(member_id: str) -> str:
+    """How a member id is made: the text with UUID in place of one."""
+    return _UUID.sub("UUID", member_id)

@@ -1,0 +1,93 @@
+"""Steps with committed offsets: a topic, commits, fetches, deletions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rota.conformance.connections.error_codes import error_name
+from rota.conformance.dialogues.dialogue import Dialogue, Member, Reply, subscription
+from rota.conformance.dialogues.failures import Deviation
+
+TOPIC = "rota-probe"
+"""The topic whose offsets are committed, made by asking for its metadata."""
+
+_TOPIC_SECONDS = 10.0
+
+
+def topic(d: Dialogue, *names: str) -> None:
+    """Have topics made, `TOPIC` if none is named, with one partition each, and wait for their leaders."""
+    someone = d.member("maker")
+    wanted = names or (TOPIC,)
+    deadline = d.transcript.elapsed() + _TOPIC_SECONDS
+    with d.reaching("a topic"):
+        while d.transcript.elapsed() < deadline:
+            asked = {"topics": [{"name": name} for name in wanted], "allow_auto_topic_creation": True}
+            found = someone.send_whole("Metadata", asked).answer()["topics"]
+            errors = [each["error_code"] for one in found for each in (one, *one["partitions"])]
+            if not any(errors):
+                return
+            d.wait(0.2)
+        raise Deviation(f"the topic {', '.join(wanted)}", f"errors {errors}")
+
+
+def subscriber(d: Dialogue, name: str, **settings: Any) -> Member:
+    """A consumer that is subscribed to the topic."""
+    return d.member(name, protocols=[("range", subscription(topic=TOPIC))], **settings)
+
+
+def commit(who: Member, offset: int = 7, metadata: str | None = "", **fields: Any) -> Reply:
+    """OffsetCommit for partition 0 of the topic; `fields` replace what the member would send."""
+    static = {"group_instance_id": who.settings.get("group_instance_id")}
+    identity = {"generation_id_or_member_epoch": who.generation_id, "member_id": who.member_id, **static}
+    given = {"topics": [in_topic(TOPIC, offset, metadata)]}
+    return who.send("OffsetCommit", {**identity, **given, **fields}).answer()
+
+
+def in_topic(name: str, offset: int = 7, metadata: str | None = "", **fields: Any) -> dict[str, Any]:
+    """What OffsetCommit says of partition 0 of a topic."""
+    partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": metadata, **fields}
+    return {"name": name, "partitions": [partition]}
+
+
+def expect_each(d: Dialogue, reply: Reply, error: str) -> None:
+    """Hold the error of every partition in an answer to OffsetCommit or OffsetDelete against the rule."""
+    expect_topics(d, reply, dict.fromkeys((topic["name"] for topic in reply["topics"]), error) or {"": error})
+
+
+def expect_topics(d: Dialogue, reply: Reply, wanted: Mapping[str, str]) -> None:
+    """As `expect_each`, with an error for each topic by name; the order in the answer means nothing."""
+    said = {
+        topic["name"]: ", ".join(error_name(part["error_code"]) for part in topic["partitions"])
+        for topic in reply["topics"]
+    }
+    right, got = (", ".join(f"{name}: {one[name]}" for name in sorted(one)) for one in (wanted, said))
+    d.require(said == wanted, f"{reply.asked.api} answered with {right}", got or "nothing")
+
+
+def fetch(d: Dialogue, *group_ids: str, topic_name: str = TOPIC, **fields: Any) -> Reply:
+    """OffsetFetch of partition 0 for the groups given, else the dialogue's."""
+    asked = [{"name": topic_name, "partition_indexes": [0]}]
+    groups = [{"group_id": group_id, "topics": asked} for group_id in group_ids or (d.group_id,)]
+    return d.member("reader").send_whole("OffsetFetch", {"groups": groups, **fields}).answer()
+
+
+def fetched(d: Dialogue, group_id: str | None = None, topic_name: str = TOPIC) -> Any:
+    """What OffsetFetch says of partition 0 for one group, which has to be without an error."""
+    (group,) = fetch(d, d.group_id if group_id is None else group_id, topic_name=topic_name)["groups"]
+    d.require(group["error_code"] == 0, "offsets", error_name(group["error_code"]))
+    partition = group["topics"][0]["partitions"][0]
+    d.require(partition["error_code"] == 0, "an offset", error_name(partition["error_code"]))
+    return partition
+
+
+def expect_fetched(d: Dialogue, offset: int, group_id: str | None = None) -> None:
+    """Hold the stored offset against the rule; -1 stands for none."""
+    found = fetched(d, group_id)["committed_offset"]
+    d.require(found == offset, f"the offset {offset}", f"the offset {found}")
+
+
+def delete_offsets(d: Dialogue, *names: str, **fields: Any) -> Reply:
+    """OffsetDelete of partition 0 of the topics named, else of `TOPIC`, in the dialogue's group."""
+    topics = [{"name": name, "partitions": [{"partition_index": 0}]} for name in names or (TOPIC,)]
+    return d.member("admin").send("OffsetDelete", {"topics": topics, **fields}).answer()

@@ -1,0 +1,23 @@
+"""Versions of the APIs in which something can be seen: what cases and probes need."""
+
+from __future__ import annotations
+
+HANDSHAKE = {"JoinGroup": (4, 9)}
+"""Versions in which a newcomer is handed its member id before it is admitted (KIP-394)."""
+
+STATIC = {"JoinGroup": (5, 9), "SyncGroup": (3, 5), "Heartbeat": (3, 4)}
+"""Versions that know group instance ids (KIP-345)."""
+
+LEAVES = {**STATIC, "LeaveGroup": (3, 5)}
+"""The same, and LeaveGroup by instance id."""
+
+NAMED_TOPICS = {"Metadata": (4, 7)}
+"""Versions of Metadata in which topics are made and have names alone; no case judges it."""
+
+COMMIT = {"OffsetCommit": (2, 9), **NAMED_TOPICS}
+
+FETCH = {"OffsetFetch": (8, 9)}
+
+DESCRIBE = {"DescribeGroups": (0, 6)}
+
+DELETE = {"DeleteGroups": (0, 2)}

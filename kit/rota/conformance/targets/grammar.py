@@ -1,0 +1,104 @@
+"""The texts that name a target, as after `--target`, and the target that each names."""
+
+from __future__ import annotations
+
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+
+from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
+from rota.conformance.targets import librdkafka_mock
+from rota.conformance.targets.kafka_broker import Brokers
+from rota.conformance.targets.kafka_jars import RELEASES, missing
+from rota.conformance.targets.process import NotStarted, Process, Started
+from rota.conformance.targets.remote import Embedded, Remote
+from rota.conformance.targets.target import Target, TargetError
+
+PLANNED = ("kfake", "tansu")
+"""Names of the target grammar that cannot be started yet."""
+
+START_SECONDS = 30.0
+"""How long a process may take until it listens."""
+
+
+def parse_target(text: str, settings: Mapping[str, int] | None = None) -> Target:
+    """The target that a text of the grammar names; nothing is started.
+
+    `settings` are broker settings that the target is known to run with.
+    Raises `TargetError` for what is not in the grammar or cannot be started here.
+    """
+    known = settings or {}
+    if text == "rota":
+        return Target("rota", Embedded, fresh=True, parallel=32, settable=True)
+    if text in RELEASES:
+        if (cause := missing(RELEASES[text])) is not None:
+            raise TargetError(f"target {text} cannot be started: {cause[0]}; {cause[1]}", there=False)
+        brokers = Brokers(RELEASES[text])
+        return Target(text, brokers.start, fresh=False, parallel=16, settable=True, close=brokers.close)
+    if text == "librdkafka-mock":
+        if find_spec("confluent_kafka") is None:
+            raise TargetError(
+                "target librdkafka-mock needs confluent-kafka; install it: pip install 'rota[targets]'", False
+            )
+        delay = {INITIAL_DELAY: librdkafka_mock.INITIAL_DELAY_MS}
+        return Target(text, _start_mock, fresh=True, parallel=32, known=delay)
+    if text in PLANNED:
+        raise TargetError(
+            f"target {text} cannot be started yet; start it yourself and give --target HOST:PORT",
+            there=False,
+        )
+    if text.startswith("cmd:"):
+        return Target(text, _command(text[4:]), fresh=True, parallel=4, known=known)
+    address = _address(text)
+    return Target(text, lambda _: Remote(address), fresh=False, parallel=24, known=known)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
+        known = ", ".join(("rota", "librdkafka-mock", *RELEASES, *PLANNED))
+        raise TargetError(f"unknown target {text!r}; use HOST:PORT, cmd:COMMAND {{port}}, or one of {known}")
+    return host.strip("[]"), int(port)
+
+
+def _start_mock(_settings: Mapping[str, int]) -> Started:
+    process = Process(
+        (sys.executable, "-m", "rota.conformance.targets.librdkafka_mock"), stdout=subprocess.PIPE
+    )
+    try:
+        host, port = process.first_line(within=START_SECONDS).split()
+        return Started(process, (host, int(port)))
+    except (NotStarted, ValueError) as error:
+        process.stop()
+        raise NotStarted(str(error)) from error
+
+
+def _command(template: str) -> Callable[[Mapping[str, int]], Started]:
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise TargetError(f"cannot read {template!r}: {error}; quote it as for a shell") from error
+    if not words or not any("{port}" in word for word in words):
+        raise TargetError(f"the command {template!r} names no {{port}}; say where it gets its port from")
+
+    def start(_settings: Mapping[str, int]) -> Started:
+        address = ("127.0.0.1", _free_port())
+        process = Process([word.replace("{port}", str(address[1])) for word in words])
+        try:
+            process.listens(address, within=START_SECONDS)
+        except NotStarted:
+            process.stop()
+            raise
+        return Started(process, address)
+
+    return start
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

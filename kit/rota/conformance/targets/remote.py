@@ -1,0 +1,59 @@
+"""Targets at an address: one that someone else runs, and rota's own server in a thread of this process."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from contextlib import ExitStack, nullcontext, suppress
+
+from rota.conformance.targets.target import NotSettable
+from rota.coordinator import GroupCoordinator
+from rota.server import running
+from rota.server.broker import CoordinatorFactory
+from rota.server.settings import SettingsError
+
+
+class Remote:
+    """A target that someone else runs."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.address = address
+
+    def post_mortem(self, grace: float) -> str | None:
+        """It counts as dead when nothing accepts connections any more."""
+        try:
+            socket.create_connection(self.address, timeout=max(grace, 0.5)).close()
+        except OSError as error:
+            address = f"{self.address[0]}:{self.address[1]}"
+            return f"nothing accepts connections at {address} any more ({error.strerror or error})"
+        return None
+
+    def stop(self) -> None:
+        """Not ours to end."""
+
+
+class Embedded(Remote):
+    """rota's own server, in a thread of this process; `coordinator` makes its coordinator."""
+
+    def __init__(
+        self, settings: Mapping[str, int], coordinator: CoordinatorFactory = GroupCoordinator
+    ) -> None:
+        self._stack = ExitStack()
+        try:
+            address = self._stack.enter_context(running(settings, coordinator=coordinator))
+        except SettingsError as error:
+            raise NotSettable(str(error).split(";")[0]) from error
+        host, _, port = address.rpartition(":")
+        super().__init__((host, int(port)))
+        self._dead = False
+
+    def post_mortem(self, grace: float) -> str | None:
+        """As for any address; a server that has ended is not waited for again."""
+        obituary = super().post_mortem(grace)
+        self._dead = obituary is not None
+        return obituary
+
+    def stop(self) -> None:
+        """End the server; what made it fail is raised unless the verdict is already that it died."""
+        with suppress(Exception) if self._dead else nullcontext():
+            self._stack.close()
