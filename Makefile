@@ -120,7 +120,7 @@ reference: $(VENV)/ready-run
 	$(BIN)/python tests/scopes/scopes_page.py
 	$(BIN)/python -m rota.report.prove_page
 
-herd: $(VENV)/ready-run
+herd: $(VENV)/ready-test
 	$(BIN)/python -m bench.herd
 
 # Needs uv on PATH; the locks carry hashes and no registry addresses.

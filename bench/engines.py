@@ -25,6 +25,8 @@ from bench.peers.plot import svg
 from bench.peers.rounds import Differ, Row, measure
 from bench.peers.tools import REFERENCE, ROOT, TOOLS, Failed
 
+from bench import figure
+
 
 def lines(instance: Instance, rows: Sequence[Row]) -> list[str]:
     """The table of an instance; the last columns: how many times as fast as the row rota's engines are."""
@@ -84,6 +86,9 @@ def main(arguments: Sequence[str]) -> int:
     asked = [INSTANCES[name] for name in given.instance] if given.instance else list(TABLES)
     if not tools or given.rounds < 1:
         _say("bench: nothing to run: no tool has that in its name, or no rounds")
+        return 2
+    if given.plot and not figure.can_draw():
+        _say(f"bench: {figure.MISSING}")
         return 2
     rows: list[Row] = []
     missing: dict[str, str] = {}

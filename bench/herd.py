@@ -20,6 +20,7 @@ from typing import Any
 
 from bench.herd_plot import Curve, svg
 
+from bench import figure
 from rota.herd import CHANGES, COUNTS, SUBJECTS, exponent, simulated
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -140,6 +141,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seeds", type=int, default=SEEDS, metavar="N", help="runs each (default: 5)")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", metavar="FOLDER", help="where to write")
     given = parser.parse_args(arguments)
+    if not figure.can_draw():
+        parser.error(figure.MISSING)
     rows = []
     for row in measure([int(size) for size in given.sizes.split(",")], given.seeds):
         rows.append(row)

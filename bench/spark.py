@@ -27,7 +27,7 @@ from typing import Any
 
 from bench.spark_list import MEASUREMENTS, SUBJECTS, WAYS, Measurement, Subject, large
 
-from bench import spark_model, spark_plot, spark_tables, spark_watch
+from bench import figure, spark_model, spark_plot, spark_tables, spark_watch
 
 ROOT = Path(__file__).parents[1]
 
@@ -171,11 +171,14 @@ def _list(done: Sequence[dict[str, Any]]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure what is missing, print. Returns the exit code, 1 if counts differ."""
+    """Measure what is missing, print. Returns the exit code, 1 if counts differ, 2 for a bad command."""
     given = _arguments(arguments)
     if given.list:
         _list(known(given.json))
         return 0
+    if given.plot and not figure.can_draw():
+        _say(f"bench: {figure.MISSING}")
+        return 2
     there = {one["name"]: one for one in known(given.json)}
     given.json.parent.mkdir(parents=True, exist_ok=True)
     for one in () if given.table else _asked(given):

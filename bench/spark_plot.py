@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from bench.peers.plot import Line, chart
+from bench.peers.plot import Line, Style, chart
 from bench.spark_tables import rate
 
-STYLES: Mapping[str, tuple[str, str]] = {
-    "fast, 1 thread": ("fast engine, 1 thread", 'stroke="#c0392b"'),
-    "fast, 2 threads": ("fast engine, 2 threads", 'stroke="#c0392b" stroke-dasharray="5 4"'),
-    "strict": ("Spark, Spark's exchange", 'stroke="#1f618d"'),
-    "strict, files": ("Spark, exchange by files", 'stroke="#1e8449"'),
-    "verdict only": ("Spark, verdict only", 'stroke="#8e44ad"'),
-    "verdict only, files": ("Spark, verdict only, files", 'stroke="#8e44ad" stroke-dasharray="5 4"'),
-    "naive": ("naive RDD design", 'stroke="#7f8c8d"'),
+STYLES: Mapping[str, tuple[str, Style]] = {
+    "fast, 1 thread": ("fast engine, 1 thread", Style("#c0392b")),
+    "fast, 2 threads": ("fast engine, 2 threads", Style("#c0392b", dashed=True)),
+    "strict": ("Spark, Spark's exchange", Style("#1f618d")),
+    "strict, files": ("Spark, exchange by files", Style("#1e8449")),
+    "verdict only": ("Spark, verdict only", Style("#8e44ad")),
+    "verdict only, files": ("Spark, verdict only, files", Style("#8e44ad", dashed=True)),
+    "naive": ("naive RDD design", Style("#7f8c8d")),
 }
 """By way: its name in the plot and how it is drawn."""
 
