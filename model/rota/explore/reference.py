@@ -1,22 +1,25 @@
 """The reference engine: breadth-first search over plain Python states. Slow, short, obviously right.
 
-Every level is worked off in the order of state hashes, so that the first discoverer of a state is its
-canonical predecessor and traces are the same from every engine.
+The other engines are compared with it, so it shares neither their search nor the functions that make their
+verdicts. Every level is worked off in the order of state hashes, so that the first discoverer of a state is
+its canonical predecessor and traces are the same from every engine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import perf_counter
 
 from rota.explore.result import (
     DEADLOCK,
+    DEADLOCK_CLAIM,
     DEADLOCK_MEANING,
     Limits,
+    Outcome,
     Progress,
+    PropertyVerdict,
     Result,
     Violation,
-    overall,
-    verdicts,
 )
 from rota.kernel import Digest, Kind, Property, State, System, Transition
 
@@ -129,16 +132,39 @@ class _Search:
             path.append(transition)
         return Violation(name, meaning, state, tuple(reversed(path)))
 
+    def _verdict(self, prop: Property, violation: Violation | None, whole: bool) -> Outcome:
+        """Of one property. whole: every reachable state was visited, so what was not seen is not there."""
+        if prop.kind is Kind.WITNESS:
+            seen = self.witnesses[prop.name] is not None
+            return Outcome.HOLDS if seen else Outcome.VIOLATED if whole else Outcome.UNDECIDED
+        if violation is not None and violation.name == prop.name:
+            return Outcome.VIOLATED
+        return Outcome.HOLDS if whole else Outcome.UNDECIDED
+
+    def _verdicts(self, violation: Violation | None, whole: bool) -> Iterator[PropertyVerdict]:
+        """One for each claim of the system, and one for deadlock, which is judged where ends are declared."""
+        for prop in self.system.properties:
+            if prop.kind is not Kind.TERMINAL:
+                verdict, depth = self._verdict(prop, violation, whole), self.witnesses.get(prop.name)
+                yield PropertyVerdict(prop.name, prop.kind, prop.meaning, verdict, depth)
+        if self.terminal:
+            met = violation is not None and violation.name == DEADLOCK
+            verdict = Outcome.VIOLATED if met else Outcome.HOLDS if whole else Outcome.UNDECIDED
+            yield PropertyVerdict(DEADLOCK, None, DEADLOCK_CLAIM, verdict)
+
     def _result(self, violation: Violation | None, undecided: bool, seconds: float) -> Result:
+        whole = violation is None and not undecided
+        properties = tuple(self._verdicts(violation, whole))
+        broken = any(prop.outcome is Outcome.VIOLATED for prop in properties)
         return Result(
             engine="reference",
-            outcome=overall(violation, undecided, self.witnesses),
+            outcome=Outcome.VIOLATED if broken else Outcome.HOLDS if whole else Outcome.UNDECIDED,
             distinct=len(self.parents),
             generated=self.generated,
             depth=len(self.histogram) - 1,
             histogram=tuple(self.histogram),
             digest=self.digest.hex(),
-            properties=verdicts(self.system, violation, undecided, self.witnesses),
+            properties=properties,
             violation=violation,
             rules_fired=frozenset(self.fired),
             seconds=seconds,

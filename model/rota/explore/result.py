@@ -14,6 +14,7 @@ DEADLOCK = "deadlock"
 """Name of the property that every engine adds when a system names its terminal states."""
 
 DEADLOCK_MEANING = "A state that nothing can leave and that is not a declared end."
+DEADLOCK_CLAIM = "Every state can be left, but for the declared ends."
 
 Progress = Callable[[int, int, int, int, float], None]
 """Called after each level: depth, distinct states, states of the level, transitions so far, seconds."""
@@ -174,6 +175,5 @@ def verdicts(
         out.append(PropertyVerdict(prop.name, prop.kind, prop.meaning, outcome, depth))
     if system.select(Kind.TERMINAL):
         stuck = violation is not None and violation.name == DEADLOCK
-        meaning = "Every state can be left, but for the declared ends."
-        out.append(PropertyVerdict(DEADLOCK, None, meaning, Outcome.VIOLATED if stuck else open_end))
+        out.append(PropertyVerdict(DEADLOCK, None, DEADLOCK_CLAIM, Outcome.VIOLATED if stuck else open_end))
     return tuple(out)
