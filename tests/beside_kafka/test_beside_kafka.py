@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from rota.conformance.catalogue import all_scripts
-from rota.conformance.comparison.compare import Compared, Likeness, compare
-from rota.conformance.comparison.known_differences import DIFFERENCES, gone, untriaged
+from rota.conformance.comparison.compare import DialogueComparison, Likeness, compare
+from rota.conformance.comparison.known_differences import (
+    KNOWN_DIFFERENCES,
+    no_longer_seen,
+    unknown_differences,
+)
 from rota.conformance.dialogues.script import Case, Level, Script
 from rota.conformance.outcomes import Ending
 from rota.conformance.runner import Options, divide
@@ -24,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def compared() -> Iterator[list[Compared]]:
+def compared() -> Iterator[list[DialogueComparison]]:
     """The whole comparison, played once."""
     try:
         fetched(RELEASES[KAFKA])
@@ -39,30 +43,30 @@ def playable() -> list[Script]:
     return divide(all_scripts(), parse_target("rota"), OPTIONS)[0]
 
 
-def those(compared: list[Compared], likeness: Likeness) -> list[Script]:
+def those(compared: list[DialogueComparison], likeness: Likeness) -> list[Script]:
     return [one.script for one in compared if one.likeness is likeness]
 
 
-def test_every_difference_is_known(compared: list[Compared]) -> None:
-    new = untriaged(those(compared, Likeness.DIFFERS))
+def test_every_difference_is_known(compared: list[DialogueComparison]) -> None:
+    new = unknown_differences(those(compared, Likeness.DIFFERS))
     assert {one.script.id: one for one in compared if one.script.id in new} == {}
 
 
-def test_every_known_difference_is_still_there(compared: list[Compared]) -> None:
-    assert gone([one.script for one in compared], those(compared, Likeness.DIFFERS)) == {}
+def test_every_known_difference_is_still_there(compared: list[DialogueComparison]) -> None:
+    assert no_longer_seen([one.script for one in compared], those(compared, Likeness.DIFFERS)) == {}
 
 
-def test_nothing_is_undecided(compared: list[Compared]) -> None:
+def test_nothing_is_undecided(compared: list[DialogueComparison]) -> None:
     assert {one.script.id: one for one in compared if one.likeness is Likeness.UNDECIDED} == {}
 
 
-def test_kafka_passes_every_case_of_what_clients_depend_on(compared: list[Compared]) -> None:
+def test_kafka_passes_every_case_of_what_clients_depend_on(compared: list[DialogueComparison]) -> None:
     must = [one for one in compared if isinstance(one.script, Case) and one.script.level is Level.MUST]
     assert len(must) > 180
     assert {one.script.id: one for one in must if one.endings[0] is not Ending.FINISHED} == {}
 
 
-def test_every_probe_can_be_played_on_kafka_to_its_end(compared: list[Compared]) -> None:
+def test_every_probe_can_be_played_on_kafka_to_its_end(compared: list[DialogueComparison]) -> None:
     probes = [one for one in compared if not isinstance(one.script, Case)]
     assert {one.script.id: one for one in probes if one.endings[0] is not Ending.FINISHED} == {}
 
@@ -73,17 +77,17 @@ def test_the_page_is_made_from_the_tables() -> None:
 
 def test_every_known_difference_is_about_something() -> None:
     scripts = all_scripts()
-    for known in DIFFERENCES:
+    for known in KNOWN_DIFFERENCES:
         assert any(known.covers(script) for script in scripts), known.id
         assert known.why.endswith(".")
     for script in scripts:
-        assert sum(known.covers(script) for known in DIFFERENCES) <= 1, script.id
+        assert sum(known.covers(script) for known in KNOWN_DIFFERENCES) <= 1, script.id
 
 
 def test_what_is_new_and_what_is_gone_is_found() -> None:
     scripts = {script.id: script for script in all_scripts()}
     known, lots = scripts["voting.tie.range-or-sticky"], scripts["leave.remove-member.leader-replaced"]
     new = scripts["heartbeat.alive.stable"]
-    assert untriaged([known, new, lots]) == [new.id]
-    assert gone([known, new, lots], []) == {known.id: [known.id]}
-    assert gone([known, new, lots], [known]) == {}
+    assert unknown_differences([known, new, lots]) == [new.id]
+    assert no_longer_seen([known, new, lots], []) == {known.id: [known.id]}
+    assert no_longer_seen([known, new, lots], [known]) == {}

@@ -18,8 +18,8 @@ import pytest
 from rota.conformance.dialogues.dialogue import Dialogue, Member, subscription
 from rota.conformance.dialogues.negotiation import wait_until_ready
 from rota.conformance.steps.administration import described
-from rota.conformance.steps.forming import emptied, lead_stable, stable
-from rota.conformance.steps.membership import handed_out, static
+from rota.conformance.steps.group_formation import all_leave, lead_stable, stable
+from rota.conformance.steps.membership import pending_member, static
 from rota.conformance.steps.offsets import commit, expect_each, expect_fetched, topic
 from rota.conformance.targets import kafka_broker
 from rota.conformance.targets.guard import guarded
@@ -81,7 +81,7 @@ class Group:
 
     def again(self, name: str) -> Member:
         """The member on a new connection."""
-        return self.members[name].elsewhere()
+        return self.members[name].second_connection()
 
 
 @pytest.fixture(scope="module")
@@ -119,13 +119,13 @@ def completing(d: Dialogue) -> Group:
 
 
 def never_begun(d: Dialogue) -> Group:
-    return _group(d, handed_out(d, "a"))
+    return _group(d, pending_member(d, "a"))
 
 
 def left(d: Dialogue) -> Group:
     a = d.member("a")
     stable(d, a)
-    emptied(d, a)
+    all_leave(d, a)
     return _group(d, a)
 
 
@@ -139,7 +139,7 @@ def restarted(d: Dialogue) -> Group:
 def awaited(d: Dialogue) -> Group:
     a = d.member("a", protocols=BOTH, session_timeout_ms=30_000)
     stable(d, a)
-    return _group(d, a, handed_out(d, "b"))
+    return _group(d, a, pending_member(d, "b"))
 
 
 PREPARED = (completing, never_begun, left, restarted, awaited)

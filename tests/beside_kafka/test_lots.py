@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from rota.conformance.catalogue import all_scripts
 from rota.conformance.comparison.compare import Likeness, compare
-from rota.conformance.comparison.known_differences import DIFFERENCES
+from rota.conformance.comparison.known_differences import KNOWN_DIFFERENCES
 from rota.conformance.runner import Options, divide
 from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.remote import Embedded
@@ -44,4 +44,4 @@ def test_what_another_choice_of_leader_changes_is_known_to_be_drawn_by_lot() -> 
     other = Target("last-leads", start, fresh=True, parallel=rota.parallel, settable=True)
     compared = compare(divide(all_scripts(), rota, OPTIONS)[0], other, rota, OPTIONS)
     changed = {one.script.id for one in compared if one.likeness is Likeness.DIFFERS}
-    assert changed == {known.id for known in DIFFERENCES if known.lots}
+    assert changed == {known.id for known in KNOWN_DIFFERENCES if known.varies}

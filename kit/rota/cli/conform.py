@@ -17,7 +17,7 @@ from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, USAGE, VIOLA
 from rota.conformance.catalogue import UnknownCase, all_cases, all_scripts, select
 from rota.conformance.dialogues.script import Case
 from rota.conformance.outcomes import CaseResult
-from rota.conformance.runner import Options, divide, exit_code, find_unread, play_all
+from rota.conformance.runner import Options, divide, exit_code, find_unreadable, play_all
 from rota.conformance.targets.target import Target, TargetError
 from rota.report import events
 from rota.report.files import ReportError, default_reports, file_report, parse_report
@@ -122,16 +122,16 @@ def _judge(
     results: list[CaseResult] = []
     interrupted = False
     _emit(readers, events.RunStarted(target.name, PROFILE, options.seed, len(playable)))
-    unread = find_unread(target, options.patience)
+    unreadable = find_unreadable(target, options.patience)
     try:
-        for result in play_all(playable, target, options, unread):
+        for result in play_all(playable, target, options, unreadable):
             results.append(result)
             _emit(readers, events.CaseFinished(result))
     except KeyboardInterrupt:
         interrupted = True
     code = INTERRUPTED if interrupted else exit_code(results)
     verdict = events.INTERRUPTED if interrupted else _VERDICTS[code]
-    _emit(readers, events.RunFinished(verdict, skipped, unread, time.monotonic() - began, paths))
+    _emit(readers, events.RunFinished(verdict, skipped, unreadable, time.monotonic() - began, paths))
     return code
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 _LOG = "a log that fails or is slow"
 _MOVES = "a coordinator that loads, moves or is lost"
 _TRANSACTIONS = "transactions, whose requests the kit does not speak"
-_ELDERS = "rules that only brokers before 4.0 have"
+_BEFORE_4_0 = "rules that only brokers before 4.0 have"
 
-UNSEEN: Mapping[str, str] = {
+OUT_OF_REACH: Mapping[str, str] = {
     "persistence.late-answer": _LOG,
     "persistence.assignment-failed": _LOG,
     "persistence.creation-failed": _LOG,
@@ -37,12 +37,12 @@ UNSEEN: Mapping[str, str] = {
     "transactions.commit": _TRANSACTIONS,
     "transactions.aborted": _TRANSACTIONS,
     "transactions.ended": _TRANSACTIONS,
-    "offsets.rebalance-before-membership": _ELDERS,
-    "offsets.deleted-at-once": _ELDERS,
+    "offsets.rebalance-before-membership": _BEFORE_4_0,
+    "offsets.deleted-at-once": _BEFORE_4_0,
 }
 """Slug of a rule -> what it takes, which is out of the cases' reach."""
 
 
 def out_of_reach() -> list[str]:
     """What no case is about, each thing once."""
-    return list(dict.fromkeys(UNSEEN.values()))
+    return list(dict.fromkeys(OUT_OF_REACH.values()))

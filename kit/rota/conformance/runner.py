@@ -15,10 +15,10 @@ from rota.conformance.connections.connection import Closed, Garbage, NotListenin
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.failures import Deviation, Late, SetupFailed, Undecidable
-from rota.conformance.dialogues.negotiation import Unread, Unsupported, open_with
+from rota.conformance.dialogues.negotiation import Unreadable, Unsupported, open_with
 from rota.conformance.dialogues.script import Case, Script
 from rota.conformance.dialogues.transcript import printable
-from rota.conformance.dialogues.unreadable_versions import unread_versions
+from rota.conformance.dialogues.unreadable_versions import unreadable_versions
 from rota.conformance.outcomes import DEVIATION_VERDICT, CaseResult, Ending, NotChecked, Outcome, Verdict
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import NotSettable, Running, Target
@@ -72,40 +72,42 @@ def divide(scripts: Iterable[S], target: Target, options: Options) -> tuple[list
     return playable, skipped
 
 
-def find_unread(target: Target, patience: float) -> Unread:
+def find_unreadable(target: Target, patience: float) -> Unreadable:
     """The versions that the target advertises but cannot read; none where it cannot even be asked."""
     try:
         running = target.start({})
     except NotStarted:
         return {}
     try:
-        return unread_versions(running.address, patience)
+        return unreadable_versions(running.address, patience)
     except (Undecidable, Deviation, Closed, Garbage, NotListening):
         return {}  # whatever is wrong here, every case meets it and gives it a verdict
     finally:
         running.stop()
 
 
-def play_all(cases: Sequence[Case], target: Target, options: Options, unread: Unread) -> Iterator[CaseResult]:
+def play_all(
+    cases: Sequence[Case], target: Target, options: Options, unreadable: Unreadable
+) -> Iterator[CaseResult]:
     """The verdicts in the order of the cases; see `perform`."""
-    for case, outcome in perform(cases, target, options, unread):
-        yield judged(case, outcome, options)
+    for case, outcome in perform(cases, target, options, unreadable):
+        yield judge(case, outcome, options)
 
 
-def judged(case: Case, outcome: Outcome, options: Options) -> CaseResult:
-    """What an outcome says about the rule of a case."""
+def judge(case: Case, outcome: Outcome, options: Options) -> CaseResult:
+    """The verdict on a case, by how its dialogue ended and by the level of its rule."""
     verdict = _VERDICTS.get(outcome.ending, DEVIATION_VERDICT[case.level])
     if case.id in options.known and verdict in _MAY_BE_KNOWN:
         verdict = Verdict.KNOWN
-    told = {field.name: getattr(outcome, field.name) for field in fields(Outcome)}
-    return CaseResult(case=case, verdict=verdict, **told)
+    outcome_fields = {field.name: getattr(outcome, field.name) for field in fields(Outcome)}
+    return CaseResult(case=case, verdict=verdict, **outcome_fields)
 
 
 def perform(
     scripts: Sequence[S],
     target: Target,
     options: Options,
-    unread: Unread,
+    unreadable: Unreadable,
     done: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[S, Outcome]]:
     """The outcomes in the order of the dialogues, each as soon as it and those before it are there.
@@ -122,7 +124,7 @@ def perform(
         futures: dict[str, Future[Outcome]] = {}
         for script in begun:
             group_id = f"rota-{options.seed}{nonce}-{script.id}"
-            futures[script.id] = pool.submit(play, script, target, options, unread, group_id)
+            futures[script.id] = pool.submit(play, script, target, options, unreadable, group_id)
             futures[script.id].add_done_callback(lambda _: done())
         given = 0
         try:
@@ -142,18 +144,18 @@ def perform(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def play(script: Script, target: Target, options: Options, unread: Unread, group_id: str) -> Outcome:
+def play(script: Script, target: Target, options: Options, unreadable: Unreadable, group_id: str) -> Outcome:
     """Play one dialogue, in groups of that name or longer ones; again where the kit itself is late in it."""
     for number in range(1, PLAYS + 1):
         name = group_id if number == 1 else f"{group_id}-{number}"
-        outcome, late = _play_once(script, target, options, unread, name)
+        outcome, late = _play_once(script, target, options, unreadable, name)
         if not late or options.stop.is_set():
             break
     return outcome
 
 
 def _play_once(
-    script: Script, target: Target, options: Options, unread: Unread, group_id: str
+    script: Script, target: Target, options: Options, unreadable: Unreadable, group_id: str
 ) -> tuple[Outcome, bool]:
     """The outcome on a target that is started for it, if it can be started; whether the kit was late."""
     settings = target.settings_for(script)
@@ -166,7 +168,7 @@ def _play_once(
     began = time.monotonic()
     played = _Play(script, running, settings[INITIAL_DELAY] / 1000, options)
     try:
-        outcome = played.outcome(group_id, unread)
+        outcome = played.outcome(group_id, unreadable)
     finally:
         running.stop()
     return replace(outcome, group_id=group_id, seconds=time.monotonic() - began), played.late
@@ -184,39 +186,41 @@ class _Play:
         self._dialogue: Dialogue | None = None
         self.late = False
 
-    def outcome(self, group_id: str, unread: Unread) -> Outcome:
+    def outcome(self, group_id: str, unreadable: Unreadable) -> Outcome:
         try:
-            ended = self._ended(lambda: self._talk(group_id, unread))
+            ended = self._ended(lambda: self._play(group_id, unreadable))
         finally:
             if self._dialogue is not None:
                 self._dialogue.close()
         dialogue = self._dialogue
         if dialogue is None:
             return ended
-        heard = dialogue.transcript
+        transcript = dialogue.transcript
         return replace(
             ended,
             expected=printable(ended.expected),
             actual=printable(ended.actual),
             because=printable(ended.because),
-            lines=tuple(heard.lines),
-            folds=tuple(heard.folds),
-            names=dict(heard.names),
-            roles=dict(heard.roles),
-            generation=heard.generation,
+            lines=tuple(transcript.lines),
+            folds=tuple(transcript.folds),
+            names=dict(transcript.names),
+            roles=dict(transcript.roles),
+            generation=transcript.generation,
             versions=dict(dialogue.versions),
         )
 
-    def _talk(self, group_id: str, unread: Unread) -> None:
-        address, versions = open_with(self._script, self._running.address, group_id, unread, self._patience)
+    def _play(self, group_id: str, unreadable: Unreadable) -> None:
+        address, versions = open_with(
+            self._script, self._running.address, group_id, unreadable, self._patience
+        )
         self._dialogue = Dialogue(
             address, group_id, versions, self._initial_delay, self._patience, self._stop
         )
         self._script.play(self._dialogue)
 
-    def _ended(self, talk: Callable[[], None]) -> Outcome:
+    def _ended(self, play: Callable[[], None]) -> Outcome:
         try:
-            talk()
+            play()
         except Deviation as deviation:
             return self._unless_dead(_deviated(deviation.expected, deviation.actual))
         except Garbage as garbage:

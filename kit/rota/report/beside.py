@@ -6,15 +6,15 @@ import textwrap
 from collections.abc import Iterator
 
 from rota.conformance.catalogue import all_cases, all_probes, all_scripts
-from rota.conformance.comparison.known_differences import DIFFERENCES, Class, Triaged
+from rota.conformance.comparison.known_differences import KNOWN_DIFFERENCES, DifferenceKind, KnownDifference
 from rota.conformance.dialogues.script import Case
 from rota.report.check_text import WIDTH
 
 _MEANS = {
-    Class.NOT_MODELLED: "Kafka does it, and rota does not do it yet.",
-    Class.OPEN: "Both are right: no client may depend on it.",
-    Class.DELIBERATE: "Kafka does it, and rota does something else with a reason.",
-    Class.KAFKA_BUG: "Kafka does not do what its own protocol says.",
+    DifferenceKind.NOT_MODELLED: "Kafka does it, and rota does not do it yet.",
+    DifferenceKind.OPEN: "Both are right: no client may depend on it.",
+    DifferenceKind.DELIBERATE: "Kafka does it, and rota does something else with a reason.",
+    DifferenceKind.KAFKA_BUG: "Kafka does not do what its own protocol says.",
 }
 
 
@@ -38,17 +38,17 @@ def _lines() -> Iterator[str]:
     yield "    rota conform --diff kafka-4.4.0 rota"
     yield ""
     yield textwrap.fill(_INTRODUCTION.format(cases=cases, probes=probes), WIDTH)
-    for kind in Class:
-        known = [one for one in DIFFERENCES if one.kind is kind]
+    for kind in DifferenceKind:
+        known = [one for one in KNOWN_DIFFERENCES if one.kind is kind]
         if known:
             yield from ("", f"## {kind.value[0].upper()}{kind.value[1:]}", "", _MEANS[kind], "")
             yield from map(_entry, known)
 
 
-def _entry(known: Triaged) -> str:
+def _entry(known: KnownDifference) -> str:
     (script,) = (script for script in all_scripts() if known.covers(script))
     kind = f"{script.level.value} case" if isinstance(script, Case) else "probe"
-    lots = " By lot: not seen in every run." if known.lots else ""
+    lots = " By lot: not seen in every run." if known.varies else ""
     return f"- **{known.id}** ({kind}). {known.why}{lots}"
 
 

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from rota.conformance.comparison.compare import Compared, Likeness
+from rota.conformance.comparison.compare import DialogueComparison, Likeness
 from rota.conformance.dialogues.script import Case
 from rota.conformance.outcomes import Ending, NotChecked
 from rota.report.check_text import counted, wrapped
@@ -35,7 +35,7 @@ class Comparison:
     left: str
     right: str
     seed: int
-    compared: Sequence[Compared]
+    compared: Sequence[DialogueComparison]
     not_checked: Sequence[NotChecked]
     seconds: float
 
@@ -45,7 +45,7 @@ class Comparison:
         found = {one.likeness for one in self.compared}
         return 1 if Likeness.DIFFERS in found else 3 if Likeness.UNDECIDED in found else 0
 
-    def those(self, likeness: Likeness) -> list[Compared]:
+    def those(self, likeness: Likeness) -> list[DialogueComparison]:
         """The dialogues of which this is said."""
         return [one for one in self.compared if one.likeness is likeness]
 
@@ -80,7 +80,7 @@ def verdict_line(result: Comparison) -> str:
     return f"{verdict}: {result.left} and {result.right}: {found}{of}{more} ({result.seconds:.1f} s)"
 
 
-def _difference(one: Compared, result: Comparison) -> Iterator[str]:
+def _difference(one: DialogueComparison, result: Comparison) -> Iterator[str]:
     width = max(len(result.left), len(result.right), len("sentence"))
     yield f"DIFFERS {one.script.id}{_level(one)}"
     yield wrapped(f"  {'sentence':<{width}}  ", one.script.sentence)
@@ -95,11 +95,11 @@ def _difference(one: Compared, result: Comparison) -> Iterator[str]:
     yield ""
 
 
-def _level(one: Compared) -> str:
+def _level(one: DialogueComparison) -> str:
     return f" ({one.script.level.value})" if isinstance(one.script, Case) else ""
 
 
-def _again(one: Compared, result: Comparison) -> str:
+def _again(one: DialogueComparison, result: Comparison) -> str:
     return f"rota conform --diff {shlex.quote(result.left)} {shlex.quote(result.right)} {one.script.id}"
 
 
@@ -153,7 +153,7 @@ def as_json(result: Comparison, files: Sequence[Path]) -> str:
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 
-def _object(one: Compared) -> dict[str, Any]:
+def _object(one: DialogueComparison) -> dict[str, Any]:
     script, same = one.script, one.likeness is Likeness.SAME
     is_case = isinstance(script, Case)
     return {

@@ -35,12 +35,12 @@ class CaseFinished:
 class RunFinished:
     """The run is over.
 
-    `unread` is API -> version -> what the target did, for versions that it advertises but cannot read.
+    `unreadable` is API -> version -> what the target did, for versions that it advertises but cannot read.
     """
 
     verdict: str
     not_checked: Sequence[NotChecked]
-    unread: Mapping[str, Mapping[int, str]]
+    unreadable: Mapping[str, Mapping[int, str]]
     seconds: float
     reports: Sequence[Path] = field(default=())
 

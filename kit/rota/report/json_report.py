@@ -34,7 +34,7 @@ class JsonReport(Collected):
             "not_checked": [skipped_object(skipped) for skipped in finished.not_checked],
             "unread_versions": {
                 api: {str(version): why for version, why in versions.items()}
-                for api, versions in finished.unread.items()
+                for api, versions in finished.unreadable.items()
             },
             "reports": [str(path) for path in finished.reports],
         }

@@ -130,7 +130,7 @@ def _not_checked(finished: RunFinished, results: Sequence[CaseResult]) -> Iterat
             reasons[verdict.value] = ids
     for why, ids in reasons.items():
         yield wrapped("not checked: ", f"{why}: {', '.join(ids)}")
-    for api, versions in finished.unread.items():
+    for api, versions in finished.unreadable.items():
         numbers = ", ".join(f"v{version}" for version in versions)
         yield f"not spoken: {api} {numbers}: advertised, but the target cannot read it"
     yield wrapped("not checked: ", f"no case is about {'; '.join(out_of_reach())}")

@@ -6,8 +6,8 @@ from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import delete, described, expect_deleted
-from rota.conformance.steps.forming import emptied, forming, stable
-from rota.conformance.steps.membership import handed_out
+from rota.conformance.steps.group_formation import all_leave, awaiting_assignments, stable
+from rota.conformance.steps.membership import pending_member
 from rota.conformance.steps.offsets import commit, expect_each, expect_fetched, topic
 from rota.conformance.steps.version_ranges import COMMIT, DELETE, DESCRIBE, FETCH, HANDSHAKE
 
@@ -39,12 +39,12 @@ def delete_stable(d: Dialogue) -> None:
 
 @case(
     "admin.delete-non-empty-group.rebalancing",
-    "Nor can it while the members join, or while assignments are awaited.",
+    "A group cannot be deleted while its members join, nor while assignments are awaited.",
     _DELETE,
     needs=DELETE,
 )
 def delete_rebalancing(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     expect_deleted(d, delete(d), "NON_EMPTY_GROUP")
     with d.reaching("a rebalance"):
         d.expect(formed.leader.sync(formed.assignments), error="NONE")
@@ -61,7 +61,7 @@ def delete_rebalancing(d: Dialogue) -> None:
 def delete_empty(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
-    emptied(d, a)
+    all_leave(d, a)
     expect_deleted(d, delete(d), "NONE")
     expect_deleted(d, delete(d), "GROUP_ID_NOT_FOUND")
 
@@ -76,14 +76,14 @@ def delete_empty(d: Dialogue) -> None:
 def begins_anew(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
-    emptied(d, a)
+    all_leave(d, a)
     expect_deleted(d, delete(d), "NONE")
     d.expect(d.member("b").enter().answer(), error="NONE", generation_id=1)
 
 
 @case(
     "admin.offsets-forgotten.deleted-group",
-    "Its offsets go with the group.",
+    "When a group is deleted its offsets are deleted too.",
     _DELETE,
     needs={**DELETE, **COMMIT, **FETCH},
 )
@@ -93,7 +93,7 @@ def offsets_too(d: Dialogue) -> None:
     stable(d, a)
     with d.reaching("an offset that is stored"):
         expect_each(d, commit(a), "NONE")
-    emptied(d, a)
+    all_leave(d, a)
     expect_deleted(d, delete(d), "NONE")
     expect_fetched(d, -1)
 
@@ -108,7 +108,7 @@ def offsets_too(d: Dialogue) -> None:
 def named_twice(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
-    emptied(d, a)
+    all_leave(d, a)
     reply = delete(d, d.group_id, d.group_id, f"{d.group_id}-other")
     expect_deleted(d, reply, "NONE", "GROUP_ID_NOT_FOUND")
 
@@ -120,7 +120,7 @@ def named_twice(d: Dialogue) -> None:
     needs={**DELETE, **HANDSHAKE},
 )
 def handed_out_id(d: Dialogue) -> None:
-    a = handed_out(d, "a")
+    a = pending_member(d, "a")
     expect_deleted(d, delete(d), "NONE")
     d.expect(a.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
 
@@ -138,14 +138,14 @@ def handed_out_id(d: Dialogue) -> None:
 def nobody_in_it(d: Dialogue) -> None:
     _left_in_the_delay(d)
     group = described(d)
-    told = (group["group_state"], group["members"])
-    d.require(told == ("PreparingRebalance", []), "PreparingRebalance without members", f"{told}")
+    actual = (group["group_state"], group["members"])
+    d.require(actual == ("PreparingRebalance", []), "PreparingRebalance without members", f"{actual}")
     expect_deleted(d, delete(d), "NON_EMPTY_GROUP")
 
 
 @case(
     "offsets.unknown-member.nobody-in-it",
-    "Nor may a simple consumer commit to it meanwhile: UNKNOWN_MEMBER_ID.",
+    "While the initial delay runs on without members, a simple consumer's commit is UNKNOWN_MEMBER_ID.",
     "ClassicGroup.validateOffsetCommit, which looks at the state and not at the members",
     level=Level.INFO,
     needs={**COMMIT, **HANDSHAKE},
@@ -165,5 +165,5 @@ def _left_in_the_delay(d: Dialogue) -> None:
     with d.reaching("a group in its initial delay that the only newcomer has left"):
         joining = a.enter()
         joining.silent(0.2)
-        d.expect(a.elsewhere().leave(), error="NONE")
+        d.expect(a.second_connection().leave(), error="NONE")
         d.expect(joining.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")

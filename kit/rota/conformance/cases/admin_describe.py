@@ -9,8 +9,8 @@ from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, subs
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import describe, described
-from rota.conformance.steps.forming import Formed, emptied, lead, lead_stable, stable
-from rota.conformance.steps.membership import handed_out, static
+from rota.conformance.steps.group_formation import FormedGroup, all_leave, lead, lead_stable, stable
+from rota.conformance.steps.membership import pending_member, static
 from rota.conformance.steps.version_ranges import DESCRIBE, HANDSHAKE, STATIC
 
 _DESCRIBE = "GroupMetadataManager.describeGroups; ClassicGroup.describe"
@@ -18,17 +18,17 @@ _OLDER = "The assignments are empty outside of Stable."
 
 
 def _expect(d: Dialogue, group: Any, **wanted: object) -> None:
-    told = {name: group[name] for name in wanted}
-    d.require(told == wanted, f"a group with {wanted}", f"{told}")
+    actual = {name: group[name] for name in wanted}
+    d.require(actual == wanted, f"a group with {wanted}", f"{actual}")
 
 
 def _assignments(group: Any) -> dict[str, bytes]:
     return {member["member_id"]: member["member_assignment"] for member in group["members"]}
 
 
-def _named(d: Dialogue, told: dict[str, bytes]) -> str:
+def _named(d: Dialogue, actual: dict[str, bytes]) -> str:
     """Bytes by member, in words."""
-    return ", ".join(sorted(f"{d.transcript.named(who)}: {data!r}" for who, data in told.items()))
+    return ", ".join(sorted(f"{d.transcript.named(who)}: {data!r}" for who, data in actual.items()))
 
 
 def _metadata(group: Any) -> dict[str, bytes]:
@@ -61,8 +61,8 @@ def describe_stable(d: Dialogue) -> None:
 def describe_clients(d: Dialogue) -> None:
     stable(d, d.member("anna"))
     (member,) = described(d)["members"]
-    told = (member["client_id"], member["client_host"][:1])
-    d.require(told == ("anna", "/"), "the client anna, the host with a slash", f"{told}")
+    actual = (member["client_id"], member["client_host"][:1])
+    d.require(actual == ("anna", "/"), "the client anna, the host with a slash", f"{actual}")
 
 
 @case(
@@ -74,13 +74,13 @@ def describe_clients(d: Dialogue) -> None:
 def describe_instances(d: Dialogue) -> None:
     a, b = static(d, "a", "one"), d.member("b")
     lead_stable(d, a, b)
-    told = {member["member_id"]: member["group_instance_id"] for member in described(d)["members"]}
-    d.require(told == {a.member_id: "one", b.member_id: None}, "instance ids one and null", f"{told}")
+    actual = {member["member_id"]: member["group_instance_id"] for member in described(d)["members"]}
+    d.require(actual == {a.member_id: "one", b.member_id: None}, "instance ids one and null", f"{actual}")
 
 
 @case(
     "admin.describe.outside-stable",
-    "Outside of Stable neither protocol nor metadata is told.",
+    "Outside of Stable DescribeGroups shows neither protocol nor metadata.",
     _DESCRIBE,
     level=Level.SHOULD,
     needs=DESCRIBE,
@@ -90,8 +90,8 @@ def outside_stable(d: Dialogue) -> None:
     lead(d, a, b)
     group = described(d)
     _expect(d, group, group_state="CompletingRebalance", protocol_type="consumer", protocol_data="")
-    told = _metadata(group)
-    d.require(told == {a.member_id: b"", b.member_id: b""}, "two members, no metadata", _named(d, told))
+    actual = _metadata(group)
+    d.require(actual == {a.member_id: b"", b.member_id: b""}, "two members, no metadata", _named(d, actual))
 
 
 @case(
@@ -112,7 +112,7 @@ def describe_preparing(d: Dialogue) -> None:
 
 @case(
     "admin.describe.completing",
-    "So it does while assignments are awaited.",
+    "While assignments are awaited, DescribeGroups still shows those of the generation before.",
     _DESCRIBE,
     level=Level.INFO,
     needs=DESCRIBE,
@@ -129,11 +129,11 @@ def describe_completing(d: Dialogue) -> None:
     _still_shown(d, "CompletingRebalance", formed)
 
 
-def _still_shown(d: Dialogue, state: str, formed: Formed) -> None:
+def _still_shown(d: Dialogue, state: str, formed: FormedGroup) -> None:
     group = described(d)
     _expect(d, group, group_state=state, protocol_data="")
-    told = _assignments(group)
-    d.require(told == formed.assignments, _named(d, formed.assignments), _named(d, told))
+    actual = _assignments(group)
+    d.require(actual == formed.assignments, _named(d, formed.assignments), _named(d, actual))
 
 
 @case(
@@ -162,7 +162,7 @@ def describe_first(d: Dialogue) -> None:
 def describe_empty(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
-    emptied(d, a)
+    all_leave(d, a)
     _expect(d, described(d), group_state="Empty", protocol_type="consumer", protocol_data="", members=[])
 
 
@@ -188,8 +188,8 @@ def describe_absent(d: Dialogue) -> None:
 )
 def describe_absent_newer(d: Dialogue) -> None:
     (group,) = describe(d)["groups"]
-    told = (error_name(group["error_code"]), group["group_state"])
-    d.require(told == ("GROUP_ID_NOT_FOUND", "Dead"), "GROUP_ID_NOT_FOUND and Dead", f"{told}")
+    actual = (error_name(group["error_code"]), group["group_state"])
+    d.require(actual == ("GROUP_ID_NOT_FOUND", "Dead"), "GROUP_ID_NOT_FOUND and Dead", f"{actual}")
 
 
 @case(
@@ -203,8 +203,8 @@ def describe_several(d: Dialogue) -> None:
     d.wait(0.3)
     absent = f"{d.group_id}-other"
     reply = d.member("admin").send_whole("DescribeGroups", {"groups": [absent, d.group_id]}).answer(PROMPTLY)
-    told = {group["group_id"]: group["group_state"] for group in reply["groups"]}
-    d.require(told == {absent: "Dead", d.group_id: "Stable"}, "Dead and Stable", f"{told}")
+    actual = {group["group_id"]: group["group_state"] for group in reply["groups"]}
+    d.require(actual == {absent: "Dead", d.group_id: "Stable"}, "Dead and Stable", f"{actual}")
 
 
 @case(
@@ -216,14 +216,14 @@ def describe_several(d: Dialogue) -> None:
 def handed_out_not_listed(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
-    handed_out(d, "b")
-    told = set(_metadata(described(d)))
-    d.require(told == {a.member_id}, "one member", f"{len(told)} members")
+    pending_member(d, "b")
+    actual = set(_metadata(described(d)))
+    d.require(actual == {a.member_id}, "one member", f"{len(actual)} members")
 
 
 @case(
     "admin.describe.operations-unasked",
-    "Which operations are allowed is told only to who asks; else stands the smallest number.",
+    "The allowed operations are answered only if the request wants them, else the smallest number.",
     "KIP-430; KafkaApis.handleDescribeGroupsRequest",
     level=Level.SHOULD,
     needs={"DescribeGroups": (3, 5)},
@@ -245,8 +245,8 @@ def metadata_of_elected(d: Dialogue) -> None:
     lead_stable(d, a, _speaking(d, "b", "sticky"))
     group = described(d)
     _expect(d, group, protocol_data="sticky")
-    told, wanted = _metadata(group)[a.member_id], dict(a.settings["protocols"])["sticky"]
-    d.require(told == wanted, "a's metadata for sticky", "other metadata")
+    actual, wanted = _metadata(group)[a.member_id], dict(a.settings["protocols"])["sticky"]
+    d.require(actual == wanted, "a's metadata for sticky", "other metadata")
 
 
 def _speaking(d: Dialogue, name: str, *protocols: str) -> Member:

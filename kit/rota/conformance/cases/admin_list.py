@@ -8,7 +8,7 @@ from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import delete, expect_deleted
-from rota.conformance.steps.forming import emptied, stable
+from rota.conformance.steps.group_formation import all_leave, stable
 from rota.conformance.steps.version_ranges import DELETE
 
 _LIST = "GroupMetadataManager.listGroups"
@@ -25,8 +25,8 @@ def _listed(d: Dialogue, **filters: list[str]) -> Any:
 
 def _expect(d: Dialogue, found: bool, **filters: list[str]) -> None:
     there = _listed(d, **filters) is not None
-    said = {True: "the group is listed", False: "the group is not listed"}
-    d.require(there == found, f"{said[found]} with {filters}", said[there])
+    actual = {True: "the group is listed", False: "the group is not listed"}
+    d.require(there == found, f"{actual[found]} with {filters}", actual[there])
 
 
 def _settled(d: Dialogue) -> None:
@@ -42,8 +42,8 @@ def list_all(d: Dialogue) -> None:
     _settled(d)
     group = _listed(d)
     d.require(group is not None, "the group in the list", "it is not there")
-    told = group["protocol_type"]
-    d.require(told == "consumer", "the type consumer", str(told))
+    actual = group["protocol_type"]
+    d.require(actual == "consumer", "the type consumer", str(actual))
 
 
 @case(
@@ -57,7 +57,7 @@ def list_state(d: Dialogue) -> None:
     stable(d, a)
     d.wait(0.3)
     states = [(_listed(d) or {}).get("group_state")]
-    emptied(d, a)
+    all_leave(d, a)
     d.wait(0.3)
     states.append((_listed(d) or {}).get("group_state"))
     d.require(states == ["Stable", "Empty"], "Stable, and Empty when all have left", f"{states}")
@@ -105,7 +105,7 @@ def state_filter_blanks(d: Dialogue) -> None:
 
 @case(
     "admin.list.unknown-state",
-    "The name of no state in the filter finds nothing, and is no error.",
+    "An unknown name of a state in the filter finds nothing, and is no error.",
     f"KIP-518; {_LIST}",
     level=Level.SHOULD,
     needs=_STATES,
@@ -125,8 +125,8 @@ def unknown_state(d: Dialogue) -> None:
 )
 def type_filter(d: Dialogue) -> None:
     _settled(d)
-    told = (_listed(d) or {}).get("group_type")
-    d.require(told == "classic", "the type classic", f"{told}")
+    actual = (_listed(d) or {}).get("group_type")
+    d.require(actual == "classic", "the type classic", f"{actual}")
     for kind, found in (("classic", True), ("Classic", True), ("consumer", False), ("nonsense", False)):
         _expect(d, found, types_filter=[kind])
 
@@ -154,7 +154,7 @@ def both_filters(d: Dialogue) -> None:
 def list_deleted(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
-    emptied(d, a)
+    all_leave(d, a)
     with d.reaching("a group that was deleted"):
         expect_deleted(d, delete(d), "NONE")
     d.wait(0.3)

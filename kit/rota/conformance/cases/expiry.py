@@ -9,8 +9,8 @@ from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import describe
-from rota.conformance.steps.forming import emptied, stable
-from rota.conformance.steps.membership import handed_out
+from rota.conformance.steps.group_formation import all_leave, stable
+from rota.conformance.steps.membership import pending_member
 from rota.conformance.steps.offsets import (
     TOPIC,
     commit,
@@ -44,8 +44,8 @@ def _until(d: Dialogue, holds: Callable[[], bool]) -> bool:
 
 
 def _expect_gone(d: Dialogue) -> None:
-    gone = _until(d, lambda: bool(fetched(d)["committed_offset"] == -1))
-    d.require(gone, "no offset after some seconds", "the offset is still there")
+    no_longer_seen = _until(d, lambda: bool(fetched(d)["committed_offset"] == -1))
+    d.require(no_longer_seen, "no offset after some seconds", "the offset is still there")
 
 
 def _state(d: Dialogue) -> str:
@@ -67,7 +67,7 @@ def _with_offset(d: Dialogue, a: Member, retention_time_ms: int = -1) -> None:
 
 @case(
     "expiry.offsets-expired.own-retention",
-    "An offset of an Empty group whose commit said for how long is gone when that is over.",
+    "An offset of an Empty group whose commit names a retention is removed when that is over.",
     _EXPIRY,
     level=Level.SHOULD,
     needs=_LIMITED,
@@ -77,13 +77,13 @@ def _with_offset(d: Dialogue, a: Member, retention_time_ms: int = -1) -> None:
 def own_retention(d: Dialogue) -> None:
     a = d.member("a")
     _with_offset(d, a, _AT_ONCE)
-    emptied(d, a)
+    all_leave(d, a)
     _expect_gone(d)
 
 
 @case(
     "expiry.expired.not-before",
-    "One whose commit did not say so is kept for the retention of the broker.",
+    "An offset whose commit names no retention is kept for that of the broker.",
     _EXPIRY,
     needs=_LIMITED,
     settings=_SOON,
@@ -92,14 +92,14 @@ def own_retention(d: Dialogue) -> None:
 def not_before(d: Dialogue) -> None:
     a = d.member("a")
     _with_offset(d, a)
-    emptied(d, a)
+    all_leave(d, a)
     d.wait(_LOOKS)
     expect_fetched(d, 7)
 
 
 @case(
     "expiry.simple-group.own-retention",
-    "The offset of a simple consumer expires likewise, and its group goes with it.",
+    "The offset of a simple consumer expires after its retention, and its group is removed with it.",
     f"{_EXPIRY}; {_REMOVED}",
     level=Level.SHOULD,
     needs={**_LIMITED, "DescribeGroups": (0, 5)},
@@ -131,8 +131,8 @@ def keeps_subscribed(d: Dialogue) -> None:
     both = [in_topic(TOPIC), in_topic(other)]
     with d.reaching("offsets that are stored"):
         expect_each(d, commit(a, topics=both, retention_time_ms=_AT_ONCE), "NONE")
-    gone = _until(d, lambda: bool(fetched(d, topic_name=other)["committed_offset"] == -1))
-    d.require(gone, "no offset of the other topic after some seconds", "the offset is still there")
+    no_longer_seen = _until(d, lambda: bool(fetched(d, topic_name=other)["committed_offset"] == -1))
+    d.require(no_longer_seen, "no offset of the other topic after some seconds", "the offset is still there")
     expect_fetched(d, 7)
 
 
@@ -158,7 +158,7 @@ def rebalancing(d: Dialogue) -> None:
 
 @case(
     "expiry.nothing-expires.other-type",
-    "Nor does anything under members that are no consumers: what they use is not known.",
+    "No offset expires under members that are no consumers: their subscriptions are not known.",
     _EXPIRY,
     level=Level.SHOULD,
     needs=_LIMITED,
@@ -183,7 +183,7 @@ def other_type(d: Dialogue) -> None:
 def group_unused(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
-    emptied(d, a)
+    all_leave(d, a)
     _expect_removed(d)
 
 
@@ -199,7 +199,7 @@ def group_unused(d: Dialogue) -> None:
 def begins_anew(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
-    emptied(d, a)
+    all_leave(d, a)
     with d.reaching("a group that was removed"):
         _expect_removed(d)
     d.expect(d.member("b").enter().answer(), error="NONE", generation_id=1)
@@ -215,7 +215,7 @@ def begins_anew(d: Dialogue) -> None:
     seconds=3.0,
 )
 def handed_out_id(d: Dialogue) -> None:
-    a = handed_out(d, "a")
+    a = pending_member(d, "a")
     with d.reaching("a group that was removed"):
         _expect_removed(d)
     d.expect(a.join(within=2.0), error="UNKNOWN_MEMBER_ID")
@@ -251,7 +251,7 @@ def since_last_member(d: Dialogue) -> None:
     while d.transcript.elapsed() - committed < 35:
         d.wait(2.0)
         d.expect(a.heartbeat(), error="NONE")
-    emptied(d, a)
+    all_leave(d, a)
     left = d.transcript.elapsed()
     d.wait(committed + 75 - d.transcript.elapsed())
     expect_fetched(d, 7)

@@ -1,11 +1,11 @@
-"""Heartbeat: what it tells a member in each state, and what is refused."""
+"""Heartbeat: what is answered in each state of the group, and what is refused."""
 
 from __future__ import annotations
 
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import forming, stable
+from rota.conformance.steps.group_formation import awaiting_assignments, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _CHECKS = "GroupMetadataManager.validateClassicGroupHeartbeat"
@@ -115,14 +115,14 @@ def during_rebalance(d: Dialogue) -> None:
 
 @case(
     "heartbeat.rebalance-in-progress.after-rejoining",
-    "So is the heartbeat of a member that has joined again and waits.",
+    "A heartbeat of a member that has joined again and waits is answered REBALANCE_IN_PROGRESS.",
     _STATES,
 )
 def during_rebalance_waiting(d: Dialogue) -> None:
     formed = stable(d, d.member("a"), d.member("b"))
     with d.reaching("a rebalance"):
         formed.leader.send_join().silent(A_WHILE / 2)
-    d.expect(formed.leader.elsewhere().heartbeat(), error="REBALANCE_IN_PROGRESS")
+    d.expect(formed.leader.second_connection().heartbeat(), error="REBALANCE_IN_PROGRESS")
 
 
 @case(
@@ -140,7 +140,7 @@ def before_first_generation(d: Dialogue) -> None:
         d.expect(a.join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
     with d.reaching("a first join phase"):
         a.send_join().silent(0.2)
-    d.expect(a.elsewhere().heartbeat(generation_id=0), error="REBALANCE_IN_PROGRESS")
+    d.expect(a.second_connection().heartbeat(generation_id=0), error="REBALANCE_IN_PROGRESS")
 
 
 @case(
@@ -149,7 +149,7 @@ def before_first_generation(d: Dialogue) -> None:
     _STATES,
 )
 def while_completing(d: Dialogue) -> None:
-    for member in forming(d, d.member("a"), d.member("b")).everyone:
+    for member in awaiting_assignments(d, d.member("a"), d.member("b")).everyone:
         d.expect(member.heartbeat(), error="NONE")
 
 

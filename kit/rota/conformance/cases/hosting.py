@@ -38,8 +38,8 @@ def several(d: Dialogue) -> None:
     keys = [d.group_id, f"{d.group_id}-other"]
     asked = {"key_type": _GROUP_KEY, "coordinator_keys": keys}
     found = d.member("a").send_whole("FindCoordinator", asked).answer(PROMPTLY)["coordinators"]
-    told = {each["key"]: error_name(each["error_code"]) for each in found}
-    d.require(told == dict.fromkeys(keys, "NONE"), "both groups, without error", f"{told}")
+    actual = {each["key"]: error_name(each["error_code"]) for each in found}
+    d.require(actual == dict.fromkeys(keys, "NONE"), "both groups, without error", f"{actual}")
     for each in found:
         _answers(d, each["host"], each["port"])
 
@@ -58,7 +58,7 @@ def any_group_id(d: Dialogue) -> None:
 
 @case(
     "hosting.find-coordinator.unknown-type",
-    "A key type that is none is answered INVALID_REQUEST.",
+    "An unknown key type is answered INVALID_REQUEST.",
     _FIND,
     level=Level.SHOULD,
     needs={"FindCoordinator": (1, 3)},
@@ -69,14 +69,14 @@ def unknown_type(d: Dialogue) -> None:
 
 
 def _answers(d: Dialogue, host: str, port: int) -> None:
-    """Whoever listens there says what a coordinator says of a group that does not exist."""
+    """What listens at the address answers as the coordinator of a group that does not exist."""
     nobody = {"group_id": f"{d.group_id}-no", "generation_id": 0, "member_id": "nobody"}
     with closing(Connection((host, port), "finder")) as connection:
         asked = connection.send("Heartbeat", d.versions["Heartbeat"], nobody)
         answer = connection.receive(asked, PROMPTLY)
-    said = "no answer" if answer is None else error_name(answer.body["error_code"])
-    d.remark(f"Heartbeat at that address: {said}")
-    d.require(said not in _NOT_THERE, "a coordinator at that address", said)
+    actual = "no answer" if answer is None else error_name(answer.body["error_code"])
+    d.remark(f"Heartbeat at that address: {actual}")
+    d.require(actual not in _NOT_THERE, "a coordinator at that address", actual)
 
 
 _NOT_THERE = ("no answer", *(name for name in ERROR_CODES if name.startswith(("COORDINATOR_", "NOT_COORD"))))

@@ -5,10 +5,8 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import forming, stable, together
-
-HANDSHAKE = {"JoinGroup": (4, 9)}
-"""Versions with the member-id handshake."""
+from rota.conformance.steps.group_formation import awaiting_assignments, join_together, stable
+from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _NEW = "GroupMetadataManager.classicGroupJoinNewMember"
 _EXISTING = "GroupMetadataManager.classicGroupJoinExistingMember"
@@ -222,7 +220,7 @@ def first_generation(d: Dialogue) -> None:
     "KIP-559; JoinGroup response schema",
 )
 def reply_fields(d: Dialogue) -> None:
-    formed = together(d, d.member("a"), d.member("b"))
+    formed = join_together(d, d.member("a"), d.member("b"))
     leader = formed.leader.member_id
     typed = {"protocol_type": "consumer"} if d.versions["JoinGroup"] >= 7 else {}
     for member in formed.everyone:
@@ -232,12 +230,12 @@ def reply_fields(d: Dialogue) -> None:
 
 @case(
     "join.next-generation.members-for-leader-only",
-    "Only the leader is told the members: everyone's id with the metadata for the elected protocol.",
+    "Only the leader's answer lists the members: everyone's id with the metadata for the elected protocol.",
     "ClassicGroup.currentClassicGroupMembers",
 )
 def members_for_leader_only(d: Dialogue) -> None:
     a, b, c = (d.member(n, protocols=[("range", subscription(f"{n} speaks"))]) for n in "abc")
-    formed = forming(d, a, b, c)
+    formed = awaiting_assignments(d, a, b, c)
     for follower in formed.followers:
         d.expect(formed.replies[follower.name], members=[])
     listed = {m["member_id"]: m["metadata"] for m in formed.replies[formed.leader.name]["members"]}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import forming, lead_stable, stable
-from rota.conformance.steps.membership import handed_out, static
+from rota.conformance.steps.group_formation import awaiting_assignments, lead_stable, stable
+from rota.conformance.steps.membership import pending_member, static
 from rota.conformance.steps.version_ranges import HANDSHAKE, STATIC
 
 _EXISTING = "GroupMetadataManager.classicGroupJoinExistingMember"
@@ -94,7 +94,7 @@ def leader_rejoins(d: Dialogue) -> None:
     _EXISTING,
 )
 def completing_follower(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     (follower,) = formed.followers
     now = follower.generation_id
     d.expect(follower.join(within=PROMPTLY), error="NONE", generation_id=now, members=[])
@@ -107,7 +107,7 @@ def completing_follower(d: Dialogue) -> None:
     _EXISTING,
 )
 def completing_leader(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     now = formed.leader.generation_id
     reply = formed.leader.join(within=PROMPTLY)
     d.expect(reply, error="NONE", generation_id=now, leader=formed.leader.member_id)
@@ -121,7 +121,7 @@ def completing_leader(d: Dialogue) -> None:
     _UPDATE,
 )
 def completing_changed(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     (follower,) = formed.followers
     before = follower.generation_id
     changed = follower.send_join(protocols=[("range", subscription("changed"))])
@@ -138,7 +138,7 @@ def completing_changed(d: Dialogue) -> None:
     needs=HANDSHAKE,
 )
 def after_a_refusal(d: Dialogue) -> None:
-    a = handed_out(d, "a")
+    a = pending_member(d, "a")
     suitable = a.settings["protocols"]
     with d.reaching("a JoinGroup that is refused"):
         d.expect(a.join(within=PROMPTLY, protocols=[]), error="INCONSISTENT_GROUP_PROTOCOL")

@@ -8,7 +8,7 @@ from rota.conformance.dialogues.broker_settings import MIN_SESSION
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import ON_ITS_WAY, stable
+from rota.conformance.steps.group_formation import ON_ITS_WAY, stable
 from rota.conformance.steps.membership import form_of
 from rota.conformance.steps.version_ranges import HANDSHAKE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import forming, stable
+from rota.conformance.steps.group_formation import awaiting_assignments, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _LEAVE = "GroupMetadataManager.classicGroupLeaveToClassicGroup"
@@ -120,7 +120,7 @@ def replaced_request(d: Dialogue) -> None:
     stable(d, a, b)
     earlier = a.send_join(protocols=[("range", subscription("changed"))])
     earlier.silent(A_WHILE / 2)
-    later = a.elsewhere().send_join()
+    later = a.second_connection().send_join()
     later.silent(A_WHILE / 2)
     d.expect(b.send_join().answer(), error="NONE")
     d.expect(later.answer(), error="NONE")
@@ -133,7 +133,7 @@ def replaced_request(d: Dialogue) -> None:
     "GroupMetadataManager.prepareRebalance; ClassicGroup.completeAllSyncFutures",
 )
 def newcomer_cancels_sync(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     waiting = formed.followers[0].send_sync()
     waiting.silent(A_WHILE / 2)
     d.member("c").enter()
@@ -160,7 +160,7 @@ def leave_completes(d: Dialogue) -> None:
     _LEAVE,
 )
 def leave_cancels_sync(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     waiting = formed.followers[0].send_sync()
     with d.reaching("a follower that waits in SyncGroup"):
         waiting.silent(A_WHILE / 2)

@@ -6,8 +6,8 @@ from rota.conformance.connections.error_codes import ERROR_CODES, error_name
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import forming, stable
-from rota.conformance.steps.membership import handed_out, leave_as
+from rota.conformance.steps.group_formation import awaiting_assignments, stable
+from rota.conformance.steps.membership import leave_as, pending_member
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _LEAVE = "GroupMetadataManager.classicGroupLeaveToClassicGroup"
@@ -25,7 +25,7 @@ def _each(reply: Reply) -> list[str]:
     "Who has left is no member any more: its heartbeat is answered UNKNOWN_MEMBER_ID.",
     _LEAVE,
 )
-def gone(d: Dialogue) -> None:
+def no_longer_seen(d: Dialogue) -> None:
     formed = stable(d, d.member("a"), d.member("b"))
     (follower,) = formed.followers
     d.expect(follower.leave(), error="NONE")
@@ -92,9 +92,9 @@ def unknown_group(d: Dialogue) -> None:
 def unknown_group_batch(d: Dialogue) -> None:
     reply = d.member("a").leave("never-handed-out", "neither")
     d.expect(reply, error_code=0)
-    said = _each(reply)
+    actual = _each(reply)
     wanted = ["UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"]
-    d.require(said == wanted, ", ".join(wanted), ", ".join(said) or "no answer for a member")
+    d.require(actual == wanted, ", ".join(wanted), ", ".join(actual) or "no answer for a member")
 
 
 @case(
@@ -145,7 +145,7 @@ def waiting_join(d: Dialogue) -> None:
     again = formed.leader.send_join()
     with d.reaching("a join phase that waits for the follower"):
         again.silent(A_WHILE / 2)
-    d.expect(formed.leader.elsewhere().leave(), error="NONE")
+    d.expect(formed.leader.second_connection().leave(), error="NONE")
     d.expect(again.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")
 
 
@@ -177,9 +177,9 @@ def batch(d: Dialogue) -> None:
 )
 def batch_named_twice(d: Dialogue) -> None:
     formed = stable(d, d.member("a"), d.member("b"))
-    gone = formed.followers[0].member_id
-    said = _each(formed.leader.leave(gone, gone))
-    d.require(said == ["NONE", "UNKNOWN_MEMBER_ID"], "NONE, UNKNOWN_MEMBER_ID", ", ".join(said))
+    no_longer_seen = formed.followers[0].member_id
+    actual = _each(formed.leader.leave(no_longer_seen, no_longer_seen))
+    d.require(actual == ["NONE", "UNKNOWN_MEMBER_ID"], "NONE, UNKNOWN_MEMBER_ID", ", ".join(actual))
 
 
 @case(
@@ -247,7 +247,7 @@ def pending_disturbs(d: Dialogue) -> None:
 
 @case(
     "leave.batch.one-evaluation",
-    "A batch that removes the missing member and then one that waits: nobody of it gets a generation.",
+    "A batch that removes the missing member and then one that waits leaves neither in the generation.",
     f"KIP-345; {_LEAVE}",
     level=Level.INFO,
     needs=_BATCH,
@@ -277,12 +277,12 @@ def one_evaluation(d: Dialogue) -> None:
     seconds=2.0,
 )
 def waiting_sync(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     (follower,) = formed.followers
     waiting = follower.send_sync()
     with d.reaching("a follower that waits in SyncGroup"):
         waiting.silent(A_WHILE / 2)
-    d.expect(follower.elsewhere().leave(), error="NONE")
+    d.expect(follower.second_connection().leave(), error="NONE")
     waiting.silent(PROMPTLY)
 
 
@@ -294,7 +294,7 @@ def waiting_sync(d: Dialogue) -> None:
     needs={**_BATCH, **HANDSHAKE},
 )
 def pending_with_instance(d: Dialogue) -> None:
-    a = handed_out(d, "a")
+    a = pending_member(d, "a")
     reply = leave_as(d, (a.member_id, "no-such-instance"))
     d.require(_each(reply) == ["NONE"], "NONE", ", ".join(_each(reply)))
     d.expect(a.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")

@@ -6,7 +6,7 @@ from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import lead_stable, stable
+from rota.conformance.steps.group_formation import lead_stable, stable
 from rota.conformance.steps.membership import leave_as, static
 from rota.conformance.steps.version_ranges import LEAVES
 
@@ -16,8 +16,8 @@ _LEAVE = "KIP-345; GroupMetadataManager.classicGroupLeaveToClassicGroup"
 def _expect(d: Dialogue, reply: Reply, *wanted: str) -> None:
     """NONE at the top, and these errors of the identities, in their order."""
     d.expect(reply, error_code=0)
-    said = [error_name(member["error_code"]) for member in reply["members"]]
-    d.require(said == list(wanted), ", ".join(wanted), ", ".join(said) or "no answer for a member")
+    actual = [error_name(member["error_code"]) for member in reply["members"]]
+    d.require(actual == list(wanted), ", ".join(wanted), ", ".join(actual) or "no answer for a member")
 
 
 @case(
@@ -46,8 +46,8 @@ def by_instance_answer(d: Dialogue) -> None:
     reply = leave_as(d, ("", "one"))
     _expect(d, reply, "NONE")
     (member,) = reply["members"]
-    told = (member["member_id"], member["group_instance_id"])
-    d.require(told == ("", "one"), "an empty member id and the instance id one", f"{told}")
+    actual = (member["member_id"], member["group_instance_id"])
+    d.require(actual == ("", "one"), "an empty member id and the instance id one", f"{actual}")
 
 
 @case(
@@ -79,7 +79,7 @@ def waiting_join(d: Dialogue) -> None:
 
 @case(
     "leave.by-instance-id.comes-back",
-    "Whose instance was removed may come back with it: a newcomer, not a restart.",
+    "A static member that was removed and comes back is a newcomer, not a restart.",
     _LEAVE,
     needs=LEAVES,
 )
@@ -116,8 +116,8 @@ def wrong_id(d: Dialogue) -> None:
 def unknown_instance(d: Dialogue) -> None:
     a = static(d, "a", "one")
     stable(d, a)
-    said = leave_as(d, ("", "two"), (a.member_id, "two"))
-    _expect(d, said, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID")
+    actual = leave_as(d, ("", "two"), (a.member_id, "two"))
+    _expect(d, actual, "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID")
     d.expect(a.heartbeat(), error="NONE")
 
 
@@ -144,8 +144,8 @@ def no_identity(d: Dialogue) -> None:
 def mixed(d: Dialogue) -> None:
     a, b, c, e = d.member("a"), static(d, "b", "two"), d.member("c"), static(d, "e", "five")
     lead_stable(d, a, b, c, e)
-    said = leave_as(d, ("", "six"), ("", "two"), (c.member_id, None), (e.member_id, "five"))
-    _expect(d, said, "UNKNOWN_MEMBER_ID", "NONE", "NONE", "NONE")
+    actual = leave_as(d, ("", "six"), ("", "two"), (c.member_id, None), (e.member_id, "five"))
+    _expect(d, actual, "UNKNOWN_MEMBER_ID", "NONE", "NONE", "NONE")
     reply = a.join()
     d.expect(reply, error="NONE")
     d.require(reply.member_ids == {a.member_id}, "one member left", f"{len(reply.member_ids)} members")

@@ -9,8 +9,8 @@ from rota.conformance.dialogues.failures import Undecidable
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import delete, describe, described, expect_deleted
-from rota.conformance.steps.forming import emptied, forming, stable
-from rota.conformance.steps.membership import handed_out, static
+from rota.conformance.steps.group_formation import all_leave, awaiting_assignments, stable
+from rota.conformance.steps.membership import pending_member, static
 from rota.conformance.steps.offsets import commit, expect_each, expect_fetched, topic
 from rota.conformance.steps.version_ranges import (
     COMMIT,
@@ -91,8 +91,8 @@ def makes_group(d: Dialogue) -> None:
     expect_each(d, commit(d.member("a"), **_SIMPLE), "NONE")
     expect_fetched(d, 7)
     group = described(d)
-    told = (group["group_state"], group["protocol_type"])
-    d.require(told == ("Empty", ""), "an Empty group without protocol type", f"{told}")
+    actual = (group["group_state"], group["protocol_type"])
+    d.require(actual == ("Empty", ""), "an Empty group without protocol type", f"{actual}")
 
 
 @case(
@@ -118,7 +118,7 @@ def joined_later(d: Dialogue) -> None:
 )
 def anyone_while_empty(d: Dialogue) -> None:
     a = _settled(d)
-    emptied(d, a)
+    all_leave(d, a)
     expect_each(d, commit(a, offset=1, **_SIMPLE), "NONE")
     expect_each(d, commit(a, offset=2, generation_id_or_member_epoch=-1), "NONE")
     stranger: dict[str, Any] = {"generation_id_or_member_epoch": -1, "member_id": _STRANGER}
@@ -128,14 +128,14 @@ def anyone_while_empty(d: Dialogue) -> None:
 
 @case(
     "offsets.commit-without-membership.any-instance",
-    "Nor does the instance id matter to a commit with generation -1 to an Empty group.",
+    "A commit with generation -1 to an Empty group is accepted, whatever the instance id.",
     _COMMIT,
     level=Level.INFO,
     needs=_STATIC,
 )
 def any_instance(d: Dialogue) -> None:
     a = _settled(d, static(d, "a", "one"))
-    emptied(d, a)
+    all_leave(d, a)
     foreign: dict[str, Any] = {**_SIMPLE, "group_instance_id": "no-such-instance"}
     expect_each(d, commit(a, **foreign), "NONE")
 
@@ -189,7 +189,7 @@ def simple_consumer(d: Dialogue) -> None:
 )
 def pending(d: Dialogue) -> None:
     a = _settled(d)
-    b = handed_out(d, "b")
+    b = pending_member(d, "b")
     reply = commit(b, generation_id_or_member_epoch=a.generation_id)
     expect_each(d, reply, "UNKNOWN_MEMBER_ID")
 
@@ -202,7 +202,7 @@ def pending(d: Dialogue) -> None:
 )
 def empty_group(d: Dialogue) -> None:
     a = _settled(d)
-    emptied(d, a)
+    all_leave(d, a)
     expect_each(d, commit(a), "UNKNOWN_MEMBER_ID")
     expect_each(d, commit(a, generation_id_or_member_epoch=a.generation_id + 1), "UNKNOWN_MEMBER_ID")
 
@@ -305,7 +305,7 @@ def no_generation(d: Dialogue) -> None:
 )
 def generation_before_state(d: Dialogue) -> None:
     topic(d)
-    leader = forming(d, d.member("a")).leader
+    leader = awaiting_assignments(d, d.member("a")).leader
     reply = commit(leader, generation_id_or_member_epoch=leader.generation_id - 1)
     expect_each(d, reply, "ILLEGAL_GENERATION")
 
@@ -318,7 +318,7 @@ def generation_before_state(d: Dialogue) -> None:
 )
 def completing(d: Dialogue) -> None:
     topic(d)
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     for member in formed.everyone:
         expect_each(d, commit(member), "REBALANCE_IN_PROGRESS")
     expect_fetched(d, -1)
@@ -339,7 +339,7 @@ def preparing(d: Dialogue) -> None:
 
 @case(
     "offsets.commit.preparing-and-waiting",
-    "So may a member that has joined again and waits.",
+    "A member that has joined again and waits may still commit with the old generation.",
     _COMMIT,
     needs=COMMIT,
 )
@@ -348,7 +348,7 @@ def preparing_and_waiting(d: Dialogue) -> None:
     formed = stable(d, d.member("a"), d.member("b"))
     with d.reaching("a rebalance"):
         formed.leader.send_join().silent(A_WHILE / 2)
-    expect_each(d, commit(formed.leader.elsewhere()), "NONE")
+    expect_each(d, commit(formed.leader.second_connection()), "NONE")
 
 
 @case(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import Dialogue, Member, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import emptied, settle, stable, together
+from rota.conformance.steps.group_formation import all_leave, distribute_assignments, join_together, stable
 from rota.conformance.steps.membership import static
 from rota.conformance.steps.offsets import (
     TOPIC,
@@ -73,7 +73,7 @@ def not_subscribed(d: Dialogue) -> None:
 def empty_group(d: Dialogue) -> None:
     a = subscriber(d, "a")
     _committed(d, a)
-    emptied(d, a)
+    all_leave(d, a)
     expect_each(d, delete_offsets(d), "NONE")
     expect_fetched(d, -1)
 
@@ -149,7 +149,7 @@ def not_since_restart(d: Dialogue) -> None:
 )
 def unreadable(d: Dialogue) -> None:
     topic(d)
-    settle(d, together(d, d.member("a", protocols=[("range", b"changed")])))
+    distribute_assignments(d, join_together(d, d.member("a", protocols=[("range", b"changed")])))
     expect_each(d, delete_offsets(d), "GROUP_SUBSCRIBED_TO_TOPIC")
 
 

@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch: what is kept of a commit, and what is told to whom."""
+"""OffsetCommit and OffsetFetch: what is stored of a commit, and what is fetched by whom."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import emptied, stable
+from rota.conformance.steps.group_formation import all_leave, stable
 from rota.conformance.steps.offsets import (
     TOPIC,
     commit,
@@ -56,8 +56,8 @@ def kept_as_given(d: Dialogue) -> None:
     given = in_topic(TOPIC, 3, "grüß dich", committed_leader_epoch=5)
     expect_each(d, commit(a, topics=[given]), "NONE")
     found = fetched(d)
-    told = tuple(found[name] for name in ("committed_offset", "committed_leader_epoch", "metadata"))
-    d.require(told == (3, 5, "grüß dich"), "offset 3, leader epoch 5 and the metadata", f"{told}")
+    actual = tuple(found[name] for name in ("committed_offset", "committed_leader_epoch", "metadata"))
+    d.require(actual == (3, 5, "grüß dich"), "offset 3, leader epoch 5 and the metadata", f"{actual}")
 
 
 @case(
@@ -168,8 +168,8 @@ def keeps_session(d: Dialogue) -> None:
 def fetch_absent(d: Dialogue) -> None:
     topic(d)
     found = fetched(d)
-    told = (found["committed_offset"], found["metadata"])
-    d.require(told == (-1, ""), "offset -1 and empty metadata", f"{told}")
+    actual = (found["committed_offset"], found["metadata"])
+    d.require(actual == (-1, ""), "offset -1 and empty metadata", f"{actual}")
 
 
 @case(
@@ -185,7 +185,7 @@ def nothing_committed(d: Dialogue) -> None:
 
 @case(
     "offsets.fetch.unknown-topic",
-    "Nor is there an error for a topic that does not exist.",
+    "For a topic that does not exist OffsetFetch gives offset -1, and no error.",
     f"{_FETCH}; KafkaApis.handleOffsetFetchRequest",
     level=Level.SHOULD,
     needs=FETCH,
@@ -195,8 +195,8 @@ def fetch_unknown_topic(d: Dialogue) -> None:
     body = {"groups": [{"group_id": d.group_id, "topics": asked}]}
     (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
     found = group["topics"][0]["partitions"][0]
-    told = (found["committed_offset"], error_name(found["error_code"]))
-    d.require(told == (-1, "NONE"), "offset -1 and NONE", f"{told}")
+    actual = (found["committed_offset"], error_name(found["error_code"]))
+    d.require(actual == (-1, "NONE"), "offset -1 and NONE", f"{actual}")
 
 
 @case(
@@ -209,8 +209,8 @@ def fetch_several(d: Dialogue) -> None:
     other = f"{d.group_id}-other"
     expect_each(d, commit(_settled(d)), "NONE")
     groups = fetch(d, other, d.group_id)["groups"]
-    told = {each["group_id"]: each["topics"][0]["partitions"][0]["committed_offset"] for each in groups}
-    d.require(told == {d.group_id: 7, other: -1}, "7 for the group and -1 for the other", f"{told}")
+    actual = {each["group_id"]: each["topics"][0]["partitions"][0]["committed_offset"] for each in groups}
+    d.require(actual == {d.group_id: 7, other: -1}, "7 for the group and -1 for the other", f"{actual}")
 
 
 @case(
@@ -223,11 +223,11 @@ def fetch_everything(d: Dialogue) -> None:
     expect_each(d, commit(_settled(d)), "NONE")
     body = {"groups": [{"group_id": d.group_id, "topics": None}]}
     (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
-    told = [
+    actual = [
         (t["name"], [(p["partition_index"], p["committed_offset"]) for p in t["partitions"]])
         for t in group["topics"]
     ]
-    d.require(told == [(TOPIC, [(0, 7)])], f"offset 7 of {TOPIC}", f"{told}")
+    d.require(actual == [(TOPIC, [(0, 7)])], f"offset 7 of {TOPIC}", f"{actual}")
 
 
 @case(
@@ -239,8 +239,8 @@ def fetch_everything(d: Dialogue) -> None:
 def everything_of_nothing(d: Dialogue) -> None:
     body = {"groups": [{"group_id": d.group_id, "topics": None}]}
     (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
-    told = (error_name(group["error_code"]), group["topics"])
-    d.require(told == ("NONE", []), "no topics, and no error", f"{told}")
+    actual = (error_name(group["error_code"]), group["topics"])
+    d.require(actual == ("NONE", []), "no topics, and no error", f"{actual}")
 
 
 @case(
@@ -285,7 +285,7 @@ def anyone(d: Dialogue) -> None:
 def after_members_left(d: Dialogue) -> None:
     a = _settled(d)
     expect_each(d, commit(a), "NONE")
-    emptied(d, a)
+    all_leave(d, a)
     expect_fetched(d, 7)
 
 
@@ -299,13 +299,13 @@ def stable_only(d: Dialogue) -> None:
     expect_each(d, commit(_settled(d)), "NONE")
     (group,) = fetch(d, require_stable=True)["groups"]
     found = group["topics"][0]["partitions"][0]
-    told = (found["committed_offset"], error_name(found["error_code"]))
-    d.require(told == (7, "NONE"), "offset 7 and NONE", f"{told}")
+    actual = (found["committed_offset"], error_name(found["error_code"]))
+    d.require(actual == (7, "NONE"), "offset 7 and NONE", f"{actual}")
 
 
 @case(
     "offsets.commit.topics-come-first",
-    "Topics are looked at before the sender: a stranger may be told of unknown topics alone.",
+    "OffsetCommit checks topics before the member: a stranger's answer may name unknown topics alone.",
     "KafkaApis.handleOffsetCommitRequest",
     level=Level.INFO,
     needs=COMMIT,

@@ -6,8 +6,8 @@ from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import described
-from rota.conformance.steps.forming import ON_ITS_WAY, forming, stable
-from rota.conformance.steps.membership import handed_out
+from rota.conformance.steps.group_formation import ON_ITS_WAY, awaiting_assignments, stable
+from rota.conformance.steps.membership import pending_member
 from rota.conformance.steps.version_ranges import DESCRIBE, HANDSHAKE
 
 _DESCRIBE = "GroupMetadataManager.describeGroups"
@@ -20,7 +20,7 @@ _SYNC = "GroupMetadataManager.classicGroupSyncToClassicGroup"
     f"{_SYNC}; GroupMetadataManager.propagateAssignment",
 )
 def own_share(d: Dialogue) -> None:
-    formed = forming(d, *(d.member(name) for name in "abc"))
+    formed = awaiting_assignments(d, *(d.member(name) for name in "abc"))
     waiting = [(follower, follower.send_sync()) for follower in formed.followers]
     d.wait(ON_ITS_WAY)
     given = formed.assignments
@@ -35,7 +35,7 @@ def own_share(d: Dialogue) -> None:
     _SYNC,
 )
 def leader_suffices(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     d.expect(formed.leader.sync(formed.assignments), error="NONE")
     d.expect(formed.leader.heartbeat(), error="NONE")
     d.expect(formed.followers[0].heartbeat(), error="NONE")
@@ -48,7 +48,7 @@ def leader_suffices(d: Dialogue) -> None:
     needs={"SyncGroup": (5, 5)},
 )
 def reply_names_protocol(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"))
+    formed = awaiting_assignments(d, d.member("a"))
     reply = formed.leader.sync(formed.assignments)
     d.expect(reply, error="NONE", protocol_type="consumer", protocol_name="range")
 
@@ -61,10 +61,10 @@ def reply_names_protocol(d: Dialogue) -> None:
     needs={**DESCRIBE, **HANDSHAKE},
 )
 def after_handshake(d: Dialogue) -> None:
-    handed_out(d, "a")
+    pending_member(d, "a")
     group = described(d)
-    told = (group["group_state"], group["protocol_type"], group["members"])
-    d.require(told == ("Empty", "", []), "an Empty group without type and members", f"{told}")
+    actual = (group["group_state"], group["protocol_type"], group["members"])
+    d.require(actual == ("Empty", "", []), "an Empty group without type and members", f"{actual}")
 
 
 @case(
@@ -88,7 +88,7 @@ def after_refused(d: Dialogue) -> None:
     "GroupMetadataManager.completeClassicGroupJoin, whose record of an Empty group the answer waits for",
     needs=DESCRIBE,
 )
-def emptied(d: Dialogue) -> None:
+def all_leave(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
     d.expect(a.leave(), error="NONE")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rota.conformance.dialogues.broker_settings import MAX_SIZE
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, Waiting
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, PendingRequest
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import forming, lead_stable, stable
-from rota.conformance.steps.membership import handed_out, static
+from rota.conformance.steps.group_formation import awaiting_assignments, lead_stable, stable
+from rota.conformance.steps.membership import pending_member, static
 from rota.conformance.steps.version_ranges import HANDSHAKE, STATIC
 
 _SOURCE = "KIP-389; GroupMetadataManager.acceptJoiningMember"
@@ -32,12 +32,12 @@ def first_step(d: Dialogue) -> None:
 
 @case(
     "join.group-max-size-reached.while-completing",
-    "So does a full group whose assignments are awaited.",
+    "A full group refuses a newcomer also while its assignments are awaited.",
     _SOURCE,
     settings=_TWO,
 )
 def while_completing(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     d.expect(d.member("c").join("", within=PROMPTLY), error=_FULL)
     d.expect(formed.leader.sync(formed.assignments), error="NONE")
 
@@ -120,7 +120,7 @@ def members_spared(d: Dialogue) -> None:
 def handed_out_not_counted(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
-    late = [handed_out(d, name) for name in "bcde"]
+    late = [pending_member(d, name) for name in "bcde"]
     joining = late[0].send_join()
     joining.silent(A_WHILE / 4)
     again = a.send_join()
@@ -203,7 +203,7 @@ def last_missing(d: Dialogue) -> None:
     d.expect(newcomer.answer(PROMPTLY), error="NONE")
 
 
-def _crowded(d: Dialogue, a: Member, b: Member) -> tuple[Waiting, Waiting]:
+def _crowded(d: Dialogue, a: Member, b: Member) -> tuple[PendingRequest, PendingRequest]:
     """Of two members one has joined again, and so has a newcomer; both wait."""
     lead_stable(d, a, b)
     with d.reaching("a join phase in which a and a newcomer wait"):
@@ -227,7 +227,7 @@ def _crowded(d: Dialogue, a: Member, b: Member) -> tuple[Waiting, Waiting]:
 def last_pending(d: Dialogue) -> None:
     a, b = (d.member(name, rebalance_timeout_ms=3000) for name in "ab")
     stable(d, a)
-    late = handed_out(d, "c")
+    late = pending_member(d, "c")
     with d.reaching("a join phase of two that waits for an id that was handed out"):
         newcomer = b.enter()
         newcomer.silent(0.2)

@@ -7,8 +7,8 @@ from typing import Any
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import lead_stable, stable
-from rota.conformance.steps.membership import form_of, handed_out, static
+from rota.conformance.steps.group_formation import lead_stable, stable
+from rota.conformance.steps.membership import form_of, pending_member, static
 from rota.conformance.steps.version_ranges import STATIC
 
 _NEW = "KIP-345; GroupMetadataManager.classicGroupJoinNewStaticMember"
@@ -67,9 +67,9 @@ def newcomer_rebalances(d: Dialogue) -> None:
 def instance_ids_listed(d: Dialogue) -> None:
     a, b = static(d, "a", "one"), d.member("b")
     formed = lead_stable(d, a, b)
-    told = {m["member_id"]: m["group_instance_id"] for m in formed.replies["a"]["members"]}
+    actual = {m["member_id"]: m["group_instance_id"] for m in formed.replies["a"]["members"]}
     wanted = {a.member_id: "one", b.member_id: None}
-    d.require(told == wanted, "instance ids one and null", f"{sorted(map(str, told.values()))}")
+    d.require(actual == wanted, "instance ids one and null", f"{sorted(map(str, actual.values()))}")
 
 
 @case(
@@ -90,14 +90,14 @@ def id_without_group(d: Dialogue) -> None:
     needs={**STATIC, "JoinGroup": (5, 9)},
 )
 def pending_with_instance(d: Dialogue) -> None:
-    a = handed_out(d, "a")
+    a = pending_member(d, "a")
     reply = a.join(within=PROMPTLY, group_instance_id="one")
     d.expect(reply, error="UNKNOWN_SERVER_ERROR")
 
 
 @case(
     "static.validate.without-instance",
-    "A static member's id is good without its instance id, too.",
+    "Requests with a static member's id are accepted also without its instance id.",
     _VALIDATE,
     level=Level.SHOULD,
     needs=STATIC,
@@ -121,7 +121,7 @@ def unknown_instance(d: Dialogue) -> None:
     stable(d, a)
     d.expect(a.heartbeat(group_instance_id="two"), error="UNKNOWN_MEMBER_ID")
     d.expect(a.sync(group_instance_id="two"), error="UNKNOWN_MEMBER_ID")
-    d.expect(a.elsewhere().join(within=PROMPTLY, group_instance_id="two"), error="UNKNOWN_MEMBER_ID")
+    d.expect(a.second_connection().join(within=PROMPTLY, group_instance_id="two"), error="UNKNOWN_MEMBER_ID")
     d.expect(a.heartbeat(), error="NONE")
 
 
@@ -135,7 +135,7 @@ def dynamic_stays_dynamic(d: Dialogue) -> None:
     a = d.member("a")
     stable(d, a)
     d.expect(a.heartbeat(group_instance_id="one"), error="UNKNOWN_MEMBER_ID")
-    d.expect(a.elsewhere().join(within=PROMPTLY, group_instance_id="one"), error="UNKNOWN_MEMBER_ID")
+    d.expect(a.second_connection().join(within=PROMPTLY, group_instance_id="one"), error="UNKNOWN_MEMBER_ID")
     d.expect(a.heartbeat(), error="NONE")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import lead, lead_stable, stable
-from rota.conformance.steps.membership import static, until_told
+from rota.conformance.steps.group_formation import lead, lead_stable, stable
+from rota.conformance.steps.membership import heartbeat_until_error, static
 from rota.conformance.steps.version_ranges import STATIC
 
 _REPLACE = "KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin"
@@ -32,7 +32,7 @@ def changed_vote(d: Dialogue) -> None:
 
 @case(
     "static.replaced-changed-vote.others-told",
-    "The others learn of such a rebalance by heartbeat; who has restarted waits for them.",
+    "Where a restart elects another protocol, the others learn of the rebalance by heartbeat.",
     _REPLACE,
     needs=STATIC,
 )
@@ -53,7 +53,7 @@ def changed_vote_told(d: Dialogue) -> None:
 
 @case(
     "voting.supports.static-restart",
-    "Not even a restart changes to protocols that the old self did not list: INCONSISTENT_GROUP_PROTOCOL.",
+    "A static member cannot restart with protocols that it did not list before: INCONSISTENT_GROUP_PROTOCOL.",
     "ClassicGroup.supportsProtocols",
     level=Level.INFO,
     needs=STATIC,
@@ -250,7 +250,7 @@ def nobody_joined(d: Dialogue) -> None:
     with d.reaching("a rebalance in which nobody has joined again"):
         joining = b.enter()
         joining.silent(0.2)
-        d.expect(b.elsewhere().leave(), error="NONE")
+        d.expect(b.second_connection().leave(), error="NONE")
         d.expect(joining.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")
     for _ in range(3):
         d.wait(0.9)
@@ -269,7 +269,7 @@ def session_expired(d: Dialogue) -> None:
     a, b = d.member("a"), static(d, "b", "two")
     lead_stable(d, a, b)
     since = d.transcript.elapsed()
-    error = until_told(d, a, 6.0 + _LATE)
+    error = heartbeat_until_error(d, a, 6.0 + _LATE)
     took = d.transcript.elapsed() - since
     d.require(error == "REBALANCE_IN_PROGRESS" and took > 4.5, "a rebalance after six seconds", error)
     d.expect(b.heartbeat(), error="UNKNOWN_MEMBER_ID")
@@ -292,6 +292,6 @@ def absent_removed_by_sync(d: Dialogue) -> None:
         d.expect(reply, error="NONE")
         d.require(b.member_id in reply.member_ids, "the absent static member in the list", "it is not there")
         d.expect(a.sync({a.member_id: b"all"}), error="NONE")
-    error = until_told(d, a, 1.5 + _LATE)
+    error = heartbeat_until_error(d, a, 1.5 + _LATE)
     d.require(error == "REBALANCE_IN_PROGRESS", "a rebalance without the absent member", error)
     d.expect(b.heartbeat(), error="UNKNOWN_MEMBER_ID")

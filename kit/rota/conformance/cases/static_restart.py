@@ -1,4 +1,4 @@
-"""Static members: a restart in a Stable group takes the place over; what it is told, and who learns of it."""
+"""Static members: a restart in a Stable group takes over the place; what is answered, who learns of it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Mem
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import described
-from rota.conformance.steps.forming import lead, lead_stable, stable
-from rota.conformance.steps.membership import static, until_told
+from rota.conformance.steps.group_formation import lead, lead_stable, stable
+from rota.conformance.steps.membership import heartbeat_until_error, static
 from rota.conformance.steps.version_ranges import DESCRIBE, STATIC
 
 _REPLACE = "KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin"
@@ -67,7 +67,7 @@ def other_timeouts(d: Dialogue) -> None:
 
 @case(
     "static.replaced-in-stable.changed-metadata",
-    "A restart with other metadata for the elected protocol starts no rebalance: the leader is told nothing.",
+    "A restart with other metadata for the elected protocol starts no rebalance: the leader sees no change.",
     _REPLACE,
     level=Level.INFO,
     needs=STATIC,
@@ -124,7 +124,7 @@ def old_id_unknown(d: Dialogue) -> None:
 
 @case(
     "static.replacement-stored.leader-skips",
-    "From version 9 a leader that restarts is told that it leads, who the members are, and not to assign.",
+    "From version 9 a restarted leader's answer names it leader, lists the members and sets skip_assignment.",
     _LEADER,
     needs={**STATIC, "JoinGroup": (9, 9)},
 )
@@ -142,7 +142,7 @@ def leader_skips(d: Dialogue) -> None:
 
 @case(
     "static.replacement-stored.follower-assigns-nothing",
-    "From version 9 a follower that restarts is told the leader, no members, and nothing of skipping.",
+    "From version 9 a restarted follower's answer names the leader, lists nobody and skips nothing.",
     _LEADER,
     needs={**STATIC, "JoinGroup": (9, 9)},
 )
@@ -155,7 +155,7 @@ def follower_plain(d: Dialogue) -> None:
 
 @case(
     "static.replacement-stored.leader-before-9",
-    "Before version 9 a leader that restarts is told that its dead id leads, and no members: nobody leads.",
+    "Before version 9 a restarted leader's answer names its old id leader, lists nobody: nobody leads.",
     _LEADER,
     level=Level.INFO,
     needs={**STATIC, "JoinGroup": (5, 8)},
@@ -202,9 +202,9 @@ def restart_described(d: Dialogue) -> None:
     with d.reaching("a restart in a Stable group"):
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
     (member,) = described(d)["members"]
-    told = {name: member[name] for name in ("member_id", "group_instance_id", "member_metadata")}
+    actual = {name: member[name] for name in ("member_id", "group_instance_id", "member_metadata")}
     wanted = {"member_id": again.member_id, "group_instance_id": "one", "member_metadata": new[0][1]}
-    d.require(told == wanted, "the new id with instance id one and the new metadata", f"{told}")
+    d.require(actual == wanted, "the new id with instance id one and the new metadata", f"{actual}")
 
 
 @case(
@@ -225,7 +225,7 @@ def first_client_id(d: Dialogue) -> None:
 
 @case(
     "static.replaced.haunted",
-    "A restart of one who had not synced: its dead id is still waited for, and its time-out rebalances.",
+    "After a restart of a member that had not synced, the sync time-out of its old id still rebalances.",
     "KAFKA-12890; ClassicGroup.replaceStaticMember, ClassicGroup.allPendingSyncMembers",
     level=Level.INFO,
     needs=STATIC,
@@ -241,13 +241,13 @@ def haunted(d: Dialogue) -> None:
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
         d.expect(again.sync(), error="NONE")
         d.in_time(since, 2.0)
-    error = until_told(d, a, 5.0)
+    error = heartbeat_until_error(d, a, 5.0)
     d.require(error == "REBALANCE_IN_PROGRESS", "REBALANCE_IN_PROGRESS after three seconds", error)
 
 
 @case(
     "static.replaced.former-session",
-    "Who asks for a longer session in a restart has the former one until its first heartbeat.",
+    "A restart that asks for a longer session keeps the former one until its first heartbeat.",
     "ClassicGroup.replaceStaticMember; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
     level=Level.INFO,
     needs=STATIC,
@@ -259,6 +259,6 @@ def former_session(d: Dialogue) -> None:
     again = static(d, "again", "two", protocols=_SAME, session_timeout_ms=20_000)
     with d.reaching("a restart that asks for 20 s instead of 6 s"):
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=b.generation_id)
-    error = until_told(d, a, 8.5)
+    error = heartbeat_until_error(d, a, 8.5)
     d.require(error == "REBALANCE_IN_PROGRESS", "a rebalance after six seconds", error)
     d.expect(again.heartbeat(), error="UNKNOWN_MEMBER_ID")

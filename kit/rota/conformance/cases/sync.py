@@ -5,7 +5,7 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import forming, stable
+from rota.conformance.steps.group_formation import awaiting_assignments, stable
 
 _SYNC = "GroupMetadataManager.classicGroupSyncToClassicGroup"
 
@@ -16,7 +16,7 @@ _SYNC = "GroupMetadataManager.classicGroupSyncToClassicGroup"
     _SYNC,
 )
 def assignment_reaches_follower(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     (follower,) = formed.followers
     waiting = follower.send_sync()
     waiting.silent()
@@ -31,7 +31,7 @@ def assignment_reaches_follower(d: Dialogue) -> None:
     _SYNC,
 )
 def late_follower(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     (follower,) = formed.followers
     with d.reaching("a Stable group with a follower that has not synced"):
         d.expect(formed.leader.sync(formed.assignments), error="NONE")
@@ -58,7 +58,7 @@ def stable_ignores_new(d: Dialogue) -> None:
     _SYNC,
 )
 def left_out(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     (follower,) = formed.followers
     waiting = follower.send_sync()
     waiting.silent(A_WHILE / 2)
@@ -72,7 +72,7 @@ def left_out(d: Dialogue) -> None:
     _SYNC,
 )
 def nothing_assigned(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     waiting = formed.followers[0].send_sync()
     waiting.silent(A_WHILE / 2)
     d.expect(formed.leader.sync({}), error="NONE", assignment=b"")
@@ -85,7 +85,7 @@ def nothing_assigned(d: Dialogue) -> None:
     _SYNC,
 )
 def unknown_ids(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"))
+    formed = awaiting_assignments(d, d.member("a"))
     given = {"nobody": b"lost", formed.leader.member_id: b"mine"}
     d.expect(formed.leader.sync(given), error="NONE", assignment=b"mine")
 
@@ -96,7 +96,7 @@ def unknown_ids(d: Dialogue) -> None:
     _SYNC,
 )
 def follower_assigns(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     (follower,) = formed.followers
     waiting = follower.send_sync({member.member_id: b"usurped" for member in formed.everyone})
     waiting.silent()
@@ -112,11 +112,11 @@ def follower_assigns(d: Dialogue) -> None:
     seconds=2.0,
 )
 def replaced_request(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"), d.member("b"))
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     (follower,) = formed.followers
     earlier = follower.send_sync()
     earlier.silent(A_WHILE / 2)
-    later = follower.elsewhere().send_sync()
+    later = follower.second_connection().send_sync()
     later.silent(A_WHILE / 2)
     d.expect(formed.leader.sync(formed.assignments), error="NONE")
     d.expect(later.answer(), error="NONE", assignment=formed.assignments[follower.member_id])
@@ -130,7 +130,7 @@ def replaced_request(d: Dialogue) -> None:
     level=Level.INFO,
 )
 def named_twice(d: Dialogue) -> None:
-    leader = forming(d, d.member("a")).leader
+    leader = awaiting_assignments(d, d.member("a")).leader
     twice = [{"member_id": leader.member_id, "assignment": share} for share in (b"first", b"last")]
     own = {"generation_id": leader.generation_id, "member_id": leader.member_id}
     named = {"protocol_type": "consumer", "protocol_name": leader.protocol_name}

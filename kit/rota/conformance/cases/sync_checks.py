@@ -7,7 +7,7 @@ from typing import Any
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import forming, stable
+from rota.conformance.steps.group_formation import awaiting_assignments, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _CHECKS = "GroupMetadataManager.validateSyncGroup"
@@ -57,7 +57,7 @@ def pending_member(d: Dialogue) -> None:
 )
 def older_generation(d: Dialogue) -> None:
     a = d.member("a")
-    forming(d, a)
+    awaiting_assignments(d, a)
     d.expect(a.sync(generation_id=a.generation_id - 1), error="ILLEGAL_GENERATION")
 
 
@@ -68,7 +68,7 @@ def older_generation(d: Dialogue) -> None:
 )
 def newer_generation(d: Dialogue) -> None:
     a = d.member("a")
-    forming(d, a)
+    awaiting_assignments(d, a)
     d.expect(a.sync(generation_id=a.generation_id + 1), error="ILLEGAL_GENERATION")
 
 
@@ -151,7 +151,7 @@ def null_names(d: Dialogue) -> None:
 
 
 def _mismatch(d: Dialogue, **fields: Any) -> None:
-    formed = forming(d, d.member("a"))
+    formed = awaiting_assignments(d, d.member("a"))
     reply = formed.leader.sync(formed.assignments, **fields)
     d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
     d.expect(formed.leader.leave(), error="NONE")
@@ -188,7 +188,7 @@ def empty_names(d: Dialogue) -> None:
     needs={"SyncGroup": (0, 4)},
 )
 def before_five(d: Dialogue) -> None:
-    formed = forming(d, d.member("a"))
+    formed = awaiting_assignments(d, d.member("a"))
     leader = formed.leader
     d.expect(leader.sync(formed.assignments), error="NONE", assignment=formed.assignments[leader.member_id])
 
@@ -200,7 +200,7 @@ def before_five(d: Dialogue) -> None:
     needs=_TYPED,
 )
 def generation_before_protocol(d: Dialogue) -> None:
-    leader = forming(d, d.member("a")).leader
+    leader = awaiting_assignments(d, d.member("a")).leader
     reply = leader.sync(generation_id=leader.generation_id + 1, protocol_name="roundrobin")
     d.expect(reply, error="ILLEGAL_GENERATION")
 
@@ -234,5 +234,5 @@ def before_first_generation(d: Dialogue) -> None:
     a = d.member("a")
     with d.reaching("a first join phase"):
         a.enter().silent(0.2)
-    reply = a.elsewhere().sync(generation_id=0, protocol_name="range")
+    reply = a.second_connection().sync(generation_id=0, protocol_name="range")
     d.expect(reply, error="REBALANCE_IN_PROGRESS")

@@ -7,14 +7,14 @@ from rota.conformance.dialogues.dialogue import (
     PROMPTLY,
     Dialogue,
     Member,
+    PendingRequest,
     Reply,
-    Waiting,
     subscription,
 )
 from rota.conformance.dialogues.failures import Deviation
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import forming, stable
+from rota.conformance.steps.group_formation import awaiting_assignments, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _LATE = 2.5
@@ -202,7 +202,7 @@ def largest_rebalance_timeout(d: Dialogue) -> None:
     seconds=3.0,
 )
 def sync_timeout(d: Dialogue) -> None:
-    formed = forming(d, *(d.member(name, rebalance_timeout_ms=2000) for name in "ab"))
+    formed = awaiting_assignments(d, *(d.member(name, rebalance_timeout_ms=2000) for name in "ab"))
     waiting = formed.followers[0].send_sync()
     waiting.silent(1.2)
     formed.leader.heartbeat()
@@ -264,8 +264,8 @@ def session_ignored(d: Dialogue) -> None:
     d.expect(newcomer.answer(), error="NONE")
 
 
-def _still_waiting(d: Dialogue, *requests: Waiting) -> None:
-    """An error ends the wait against the rule; a grant means that the phase ended early, another rule's."""
+def _still_waiting(d: Dialogue, *requests: PendingRequest) -> None:
+    """An error breaks the rule; a generation means that the phase ended early, which is another rule."""
     for request in requests:
         reply = request.poll()
         if reply is not None:

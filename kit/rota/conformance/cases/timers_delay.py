@@ -1,12 +1,12 @@
-"""Timers: the initial rebalance delay in detail, time-outs that leave no time, sessions of odd members."""
+"""Timers: the initial rebalance delay in detail, rebalance time-outs of zero, sessions of those who wait."""
 
 from __future__ import annotations
 
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import stable
-from rota.conformance.steps.membership import SHORT_SESSIONS, handed_out, static
+from rota.conformance.steps.group_formation import stable
+from rota.conformance.steps.membership import SHORT_SESSIONS, pending_member, static
 from rota.conformance.steps.version_ranges import HANDSHAKE, STATIC
 
 _INITIAL = "KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule"
@@ -44,7 +44,7 @@ def capped(d: Dialogue) -> None:
 
 
 def _three_joins(d: Dialogue, rebalance_timeout_ms: int, windows: int) -> None:
-    """Three newcomers, who all are answered after so many windows since the first of them came."""
+    """Three newcomers, all answered so many windows after the first of them joined."""
     members = [d.member(name, rebalance_timeout_ms=rebalance_timeout_ms) for name in "abc"]
     began = d.transcript.elapsed()
     waiting = []
@@ -124,7 +124,7 @@ def only_member_leaves(d: Dialogue) -> None:
     began = d.transcript.elapsed()
     joining = a.enter()
     joining.silent(0.3 * d.initial_delay)
-    d.expect(a.elsewhere().leave(), error="NONE")
+    d.expect(a.second_connection().leave(), error="NONE")
     d.expect(joining.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID", member_id="")
     newcomer = b.enter()
     newcomer.silent(began + d.initial_delay * (1 - _BEFORE) - d.transcript.elapsed())
@@ -237,7 +237,7 @@ def extended_after_empty(d: Dialogue) -> None:
 def expiry_ends_delay(d: Dialogue) -> None:
     a = d.member("a")
     began = d.transcript.elapsed()
-    handed_out(d, "b", session_timeout_ms=1000)
+    pending_member(d, "b", session_timeout_ms=1000)
     joining = a.enter()
     d.expect(joining.answer(began + 0.8 * d.initial_delay - d.transcript.elapsed()), error="NONE")
 
@@ -282,7 +282,7 @@ def sync_is_no_heartbeat(d: Dialogue) -> None:
 
 @case(
     "timers.join-timeout.not-prolonged",
-    "How long a join phase lasts is settled when it begins: who comes later does not prolong it.",
+    "How long a join phase may last is fixed when it begins: who comes later does not prolong it.",
     "ClassicGroup.rebalanceTimeoutMs; GroupMetadataManager.prepareRebalance",
     level=Level.SHOULD,
     seconds=5.0,
@@ -309,7 +309,7 @@ def not_prolonged(d: Dialogue) -> None:
 def pending_survives(d: Dialogue) -> None:
     a = d.member("a", rebalance_timeout_ms=1500)
     stable(d, a)
-    b = handed_out(d, "b")
+    b = pending_member(d, "b")
     again = a.send_join()
     again.silent(1.0)
     d.expect(again.answer(0.5 + PROMPTLY), error="NONE")
@@ -354,7 +354,7 @@ def by_one_long_gone(d: Dialogue) -> None:
     seconds=2.0,
 )
 def delay_goes_on(d: Dialogue) -> None:
-    late, a = handed_out(d, "b"), d.member("a")
+    late, a = pending_member(d, "b"), d.member("a")
     began = d.transcript.elapsed()
     joining = a.enter()
     joining.silent(0.2)

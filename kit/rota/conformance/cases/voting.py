@@ -5,7 +5,7 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.forming import Formed, stable, together
+from rota.conformance.steps.group_formation import FormedGroup, join_together, stable
 
 _SELECT = "ClassicGroup.selectProtocol"
 _CANDIDATES = "ClassicGroup.candidateProtocols"
@@ -16,11 +16,11 @@ def _speaking(d: Dialogue, name: str, *protocols: str) -> Member:
     return d.member(name, protocols=[(p, subscription(f"{name} in {p}")) for p in protocols])
 
 
-def _elected(d: Dialogue, formed: Formed) -> str:
-    """The protocol that everyone was told."""
-    told = {str(reply["protocol_name"]) for reply in formed.replies.values()}
-    d.require(len(told) == 1, "one protocol for everyone", f"{sorted(told)}")
-    return told.pop()
+def _elected(d: Dialogue, formed: FormedGroup) -> str:
+    """The elected protocol, which is the same in every answer."""
+    actual = {str(reply["protocol_name"]) for reply in formed.replies.values()}
+    d.require(len(actual) == 1, "one protocol for everyone", f"{sorted(actual)}")
+    return actual.pop()
 
 
 @case(
@@ -29,7 +29,7 @@ def _elected(d: Dialogue, formed: Formed) -> str:
     f"{_CANDIDATES}; {_SELECT}",
 )
 def in_common(d: Dialogue) -> None:
-    formed = together(d, _speaking(d, "a", "range", "sticky"), _speaking(d, "b", "roundrobin", "sticky"))
+    formed = join_together(d, _speaking(d, "a", "range", "sticky"), _speaking(d, "b", "roundrobin", "sticky"))
     elected = _elected(d, formed)
     d.require(elected == "sticky", "sticky, the only one in common", elected)
 
@@ -41,7 +41,9 @@ def in_common(d: Dialogue) -> None:
     level=Level.INFO,
 )
 def repeated_name(d: Dialogue) -> None:
-    formed = together(d, _speaking(d, "a", "range", "range", "roundrobin"), _speaking(d, "b", "roundrobin"))
+    formed = join_together(
+        d, _speaking(d, "a", "range", "range", "roundrobin"), _speaking(d, "b", "roundrobin")
+    )
     elected = _elected(d, formed)
     d.require(elected == "roundrobin", "roundrobin, the only one in common", elected)
 
@@ -53,7 +55,7 @@ def repeated_name(d: Dialogue) -> None:
     level=Level.INFO,
 )
 def repeated_name_admits(d: Dialogue) -> None:
-    elected = _elected(d, together(d, _speaking(d, "a", "range", "range"), _speaking(d, "b", "range")))
+    elected = _elected(d, join_together(d, _speaking(d, "a", "range", "range"), _speaking(d, "b", "range")))
     d.require(elected == "range", "range, which both list", elected)
 
 
@@ -63,7 +65,7 @@ def repeated_name_admits(d: Dialogue) -> None:
     _SELECT,
 )
 def majority(d: Dialogue) -> None:
-    formed = together(
+    formed = join_together(
         d,
         _speaking(d, "a", "range", "roundrobin"),
         _speaking(d, "b", "roundrobin", "range"),
@@ -79,7 +81,7 @@ def majority(d: Dialogue) -> None:
     _SELECT,
 )
 def tie(d: Dialogue) -> None:
-    formed = together(
+    formed = join_together(
         d,
         _speaking(d, "a", "range", "roundrobin", "sticky"),
         _speaking(d, "b", "roundrobin", "range", "sticky"),
@@ -106,16 +108,16 @@ def voted_anew(d: Dialogue) -> None:
 
 @case(
     "join.next-generation.metadata-of-elected",
-    "The leader is told each member's metadata for the elected protocol, not for the one it lists first.",
+    "The leader's answer has each member's metadata for the elected protocol, not for its first one.",
     "ClassicGroupMember.metadata",
 )
 def metadata_of_elected(d: Dialogue) -> None:
     a, b = _speaking(d, "a", "range", "sticky"), _speaking(d, "b", "roundrobin", "sticky")
-    formed = together(d, a, b)
+    formed = join_together(d, a, b)
     elected = _elected(d, formed)
-    told = {m["member_id"]: m["metadata"] for m in formed.replies[formed.leader.name]["members"]}
+    actual = {m["member_id"]: m["metadata"] for m in formed.replies[formed.leader.name]["members"]}
     wanted = {m.member_id: dict(m.settings["protocols"]).get(elected) for m in (a, b)}
-    d.require(told == wanted, f"metadata of both members for {elected}", "other metadata")
+    d.require(actual == wanted, f"metadata of both members for {elected}", "other metadata")
 
 
 @case(

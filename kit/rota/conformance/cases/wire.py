@@ -7,8 +7,8 @@ from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.dialogues.unreadable_versions import unread_versions
-from rota.conformance.steps.forming import stable
+from rota.conformance.dialogues.unreadable_versions import unreadable_versions
+from rota.conformance.steps.group_formation import stable
 
 
 @case(
@@ -20,9 +20,9 @@ def api_versions_too_new(d: Dialogue) -> None:
     connection = d.connect("a")
     d.transcript.add("a", "→", "ApiVersions v99")
     answer = connection.receive(connection.send_header("ApiVersions", 99), PROMPTLY)
-    said = "no answer" if answer is None else error_name(answer.body["error_code"])
-    d.transcript.add("a", "←", f"ApiVersions  {said}")
-    d.require(said == "UNSUPPORTED_VERSION", "UNSUPPORTED_VERSION in the form of version 0", said)
+    actual = "no answer" if answer is None else error_name(answer.body["error_code"])
+    d.transcript.add("a", "←", f"ApiVersions  {actual}")
+    d.require(actual == "UNSUPPORTED_VERSION", "UNSUPPORTED_VERSION in the form of version 0", actual)
 
 
 @case(
@@ -31,11 +31,11 @@ def api_versions_too_new(d: Dialogue) -> None:
     "KIP-35; the message schemas",
 )
 def advertised_versions(d: Dialogue) -> None:
-    unread = unread_versions(d.address, PROMPTLY)
-    said = [f"{api} v{version}: {why}" for api in unread for version, why in unread[api].items()]
-    for remark in said or ["every advertised version of the group's requests is answered"]:
+    unreadable = unreadable_versions(d.address, PROMPTLY)
+    actual = [f"{api} v{version}: {why}" for api in unreadable for version, why in unreadable[api].items()]
+    for remark in actual or ["every advertised version of the group's requests is answered"]:
         d.remark(remark)
-    d.require(not unread, "an answer in every advertised version", "; ".join(said))
+    d.require(not unreadable, "an answer in every advertised version", "; ".join(actual))
 
 
 @case(
@@ -53,8 +53,8 @@ def version_out_of_range(d: Dialogue) -> None:
     except Closed:
         d.transcript.add("a", "×", "closed, as it should be")
         return
-    said = "no answer and an open connection" if answer is None else error_name(answer.body["error_code"])
-    d.require(False, "a closed connection", said)
+    actual = "no answer and an open connection" if answer is None else error_name(answer.body["error_code"])
+    d.require(False, "a closed connection", actual)
 
 
 @case(

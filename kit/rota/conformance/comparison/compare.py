@@ -12,23 +12,23 @@ from itertools import count
 from rota.conformance.comparison.normalisation import normalised
 from rota.conformance.connections.connection import Closed, Connection, Garbage, NotListening
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Undecidable
-from rota.conformance.dialogues.negotiation import Rather, Unread, advertised
+from rota.conformance.dialogues.negotiation import Dispreferred, Unreadable, advertised
 from rota.conformance.dialogues.script import Script
 from rota.conformance.outcomes import Ending, Outcome
-from rota.conformance.runner import Options, find_unread, perform
+from rota.conformance.runner import Options, find_unreadable, perform
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import Target
 from rota.wire import all_apis
 
 PLAYS = 3
-"""How often a dialogue is played on both before it counts as different: some coordinators draw lots."""
+"""How often a dialogue is played on both before it counts as different: some choices are random."""
 
-Said = tuple[str, ...]
+Lines = tuple[str, ...]
 Ranges = Mapping[int, tuple[int, int]]
 
 
 class Likeness(StrEnum):
-    """What is said of one dialogue on two targets."""
+    """Whether one dialogue went alike on two targets."""
 
     SAME = "same"
     DIFFERS = "differs"
@@ -36,16 +36,16 @@ class Likeness(StrEnum):
 
 
 @dataclass(frozen=True)
-class Compared:
-    """One dialogue on two targets: what was said on the left and on the right, made comparable.
+class DialogueComparison:
+    """One dialogue on two targets: the transcript on the left and that on the right, made comparable.
 
     `endings` says how the two dialogues ended.
     """
 
     script: Script
     likeness: Likeness
-    left: Said
-    right: Said
+    left: Lines
+    right: Lines
     endings: tuple[Ending, Ending]
 
     @property
@@ -61,12 +61,12 @@ class Compared:
 class _Play:
     """One play of a dialogue on one target; one that is undecided says only why."""
 
-    said: Said
+    lines: Lines
     ending: Ending
 
 
 @dataclass
-class _Heard:
+class _Plays:
     """The plays of one dialogue on the two sides, those that are undecided apart."""
 
     plays: tuple[list[_Play], list[_Play]] = field(default_factory=lambda: ([], []))
@@ -96,30 +96,37 @@ def compare(
     right: Target,
     options: Options,
     progress: Callable[[int, int], None] = lambda done, of: None,
-) -> list[Compared]:
+) -> list[DialogueComparison]:
     """Play the dialogues on both targets at a time; those that differ are played again, `PLAYS` times in all.
 
     A dialogue differs if no play on the one went as any play on the other. `progress` is told how many plays
     of the present round are done, of how many. The dialogues have to be playable on both, see `divide`.
     Raises KeyboardInterrupt after all plays have ended.
     """
-    heard = {script.id: _Heard() for script in scripts}
-    unread = _unread_of_both(left, right, options)
+    plays_by_id = {script.id: _Plays() for script in scripts}
+    unreadable = _unreadable_of_both(left, right, options)
     again = scripts
     for play in range(PLAYS):
-        _round(again, (left, right), replace(options, seed=options.seed + play), unread, heard, progress)
-        again = [script for script in again if heard[script.id].likeness is not Likeness.SAME]
+        _round(
+            again,
+            (left, right),
+            replace(options, seed=options.seed + play),
+            unreadable,
+            plays_by_id,
+            progress,
+        )
+        again = [script for script in again if plays_by_id[script.id].likeness is not Likeness.SAME]
         if not again:
             break
-    return [_compared(script, heard[script.id]) for script in scripts]
+    return [_compared(script, plays_by_id[script.id]) for script in scripts]
 
 
 def _round(
     scripts: Sequence[Script],
     targets: tuple[Target, Target],
     options: Options,
-    unread: tuple[Unread, Unread],
-    heard: Mapping[str, _Heard],
+    unreadable: tuple[Unreadable, Unreadable],
+    plays_by_id: Mapping[str, _Plays],
     progress: Callable[[int, int], None],
 ) -> None:
     plays = count(1)
@@ -128,8 +135,8 @@ def _round(
         progress(next(plays), 2 * len(scripts))
 
     def play(side: int) -> None:
-        for script, outcome in perform(scripts, targets[side], options, unread[side], one_more):
-            heard[script.id].add(side, outcome)
+        for script, outcome in perform(scripts, targets[side], options, unreadable[side], one_more):
+            plays_by_id[script.id].add(side, outcome)
 
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="compare") as pool:
         sides = [pool.submit(play, side) for side in (0, 1)]
@@ -141,36 +148,36 @@ def _round(
             raise KeyboardInterrupt from None
 
 
-def _compared(script: Script, heard: _Heard) -> Compared:
-    common = heard.common
+def _compared(script: Script, played: _Plays) -> DialogueComparison:
+    common = played.common
     left, right = (
         common or (*plays, *undecided)[0]
-        for plays, undecided in zip(heard.plays, heard.undecided, strict=True)
+        for plays, undecided in zip(played.plays, played.undecided, strict=True)
     )
-    return Compared(script, heard.likeness, left.said, right.said, (left.ending, right.ending))
+    return DialogueComparison(script, played.likeness, left.lines, right.lines, (left.ending, right.ending))
 
 
-def _unread_of_both(left: Target, right: Target, options: Options) -> tuple[Unread, Unread]:
-    """For each target the versions not to speak: those it cannot read, and rather not those it has alone.
+def _unreadable_of_both(left: Target, right: Target, options: Options) -> tuple[Unreadable, Unreadable]:
+    """For each target the versions to avoid: those that it cannot read, and those that only it has.
 
-    What only one of them has is spoken where a dialogue needs it, so that the other is seen not to have it.
+    The latter are used where a dialogue needs them, so that the other target is seen not to have them.
     """
     ranges = _ranges(left, options.patience), _ranges(right, options.patience)
     return (
-        _beyond(find_unread(left, options.patience), ranges[0], ranges[1], right.name),
-        _beyond(find_unread(right, options.patience), ranges[1], ranges[0], left.name),
+        _beyond(find_unreadable(left, options.patience), ranges[0], ranges[1], right.name),
+        _beyond(find_unreadable(right, options.patience), ranges[1], ranges[0], left.name),
     )
 
 
-def _beyond(unread: Unread, own: Ranges, others: Ranges, other: str) -> Unread:
-    found = {name: dict(versions) for name, versions in unread.items()}
+def _beyond(unreadable: Unreadable, own: Ranges, others: Ranges, other: str) -> Unreadable:
+    found = {name: dict(versions) for name, versions in unreadable.items()}
     for api in all_apis():
         if api.key not in own or api.key not in others:
             continue
         first, last = others[api.key]
         for version in range(own[api.key][0], own[api.key][1] + 1):
             if not first <= version <= last:
-                found.setdefault(api.name, {}).setdefault(version, Rather(f"{other} does not have it"))
+                found.setdefault(api.name, {}).setdefault(version, Dispreferred(f"{other} does not have it"))
     return found
 
 

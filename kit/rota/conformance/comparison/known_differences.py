@@ -12,7 +12,7 @@ from enum import StrEnum
 from rota.conformance.dialogues.script import Script
 
 
-class Class(StrEnum):
+class DifferenceKind(StrEnum):
     """What a difference is."""
 
     NOT_MODELLED = "not modelled yet"
@@ -22,16 +22,16 @@ class Class(StrEnum):
 
 
 @dataclass(frozen=True)
-class Triaged:
+class KnownDifference:
     """A known difference in one case or probe.
 
-    `lots` marks what is drawn by lot on one of the two, so that a run may see it or not.
+    `varies` marks what is random on one of the two, so that a run may see it or not.
     """
 
     id: str
-    kind: Class
+    kind: DifferenceKind
     why: str
-    lots: bool = False
+    varies: bool = False
 
     def covers(self, script: Script) -> bool:
         """Whether the difference is one in this dialogue."""
@@ -41,47 +41,47 @@ class Triaged:
 _TIE = "Kafka takes the name that comes first in the order of java.util.HashMap, rota the first by alphabet."
 _ORDER = "Kafka goes by the hash order of the ids, rota by alphabet."
 
-DIFFERENCES: Sequence[Triaged] = (
-    Triaged("voting.tie.range-or-sticky", Class.OPEN, _TIE),
-    Triaged("voting.tie.range-or-cooperative-sticky", Class.OPEN, _TIE),
-    Triaged("voting.tie.roundrobin-or-sticky", Class.OPEN, _TIE),
-    Triaged(
+KNOWN_DIFFERENCES: Sequence[KnownDifference] = (
+    KnownDifference("voting.tie.range-or-sticky", DifferenceKind.OPEN, _TIE),
+    KnownDifference("voting.tie.range-or-cooperative-sticky", DifferenceKind.OPEN, _TIE),
+    KnownDifference("voting.tie.roundrobin-or-sticky", DifferenceKind.OPEN, _TIE),
+    KnownDifference(
         "leave.remove-member.leader-replaced",
-        Class.OPEN,
+        DifferenceKind.OPEN,
         f"Who leads after the leader has left: {_ORDER}",
-        lots=True,
+        varies=True,
     ),
-    Triaged(
+    KnownDifference(
         "timers.join-timeout.not-prolonged",
-        Class.OPEN,
+        DifferenceKind.OPEN,
         f"Who leads when a join phase ends without its leader: {_ORDER}",
-        lots=True,
+        varies=True,
     ),
-    Triaged(
+    KnownDifference(
         "voting.candidates.repeated-name",
-        Class.KAFKA_BUG,
+        DifferenceKind.KAFKA_BUG,
         "Kafka counts a protocol that a member lists twice as two members' and cannot end the join phase.",
     ),
-    Triaged(
+    KnownDifference(
         "voting.supports.repeated-name",
-        Class.KAFKA_BUG,
+        DifferenceKind.KAFKA_BUG,
         "Kafka counts a protocol that a member lists twice as two members' and so takes it for unsupported.",
     ),
 )
 """Every known difference between kafka-4.4.0 and rota."""
 
 
-def untriaged(differing: Sequence[Script]) -> list[str]:
+def unknown_differences(differing: Sequence[Script]) -> list[str]:
     """The ids of dialogues that differ although nothing is known about them."""
-    return [script.id for script in differing if not any(known.covers(script) for known in DIFFERENCES)]
+    return [script.id for script in differing if not any(known.covers(script) for known in KNOWN_DIFFERENCES)]
 
 
-def gone(played: Sequence[Script], differing: Sequence[Script]) -> dict[str, list[str]]:
+def no_longer_seen(played: Sequence[Script], differing: Sequence[Script]) -> dict[str, list[str]]:
     """Known difference -> the ids of dialogues that it covers and that were played and do not differ."""
     seen = {script.id for script in differing}
     found: Mapping[str, list[str]] = {
         known.id: [script.id for script in played if known.covers(script) and script.id not in seen]
-        for known in DIFFERENCES
-        if not known.lots
+        for known in KNOWN_DIFFERENCES
+        if not known.varies
     }
     return {known: ids for known, ids in found.items() if ids}

@@ -1,4 +1,4 @@
-"""Dialogues made comparable: what differs between two plays on the same coordinator is taken out."""
+"""Transcripts made comparable: what differs between two plays on the same coordinator is taken out."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from rota.conformance.dialogues.transcript import Line
 from rota.conformance.outcomes import Ending, Outcome
 
-LONGEST_ROUND = 6
-"""A round of so many lines that is said again at once is kept once: how often depends on the machine."""
+LONGEST_REPETITION = 6
+"""Up to so many lines that are repeated at once are kept once: how often depends on the machine."""
 
 _TIME_PASSES = re.compile(r"[\d.]+ s pass")
 _SHORT_NAME = re.compile(r"@([a-z][a-z-]*)")
@@ -34,14 +34,14 @@ def normalised(outcome: Outcome) -> tuple[str, ...]:
 
     What only led to the subject is one line; sets are in order; what was repeated at once stands once.
     """
-    said: list[str] = []
+    lines: list[str] = []
     for line in _unfolded(outcome):
         if line.mark == "·" and _TIME_PASSES.fullmatch(line.text):
             continue
         who = outcome.roles.get(line.who, line.who)
-        said.append(f"{who} {line.mark} {_plain(line.text, outcome)}".strip())
-        _drop_round(said)
-    return (*said, *(_plain(text, outcome) for text in _end(outcome)))
+        lines.append(f"{who} {line.mark} {_comparable(line.text, outcome)}".strip())
+        _drop_repetition(lines)
+    return (*lines, *(_comparable(text, outcome) for text in _end(outcome)))
 
 
 def _unfolded(outcome: Outcome) -> Iterator[Line]:
@@ -63,7 +63,7 @@ def _end(outcome: Outcome) -> Iterator[str]:
         yield f"· {outcome.because}"
 
 
-def _plain(text: str, outcome: Outcome) -> str:
+def _comparable(text: str, outcome: Outcome) -> str:
     for member_id, name in outcome.names.items():  # an id may be said before its owner learns it
         text = text.replace(json.dumps(member_id), name)
     if outcome.group_id:
@@ -89,8 +89,8 @@ def _sorted(found: re.Match[str]) -> str:
     return found[1] + ", ".join(sorted(found[2].split(", "))) + found[3]
 
 
-def _drop_round(said: list[str]) -> None:
-    for size in range(1, LONGEST_ROUND + 1):
-        if len(said) >= 2 * size and said[-size:] == said[-2 * size : -size]:
-            del said[-size:]
+def _drop_repetition(lines: list[str]) -> None:
+    for size in range(1, LONGEST_REPETITION + 1):
+        if len(lines) >= 2 * size and lines[-size:] == lines[-2 * size : -size]:
+            del lines[-size:]
             return

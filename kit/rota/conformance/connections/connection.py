@@ -30,7 +30,7 @@ class Garbage(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
+class SentRequest:
     """A request that was sent: what a later `receive` needs to read its answer."""
 
     api: str
@@ -62,23 +62,25 @@ class Connection:
             raise NotListening(f"{address[0]}:{address[1]}: {error.strerror or error}") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def send(self, name: str, version: int, body: Mapping[str, Any]) -> Asked:
+    def send(self, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
         """Send one request; raises `Closed` if the target no longer takes bytes."""
-        asked = Asked(name, version, self._next_correlation_id)
+        request = SentRequest(name, version, self._next_correlation_id)
         self._next_correlation_id += 1
-        self.send_raw(frame(encode_request(name, version, body, asked.correlation_id, self._client_id)))
-        return asked
+        self.send_raw(frame(encode_request(name, version, body, request.correlation_id, self._client_id)))
+        return request
 
-    def send_header(self, name: str, version: int) -> Asked:
+    def send_header(self, name: str, version: int) -> SentRequest:
         """Send a request of a version that no table has: a flexible header and no body.
 
         Its answer is read as one of version 0, which is how ApiVersions refuses (KIP-511).
         """
-        asked = Asked(name, 0, self._next_correlation_id)
+        request = SentRequest(name, 0, self._next_correlation_id)
         self._next_correlation_id += 1
-        header = request_header(api(name).key, version, asked.correlation_id, self._client_id, flexible=True)
+        header = request_header(
+            api(name).key, version, request.correlation_id, self._client_id, flexible=True
+        )
         self.send_raw(frame(header))
-        return asked
+        return request
 
     def send_raw(self, data: bytes) -> None:
         """Send bytes as they are; raises `Closed` if the target no longer takes them."""
@@ -88,7 +90,7 @@ class Connection:
         except OSError as error:
             raise Closed(str(error.strerror or error)) from error
 
-    def receive(self, asked: Asked, within: float) -> Answer | None:
+    def receive(self, request: SentRequest, within: float) -> Answer | None:
         """The answer, or None if it did not come within so many seconds.
 
         Raises `Closed`, or `Garbage` for anything that is not the answer to this request.
@@ -97,11 +99,11 @@ class Connection:
         if payload is None:
             return None
         try:
-            correlation_id, body, nulls = read_answer(asked.api, asked.version, payload)
+            correlation_id, body, nulls = read_answer(request.api, request.version, payload)
         except WireError as error:
             raise Garbage(f"{error} ({len(payload)} bytes: {_hex(payload)})") from error
-        if correlation_id != asked.correlation_id:
-            raise Garbage(f"correlation id {correlation_id} in the answer to {asked.correlation_id}")
+        if correlation_id != request.correlation_id:
+            raise Garbage(f"correlation id {correlation_id} in the answer to {request.correlation_id}")
         return Answer(body, nulls)
 
     def close(self) -> None:

@@ -27,11 +27,11 @@ def read_answer(name: str, version: int, payload: bytes) -> tuple[int, dict[str,
     except WireError as error:
         if "null" not in str(error):
             raise
-        return _forgiving(api(name), version, payload)
+        return _null_tolerant(api(name), version, payload)
     return response.correlation_id, dict(response.body), ()
 
 
-def _forgiving(found: Api, version: int, payload: bytes) -> tuple[int, dict[str, Any], tuple[str, ...]]:
+def _null_tolerant(found: Api, version: int, payload: bytes) -> tuple[int, dict[str, Any], tuple[str, ...]]:
     position = 5 if version in found.flexible else 4
     try:
         body, end = _decoder(found, version)(payload, position)
@@ -39,7 +39,11 @@ def _forgiving(found: Api, version: int, payload: bytes) -> tuple[int, dict[str,
         raise WireError(f"{found.name} v{version} response: {error}") from None
     if end != len(payload) or (position == 5 and payload[4] != 0):
         raise WireError(f"{found.name} v{version} response: does not end where it should")
-    return int.from_bytes(payload[:4], "big", signed=True), body, tuple(_mend(found.response, version, body))
+    return (
+        int.from_bytes(payload[:4], "big", signed=True),
+        body,
+        tuple(_nulls_replaced(found.response, version, body)),
+    )
 
 
 @cache
@@ -52,7 +56,7 @@ def _nullable(field: Field) -> Field:
     return replace(field, nullable=ALL, fields=tuple(_nullable(inner) for inner in field.fields))
 
 
-def _mend(fields: tuple[Field, ...], version: int, body: dict[str, Any]) -> Iterator[str]:
+def _nulls_replaced(fields: tuple[Field, ...], version: int, body: dict[str, Any]) -> Iterator[str]:
     for field in fields:
         if field.name not in body or version in field.nullable:
             continue
@@ -61,4 +65,4 @@ def _mend(fields: tuple[Field, ...], version: int, body: dict[str, Any]) -> Iter
             body[field.name] = [] if field.array else b"" if field.type == "bytes" else ""
         elif field.fields and field.array:
             for element in body[field.name]:
-                yield from _mend(field.fields, version, element)
+                yield from _nulls_replaced(field.fields, version, element)

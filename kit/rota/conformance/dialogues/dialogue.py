@@ -1,4 +1,4 @@
-"""The words that cases are written in: members that ask, answers that are awaited, expectations."""
+"""The vocabulary of cases: members that send requests, answers that are awaited, expectations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from rota.conformance.connections.connection import Answer, Asked, Closed, Connection, Garbage
+from rota.conformance.connections.connection import Answer, Closed, Connection, Garbage, SentRequest
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed
 from rota.conformance.dialogues.transcript import Transcript
@@ -38,9 +38,9 @@ class Reply:
     Where no answer came in time, `answer` is None and reading anything from the reply is a `Deviation`.
     """
 
-    def __init__(self, who: str, asked: Asked, answer: Answer | None, within: float) -> None:
+    def __init__(self, who: str, request: SentRequest, answer: Answer | None, within: float) -> None:
         self.who = who
-        self.asked = asked
+        self.request = request
         self.answer = answer
         self.within = within
 
@@ -51,20 +51,20 @@ class Reply:
     def body(self) -> Mapping[str, Any]:
         """All fields."""
         if self.answer is None:
-            raise Deviation(f"{self.asked.api} answered within {self.within:g} s", self.silence)
+            raise Deviation(f"{self.request.api} answered within {self.within:g} s", self.silence)
         return self.answer.body
 
     @property
     def silence(self) -> str:
-        """What is said of an answer that did not come."""
+        """How a missing answer is described."""
         return f"no answer in {self.within:g} s"
 
     @property
     def error(self) -> str:
         """The top-level error; for LeaveGroup from version 3 the first member's where the top says NONE."""
         top: int = self.body["error_code"]
-        members = self.body.get("members") if self.asked.api == "LeaveGroup" else None
-        if top == 0 and members and self.asked.version >= 3:
+        members = self.body.get("members") if self.request.api == "LeaveGroup" else None
+        if top == 0 and members and self.request.version >= 3:
             return error_name(members[0]["error_code"])
         return error_name(top)
 
@@ -79,12 +79,12 @@ class Reply:
         return {member["member_id"] for member in self.body["members"]}
 
 
-class Waiting:
+class PendingRequest:
     """A request that was sent and whose answer has not been read."""
 
-    def __init__(self, member: Member, asked: Asked) -> None:
+    def __init__(self, member: Member, request: SentRequest) -> None:
         self._member = member
-        self._asked = asked
+        self._request = request
         self._since = member.dialogue.transcript.elapsed()
 
     def answer(self, within: float | None = None) -> Reply:
@@ -92,8 +92,8 @@ class Waiting:
         seconds = self._member.dialogue.patience if within is None else within
         reply = self.poll(seconds)
         if reply is None:
-            self._say("…", f"no answer to {self._asked.api} in {seconds:.2g} s")
-            return Reply(self._member.name, self._asked, None, seconds)
+            self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s")
+            return Reply(self._member.name, self._request, None, seconds)
         return reply
 
     def timed(self) -> Reply:
@@ -101,7 +101,7 @@ class Waiting:
         reply = self.answer()
         took = int(self._member.dialogue.transcript.elapsed() - self._since + EARLY)
         self._member.dialogue.remark(
-            f"{self._asked.api} answered after {took} s" if took else "answered at once"
+            f"{self._request.api} answered after {took} s" if took else "answered at once"
         )
         return reply
 
@@ -110,10 +110,10 @@ class Waiting:
         reply = self.poll(seconds)
         if reply is not None:
             raise Deviation(
-                f"no answer to {self._asked.api} for {seconds:.2g} s",
-                self._member.dialogue.transcript.answer(self._asked.api, reply.body),
+                f"no answer to {self._request.api} for {seconds:.2g} s",
+                self._member.dialogue.transcript.answer(self._request.api, reply.body),
             )
-        self._say("…", f"no answer to {self._asked.api} in {seconds:.2g} s, as it should be")
+        self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s, as it should be")
 
     def poll(self, seconds: float = 0.0) -> Reply | None:
         """The answer if it comes within so many seconds, else None."""
@@ -124,18 +124,18 @@ class Waiting:
             raise
         if answer is None:
             return None
-        self._member.heard(self._asked, answer.body)
+        self._member.record_answer(self._request, answer.body)
         if answer.nulls:
-            where = f"{self._asked.api} v{self._asked.version}"
+            where = f"{self._request.api} v{self._request.version}"
             self._say("·", f"malformed: null where {where} allows none: {', '.join(answer.nulls)}")
-        return Reply(self._member.name, self._asked, answer, seconds)
+        return Reply(self._member.name, self._request, answer, seconds)
 
     def _receive(self, seconds: float) -> Answer | None:
         """In slices, so that an interruption is noticed."""
         deadline = time.monotonic() + seconds
         while True:
             left = max(deadline - time.monotonic(), 0.0)
-            answer = self._member.connection.receive(self._asked, min(left, _SLICE))
+            answer = self._member.connection.receive(self._request, min(left, _SLICE))
             if answer is not None or left <= _SLICE:
                 return answer
             self._member.dialogue.go_on()
@@ -162,27 +162,27 @@ class Member:
             **settings,
         }
 
-    def elsewhere(self) -> Member:
+    def second_connection(self) -> Member:
         """The same member on a second connection: a broker serves one request a connection at a time."""
         twin = Member(self.dialogue, self.name, **self.settings)
         twin.member_id, twin.generation_id = self.member_id, self.generation_id
         twin.protocol_name = self.protocol_name
         return twin
 
-    def send_join(self, member_id: str | None = None, **changes: Any) -> Waiting:
+    def send_join(self, member_id: str | None = None, **changes: Any) -> PendingRequest:
         """Send JoinGroup with the member's id (or the one given); changed settings stay changed."""
         self.settings.update(changes)
         own = self.member_id if member_id is None else member_id
         protocols = [{"name": name, "metadata": data} for name, data in self.settings["protocols"]]
         return self.send("JoinGroup", {**self.settings, "protocols": protocols, "member_id": own})
 
-    def send_sync(self, assignments: Mapping[str, bytes] | None = None, **fields: Any) -> Waiting:
+    def send_sync(self, assignments: Mapping[str, bytes] | None = None, **fields: Any) -> PendingRequest:
         """Send SyncGroup; `assignments` maps member ids to bytes; `fields` replace what would be sent."""
         given = [{"member_id": who, "assignment": data} for who, data in (assignments or {}).items()]
         named = {"protocol_type": self.settings["protocol_type"], "protocol_name": self.protocol_name}
         return self.send("SyncGroup", {**self._identity(), **named, "assignments": given, **fields})
 
-    def send_leave(self, *member_ids: str) -> Waiting:
+    def send_leave(self, *member_ids: str) -> PendingRequest:
         """Send LeaveGroup for the member itself or, from version 3, for the ids given."""
         ids = member_ids or (self.member_id,)
         members = [{"member_id": member_id, "reason": None} for member_id in ids]
@@ -206,7 +206,7 @@ class Member:
         """LeaveGroup and its answer."""
         return self.send_leave(*member_ids).answer(PROMPTLY)
 
-    def enter(self, **changes: Any) -> Waiting:
+    def enter(self, **changes: Any) -> PendingRequest:
         """Send the JoinGroup of a newcomer, by way of MEMBER_ID_REQUIRED where the target takes it."""
         first = self.send_join("", **changes)
         if self.dialogue.versions["JoinGroup"] < 4:
@@ -214,16 +214,16 @@ class Member:
         reply = None if self.settings.get("group_instance_id") else first.poll(A_WHILE)
         return first if reply is None else self.enter_after(reply)
 
-    def enter_after(self, reply: Reply) -> Waiting:
+    def enter_after(self, reply: Reply) -> PendingRequest:
         """Use the id that was handed out; a `Deviation` where the answer is something else."""
         self.dialogue.expect(reply, error="MEMBER_ID_REQUIRED")
         return self.send_join()
 
-    def send(self, api: str, body: Mapping[str, Any]) -> Waiting:
+    def send(self, api: str, body: Mapping[str, Any]) -> PendingRequest:
         """Send a request about one group, the group of the dialogue unless the body names one."""
         return self.send_whole(api, {"group_id": self.dialogue.group_id, **body})
 
-    def send_whole(self, api: str, body: Mapping[str, Any]) -> Waiting:
+    def send_whole(self, api: str, body: Mapping[str, Any]) -> PendingRequest:
         """Send any request in the version of this dialogue, with nothing but the body given."""
         version = self.dialogue.versions[api]
         full = dict(body)
@@ -231,22 +231,22 @@ class Member:
         if api == "LeaveGroup":
             full.pop("member_id" if version >= 3 else "members", None)
         try:
-            return Waiting(self, self.connection.send(api, version, full))
+            return PendingRequest(self, self.connection.send(api, version, full))
         except Closed as trouble:
             self.dialogue.transcript.add(self.name, "×", f"closed: {trouble}")
             raise
 
-    def heard(self, asked: Asked, body: Mapping[str, Any]) -> None:
+    def record_answer(self, request: SentRequest, body: Mapping[str, Any]) -> None:
         """Note an answer in the transcript and keep what a member keeps of it."""
         transcript = self.dialogue.transcript
-        if asked.api == "JoinGroup":
+        if request.api == "JoinGroup":
             if error_name(body["error_code"]) in ("NONE", "MEMBER_ID_REQUIRED"):
                 transcript.learn(self.name, body["member_id"])
                 self.member_id = body["member_id"]
             if body["error_code"] == 0:
                 self.generation_id = body["generation_id"]
                 self.protocol_name = body["protocol_name"]
-        transcript.add(self.name, "←", transcript.answer(asked.api, body))
+        transcript.add(self.name, "←", transcript.answer(request.api, body))
 
     def _identity(self) -> dict[str, Any]:
         static = {key: self.settings[key] for key in ("group_instance_id",) if key in self.settings}
@@ -296,14 +296,14 @@ class Dialogue:
 
     def expect(self, reply: Reply, **fields: Any) -> None:
         """Hold fields of an answer against what the rule says; `error` stands for the error's name."""
-        expected = f"{reply.asked.api} answered with {self._spell(fields)}"
+        expected = f"{reply.request.api} answered with {self._in_words(fields)}"
         if reply.answer is None:
             raise Deviation(expected, reply.silence)
         actual = {name: reply.error if name == "error" else reply[name] for name in fields}
         if actual.get("error") != fields.get("error"):
-            raise Deviation(expected, self.transcript.answer(reply.asked.api, reply.body))
+            raise Deviation(expected, self.transcript.answer(reply.request.api, reply.body))
         if actual != fields:
-            raise Deviation(expected, self._spell(actual))
+            raise Deviation(expected, self._in_words(actual))
 
     def require(self, holds: bool, expected: str, actual: str) -> None:
         """Any other expectation, in words."""
@@ -327,7 +327,7 @@ class Dialogue:
         self.transcript.add("", "·", text)
 
     def in_time(self, since: float, limit: float) -> None:
-        """The kit's own punctuality: `Late` if more than `limit` seconds passed since `since`."""
+        """Raise `Late` if more than `limit` seconds passed since `since`."""
         late = self.transcript.elapsed() - since
         if late > limit:
             raise Late(f"the kit needed {late:.1f} s for steps that have to fit into {limit:g} s")
@@ -342,7 +342,7 @@ class Dialogue:
             raise SetupFailed(wanted, deviation.expected, deviation.actual) from deviation
         self.transcript.fold(first, ("", "·", f"reached {wanted}"))
 
-    def _spell(self, fields: Mapping[str, Any]) -> str:
+    def _in_words(self, fields: Mapping[str, Any]) -> str:
         return ", ".join(
             f"{name.replace('_id', ' id').replace('_', ' ')} "
             f"{self.transcript.named(value) if name in ('member_id', 'leader') else value}"

@@ -1,4 +1,4 @@
-"""The first words with a target: which versions it speaks, who coordinates the group, whether it is ready."""
+"""How a dialogue begins: versions are negotiated, the coordinator is found and waited for."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _CLIENT = "rota-conform"
 _HEARTBEAT = api("Heartbeat")
 
 
-Unread = Mapping[str, Mapping[int, str]]
+Unreadable = Mapping[str, Mapping[int, str]]
 """API -> the versions that a target advertises but cannot read, with what it does instead."""
 
 
-class Rather(str):
-    """A reason to leave a version alone that yields where the dialogue needs just this one."""
+class Dispreferred(str):
+    """Why a version is used only where a dialogue needs just this one; what is unreadable is never used."""
 
 
 class Unsupported(Exception):
@@ -34,18 +34,18 @@ class Unsupported(Exception):
 
 
 def open_with(
-    script: Script, address: tuple[str, int], group_id: str, unread: Unread, patience: float
+    script: Script, address: tuple[str, int], group_id: str, unreadable: Unreadable, patience: float
 ) -> tuple[tuple[str, int], dict[str, int]]:
-    """The address of the group's coordinator and the version of each API that this dialogue will speak.
+    """The address of the group's coordinator and the version of each API that this dialogue uses.
 
-    An answer is awaited for `patience` seconds. Versions in `unread` are left alone, although the target
+    An answer is awaited for `patience` seconds. Versions in `unreadable` are avoided, although the target
     advertises them. Raises `Unsupported`, `Undecidable` (nothing listens, or no answer at all), `Deviation`,
     and what `Connection` raises for a target that closes or sends garbage.
     """
     try:
         with closing(Connection(address, _CLIENT)) as connection:
             ranges = advertised(connection, patience)
-            versions = _choose(script, ranges, unread)
+            versions = _choose(script, ranges, unreadable)
             coordinator = _coordinator(connection, ranges, group_id, patience) or address
         with closing(Connection(coordinator, _CLIENT)) as connection:
             _wait_until_ready(connection, versions, group_id, patience)
@@ -71,7 +71,7 @@ def advertised(connection: Connection, patience: float) -> dict[int, tuple[int, 
     return {entry["api_key"]: (entry["min_version"], entry["max_version"]) for entry in body["api_keys"]}
 
 
-def _choose(script: Script, ranges: Mapping[int, tuple[int, int]], unread: Unread) -> dict[str, int]:
+def _choose(script: Script, ranges: Mapping[int, tuple[int, int]], unreadable: Unreadable) -> dict[str, int]:
     """For each API the highest version that the target reads and advertises, tables and dialogue have."""
     versions = {}
     wanted = {found.name: found for found in (*membership_apis(), *map(api, script.needs))}
@@ -79,8 +79,10 @@ def _choose(script: Script, ranges: Mapping[int, tuple[int, int]], unread: Unrea
         first, last = script.needs.get(found.name, (found.min_version, found.max_version))
         lowest, highest = ranges.get(found.key, (0, -1))
         common = range(max(first, lowest), min(last, found.max_version, highest) + 1)
-        why = unread.get(found.name, {})
-        spoken = [v for v in common if v not in why] or [v for v in common if isinstance(why[v], Rather)]
+        why = unreadable.get(found.name, {})
+        spoken = [v for v in common if v not in why] or [
+            v for v in common if isinstance(why[v], Dispreferred)
+        ]
         if spoken:
             versions[found.name] = spoken[-1]
         elif found.name in script.needs or found.name in GROUP_APIS:

@@ -74,7 +74,7 @@ class Case(Script):
 
 @dataclass(frozen=True, kw_only=True)
 class Probe(Script):
-    """A dialogue without a verdict of its own: what is heard in it on two targets is compared."""
+    """A dialogue without a verdict of its own: its transcripts on two targets are compared."""
 
 
 def span(first: int, last: int) -> str:

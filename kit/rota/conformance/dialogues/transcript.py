@@ -14,7 +14,7 @@ from rota.conformance.connections.error_codes import error_name
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a dialogue as it was heard.
+    """One line of the transcript of a dialogue.
 
     `at_ms` counts from the start of the case; `who` is the name of the member; `mark` is `→` for a request,
     `←` for an answer, `…` for a silence that was waited out, `×` for a broken connection, `·` for a remark.
@@ -39,7 +39,7 @@ class Fold:
 
 
 class Transcript:
-    """What was said and heard, in order; each member id gets a short name, like `@a`."""
+    """Requests, answers and remarks, in order; each member id gets a short name, like `@a`."""
 
     def __init__(self, group_id: str) -> None:
         self._group_id = group_id
@@ -58,10 +58,10 @@ class Transcript:
         """Append one line with the present time."""
         self.lines.append(Line(self.elapsed() * 1000, who, mark, printable(text)))
 
-    def fold(self, first: int, *told: tuple[str, str, str]) -> None:
-        """Everything since line `first` only led to what is told as (who, mark, text); see `Fold`."""
+    def fold(self, first: int, *summary: tuple[str, str, str]) -> None:
+        """Everything since line `first` is summed up by lines given as (who, mark, text); see `Fold`."""
         now = self.elapsed() * 1000
-        lines = tuple(Line(now, who, mark, printable(text)) for who, mark, text in told)
+        lines = tuple(Line(now, who, mark, printable(text)) for who, mark, text in summary)
         self.folds = [fold for fold in self.folds if fold.first < first]
         self.folds.append(Fold(first, len(self.lines), lines))
 
@@ -106,7 +106,9 @@ class Transcript:
 
     def _fields(self, body: Mapping[str, Any], sort: bool) -> list[str]:
         """A message without words of its own, field by field. In answers the order in lists means nothing."""
-        return [f"{name} {self._value(name, body[name], sort)}" for name in body if _says(name, body[name])]
+        return [
+            f"{name} {self._value(name, body[name], sort)}" for name in body if _is_shown(name, body[name])
+        ]
 
     def _value(self, name: str, value: Any, sort: bool) -> str:
         if isinstance(value, list):
@@ -187,13 +189,13 @@ class Transcript:
 
 _NO_TOPIC_ID = UUID(int=0)
 _NOT_ASKED = -(2**31)  # authorized_operations where nobody asked for them
-_UNTOLD = ("throttle_time_ms", "error_code", "error_message", "_tags")
-"""Fields of which nothing is said: told elsewhere, worded freely, or no matter of the dialogue."""
+_NOT_SHOWN = ("throttle_time_ms", "error_code", "error_message", "_tags")
+"""Fields that are left out: shown at another place, worded freely, or no matter of the dialogue."""
 
 
-def _says(name: str, value: object) -> bool:
-    """Whether a field is worth a word: null says nothing, and neither does what stands for nothing."""
-    return name not in _UNTOLD and value is not None and value not in (_NO_TOPIC_ID, _NOT_ASKED)
+def _is_shown(name: str, value: object) -> bool:
+    """Whether a field has a value: null is none, and neither is what stands for an absent one."""
+    return name not in _NOT_SHOWN and value is not None and value not in (_NO_TOPIC_ID, _NOT_ASKED)
 
 
 def _instance(body: Mapping[str, Any]) -> list[str]:

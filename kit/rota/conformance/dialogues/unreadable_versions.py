@@ -1,4 +1,4 @@
-"""Asks once in every version that a target advertises, with requests that change nothing anywhere.
+"""Sends one request in every version that a target advertises; none of them changes anything.
 
 A target may advertise versions that it cannot read. That is a defect with a case of its own; for all other
 cases the versions found here are left out, so that the one defect does not hide what the coordinator does.
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from rota.conformance.connections.connection import Asked, Closed, Connection, Garbage
+from rota.conformance.connections.connection import Closed, Connection, Garbage, SentRequest
 from rota.conformance.dialogues.dialogue import subscription
 from rota.conformance.dialogues.negotiation import GROUP_APIS, advertised
 from rota.wire import api
@@ -23,17 +23,17 @@ _WAIT = 0.6
 """Seconds; a target that admits strangers leaves JoinGroup unanswered, which is no concern here."""
 
 
-def unread_versions(address: tuple[str, int], patience: float) -> dict[str, dict[int, str]]:
+def unreadable_versions(address: tuple[str, int], patience: float) -> dict[str, dict[int, str]]:
     """API -> version -> what came instead of an answer, for the requests of the group protocol.
 
     ApiVersions may take `patience` seconds. Raises what `Connection` raises if not even that is answered.
     """
     with closing(Connection(address, _GROUP)) as connection:
         ranges = advertised(connection, patience)
-    asked = [_Question(address, name, version) for name, version in _versions(ranges)]
+    request = [_Question(address, name, version) for name, version in _versions(ranges)]
     deadline = time.monotonic() + _WAIT
     found: dict[str, dict[int, str]] = {}
-    for question in asked:
+    for question in request:
         trouble = question.trouble(deadline)
         if trouble:
             found.setdefault(question.name, {})[question.version] = trouble
@@ -50,24 +50,24 @@ def _versions(ranges: Mapping[int, tuple[int, int]]) -> Iterator[tuple[str, int]
 
 
 class _Question:
-    """A stranger's request in one version, on a connection of its own; all are asked before one is read."""
+    """An unknown member's request in one version, on its own connection; all are sent before one is read."""
 
     def __init__(self, address: tuple[str, int], name: str, version: int) -> None:
         self.name = name
         self.version = version
         self._connection = Connection(address, _GROUP)
         try:
-            self._asked: Asked | None = self._connection.send(name, version, _stranger(name, version))
+            self._request: SentRequest | None = self._connection.send(name, version, _stranger(name, version))
         except Closed:
-            self._asked = None
+            self._request = None
 
     def trouble(self, deadline: float) -> str:
         """What is wrong with the answer, or an empty string; a silence until the deadline is not."""
         with closing(self._connection) as connection:
             try:
-                if self._asked is None:
+                if self._request is None:
                     return _CLOSED
-                connection.receive(self._asked, max(deadline - time.monotonic(), 0.0))
+                connection.receive(self._request, max(deadline - time.monotonic(), 0.0))
             except Closed:
                 return _CLOSED
             except Garbage as garbage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.registry import probe
 from rota.conformance.steps.administration import describe
-from rota.conformance.steps.forming import stable
+from rota.conformance.steps.group_formation import stable
 
 
 @probe(

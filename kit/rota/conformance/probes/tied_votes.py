@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rota.conformance.dialogues.dialogue import Dialogue, subscription
 from rota.conformance.dialogues.registry import probe
-from rota.conformance.steps.forming import together
+from rota.conformance.steps.group_formation import join_together
 
 TIES = (
     ("range", "roundrobin"),
@@ -21,7 +21,7 @@ def _tie(one: str, other: str) -> Callable[[Dialogue], None]:
     def play(d: Dialogue) -> None:
         first = d.member("a", protocols=[(one, subscription()), (other, subscription())])
         second = d.member("b", protocols=[(other, subscription()), (one, subscription())])
-        together(d, first, second)
+        join_together(d, first, second)
 
     return play
 

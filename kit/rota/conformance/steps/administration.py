@@ -33,6 +33,8 @@ def delete(d: Dialogue, *group_ids: str) -> Reply:
 
 def expect_deleted(d: Dialogue, reply: Reply, *errors: str) -> None:
     """Hold the errors of an answer to DeleteGroups, which has no order, against the rule."""
-    said = sorted(error_name(result["error_code"]) for result in reply["results"])
+    actual = sorted(error_name(result["error_code"]) for result in reply["results"])
     wanted = ", ".join(sorted(errors))
-    d.require(said == sorted(errors), f"DeleteGroups answered with {wanted}", ", ".join(said) or "nothing")
+    d.require(
+        actual == sorted(errors), f"DeleteGroups answered with {wanted}", ", ".join(actual) or "nothing"
+    )

@@ -19,15 +19,15 @@ def static(d: Dialogue, name: str, instance: str, **settings: Any) -> Member:
     return d.member(name, group_instance_id=instance, **settings)
 
 
-def handed_out(d: Dialogue, name: str, **settings: Any) -> Member:
-    """Someone who has been handed a member id and has not used it."""
+def pending_member(d: Dialogue, name: str, **settings: Any) -> Member:
+    """A pending member: it has been handed a member id and has not joined with it (KIP-394)."""
     member = d.member(name, **settings)
     with d.reaching(f"an id that was handed out to {name}"):
         d.expect(member.join(""), error="MEMBER_ID_REQUIRED")
     return member
 
 
-def until_told(d: Dialogue, who: Member, seconds: float) -> str:
+def heartbeat_until_error(d: Dialogue, who: Member, seconds: float) -> str:
     """Heartbeats until they are answered with an error, or for so many seconds; the last answer."""
     since, error = d.transcript.elapsed(), "NONE"
     while error == "NONE" and d.transcript.elapsed() - since < seconds:

@@ -57,12 +57,12 @@ def expect_each(d: Dialogue, reply: Reply, error: str) -> None:
 
 def expect_topics(d: Dialogue, reply: Reply, wanted: Mapping[str, str]) -> None:
     """As `expect_each`, with an error for each topic by name; the order in the answer means nothing."""
-    said = {
+    actual = {
         topic["name"]: ", ".join(error_name(part["error_code"]) for part in topic["partitions"])
         for topic in reply["topics"]
     }
-    right, got = (", ".join(f"{name}: {one[name]}" for name in sorted(one)) for one in (wanted, said))
-    d.require(said == wanted, f"{reply.asked.api} answered with {right}", got or "nothing")
+    right, got = (", ".join(f"{name}: {one[name]}" for name in sorted(one)) for one in (wanted, actual))
+    d.require(actual == wanted, f"{reply.request.api} answered with {right}", got or "nothing")
 
 
 def fetch(d: Dialogue, *group_ids: str, topic_name: str = TOPIC, **fields: Any) -> Reply:

@@ -29,7 +29,7 @@ def guarded(folder: str, commands: Sequence[Sequence[str]]) -> list[str]:
 
 
 class Guard:
-    """Runs commands until it is told that nobody wants them any more."""
+    """Runs commands until they are abandoned."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # a signal's handler may come while the main thread holds it

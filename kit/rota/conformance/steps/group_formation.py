@@ -1,11 +1,11 @@
-"""Set-up that most cases share: newcomers become one group, a group becomes Stable."""
+"""Steps that most cases begin with: newcomers become one group, a group becomes Stable."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 
-from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue, Member, Reply, Waiting
+from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue, Member, PendingRequest, Reply
 from rota.conformance.dialogues.failures import Deviation
 
 _LEFT_WAITING = 0.3
@@ -16,7 +16,7 @@ ON_ITS_WAY = 0.1
 
 
 @dataclass(frozen=True)
-class Formed:
+class FormedGroup:
     """A group in one generation: who leads it, who follows, and the join answers by member name."""
 
     leader: Member
@@ -41,37 +41,39 @@ class Formed:
         return {member.member_id: f"for {member.name}".encode() for member in self.everyone}
 
 
-def together(dialogue: Dialogue, *members: Member) -> Formed:
+def join_together(dialogue: Dialogue, *members: Member) -> FormedGroup:
     """Bring newcomers into a group, all in one generation, where that is what the rule is about."""
-    heard = dialogue.transcript
-    first = len(heard.lines)
+    transcript = dialogue.transcript
+    first = len(transcript.lines)
     try:
         formed = _Formation(dialogue, members).run()
     except Deviation:
-        heard.fold(first)
+        transcript.fold(first)
         raise
-    heard.formed(formed.roles, formed.leader.generation_id)
-    answers = ((m.name, "←", heard.answer("JoinGroup", formed.replies[m.name].body)) for m in formed.everyone)
-    heard.fold(first, *answers)
+    transcript.formed(formed.roles, formed.leader.generation_id)
+    answers = (
+        (m.name, "←", transcript.answer("JoinGroup", formed.replies[m.name].body)) for m in formed.everyone
+    )
+    transcript.fold(first, *answers)
     return formed
 
 
-def forming(dialogue: Dialogue, *members: Member) -> Formed:
+def awaiting_assignments(dialogue: Dialogue, *members: Member) -> FormedGroup:
     """Bring newcomers into a group, all in one generation, which is then CompletingRebalance."""
     names = ", ".join(member.name for member in members)
     with dialogue.reaching(f"a group of {names}"):
-        return together(dialogue, *members)
+        return join_together(dialogue, *members)
 
 
-def stable(dialogue: Dialogue, *members: Member) -> Formed:
+def stable(dialogue: Dialogue, *members: Member) -> FormedGroup:
     """Bring newcomers into a group and let it become Stable: everyone has its assignment."""
-    formed = forming(dialogue, *members)
+    formed = awaiting_assignments(dialogue, *members)
     with dialogue.reaching("a Stable group"):
-        settle(dialogue, formed)
+        distribute_assignments(dialogue, formed)
     return formed
 
 
-def settle(dialogue: Dialogue, formed: Formed) -> None:
+def distribute_assignments(dialogue: Dialogue, formed: FormedGroup) -> None:
     """Followers sync first and wait; the leader's assignment releases them."""
     waiting = [member.send_sync() for member in formed.followers]
     time.sleep(ON_ITS_WAY)
@@ -80,7 +82,7 @@ def settle(dialogue: Dialogue, formed: Formed) -> None:
         dialogue.expect(sync.answer(), error="NONE")
 
 
-def lead(d: Dialogue, leader: Member, *others: Member) -> Formed:
+def lead(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
     """A group of which this one is the leader, in its second generation, assignments still to come."""
     stable(d, leader)
     with d.reaching(f"a group that {leader.name} leads, with {', '.join(m.name for m in others)}"):
@@ -90,18 +92,18 @@ def lead(d: Dialogue, leader: Member, *others: Member) -> Formed:
         replies = {name: join.answer() for name, join in waiting.items()}
         for reply in replies.values():
             d.expect(reply, error="NONE", leader=leader.member_id)
-    return Formed(leader, others, replies)
+    return FormedGroup(leader, others, replies)
 
 
-def lead_stable(d: Dialogue, leader: Member, *others: Member) -> Formed:
+def lead_stable(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
     """As `lead`, and everyone has its assignment."""
     formed = lead(d, leader, *others)
     with d.reaching("a Stable group"):
-        settle(d, formed)
+        distribute_assignments(d, formed)
     return formed
 
 
-def emptied(d: Dialogue, *members: Member) -> None:
+def all_leave(d: Dialogue, *members: Member) -> None:
     """Let all members of the group leave."""
     with d.reaching("an empty group"):
         for member in members:
@@ -109,17 +111,17 @@ def emptied(d: Dialogue, *members: Member) -> None:
 
 
 class _Formation:
-    """Joins until everyone is answered in the same generation, whatever the target's initial delay."""
+    """Sends JoinGroup until all are answered in the same generation, whatever the target's initial delay."""
 
     def __init__(self, dialogue: Dialogue, members: tuple[Member, ...]) -> None:
         self._dialogue = dialogue
         self._members = members
-        self._waiting: dict[str, Waiting] = {}
+        self._waiting: dict[str, PendingRequest] = {}
         self._replies: dict[str, Reply] = {}
         self._handed_out: set[str] = set()
         self._last = 0.0
 
-    def run(self) -> Formed:
+    def run(self) -> FormedGroup:
         self._enter()
         self._last = time.monotonic()
         deadline = self._last + self._dialogue.patience
@@ -138,7 +140,7 @@ class _Formation:
         )
 
     def _enter(self) -> None:
-        """One after the other, so that the first one leads wherever the first to join does."""
+        """One after the other, so that the first one leads on targets where the first to join leads."""
         handshake = self._dialogue.versions["JoinGroup"] >= 4
         for member in self._members:
             self._waiting[member.name] = member.send_join("")
@@ -160,7 +162,7 @@ class _Formation:
             self._take(member, reply)
 
     def _take(self, member: Member, reply: Reply) -> None:
-        """An answer: go on with the id that was handed out, or keep the grant."""
+        """An answer: join with the id that was handed out, or keep what was granted."""
         del self._waiting[member.name]
         if reply.error == "MEMBER_ID_REQUIRED" and member.name not in self._handed_out:
             self._handed_out.add(member.name)
@@ -173,7 +175,7 @@ class _Formation:
         if self._replies and time.monotonic() - self._last > _LEFT_WAITING:
             self._rejoin([member for member in self._members if member.name in self._replies])
 
-    def _judge(self) -> Formed | None:
+    def _judge(self) -> FormedGroup | None:
         newest = max(member.generation_id for member in self._members)
         stale = [member for member in self._members if member.generation_id < newest]
         if stale:
@@ -181,9 +183,9 @@ class _Formation:
             return None
         leaders = [m for m in self._members if self._replies[m.name]["leader"] == m.member_id]
         if len(leaders) != 1:
-            raise Deviation("one leader", f"{len(leaders)} members that are told to lead")
+            raise Deviation("one leader", f"{len(leaders)} members that are named leader")
         followers = tuple(member for member in self._members if member is not leaders[0])
-        return Formed(leaders[0], followers, self._replies)
+        return FormedGroup(leaders[0], followers, self._replies)
 
     def _rejoin(self, members: list[Member]) -> None:
         for member in members:
