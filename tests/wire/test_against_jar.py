@@ -1,6 +1,6 @@
-"""The tables say what the message definitions in Kafka's own kafka-clients jars say, where there are any.
+"""The tables say what the message definitions in Kafka's own kafka-clients jars say.
 
-ROTA_KAFKA_CLIENTS names a jar; without it those of the kit's Kafka targets are taken, if they were fetched.
+They are the jars of the kit's Kafka targets, which Maven fetches once; ROTA_KAFKA_CLIENTS names another one.
 Kafka 4.x no longer has the versions that it removed; those are in the jar of 3.9.2.
 """
 
@@ -14,26 +14,37 @@ from zipfile import ZipFile
 
 import pytest
 
+from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
 from rota.wire import advertised, all_apis, api
 from rota.wire.consumer import ASSIGNMENT, LAST, SUBSCRIPTION
 from rota.wire.schema import Versions
 from rota.wire.source import absent
 
 NAMED = os.environ.get("ROTA_KAFKA_CLIENTS")
-CACHE = Path(os.environ.get("ROTA_CACHE") or Path.home() / ".cache" / "rota")
-FETCHED = [CACHE / f"kafka-{last}" / "libs" / f"kafka-clients-{last}.jar" for last in ("4.4.0", "3.9.2")]
-JARS = [Path(NAMED)] if NAMED else [jar for jar in FETCHED if jar.exists()]
-NO_JAR = pytest.mark.skip(
-    reason="no kafka-clients jar: set ROTA_KAFKA_CLIENTS=/path/to/kafka-clients-4.4.0.jar, "
-    "or have it fetched with `rota conform --target kafka-4.4.0`"
-)
+JARS = [Path(NAMED).name] if NAMED else ["kafka-4.4.0", "kafka-3.9.2"]
+"""The newest first."""
+
 FOREVER = 32_767
 RENAMED = {"TxnOffsetCommitRequest": {"generation_id": "generation_id_or_member_epoch"}}
 """Message -> names that 4.4.0 has changed; the bytes are the same."""
 
-with_jar = pytest.mark.parametrize(
-    "jar", JARS or [pytest.param(None, marks=NO_JAR)], ids=[jar.name for jar in JARS] or ["no jar"]
-)
+
+@cache
+def jar_of(target):
+    """The kafka-clients jar of a Kafka target and an empty text, or None and why it cannot be had."""
+    try:
+        return fetched(RELEASES[target]) / f"kafka-clients-{RELEASES[target].version}.jar", ""
+    except NoJars as cause:
+        return None, f"{target}: {cause}; {cause.remedy}, or name a kafka-clients jar in ROTA_KAFKA_CLIENTS"
+
+
+@pytest.fixture(scope="session", params=JARS)
+def jar(request):
+    """A kafka-clients jar; of a target it is fetched, so that no run has to come before this one."""
+    if NAMED:
+        return Path(NAMED)
+    path, cause = jar_of(request.param)
+    return path or pytest.skip(cause)
 
 
 @cache
@@ -114,7 +125,6 @@ def differences(jar, name, fields, versions):
     return wrong
 
 
-@with_jar
 @pytest.mark.parametrize("kind", ["request", "response"])
 @pytest.mark.parametrize("name", [item.name for item in all_apis()])
 def test_tables_say_what_the_definitions_say(name, kind, jar):
@@ -132,7 +142,6 @@ def test_tables_say_what_the_definitions_say(name, kind, jar):
     assert differences(jar, message, getattr(found, kind), range(first, last + 1)) == []
 
 
-@with_jar
 @pytest.mark.parametrize(("name", "fields"), [("Subscription", SUBSCRIPTION), ("Assignment", ASSIGNMENT)])
 def test_embedded_messages_say_what_the_definitions_say(name, fields, jar):
     name = f"ConsumerProtocol{name}"
@@ -141,7 +150,7 @@ def test_embedded_messages_say_what_the_definitions_say(name, fields, jar):
     assert differences(jar, name, fields, range(LAST + 1)) == []
 
 
-@with_jar
+@pytest.mark.parametrize("jar", JARS[:1], indirect=True)
 def test_a_broker_advertises_what_the_definitions_call_stable(jar):
     """Except for Produce, which it names from 0 on for librdkafka's sake (KAFKA-18659)."""
     if release(jar) != (4, 4):
@@ -164,7 +173,6 @@ SLIPS = {
 }
 
 
-@with_jar
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_slip_is_found(slip, jar):
     fields = list(api("OffsetCommit").request)
