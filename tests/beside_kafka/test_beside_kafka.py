@@ -16,7 +16,7 @@ from rota.conformance.comparison.known_differences import (
     unknown_differences,
 )
 from rota.conformance.dialogues.script import Case, Level, Script
-from rota.conformance.outcomes import Ending
+from rota.conformance.results import Ending
 from rota.conformance.runner import Options, divide
 from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched

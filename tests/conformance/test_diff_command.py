@@ -19,7 +19,7 @@ from rota.conformance.comparison.compare import Likeness, compare
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.script import Probe
-from rota.conformance.outcomes import Ending
+from rota.conformance.results import Ending
 from rota.conformance.runner import Options
 from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.remote import Embedded

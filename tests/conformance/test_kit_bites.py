@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rota.conformance.catalogue import all_cases, select
-from rota.conformance.outcomes import DEVIATION_VERDICT, Verdict
+from rota.conformance.results import DEVIATION_VERDICT, Verdict
 from rota.conformance.runner import Options, play_all
 from rota.conformance.targets.grammar import parse_target
 from rota.coordinator import (

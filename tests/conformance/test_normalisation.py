@@ -8,15 +8,15 @@ import pytest
 
 from rota.conformance.comparison.normalisation import normalised
 from rota.conformance.dialogues.transcript import Fold, Line
-from rota.conformance.outcomes import Ending, Outcome
+from rota.conformance.results import DialogueResult, Ending
 
 ID = "a-01234567-89ab-cdef-0123-456789abcdef"
 
 
-def heard(*texts: str, **fields: object) -> Outcome:
+def heard(*texts: str, **fields: object) -> DialogueResult:
     """A dialogue from lines written as `who mark text`."""
     lines = tuple(Line(7.0 * n, *text.split(" ", 2)) for n, text in enumerate(texts))
-    return Outcome(ending=Ending.FINISHED, lines=lines, **fields)  # type: ignore[arg-type]
+    return DialogueResult(ending=Ending.FINISHED, lines=lines, **fields)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -78,5 +78,5 @@ def test_times_are_dropped_and_rounds_stand_once() -> None:
     ],
 )
 def test_the_end_is_a_line_where_it_is_not_the_usual_one(ending: Ending, wanted: str) -> None:
-    outcome = replace(heard("a → ask"), ending=ending, expected="this", actual="that", because="why")
-    assert normalised(outcome) == ("a → ask", wanted)
+    result = replace(heard("a → ask"), ending=ending, expected="this", actual="that", because="why")
+    assert normalised(result) == ("a → ask", wanted)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from rota.cli.conform import conform
 from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.dialogue import Dialogue
-from rota.conformance.outcomes import Ending
+from rota.conformance.results import Ending
 from rota.conformance.runner import PLAYS, Options, play
 from rota.conformance.targets.grammar import parse_target
 

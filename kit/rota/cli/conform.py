@@ -16,7 +16,7 @@ from rota.cli.conform_target import SETTINGS_HELP, one_target, see_whether_it_is
 from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, USAGE, VIOLATED, UsageError
 from rota.conformance.catalogue import UnknownCase, all_cases, all_scripts, select
 from rota.conformance.dialogues.script import Case
-from rota.conformance.outcomes import CaseResult
+from rota.conformance.results import CaseResult
 from rota.conformance.runner import Options, divide, exit_code, find_unreadable, play_all
 from rota.conformance.targets.target import Target, TargetError
 from rota.report import events

@@ -19,7 +19,14 @@ from rota.conformance.dialogues.negotiation import Unreadable, Unsupported, open
 from rota.conformance.dialogues.script import Case, Script
 from rota.conformance.dialogues.transcript import printable
 from rota.conformance.dialogues.unreadable_versions import unreadable_versions
-from rota.conformance.outcomes import DEVIATION_VERDICT, CaseResult, Ending, NotChecked, Outcome, Verdict
+from rota.conformance.results import (
+    DEVIATION_VERDICT,
+    CaseResult,
+    DialogueResult,
+    Ending,
+    NotChecked,
+    Verdict,
+)
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import NotSettable, Running, Target
 
@@ -90,16 +97,16 @@ def play_all(
     cases: Sequence[Case], target: Target, options: Options, unreadable: Unreadable
 ) -> Iterator[CaseResult]:
     """The verdicts in the order of the cases; see `perform`."""
-    for case, outcome in perform(cases, target, options, unreadable):
-        yield judge(case, outcome, options)
+    for case, result in perform(cases, target, options, unreadable):
+        yield judge(case, result, options)
 
 
-def judge(case: Case, outcome: Outcome, options: Options) -> CaseResult:
+def judge(case: Case, result: DialogueResult, options: Options) -> CaseResult:
     """The verdict on a case, by how its dialogue ended and by the level of its rule."""
-    verdict = _VERDICTS.get(outcome.ending, DEVIATION_VERDICT[case.level])
+    verdict = _VERDICTS.get(result.ending, DEVIATION_VERDICT[case.level])
     if case.id in options.known and verdict in _MAY_BE_KNOWN:
         verdict = Verdict.KNOWN
-    outcome_fields = {field.name: getattr(outcome, field.name) for field in fields(Outcome)}
+    outcome_fields = {field.name: getattr(result, field.name) for field in fields(DialogueResult)}
     return CaseResult(case=case, verdict=verdict, **outcome_fields)
 
 
@@ -109,11 +116,11 @@ def perform(
     options: Options,
     unreadable: Unreadable,
     done: Callable[[], None] = lambda: None,
-) -> Iterator[tuple[S, Outcome]]:
-    """The outcomes in the order of the dialogues, each as soon as it and those before it are there.
+) -> Iterator[tuple[S, DialogueResult]]:
+    """The results in the order of the dialogues, each as soon as it and those before it are there.
 
     The longest begin first, equals in an order drawn from the seed. `done` is called, from any thread, after
-    each. KeyboardInterrupt is passed on after the outcomes that were there already.
+    each. KeyboardInterrupt is passed on after the results that were there already.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
     begun = list(scripts)
@@ -121,7 +128,7 @@ def perform(
     begun.sort(key=lambda script: -script.seconds)
     pool = ThreadPoolExecutor(max_workers=target.parallel, thread_name_prefix="conform")
     try:
-        futures: dict[str, Future[Outcome]] = {}
+        futures: dict[str, Future[DialogueResult]] = {}
         for script in begun:
             group_id = f"rota-{options.seed}{nonce}-{script.id}"
             futures[script.id] = pool.submit(play, script, target, options, unreadable, group_id)
@@ -129,49 +136,51 @@ def perform(
         given = 0
         try:
             for script in scripts:
-                outcome = futures[script.id].result()
+                result = futures[script.id].result()
                 given += 1
-                yield script, outcome
+                yield script, result
         except KeyboardInterrupt:
             finished = [script for script in scripts[given:] if futures[script.id].done()]
             options.stop.set()
             yield from ((script, futures[script.id].result()) for script in finished)
             raise
     except GeneratorExit:
-        options.stop.set()  # whoever listens was interrupted between two outcomes
+        options.stop.set()  # whoever listens was interrupted between two results
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def play(script: Script, target: Target, options: Options, unreadable: Unreadable, group_id: str) -> Outcome:
+def play(
+    script: Script, target: Target, options: Options, unreadable: Unreadable, group_id: str
+) -> DialogueResult:
     """Play one dialogue, in groups of that name or longer ones; again where the kit itself is late in it."""
     for number in range(1, PLAYS + 1):
         name = group_id if number == 1 else f"{group_id}-{number}"
-        outcome, late = _play_once(script, target, options, unreadable, name)
+        result, late = _play_once(script, target, options, unreadable, name)
         if not late or options.stop.is_set():
             break
-    return outcome
+    return result
 
 
 def _play_once(
     script: Script, target: Target, options: Options, unreadable: Unreadable, group_id: str
-) -> tuple[Outcome, bool]:
-    """The outcome on a target that is started for it, if it can be started; whether the kit was late."""
+) -> tuple[DialogueResult, bool]:
+    """The result on a target that is started for it, if it can be started; whether the kit was late."""
     settings = target.settings_for(script)
     try:
         running = target.start(settings)
     except NotSettable as error:
-        return Outcome(ending=Ending.UNSUPPORTED, because=str(error)), False
+        return DialogueResult(ending=Ending.UNSUPPORTED, because=str(error)), False
     except NotStarted as error:
-        return Outcome(ending=Ending.UNDECIDED, because=f"the target did not start: {error}"), False
+        return DialogueResult(ending=Ending.UNDECIDED, because=f"the target did not start: {error}"), False
     began = time.monotonic()
     played = _Play(script, running, settings[INITIAL_DELAY] / 1000, options)
     try:
-        outcome = played.outcome(group_id, unreadable)
+        result = played.result(group_id, unreadable)
     finally:
         running.stop()
-    return replace(outcome, group_id=group_id, seconds=time.monotonic() - began), played.late
+    return replace(result, group_id=group_id, seconds=time.monotonic() - began), played.late
 
 
 class _Play:
@@ -186,7 +195,7 @@ class _Play:
         self._dialogue: Dialogue | None = None
         self.late = False
 
-    def outcome(self, group_id: str, unreadable: Unreadable) -> Outcome:
+    def result(self, group_id: str, unreadable: Unreadable) -> DialogueResult:
         try:
             ended = self._ended(lambda: self._play(group_id, unreadable))
         finally:
@@ -218,20 +227,22 @@ class _Play:
         )
         self._script.play(self._dialogue)
 
-    def _ended(self, play: Callable[[], None]) -> Outcome:
+    def _ended(self, play: Callable[[], None]) -> DialogueResult:
         try:
             play()
         except Deviation as deviation:
             return self._unless_dead(_deviated(deviation.expected, deviation.actual))
         except Garbage as garbage:
             wanted = "a well-formed answer to what was asked"
-            return self._unless_dead(Outcome(ending=Ending.MALFORMED, expected=wanted, actual=str(garbage)))
+            return self._unless_dead(
+                DialogueResult(ending=Ending.MALFORMED, expected=wanted, actual=str(garbage))
+            )
         except Closed as closed:
             broken = _deviated("an answer", f"the target closed the connection ({closed})")
             return self._unless_dead(broken, grace=1.5)
         except SetupFailed as failed:
             return self._unless_dead(
-                Outcome(
+                DialogueResult(
                     ending=Ending.SETUP_FAILED,
                     expected=failed.expected,
                     actual=failed.actual,
@@ -239,13 +250,13 @@ class _Play:
                 )
             )
         except Unsupported as unsupported:
-            return Outcome(ending=Ending.UNSUPPORTED, because=str(unsupported))
+            return DialogueResult(ending=Ending.UNSUPPORTED, because=str(unsupported))
         except (Undecidable, NotListening) as unknown:
             self.late = isinstance(unknown, Late)
-            return self._unless_dead(Outcome(ending=Ending.UNDECIDED, because=str(unknown)))
-        return self._unless_dead(Outcome(ending=Ending.FINISHED), grace=0.0)
+            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=str(unknown)))
+        return self._unless_dead(DialogueResult(ending=Ending.FINISHED), grace=0.0)
 
-    def _unless_dead(self, otherwise: Outcome, grace: float = 0.2) -> Outcome:
+    def _unless_dead(self, otherwise: DialogueResult, grace: float = 0.2) -> DialogueResult:
         """The ending `died` if the target is no more, else the one given."""
         obituary = self._running.post_mortem(grace)
         if obituary is None:
@@ -254,8 +265,8 @@ class _Play:
         return replace(otherwise, ending=Ending.DIED, expected=expected, actual=obituary)
 
 
-def _deviated(expected: str, actual: str) -> Outcome:
-    return Outcome(ending=Ending.DEVIATED, expected=expected, actual=actual)
+def _deviated(expected: str, actual: str) -> DialogueResult:
+    return DialogueResult(ending=Ending.DEVIATED, expected=expected, actual=actual)
 
 
 def exit_code(results: Sequence[CaseResult]) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 from rota.conformance.comparison.compare import DialogueComparison, Likeness
 from rota.conformance.dialogues.script import Case
-from rota.conformance.outcomes import Ending, NotChecked
+from rota.conformance.results import Ending, NotChecked
 from rota.report.check_text import counted, wrapped
 
 SCHEMA = 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from rota.conformance.outcomes import CaseResult, NotChecked, Verdict
+from rota.conformance.results import CaseResult, NotChecked, Verdict
 
 CONFORMS, VIOLATED, UNDECIDED, INTERRUPTED = "conforms", "violated", "undecided", "interrupted"
 """The verdicts on a whole run."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rota.conformance.dialogues.transcript import render
-from rota.conformance.outcomes import CaseResult, NotChecked
+from rota.conformance.results import CaseResult, NotChecked
 from rota.report.events import Collected, RunFinished, RunStarted, counts
 
 SCHEMA = 1

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
 
 from rota.conformance.dialogues.registry import PARTS
-from rota.conformance.outcomes import CaseResult, NotChecked, Verdict
+from rota.conformance.results import CaseResult, NotChecked, Verdict
 from rota.report.events import Collected, RunFinished, RunStarted
 from rota.report.text import in_full
 

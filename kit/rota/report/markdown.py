@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rota.conformance.outcomes import Verdict
+from rota.conformance.results import Verdict
 from rota.report.events import Collected, RunFinished, RunStarted, counts
 from rota.report.text import IN_FULL, in_full, verdict_line
 

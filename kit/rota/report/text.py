@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rota.conformance.dialogues.transcript import render
 from rota.conformance.out_of_reach import out_of_reach
-from rota.conformance.outcomes import CaseResult, Verdict
+from rota.conformance.results import CaseResult, Verdict
 from rota.report.check_text import WIDTH, counted, wrapped
 from rota.report.events import CaseFinished, Collected, Event, RunFinished, RunStarted, counts
 

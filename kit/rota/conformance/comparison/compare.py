@@ -14,7 +14,7 @@ from rota.conformance.connections.connection import Closed, Connection, Garbage,
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Undecidable
 from rota.conformance.dialogues.negotiation import Dispreferred, Unreadable, advertised
 from rota.conformance.dialogues.script import Script
-from rota.conformance.outcomes import Ending, Outcome
+from rota.conformance.results import DialogueResult, Ending
 from rota.conformance.runner import Options, find_unreadable, perform
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import Target
@@ -72,11 +72,11 @@ class _Plays:
     plays: tuple[list[_Play], list[_Play]] = field(default_factory=lambda: ([], []))
     undecided: tuple[list[_Play], list[_Play]] = field(default_factory=lambda: ([], []))
 
-    def add(self, side: int, outcome: Outcome) -> None:
-        if outcome.ending is Ending.UNDECIDED:
-            self.undecided[side].append(_Play((f"· {outcome.because}",), outcome.ending))
+    def add(self, side: int, result: DialogueResult) -> None:
+        if result.ending is Ending.UNDECIDED:
+            self.undecided[side].append(_Play((f"· {result.because}",), result.ending))
         else:
-            self.plays[side].append(_Play(normalised(outcome), outcome.ending))
+            self.plays[side].append(_Play(normalised(result), result.ending))
 
     @property
     def common(self) -> _Play | None:
@@ -135,8 +135,8 @@ def _round(
         progress(next(plays), 2 * len(scripts))
 
     def play(side: int) -> None:
-        for script, outcome in perform(scripts, targets[side], options, unreadable[side], one_more):
-            plays_by_id[script.id].add(side, outcome)
+        for script, result in perform(scripts, targets[side], options, unreadable[side], one_more):
+            plays_by_id[script.id].add(side, result)
 
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="compare") as pool:
         sides = [pool.submit(play, side) for side in (0, 1)]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from rota.conformance.dialogues.transcript import Line
-from rota.conformance.outcomes import Ending, Outcome
+from rota.conformance.results import DialogueResult, Ending
 
 LONGEST_REPETITION = 6
 """Up to so many lines that are repeated at once are kept once: how often depends on the machine."""
@@ -29,50 +29,50 @@ _LEFT_OUT = (
 )
 
 
-def normalised(outcome: Outcome) -> tuple[str, ...]:
+def normalised(result: DialogueResult) -> tuple[str, ...]:
     """The lines of a dialogue without times, members by their roles, generations counted from the first.
 
     What only led to the subject is one line; sets are in order; what was repeated at once stands once.
     """
     lines: list[str] = []
-    for line in _unfolded(outcome):
+    for line in _unfolded(result):
         if line.mark == "·" and _TIME_PASSES.fullmatch(line.text):
             continue
-        who = outcome.roles.get(line.who, line.who)
-        lines.append(f"{who} {line.mark} {_comparable(line.text, outcome)}".strip())
+        who = result.roles.get(line.who, line.who)
+        lines.append(f"{who} {line.mark} {_comparable(line.text, result)}".strip())
         _drop_repetition(lines)
-    return (*lines, *(_comparable(text, outcome) for text in _end(outcome)))
+    return (*lines, *(_comparable(text, result) for text in _end(result)))
 
 
-def _unfolded(outcome: Outcome) -> Iterator[Line]:
+def _unfolded(result: DialogueResult) -> Iterator[Line]:
     at = 0
-    for fold in outcome.folds:
-        yield from outcome.lines[at : fold.first]
+    for fold in result.folds:
+        yield from result.lines[at : fold.first]
         yield from fold.lines
         at = fold.last
-    yield from outcome.lines[at:]
+    yield from result.lines[at:]
 
 
-def _end(outcome: Outcome) -> Iterator[str]:
+def _end(result: DialogueResult) -> Iterator[str]:
     """What the transcript does not say of how it ended."""
-    if outcome.ending in (Ending.DEVIATED, Ending.MALFORMED):
-        yield f"· expected {outcome.expected}, got {outcome.actual}"
-    elif outcome.ending is Ending.DIED:
-        yield f"· the target died: {outcome.actual}"
-    elif outcome.ending is not Ending.FINISHED:
-        yield f"· {outcome.because}"
+    if result.ending in (Ending.DEVIATED, Ending.MALFORMED):
+        yield f"· expected {result.expected}, got {result.actual}"
+    elif result.ending is Ending.DIED:
+        yield f"· the target died: {result.actual}"
+    elif result.ending is not Ending.FINISHED:
+        yield f"· {result.because}"
 
 
-def _comparable(text: str, outcome: Outcome) -> str:
-    for member_id, name in outcome.names.items():  # an id may be said before its owner learns it
+def _comparable(text: str, result: DialogueResult) -> str:
+    for member_id, name in result.names.items():  # an id may be said before its owner learns it
         text = text.replace(json.dumps(member_id), name)
-    if outcome.group_id:
-        text = text.replace(outcome.group_id, "GROUP")
+    if result.group_id:
+        text = text.replace(result.group_id, "GROUP")
     for pattern, instead in _LEFT_OUT:
         text = pattern.sub(instead, text)
-    text = _SHORT_NAME.sub(lambda found: f"@{_role(found[1], outcome.roles)}", text)
-    text = _SHARE.sub(lambda found: f"'for {_role(found[1], outcome.roles)}'", text)
-    if (first := outcome.generation) is not None:
+    text = _SHORT_NAME.sub(lambda found: f"@{_role(found[1], result.roles)}", text)
+    text = _SHARE.sub(lambda found: f"'for {_role(found[1], result.roles)}'", text)
+    if (first := result.generation) is not None:
         text = _GENERATION.sub(lambda found: f"{found[1]} {_counted(int(found[2]) - first)}", text)
     return _ASSIGNMENTS.sub(_sorted, _MEMBERS.sub(_sorted, text))
 

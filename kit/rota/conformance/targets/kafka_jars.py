@@ -171,7 +171,7 @@ def _maven(release: Release, folder: Path) -> None:
     command = ["mvn", "--batch-mode", "--quiet", goal, "-DincludeScope=runtime", "-DoutputDirectory=libs"]
     remedy = f"connect to the network, or copy its jars into {libraries(release)}"
     try:
-        outcome = subprocess.run(
+        completed = subprocess.run(
             command,
             cwd=folder,
             stdin=subprocess.DEVNULL,
@@ -183,9 +183,11 @@ def _maven(release: Release, folder: Path) -> None:
         raise NoJars(f"mvn did not end in {FETCH_SECONDS} s", remedy) from None
     except OSError as error:
         raise NoJars(f"mvn does not run: {error.strerror or error}", MAVEN_REMEDY) from error
-    if outcome.returncode != 0 or not any((folder / "libs").glob("kafka_2.13-*.jar")):
-        errors = [line for line in (outcome.stdout + outcome.stderr).splitlines() if "ERROR" in line]
-        said = errors[0].replace("[ERROR]", "").strip()[:300] if errors else f"exit code {outcome.returncode}"
+    if completed.returncode != 0 or not any((folder / "libs").glob("kafka_2.13-*.jar")):
+        errors = [line for line in (completed.stdout + completed.stderr).splitlines() if "ERROR" in line]
+        said = (
+            errors[0].replace("[ERROR]", "").strip()[:300] if errors else f"exit code {completed.returncode}"
+        )
         raise NoJars(f"mvn cannot fetch its jars: {said}", remedy)
 
 

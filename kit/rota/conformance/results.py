@@ -40,7 +40,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class DialogueResult:
     """What a dialogue left behind; `expected` and `actual` are empty where nothing deviated.
 
     `group_id` is the group of the dialogue. `names` maps member ids to short names, `roles` names of members
@@ -62,7 +62,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaseResult(Outcome):
+class CaseResult(DialogueResult):
     """The verdict on one case, with what it rests on."""
 
     case: Case
