@@ -45,7 +45,11 @@ def takes_offsets_at_once(step, store, groups, group_id, answered):
 def never_comes_back(step, store, groups, group_id, answered):
     DELETE(step, store, groups, group_id, answered)
     effect = store.line[-1].effect
-    store.line[-1].effect = lambda later, error: (effect(later, error), error and groups.pop(group_id))
+    store.line[-1].effect = lambda reply_to, error: (effect(reply_to, error), error and groups.pop(group_id))
+
+
+def replies_at_once(deletion, reply_to):
+    reply_to(deletion.parked, admin.DeleteGroupsReply(()))
 
 
 def metadata_always(group_id, group):
@@ -150,7 +154,7 @@ BUGS = {
         "a_group_comes_back_if_the_log_refuses_its_deletion",
     ),
     "the answer waits for nothing": (
-        (admin.Deletion, "settle", lambda self, step: step.reply(self.parked, admin.DeleteGroupsReply(()))),
+        (admin.Deletion, "reply_if_done", replies_at_once),
         "a_deleted_group_is_gone_before_its_offsets_and_does_not_take_later_ones_along",
     ),
     "records of a deleted group are remembered": (

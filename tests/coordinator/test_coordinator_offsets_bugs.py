@@ -62,7 +62,7 @@ def everyone_for_himself(step, store):
     """Answers take effect in their own order."""
     for entry in [each for each in store.line if each.error_code is not None]:
         store.line.remove(entry)
-        entry.effect(step, entry.error_code)
+        entry.effect(step.reply, entry.error_code)
 
 
 def first_of_a_batch_wins(store, group_id, record, *_):
@@ -79,7 +79,7 @@ def stable(value):
 
 def failures_hold_up_the_line(step, store):
     while store.line and store.line[0].error_code == 0:
-        store.line.popleft().effect(step, 0)
+        store.line.popleft().effect(step.reply, 0)
 
 
 def stores_in_spite_of_failure(step, store, group_id, records, parked, reply):
@@ -87,10 +87,10 @@ def stores_in_spite_of_failure(step, store, group_id, records, parked, reply):
     entry = store.line[-1]
     effect = entry.effect
 
-    def store_first(later, error_code):
+    def store_first(reply_to, error_code):
         for record in records:
             store.apply(group_id, record)
-        effect(later, error_code)
+        effect(reply_to, error_code)
 
     entry.effect = store_first
 

@@ -143,7 +143,7 @@ def test_the_list_notices_an_answer_that_overtakes(monkeypatch):
     def overtaking(step, store):
         for entry in [each for each in store.line if each.error_code is not None]:
             store.line.remove(entry)
-            entry.effect(step, entry.error_code)
+            entry.effect(step.reply, entry.error_code)
 
     script = [("commit", "g", 0, 1), ("commit", "g", 0, 2), ("answer", 1, 0)]
     play(script)

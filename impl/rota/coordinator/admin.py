@@ -19,11 +19,12 @@ from rota.coordinator.admin_messages import (
     ListGroups,
     ListGroupsReply,
 )
-from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import Group, GroupState
-from rota.coordinator.ledger import InLine
+from rota.coordinator.ledger import InLine, ReplyTo
 from rota.coordinator.messages import ErrorCode
 from rota.coordinator.offset_store import OffsetStore
+from rota.coordinator.purgatory import ParkedRequest
+from rota.coordinator.step import Step
 
 
 def describe_groups(groups: Mapping[str, Group], group_ids: Iterable[str]) -> DescribeGroupsReply:
@@ -78,25 +79,25 @@ def list_groups(groups: Mapping[str, Group], request: ListGroups) -> ListGroupsR
 class Deletion:
     """A DeleteGroups that waits for `under_way` answers of the log; `errors` by group."""
 
-    parked: Parked
+    parked: ParkedRequest
     errors: dict[str, int]
     under_way: int = 0
 
-    def answered(self, group_id: str, step: Step, error_code: int) -> None:
+    def answered(self, group_id: str, reply_to: ReplyTo, error_code: int) -> None:
         """The log has answered for a group."""
         self.errors[group_id] = error_code
         self.under_way -= 1
-        self.settle(step)
+        self.reply_if_done(reply_to)
 
-    def settle(self, step: Step) -> None:
+    def reply_if_done(self, reply_to: ReplyTo) -> None:
         """Reply if nothing is under way any more."""
         if not self.under_way:
             results = tuple(DeletableGroupResult(*item) for item in self.errors.items())
-            step.reply(self.parked, DeleteGroupsReply(results))
+            reply_to(self.parked, DeleteGroupsReply(results))
 
 
 def delete_groups(
-    step: Step, store: OffsetStore, groups: dict[str, Group], group_ids: Iterable[str], parked: Parked
+    step: Step, store: OffsetStore, groups: dict[str, Group], group_ids: Iterable[str], parked: ParkedRequest
 ) -> None:
     """Delete groups that are Empty, each one once.
 
@@ -107,7 +108,7 @@ def delete_groups(
         if error_code == ErrorCode.NONE:
             deletion.under_way += 1
             remove_group(step, store, groups, group_id, partial(deletion.answered, group_id))
-    deletion.settle(step)
+    deletion.reply_if_done(step.reply)
 
 
 def _deletion_error(group: Group | None) -> int:
@@ -121,7 +122,7 @@ def remove_group(
     store: OffsetStore,
     groups: dict[str, Group],
     group_id: str,
-    answered: Callable[[Step, int], None],
+    answered: Callable[[ReplyTo, int], None],
 ) -> None:
     """Remove an Empty group with its offsets and handed-out ids; `answered` is called with the log's answer.
 
@@ -133,12 +134,12 @@ def remove_group(
     group.pending_members.clear()
     step.forget(group_id)
 
-    def effect(later: Step, error_code: int) -> None:
+    def effect(reply_to: ReplyTo, error_code: int) -> None:
         if error_code == ErrorCode.NONE:
             store.forget(group_id)
         else:
             groups.setdefault(group_id, group)
-        answered(later, error_code)
+        answered(reply_to, error_code)
 
     entry = InLine(effect)
     store.line.append(entry)

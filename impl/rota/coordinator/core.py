@@ -18,15 +18,7 @@ from rota.coordinator import (
 )
 from rota.coordinator.admin_messages import ListGroups
 from rota.coordinator.config import CoordinatorConfig
-from rota.coordinator.effects import (
-    Choices,
-    Effects,
-    GroupRecord,
-    Parked,
-    Step,
-    TimerId,
-    Token,
-)
+from rota.coordinator.effects import Choices, Effects, GroupRecord, TimerId
 from rota.coordinator.group import Group
 from rota.coordinator.ledger import InLine, Ledger, Outstanding
 from rota.coordinator.messages import (
@@ -49,6 +41,8 @@ from rota.coordinator.offset_messages import (
     TxnOffsetCommit,
 )
 from rota.coordinator.offset_store import OffsetStore
+from rota.coordinator.purgatory import ParkedRequest, Token
+from rota.coordinator.step import Step
 
 
 class GroupCoordinator:
@@ -77,7 +71,7 @@ class GroupCoordinator:
 
         A group that is created is written to the log at once, also if the request is refused.
         """
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         error = join.request_error(self._config, request)
         if error != ErrorCode.NONE:
             step.reply(parked, JoinGroupReply(error, member_id=request.member_id))
@@ -93,7 +87,7 @@ class GroupCoordinator:
 
     def sync_group(self, request: SyncGroup, version: int, token: Token) -> Effects:
         """SyncGroup; from version 5 on the protocol's type and name have to be given."""
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         nameless = request.protocol_type is None or request.protocol_name is None
         if version >= 5 and nameless:
             step.reply(parked, SyncGroupReply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
@@ -105,7 +99,7 @@ class GroupCoordinator:
 
     def heartbeat(self, request: Heartbeat, version: int, token: Token) -> Effects:
         """Heartbeat."""
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         group = self._groups.get(request.group_id)
         if not request.group_id:
             step.reply(parked, heartbeat.reply_of(ErrorCode.INVALID_GROUP_ID))
@@ -120,7 +114,7 @@ class GroupCoordinator:
 
         If it leaves the group Empty, it is answered when the log has answered.
         """
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         if not request.group_id:
             step.reply(parked, LeaveGroupReply(ErrorCode.INVALID_GROUP_ID))
         else:
@@ -134,7 +128,7 @@ class GroupCoordinator:
 
         One from outside of group management creates an empty group. The empty group id is as good as any.
         """
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         error = offsets.commit_error(self._groups.get(request.group_id), request, version)
         if error != ErrorCode.NONE:
             step.reply(parked, OffsetCommitReply.to(request, lambda _: error))
@@ -150,7 +144,7 @@ class GroupCoordinator:
 
         The caller has asked the transaction coordinator whether the producer may.
         """
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         error = transactions.commit_error(self._groups.get(request.group_id), request)
         if error != ErrorCode.NONE:
             plain = OffsetCommit(request.group_id, request.topics)
@@ -169,14 +163,14 @@ class GroupCoordinator:
     def offset_fetch(self, request: OffsetFetch, version: int, token: Token) -> Effects:
         """OffsetFetch; of a group that does not exist it is told that it has no offsets."""
         step = self._step()
-        offsets.offset_fetch(step, self._offsets, request, Parked(token, version))
+        offsets.offset_fetch(step, self._offsets, request, ParkedRequest(token, version))
         return step.effects()
 
     def offset_delete(
         self, request: OffsetDelete, version: int, token: Token, topics_of: offsets.TopicsOf
     ) -> Effects:
         """OffsetDelete; `topics_of` reads a consumer's metadata. Answered when the log has answered."""
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         group = self._groups.get(request.group_id)
         error = offsets.delete_error(group, request)
         if group is None or error != ErrorCode.NONE:
@@ -188,19 +182,19 @@ class GroupCoordinator:
     def describe_groups(self, group_ids: Iterable[str], version: int, token: Token) -> Effects:
         """DescribeGroups."""
         step = self._step()
-        step.reply(Parked(token, version), admin.describe_groups(self._groups, group_ids))
+        step.reply(ParkedRequest(token, version), admin.describe_groups(self._groups, group_ids))
         return step.effects()
 
     def list_groups(self, request: ListGroups, version: int, token: Token) -> Effects:
         """ListGroups, in order of creation."""
         step = self._step()
-        step.reply(Parked(token, version), admin.list_groups(self._groups, request))
+        step.reply(ParkedRequest(token, version), admin.list_groups(self._groups, request))
         return step.effects()
 
     def delete_groups(self, group_ids: Iterable[str], version: int, token: Token) -> Effects:
         """DeleteGroups. Answered when the log has answered for every group that goes."""
         step = self._step()
-        admin.delete_groups(step, self._offsets, self._groups, group_ids, Parked(token, version))
+        admin.delete_groups(step, self._offsets, self._groups, group_ids, ParkedRequest(token, version))
         return step.effects()
 
     def clean(self, now_ms: int, topics_of: offsets.TopicsOf) -> Effects:

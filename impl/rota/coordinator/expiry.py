@@ -8,10 +8,10 @@ OffsetExpirationConditionImpl; KIP-211.
 from collections.abc import Iterator
 
 from rota.coordinator import admin, offsets
-from rota.coordinator.effects import Step
 from rota.coordinator.group import CONSUMER, Group, GroupState
 from rota.coordinator.offset_messages import OffsetRecord, OffsetTombstone
 from rota.coordinator.offset_store import OffsetStore
+from rota.coordinator.step import Step
 
 MINUTE_MS = 60_000
 
@@ -38,7 +38,7 @@ def clean(
         if expired:
             offsets.remove(step, store, group_id, tuple(expired))
         if not left and group.state is GroupState.EMPTY and not (expired and store.has_pending(group_id)):
-            admin.remove_group(step, store, groups, group_id, lambda later, error_code: None)
+            admin.remove_group(step, store, groups, group_id, lambda reply_to, error_code: None)
 
 
 def _sorted_out(

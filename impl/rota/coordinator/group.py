@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, TypeVar
 
-from rota.coordinator.effects import GroupRecord, MemberRecord, Parked
+from rota.coordinator.effects import GroupRecord, MemberRecord
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupProtocol
-from rota.coordinator.purgatory import Purgatory
+from rota.coordinator.purgatory import ParkedRequest, Purgatory
 
 T = TypeVar("T", bound=Hashable)
 
@@ -92,8 +92,8 @@ class Group:
     static_members: dict[str, str] = field(default_factory=dict)
     pending_members: set[str] = field(default_factory=set)
     pending_sync_members: set[str] = field(default_factory=set)
-    parked_joins: Purgatory[str, Parked] = field(default_factory=Purgatory)
-    parked_syncs: Purgatory[str, Parked] = field(default_factory=Purgatory)
+    parked_joins: Purgatory[str, ParkedRequest] = field(default_factory=Purgatory)
+    parked_syncs: Purgatory[str, ParkedRequest] = field(default_factory=Purgatory)
     subscriptions: tuple[bytes, ...] | None = None
     supporters: Counter[str] = field(default_factory=Counter)
     ballots: Counter[tuple[str, ...]] = field(default_factory=Counter)
@@ -157,7 +157,7 @@ class Group:
         self._count_support(member)
 
     def remove(self, member: Member) -> None:
-        """Take out a member that has no parked JoinGroup. Who leads then, voting.settle_leader says.
+        """Take out a member that has no parked JoinGroup. Who leads then, voting.elect_leader says.
 
         A parked SyncGroup of its is dropped and never answered, as in the broker. What it owes in the sync
         phase is forgotten with the phase: there a removal is always followed by a rebalance.
@@ -193,7 +193,7 @@ class Group:
         member.session_timeout_ms = session_timeout_ms
         member.rebalance_timeout_ms = rebalance_timeout_ms
 
-    def update_and_park(self, member: Member, request: JoinGroup, parked: Parked) -> None:
+    def update_and_park(self, member: Member, request: JoinGroup, parked: ParkedRequest) -> None:
         """Take over a known member's list and timeouts from its JoinGroup, and park that."""
         self.update(member, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
         self.parked_joins.park(member.member_id, parked)

@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 from rota.coordinator import static, voting
 from rota.coordinator.config import CoordinatorConfig
-from rota.coordinator.effects import GroupRecord, Parked, Step
+from rota.coordinator.effects import GroupRecord
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import start_new_member_timer, stop_timer
 from rota.coordinator.ledger import Created
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply
-from rota.coordinator.phase import generation_reply, rebalance
+from rota.coordinator.purgatory import ParkedRequest
+from rota.coordinator.rebalance import generation_reply, rebalance_or_complete
+from rota.coordinator.session_timers import start_new_member_timer, stop_timer
+from rota.coordinator.step import Step
 
 MEMBER_ID_REQUIRED_SINCE = 4
 """First JoinGroup version whose new members are told their id before they are admitted (KIP-394)."""
@@ -23,7 +25,7 @@ MEMBER_ID_REQUIRED_SINCE = 4
 class Joiner(NamedTuple):
     """Who sends a JoinGroup: where to answer it, and the connection's client id and host."""
 
-    parked: Parked
+    parked: ParkedRequest
     client_id: str
     client_host: str
 
@@ -82,7 +84,7 @@ def _turn_away(step: Step, group: Group, member_id: str) -> None:
     if member is not None:
         stop_timer(step, group, member)
         group.remove(member)
-        voting.settle_leader(group, step.choices)
+        voting.elect_leader(group, step.choices)
     elif member_id in group.pending_members:
         _use_up(step, group, member_id)
 
@@ -159,7 +161,7 @@ def _admit(step: Step, group: Group, request: JoinGroup, joiner: Joiner, member_
     group.add(member, request.protocol_type)
     group.parked_joins.park(member_id, joiner.parked)
     start_new_member_timer(step, group, member)
-    rebalance(step, group)
+    rebalance_or_complete(step, group)
 
 
 def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> None:
@@ -177,4 +179,4 @@ def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> Non
         step.reply(joiner.parked, generation_reply(group, member))
         return
     group.update_and_park(member, request, joiner.parked)
-    rebalance(step, group)
+    rebalance_or_complete(step, group)

@@ -1,9 +1,7 @@
 """LeaveGroup, a batch: all are removed first, then the group is looked at once."""
 
 from rota.coordinator import voting
-from rota.coordinator.effects import Step
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import stop_timer
 from rota.coordinator.messages import (
     ErrorCode,
     JoinGroupReply,
@@ -12,7 +10,9 @@ from rota.coordinator.messages import (
     LeaveGroupReplyMember,
     MemberIdentity,
 )
-from rota.coordinator.phase import prepare_rebalance, try_complete_join
+from rota.coordinator.rebalance import prepare_rebalance, try_complete_join
+from rota.coordinator.session_timers import stop_timer
+from rota.coordinator.step import Step
 
 
 def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentity, ...]) -> LeaveGroupReply:
@@ -26,7 +26,7 @@ def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentit
     if group.state is GroupState.DEAD:
         return LeaveGroupReply(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     errors = [_leave(step, group, identity) for identity in identities]
-    voting.settle_leader(group, step.choices)
+    voting.elect_leader(group, step.choices)
     if ErrorCode.NONE in errors:
         if group.has_generation:
             prepare_rebalance(step, group)

@@ -3,15 +3,15 @@
 An answer may come late: members and groups may be gone by then, and are looked up again by id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rota.coordinator.effects import Parked, Step
-    from rota.coordinator.messages import JoinGroupProtocol, LeaveGroupReply
+from rota.coordinator.effects import Reply
+from rota.coordinator.messages import JoinGroupProtocol, LeaveGroupReply
+from rota.coordinator.purgatory import ParkedRequest
+
+ReplyTo = Callable[[ParkedRequest, Reply], None]
+"""Answers a parked request: `Step.reply` of the step in which the log's answer comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Replaced:
     """A static member's new incarnation, with what was there before; `parked` is the JoinGroup of it."""
 
     member_id: str
-    parked: Parked
+    parked: ParkedRequest
     generation_id: int
     old_member_id: str
     old_leader: str | None
@@ -50,7 +50,7 @@ class Outstanding:
 
     group_id: str
     about: Assigned | Created | Replaced | None
-    leaving: tuple[Parked, LeaveGroupReply] | None = None
+    leaving: tuple[ParkedRequest, LeaveGroupReply] | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -60,7 +60,7 @@ class InLine:
     `effect` is called once, with `error_code`: the answer as clients are told it, None until it is there.
     """
 
-    effect: Callable[[Step, int], None]
+    effect: Callable[[ReplyTo, int], None]
     error_code: int | None = None
 
 

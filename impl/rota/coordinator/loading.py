@@ -4,11 +4,12 @@ Source: Kafka's Java coordinator, GroupMetadataManager#replay of a group's recor
 CoordinatorRuntime#unload.
 """
 
-from rota.coordinator.effects import GroupRecord, Step
+from rota.coordinator.effects import GroupRecord
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import restart_session, stop_timer
 from rota.coordinator.messages import JoinGroupProtocol, JoinGroupReply, SyncGroupReply
-from rota.coordinator.phase import prepare_rebalance
+from rota.coordinator.rebalance import prepare_rebalance
+from rota.coordinator.session_timers import restart_session, stop_timer
+from rota.coordinator.step import Step
 
 
 def load(step: Step, group_id: str, record: GroupRecord | None) -> Group:

@@ -7,10 +7,8 @@ ClassicGroup#validateOffsetCommit and #isSubscribedToTopic, GroupCoordinatorServ
 
 from collections.abc import Callable, Collection, Iterable
 
-from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import CONSUMER, Group, GroupState
-from rota.coordinator.heartbeat import restart_session
-from rota.coordinator.ledger import InLine
+from rota.coordinator.ledger import InLine, ReplyTo
 from rota.coordinator.messages import ErrorCode
 from rota.coordinator.offset_messages import (
     NO_PRODUCER_ID,
@@ -32,6 +30,9 @@ from rota.coordinator.offset_messages import (
     OffsetTombstone,
 )
 from rota.coordinator.offset_store import OffsetStore
+from rota.coordinator.purgatory import ParkedRequest
+from rota.coordinator.session_timers import restart_session
+from rota.coordinator.step import Step
 
 TopicsOf = Callable[[bytes], Collection[str] | None]
 """The topics in a consumer's metadata, None if they cannot be read."""
@@ -65,7 +66,12 @@ def commit_error(group: Group | None, request: OffsetCommit, version: int) -> in
 
 
 def offset_commit(
-    step: Step, store: OffsetStore, group: Group, request: OffsetCommit, parked: Parked, timestamp_ms: int
+    step: Step,
+    store: OffsetStore,
+    group: Group,
+    request: OffsetCommit,
+    parked: ParkedRequest,
+    timestamp_ms: int,
 ) -> None:
     """Carry out an OffsetCommit that passed `commit_error`; `timestamp_ms` is the wall clock's.
 
@@ -107,29 +113,29 @@ def advance(step: Step, store: OffsetStore) -> None:
     """
     while store.line and store.line[0].error_code is not None:
         entry = store.line.popleft()
-        entry.effect(step, entry.error_code or ErrorCode.NONE)
+        entry.effect(step.reply, entry.error_code or ErrorCode.NONE)
 
 
 def end_line(step: Step, store: OffsetStore, error_code: int) -> None:
     """Nothing that is in line takes effect any more: all of it has failed."""
     while store.line:
-        store.line.popleft().effect(step, error_code)
+        store.line.popleft().effect(step.reply, error_code)
 
 
-def offset_fetch(step: Step, store: OffsetStore, request: OffsetFetch, parked: Parked) -> None:
+def offset_fetch(step: Step, store: OffsetStore, request: OffsetFetch, parked: ParkedRequest) -> None:
     """Answer an OffsetFetch; neither the groups' state nor membership matters.
 
     One that asks for stable offsets stands in line behind everything that is under way. That is how the
     broker does it, too: only offsets of transactions are pending there, and those are told to be unstable.
     """
 
-    def answer(later: Step, error_code: int) -> None:
-        later.reply(parked, _fetch_reply(store, request, error_code))
+    def answer(reply_to: ReplyTo, error_code: int) -> None:
+        reply_to(parked, _fetch_reply(store, request, error_code))
 
     if request.require_stable and store.line:
         store.line.append(InLine(answer, ErrorCode.NONE))
     else:
-        answer(step, ErrorCode.NONE)
+        answer(step.reply, ErrorCode.NONE)
 
 
 def delete_error(group: Group | None, request: OffsetDelete) -> int:
@@ -144,7 +150,12 @@ def delete_error(group: Group | None, request: OffsetDelete) -> int:
 
 
 def offset_delete(
-    step: Step, store: OffsetStore, group: Group, request: OffsetDelete, parked: Parked, topics_of: TopicsOf
+    step: Step,
+    store: OffsetStore,
+    group: Group,
+    request: OffsetDelete,
+    parked: ParkedRequest,
+    topics_of: TopicsOf,
 ) -> None:
     """Carry out an OffsetDelete that passed `delete_error`; topics that are subscribed to keep theirs."""
     subscribed = is_subscribed(group, topics_of)
@@ -178,7 +189,7 @@ def offset_delete(
 
 def remove(step: Step, store: OffsetStore, group_id: str, tombstones: tuple[OffsetTombstone, ...]) -> None:
     """Offsets are to go that nobody asked about; they are there until the log has answered."""
-    _append(step, store, group_id, tombstones, lambda later, error_code: None)
+    _append(step, store, group_id, tombstones, lambda reply_to, error_code: None)
 
 
 def is_subscribed(group: Group, topics_of: TopicsOf) -> Callable[[str], bool]:
@@ -201,7 +212,7 @@ def write(
     store: OffsetStore,
     group_id: str,
     records: tuple[OffsetRecord | OffsetTombstone, ...],
-    parked: Parked,
+    parked: ParkedRequest,
     reply: OffsetCommitReply | OffsetDeleteReply,
     producer_id: int = NO_PRODUCER_ID,
 ) -> None:
@@ -211,8 +222,8 @@ def write(
     request has failed, also what was not to be written.
     """
 
-    def answered(later: Step, error_code: int) -> None:
-        later.reply(parked, reply if error_code == ErrorCode.NONE else reply.failed(error_code))
+    def answered(reply_to: ReplyTo, error_code: int) -> None:
+        reply_to(parked, reply if error_code == ErrorCode.NONE else reply.failed(error_code))
 
     if records:
         _append(step, store, group_id, records, answered, producer_id)
@@ -225,16 +236,16 @@ def _append(
     store: OffsetStore,
     group_id: str,
     records: tuple[OffsetRecord | OffsetTombstone, ...],
-    answered: Callable[[Step, int], None],
+    answered: Callable[[ReplyTo, int], None],
     producer_id: int = NO_PRODUCER_ID,
 ) -> None:
     position = store.next_position()
 
-    def effect(later: Step, error_code: int) -> None:
+    def effect(reply_to: ReplyTo, error_code: int) -> None:
         if error_code == ErrorCode.NONE:
             for record in records:
                 store.apply(group_id, record, position, producer_id)
-        answered(later, error_code)
+        answered(reply_to, error_code)
 
     entry = InLine(effect)
     store.line.append(entry)

@@ -7,11 +7,11 @@ is under way the group goes on: the answer looks again at what there is then.
 
 from types import MappingProxyType
 
-from rota.coordinator import loading, phase, static, sync
-from rota.coordinator.effects import Step
+from rota.coordinator import loading, rebalance, static, sync
 from rota.coordinator.group import Group, GroupState
 from rota.coordinator.ledger import Assigned, Created, Outstanding, Replaced
 from rota.coordinator.messages import ErrorCode, LeaveGroupReply
+from rota.coordinator.step import Step
 
 RESPONSE_TO_APPEND_ERROR = MappingProxyType(
     {
@@ -45,13 +45,13 @@ def appended(step: Step, groups: dict[str, Group], entry: Outstanding, error_cod
     error = response_error(error_code)
     group = groups.get(entry.group_id)
     if group is not None:
-        _settle(step, groups, group, entry, error)
+        _dispatch(step, groups, group, entry, error)
     if entry.leaving is not None:
         parked, reply = entry.leaving
         step.reply(parked, reply if error == ErrorCode.NONE else LeaveGroupReply(error))
 
 
-def _settle(step: Step, groups: dict[str, Group], group: Group, entry: Outstanding, error: int) -> None:
+def _dispatch(step: Step, groups: dict[str, Group], group: Group, entry: Outstanding, error: int) -> None:
     if isinstance(entry.about, Assigned):
         _assignment_answered(step, group, entry.about, error)
     elif isinstance(entry.about, Replaced):
@@ -73,7 +73,7 @@ def _assignment_answered(step: Step, group: Group, entry: Assigned, error: int) 
         group.transition_to(GroupState.STABLE)
     else:
         sync.reset_assignments(step, group, error)
-        phase.prepare_rebalance(step, group)
+        rebalance.prepare_rebalance(step, group)
 
 
 def _still_awaited(group: Group, entry: Assigned) -> bool:

@@ -1,10 +1,23 @@
 """Where requests wait that are answered later: each is in one place, and leaves it once."""
 
 from collections.abc import Hashable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
+
+Token = Hashable
+"""The address of a request's reply: whatever the caller of the core has given with the request."""
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
+
+
+class ParkedRequest(NamedTuple):
+    """A request until its reply is there: the caller's token, and the version whose form the reply has.
+
+    Most are answered in the step in which they arrive; the others wait in a purgatory or for the log.
+    """
+
+    token: Token
+    version: int
 
 
 class Purgatory(Generic[K, T]):

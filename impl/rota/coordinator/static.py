@@ -7,19 +7,20 @@ ClassicGroup#replaceStaticMember.
 from dataclasses import replace
 
 from rota.coordinator import voting
-from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import restart_session, stop_timer
 from rota.coordinator.ledger import Replaced
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply, SyncGroupReply
-from rota.coordinator.phase import generation_reply, rebalance
+from rota.coordinator.purgatory import ParkedRequest
+from rota.coordinator.rebalance import generation_reply, rebalance_or_complete
+from rota.coordinator.session_timers import restart_session, stop_timer
+from rota.coordinator.step import Step
 
 SKIP_ASSIGNMENT_SINCE = 9
 """First JoinGroup version that can tell a leader that there is nothing to assign (KIP-814)."""
 
 
 def replace_member(
-    step: Step, group: Group, old: Member, member_id: str, request: JoinGroup, parked: Parked
+    step: Step, group: Group, old: Member, member_id: str, request: JoinGroup, parked: ParkedRequest
 ) -> None:
     """A static member comes without its id: it gets a new one, and the old one is fenced.
 
@@ -38,7 +39,7 @@ def replace_member(
         replaced = Replaced(member_id, parked, group.generation_id, old.member_id, *before)
         step.append(group.group_id, group.record(assignments), replaced)
     else:
-        rebalance(step, group)
+        rebalance_or_complete(step, group)
 
 
 def _take_over(step: Step, group: Group, old: Member, member_id: str) -> Member:

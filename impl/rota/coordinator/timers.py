@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from rota.coordinator import voting
-from rota.coordinator.effects import Step, TimerId
+from rota.coordinator.effects import TimerId
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import stop_timer
 from rota.coordinator.leave import drop_member
-from rota.coordinator.phase import complete_join, prepare_rebalance, start_initial_delay
+from rota.coordinator.rebalance import complete_join, prepare_rebalance, start_initial_delay
+from rota.coordinator.session_timers import stop_timer
+from rota.coordinator.step import Step
 
 
 def fire(step: Step, group: Group, timer_id: TimerId) -> None:
@@ -54,7 +55,7 @@ def sync_phase(step: Step, group: Group, _: str) -> None:
         member = group.members[member_id]
         stop_timer(step, group, member)
         group.remove(member)
-    voting.settle_leader(group, step.choices)
+    voting.elect_leader(group, step.choices)
     prepare_rebalance(step, group)
 
 
@@ -77,7 +78,7 @@ def session(step: Step, group: Group, member_id: str) -> None:
     member.timer = None
     if group.state is not GroupState.DEAD and expires(group, member):
         drop_member(step, group, member)
-        voting.settle_leader(group, step.choices)
+        voting.elect_leader(group, step.choices)
         if group.has_generation:
             prepare_rebalance(step, group)
         else:

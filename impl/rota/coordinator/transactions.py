@@ -6,12 +6,13 @@ is the transaction coordinator's business and was asked before.
 """
 
 from rota.coordinator import offsets
-from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import Group, GroupState
-from rota.coordinator.ledger import InLine
+from rota.coordinator.ledger import InLine, ReplyTo
 from rota.coordinator.messages import ErrorCode
 from rota.coordinator.offset_messages import OffsetCommit, TransactionMarker, TxnOffsetCommit
 from rota.coordinator.offset_store import OffsetStore
+from rota.coordinator.purgatory import ParkedRequest
+from rota.coordinator.step import Step
 
 
 def commit_error(group: Group | None, request: TxnOffsetCommit) -> int:
@@ -36,7 +37,12 @@ def commit_error(group: Group | None, request: TxnOffsetCommit) -> int:
 
 
 def txn_offset_commit(
-    step: Step, store: OffsetStore, group: Group, request: TxnOffsetCommit, parked: Parked, timestamp_ms: int
+    step: Step,
+    store: OffsetStore,
+    group: Group,
+    request: TxnOffsetCommit,
+    parked: ParkedRequest,
+    timestamp_ms: int,
 ) -> None:
     """Carry out a TxnOffsetCommit that passed `commit_error`. It is no sign of a member's life."""
     plain = OffsetCommit(request.group_id, request.topics)
@@ -50,7 +56,7 @@ def end(step: Step, store: OffsetStore, producer_id: int, is_commit: bool) -> No
     If the log refuses nothing has happened: whoever ended the transaction tries again.
     """
 
-    def effect(later: Step, error_code: int) -> None:
+    def effect(reply_to: ReplyTo, error_code: int) -> None:
         if error_code == ErrorCode.NONE:
             store.end_transaction(producer_id, is_commit)
 

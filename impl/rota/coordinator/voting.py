@@ -45,7 +45,7 @@ def select_protocol(group: Group, choices: Choices) -> str:
     return tied[0] if len(tied) == 1 else choices.protocol(tied)
 
 
-def settle_leader(group: Group, choices: Choices) -> None:
+def elect_leader(group: Group, choices: Choices) -> None:
     """Give the group a leader among its members after some were removed; a leader that is there stays.
 
     The broker names a successor at each single removal, from its hash map's order. All removals of one step
@@ -55,7 +55,7 @@ def settle_leader(group: Group, choices: Choices) -> None:
         _elect(group, choices, group.members)
 
 
-def settle_joined_leader(group: Group, choices: Choices) -> None:
+def elect_joined_leader(group: Group, choices: Choices) -> None:
     """At the end of a join phase a leader that has not rejoined loses its place to a member that waits."""
     if group.leader not in group.parked_joins:
         _elect(group, choices, group.parked_joins)
