@@ -60,7 +60,7 @@ SERVER_BUGS = {
     bug(
         "a connection is not muted",
         "connection:Connection._ready",
-        "self._under_way is None and ",
+        "self._in_flight is None and ",
         "",
     ): "two requests are under way|is not armed|a response out of order",
     bug(
@@ -89,7 +89,7 @@ SERVER_BUGS = {
     ): "NoneType|written to a connection that is lost|without a reason",
     bug(
         "all responses are number 0",
-        "connection:Call.__init__",
+        "connection:RequestContext.__init__",
         "self._correlation_id = request.correlation_id",
         "self._correlation_id = 0",
     ): "a response out of order",

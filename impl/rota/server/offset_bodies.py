@@ -23,6 +23,7 @@ from rota.coordinator import (
     OffsetFetchGroup,
     OffsetFetchTopic,
 )
+from rota.server.connection import RequestContext
 from rota.server.errors import ErrorCode, Refusal
 from rota.wire import WireError
 from rota.wire.consumer import decode_subscription
@@ -37,7 +38,7 @@ _NO_TOPIC_ID = UUID(int=0)
 Body = Mapping[str, Any]
 
 
-class Topic(Protocol):
+class ResolvedTopic(Protocol):
     """A topic of the server, as far as offsets are concerned."""
 
     @property
@@ -48,13 +49,13 @@ class Topic(Protocol):
     def partitions(self) -> Sized: ...
 
 
-class Topics(Protocol):
-    """The server's topics. Errors of both: Refusal with the code that the answer is to carry."""
+class TopicResolver(Protocol):
+    """Finds the server's topics. Errors of both: Refusal with the error code of the answer."""
 
-    def named(self, name: str) -> Topic:
+    def named(self, name: str) -> ResolvedTopic:
         """The topic of that name."""
 
-    def identified(self, topic_id: UUID) -> Topic:
+    def identified(self, topic_id: UUID) -> ResolvedTopic:
         """The topic with that id."""
 
 
@@ -77,23 +78,16 @@ class AnyTopics:
         raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, f"there is no topic with the id {topic_id}")
 
 
-class Answerable(Protocol):
-    """Where a reply goes."""
-
-    def reply(self, body: Body) -> None:
-        """Takes the answer."""
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Amended:
-    """Where the coordinator's reply goes in order to become the response; a token of one request."""
+    """A request whose response is made from the coordinator's reply; the token that the coordinator gets."""
 
-    to: Answerable
+    context: RequestContext
     amend: Callable[[Body], Body]
 
     def reply(self, body: Body) -> None:
-        """Passes the answer on."""
-        self.to.reply(self.amend(body))
+        """Sends what the coordinator's reply becomes."""
+        self.context.reply(self.amend(body))
 
 
 @dataclass(slots=True)
@@ -105,7 +99,7 @@ class Asked:
     """
 
     called: str
-    topics: Topics
+    topics: TopicResolver
     refused: dict[str | UUID, list[Body]] = field(default_factory=dict)
     keys: dict[str, str | UUID] = field(default_factory=dict)
 
@@ -135,7 +129,9 @@ class Asked:
         return {"topics": [{self.called: key, "partitions": partitions} for key, partitions in answered]}
 
 
-def commit_request(body: Body, version: int, topics: Topics) -> tuple[OffsetCommit, Callable[[Body], Body]]:
+def commit_request(
+    body: Body, version: int, topics: TopicResolver
+) -> tuple[OffsetCommit, Callable[[Body], Body]]:
     """An OffsetCommit for the coordinator, and how its reply becomes the response.
 
     Topics and partitions that there are not are left out. If nothing is left, a broker does not ask its
@@ -157,7 +153,7 @@ def commit_request(body: Body, version: int, topics: Topics) -> tuple[OffsetComm
     return request, asked.response
 
 
-def _look_up(topics: Topics, key: str | UUID) -> tuple[str, int, ErrorCode]:
+def _look_up(topics: TopicResolver, key: str | UUID) -> tuple[str, int, ErrorCode]:
     """A topic's name, how many partitions it has, and the error of all others; by name or by id."""
     try:
         found = topics.identified(key) if isinstance(key, UUID) else topics.named(key)
@@ -175,7 +171,7 @@ def _partition(body: Body) -> OffsetCommitPartition:
     )
 
 
-def delete_request(body: Body, topics: Topics) -> tuple[OffsetDelete, Callable[[Body], Body]]:
+def delete_request(body: Body, topics: TopicResolver) -> tuple[OffsetDelete, Callable[[Body], Body]]:
     """An OffsetDelete for the coordinator, and how its reply becomes the response.
 
     The coordinator is asked in any case; after an error for the whole request nothing is said of topics.
@@ -206,7 +202,9 @@ def subscribed_topics(metadata: bytes) -> list[str] | None:
     return topics
 
 
-def fetch_request(body: Body, version: int, topics: Topics) -> tuple[OffsetFetch, Callable[[Body], Body]]:
+def fetch_request(
+    body: Body, version: int, topics: TopicResolver
+) -> tuple[OffsetFetch, Callable[[Body], Body]]:
     """An OffsetFetch for the coordinator, and how its reply becomes the response."""
     if version >= BY_ID_SINCE:
         return _fetch_by_id(body, topics)
@@ -225,7 +223,7 @@ def _single_group(reply: Body) -> Body:
     return {"topics": group["topics"], "error_code": group["error_code"]}
 
 
-def _fetch_by_id(body: Body, topics: Topics) -> tuple[OffsetFetch, Callable[[Body], Body]]:
+def _fetch_by_id(body: Body, topics: TopicResolver) -> tuple[OffsetFetch, Callable[[Body], Body]]:
     """Topics of unknown ids are left out, and answered after the others of their group."""
     groups, unknown = [], []
     for group in body["groups"]:
@@ -255,7 +253,7 @@ def _group(group_id: str, asked: Sequence[Body] | None) -> OffsetFetchGroup:
     )
 
 
-def _identified(answered: Sequence[Body], topics: Topics) -> Iterator[Body]:
+def _identified(answered: Sequence[Body], topics: TopicResolver) -> Iterator[Body]:
     """The topics by id; one that has gone since its offset was committed cannot be told."""
     for topic in answered:
         with suppress(Refusal):

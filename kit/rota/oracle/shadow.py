@@ -147,22 +147,26 @@ class Shadow:
             lambda spec, group: spec.appended(group, record, error),
         )
 
-    def move(self, config: core.CoordinatorConfig) -> None:
-        """The coordinator gives all its groups up; another one, with this config, reads them from the log.
+    def unload(self) -> core.Effects:
+        """As of the core: the coordinator resigns."""
+        return self._unload("the coordinator resigns")
 
-        Of a group it finds the last record that was stored. Errors: Divergence.
-        """
+    def _unload(self, line: str) -> core.Effects:
+        """All groups are unloaded; `line` says so in their dialogues."""
         effects = self.core.unload()
         self._appends.clear()
         for followed in self.followed.values():
             unanswered = tuple(one.spec for one in followed.appends.values())
             followed.appends.clear()
-            self._take(
-                followed,
-                f"the coordinator gives the group up to one with {self._room(config)}",
-                followed.part(effects),
-                partial(_unloaded, unanswered),
-            )
+            self._take(followed, line, followed.part(effects), partial(_unloaded, unanswered))
+        return effects
+
+    def move(self, config: core.CoordinatorConfig) -> None:
+        """The coordinator gives all its groups up; another one, with this config, reads them from the log.
+
+        Of a group it finds the last record that was stored. Errors: Divergence.
+        """
+        self._unload(f"the coordinator gives the group up to one with {self._room(config)}")
         self.core = self._make(config, self._drawn)
         self.oracle.configure(config)
         self._moved_to = self._room(config)
