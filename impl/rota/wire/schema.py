@@ -130,7 +130,7 @@ def membership_apis() -> tuple[Api, ...]:
 @cache
 def all_apis() -> tuple[Api, ...]:
     """Every API of the tables, by number."""
-    folder = files("rota.wire") / "schemas"
+    folder = files(__package__) / "schemas"
     texts = (item.read_text(encoding="utf-8") for item in folder.iterdir() if item.name.endswith(".txt"))
     return tuple(sorted((parse(text) for text in texts), key=lambda item: item.key))
 
