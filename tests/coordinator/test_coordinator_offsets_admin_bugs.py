@@ -33,8 +33,8 @@ def keeps_handed_out_ids(step, store, groups, group_id, answered):
 def keeps_offsets(step, store, groups, group_id, answered):
     kept = {name: dict(indexes) for name, indexes in store.committed.get(group_id, {}).items()}
     DELETE(step, store, groups, group_id, answered)
-    effect = store.line[-1].effect
-    store.line[-1].effect = lambda *answer: (effect(*answer), store.committed.update({group_id: kept}))
+    effect = store.deferred[-1].effect
+    store.deferred[-1].effect = lambda *answer: (effect(*answer), store.committed.update({group_id: kept}))
 
 
 def takes_offsets_at_once(step, store, groups, group_id, answered):
@@ -44,8 +44,11 @@ def takes_offsets_at_once(step, store, groups, group_id, answered):
 
 def never_comes_back(step, store, groups, group_id, answered):
     DELETE(step, store, groups, group_id, answered)
-    effect = store.line[-1].effect
-    store.line[-1].effect = lambda reply_to, error: (effect(reply_to, error), error and groups.pop(group_id))
+    effect = store.deferred[-1].effect
+    store.deferred[-1].effect = lambda reply_to, error: (
+        effect(reply_to, error),
+        error and groups.pop(group_id),
+    )
 
 
 def replies_at_once(deletion, reply_to):
@@ -70,10 +73,10 @@ def tombstones_for_all(step, store, group, request, parked, topics_of):
 
 
 def tombstones_for_what_is_seen(step, store, group, request, parked, topics_of):
-    line, store.line = store.line, type(store.line)()
+    deferred, store.deferred = store.deferred, type(store.deferred)()
     DELETE_OFFSETS(step, store, group, request, parked, topics_of)
-    line.extend(store.line)
-    store.line = line
+    deferred.extend(store.deferred)
+    store.deferred = deferred
 
 
 BUGS = {

@@ -114,7 +114,7 @@ SERVER_BUGS = {
     bug(
         "a cancelled timer fires",
         "groups:GroupService._do",
-        "self._timers.cancel(wish.timer_id)",
+        "self._timers.cancel(timer.timer_id)",
         "pass",
     ): "a timer fires that is not armed",
     bug(

@@ -20,7 +20,7 @@ from rota.coordinator.admin_messages import ListGroups
 from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.effects import Choices, Effects, GroupRecord, TimerId
 from rota.coordinator.group import Group
-from rota.coordinator.ledger import InLine, Ledger, Outstanding
+from rota.coordinator.ledger import DeferredEvent, Ledger, Outstanding
 from rota.coordinator.messages import (
     ErrorCode,
     Heartbeat,
@@ -161,7 +161,7 @@ class GroupCoordinator:
         return step.effects()
 
     def offset_fetch(self, request: OffsetFetch, version: int, token: Token) -> Effects:
-        """OffsetFetch; of a group that does not exist it is told that it has no offsets."""
+        """OffsetFetch; a group that does not exist has no offsets."""
         step = self._step()
         offsets.offset_fetch(step, self._offsets, request, ParkedRequest(token, version))
         return step.effects()
@@ -223,9 +223,9 @@ class GroupCoordinator:
         if entry is None:
             raise persistence.UnknownAppendError(f"append {append_id} is not waiting for an answer")
         step = self._step()
-        if isinstance(entry, InLine):
+        if isinstance(entry, DeferredEvent):
             entry.error_code = persistence.response_error(error_code)
-            offsets.advance(step, self._offsets)
+            offsets.complete_deferred(step, self._offsets)
         else:
             persistence.appended(step, self._groups, entry, error_code)
         return step.effects()
@@ -246,17 +246,16 @@ class GroupCoordinator:
         return step.effects()
 
     def unload(self) -> Effects:
-        """The log is somebody else's now: all groups and offsets are forgotten, timers cancelled.
+        """The coordinator resigns: all groups and offsets are forgotten, timers cancelled.
 
-        Whoever waits is told NOT_COORDINATOR. The log's answers to appends under way are not to be told any
-        more.
+        Parked requests are answered NOT_COORDINATOR. `appended` must not be called for earlier appends.
         """
         step = self._step()
         outstanding, self._ledger.outstanding = self._ledger.outstanding, {}
         for entry in outstanding.values():
             if isinstance(entry, Outstanding):
                 persistence.appended(step, self._groups, entry, ErrorCode.NOT_COORDINATOR)
-        offsets.end_line(step, self._offsets, ErrorCode.NOT_COORDINATOR)
+        offsets.fail_deferred(step, self._offsets, ErrorCode.NOT_COORDINATOR)
         for group in self._groups.values():
             loading.close(step, group, ErrorCode.NOT_COORDINATOR, with_ids=True)
         self._groups.clear()

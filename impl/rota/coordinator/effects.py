@@ -20,8 +20,9 @@ class TimerId(NamedTuple):
     """The name of a timer; `member_id` is "" for the three kinds that belong to the group as a whole.
 
     initial_join: end of the (extended) delay of a rebalance from Empty. join: end of any other join phase.
-    sync: members that have not sent SyncGroup are out. pending: a handed-out member id was not used in time.
-    new_member: a new member has been parked for too long. session: a member was not heard from for too long.
+    sync: members that have not sent SyncGroup are out. pending: a pending member has not
+    come back with its id in time. new_member: a new member has been parked for too long. session: a member
+    was not heard from for too long.
     """
 
     kind: TimerKind
@@ -72,7 +73,7 @@ class GroupRecord:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Write a record or a batch; the log's answer is to be told under this id, once. Ids grow by one."""
+    """Write a record or a batch; the log's answer goes to `appended` with this id, once. Ids grow by one."""
 
     append_id: int
     group_id: str
@@ -80,7 +81,7 @@ class Append:
 
 
 class Effects(NamedTuple):
-    """All wishes of one step, each list in the order to carry it out; every timer is named at most once."""
+    """All effects of one step, each list in the order to carry it out; every timer is named at most once."""
 
     replies: tuple[tuple[Token, Reply], ...] = ()
     timers: tuple[Arm | Cancel, ...] = ()

@@ -72,13 +72,13 @@ class Group:
     parked_joins, parked_syncs: requests of members that wait for an answer, by member id; one that is
     replaced by a later one of its member is dropped and never answered, as in the broker. static_members:
     member id by group instance id. supporters: number of members per protocol name. ballots: number of
-    members per list of names. pending_members: ids handed out and not used. pending_sync_members: ids that
-    owe a SyncGroup since the join phase ended; one of a static member that was replaced since stays there, as
-    in the broker. previous_state: the state before the current one; a join phase entered from Empty is
-    initial. subscriptions: its consumers' metadata when the generation began; None before the first, and
-    where the members are no consumers. join_timer, sync_timer: what is armed. empty_since_ms: the wall clock
-    when a cleaning first found it Empty. initial_delay_ms, initial_remaining_ms: the initial delay that is
-    running, and what is left for extensions after it.
+    members per list of names. pending_members: ids of members that are to come back with them.
+    pending_sync_members: ids whose SyncGroup has not come since the join phase ended; that of a static member
+    that was replaced since stays there, as in the broker. previous_state: the state before the current one; a
+    join phase entered from Empty is initial. subscriptions: its consumers' metadata when the generation
+    began; None before the first, and where the members are no consumers. join_timer, sync_timer: what is
+    armed. empty_since_ms: the wall clock when a cleaning first found it Empty. initial_delay_ms,
+    initial_remaining_ms: the initial delay that is running, and what is left for extensions after it.
     """
 
     group_id: str
@@ -126,7 +126,7 @@ class Group:
 
     @property
     def all_members_joined(self) -> bool:
-        """Whether every member awaits its JoinGroup's answer and no handed-out id is still to come."""
+        """Whether every member awaits its JoinGroup's answer and no pending member is still to come."""
         return len(self.parked_joins) == len(self.members) and not self.pending_members
 
     @property
@@ -157,10 +157,10 @@ class Group:
         self._count_support(member)
 
     def remove(self, member: Member) -> None:
-        """Take out a member that has no parked JoinGroup. Who leads then, voting.elect_leader says.
+        """Take out a member that has no parked JoinGroup. voting.elect_leader says who leads then.
 
-        A parked SyncGroup of its is dropped and never answered, as in the broker. What it owes in the sync
-        phase is forgotten with the phase: there a removal is always followed by a rebalance.
+        A parked SyncGroup of its is dropped and never answered, as in the broker. That it is pending in the
+        sync phase is forgotten with the phase: there a removal is always followed by a rebalance.
         """
         self._exit(member)
         self._withdraw_support(member)

@@ -11,7 +11,7 @@ from rota.coordinator.step import Step
 def heartbeat(step: Step, group: Group, request: Heartbeat) -> HeartbeatReply:
     """Answer a Heartbeat to an existing group; restarts the session in all states that have members.
 
-    Only in PreparingRebalance is the member told to rejoin: in CompletingRebalance it has done so already.
+    Only in PreparingRebalance the member has to rejoin: in CompletingRebalance it has done so already.
     """
     if group.state is GroupState.DEAD:
         return reply_of(ErrorCode.COORDINATOR_NOT_AVAILABLE)

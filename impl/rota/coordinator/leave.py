@@ -16,10 +16,10 @@ from rota.coordinator.step import Step
 
 
 def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentity, ...]) -> LeaveGroupReply:
-    """Remove members and handed-out ids from a group; `group` is None if there is none of the request's id.
+    """Remove members and pending members from a group; `group` is None if there is none of the request's id.
 
     One removal is enough for what follows: a rebalance from CompletingRebalance and Stable, also when only a
-    handed-out id has left, or the end of a join phase that now has everybody (unless it is the initial one).
+    pending member has left, or the end of a join phase that now has everybody (unless it is the initial one).
     """
     if group is None:
         return _results(identities, [ErrorCode.UNKNOWN_MEMBER_ID] * len(identities))
@@ -36,14 +36,14 @@ def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentit
 
 
 def identities_of(request: LeaveGroup, version: int) -> tuple[MemberIdentity, ...]:
-    """Who leaves, by the version's way of saying it: a single id below version 3, a batch from there on."""
+    """Who leaves, as the version has it: a single id below version 3, a batch from there on."""
     return request.members if version >= 3 else (MemberIdentity(request.member_id),)
 
 
 def _leave(step: Step, group: Group, identity: MemberIdentity) -> int:
     """Remove one: by its instance id alone, by its member id, or by both if they belong together.
 
-    For a handed-out id the instance id is not looked at, as in the broker.
+    For a pending member the instance id is not looked at, as in the broker.
     """
     member_id, instance_id = identity.member_id, identity.group_instance_id
     if not member_id and instance_id is not None:

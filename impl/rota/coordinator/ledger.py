@@ -1,4 +1,4 @@
-"""Appends whose answer the log still owes, and what each of them is about.
+"""Appends that the log has not answered yet, and what each of them is about.
 
 An answer may come late: members and groups may be gone by then, and are looked up again by id.
 """
@@ -54,10 +54,11 @@ class Outstanding:
 
 
 @dataclass(eq=False, slots=True)
-class InLine:
-    """What takes effect in the order of the log, whatever the order of the log's answers.
+class DeferredEvent:
+    """What is completed in the order of the log, whatever the order of the log's answers.
 
-    `effect` is called once, with `error_code`: the answer as clients are told it, None until it is there.
+    `effect` is called once, with `error_code`, the response's: None until the log has answered. A broker has
+    a queue of such events, which are completed up to the high watermark.
     """
 
     effect: Callable[[ReplyTo, int], None]
@@ -66,12 +67,12 @@ class InLine:
 
 @dataclass(slots=True)
 class Ledger:
-    """Appends whose answer has not come yet, by id."""
+    """Appends that are not answered yet, by id."""
 
-    outstanding: dict[int, Outstanding | InLine] = field(default_factory=dict)
+    outstanding: dict[int, Outstanding | DeferredEvent] = field(default_factory=dict)
     last_id: int = 0
 
-    def open(self, entry: Outstanding | InLine) -> int:
+    def open(self, entry: Outstanding | DeferredEvent) -> int:
         """Remember an append; returns its id."""
         self.last_id += 1
         self.outstanding[self.last_id] = entry

@@ -23,8 +23,8 @@ class ParkedRequest(NamedTuple):
 class Purgatory(Generic[K, T]):
     """Parked operations by key, at most one for each.
 
-    An operation is handed out exactly once: by the `take` or `take_all` that ends its waiting, or by the
-    `park` that replaces it. Whoever is handed an operation completes it, or drops it for good. So nothing is
+    An operation leaves exactly once: by the `take` or `take_all` that ends its waiting, or by the `park` that
+    replaces it. The caller completes it, or drops it for good. So nothing is
     completed twice, and how many wait is a length, not a counter that has to be kept right.
 
     Operations are any values but None. Keys are gone through in order of parking; a replacement keeps the

@@ -63,7 +63,7 @@ def try_complete_join(step: Step, group: Group) -> None:
 def complete_join(step: Step, group: Group) -> None:
     """End the join phase: a new generation of those that wait, or an Empty group if there are no members.
 
-    Dynamic members that have not rejoined are removed; static ones are not, and handed-out ids stay. If only
+    Dynamic members that have not rejoined are removed; static ones are not, and pending members stay. If only
     static members are left and none of them waits, the phase goes on until one comes or all their sessions
     have ended.
     """
@@ -104,7 +104,7 @@ def _start_generation(step: Step, group: Group) -> None:
 
 
 def generation_reply(group: Group, member: Member, with_members: bool = True) -> JoinGroupReply:
-    """The current generation as a member is told it: the leader with everybody's metadata, if wanted."""
+    """The JoinGroup response of the current generation: the leader's with everybody's metadata, if wanted."""
     name, leader = group.protocol_name, group.leader
     assert name is not None, "a group with a generation has a protocol"
     assert leader is not None, "a group with a generation has a leader"

@@ -17,14 +17,14 @@ from rota.coordinator.effects import (
     TimerId,
     TimerKind,
 )
-from rota.coordinator.ledger import Assigned, Created, InLine, Ledger, Outstanding, Replaced
+from rota.coordinator.ledger import Assigned, Created, DeferredEvent, Ledger, Outstanding, Replaced
 from rota.coordinator.messages import LeaveGroupReply
 from rota.coordinator.offset_messages import OffsetBatch, TransactionMarker
 from rota.coordinator.purgatory import ParkedRequest, Token
 
 
 class Step:
-    """One holding of the group's lock: what the rules may use, and the wishes collected so far."""
+    """What the rules of one step may use, and the effects collected so far."""
 
     __slots__ = ("_appends", "_ledger", "_replies", "_timers", "choices", "config")
 
@@ -63,21 +63,21 @@ class Step:
         else:
             self.reply(parked, reply)
 
-    def append_in_line(
-        self, group_id: str, record: OffsetBatch | GroupTombstone | TransactionMarker, entry: InLine
+    def append_deferred(
+        self, group_id: str, record: OffsetBatch | GroupTombstone | TransactionMarker, entry: DeferredEvent
     ) -> None:
-        """Append what is no group's state; the answer is to be kept in the entry."""
+        """Append what is no group's state; the log's answer is kept in the event until it is completed."""
         self._appends.append(Append(self._ledger.open(entry), group_id, record))
 
     def forget(self, group_id: str) -> None:
-        """Answers to records of this group that are under way are to change nothing any more."""
+        """Answers of the log that are still to come to records of this group change nothing any more."""
         self._ledger.forget(group_id)
 
     def effects(self) -> Effects:
         """Everything asked for."""
         return Effects(tuple(self._replies), tuple(self._timers.values()), tuple(self._appends))
 
-    def _timer(self, wish: Arm | Cancel) -> None:
-        # The last word on a timer counts, in the place where it was said.
-        self._timers.pop(wish.timer_id, None)
-        self._timers[wish.timer_id] = wish
+    def _timer(self, effect: Arm | Cancel) -> None:
+        # Only the last effect on a timer counts, in the order in which the last ones came.
+        self._timers.pop(effect.timer_id, None)
+        self._timers[effect.timer_id] = effect

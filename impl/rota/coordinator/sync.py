@@ -62,21 +62,21 @@ def sync_error(group: Group | None, request: SyncGroup) -> int:
 
 
 def remove_pending_sync(step: Step, group: Group, member_id: str) -> None:
-    """The member has sent its SyncGroup; the sync timer ends with the last one that owes it."""
+    """The member has sent its SyncGroup; the sync timer is cancelled with the last one that was pending."""
     group.pending_sync_members.discard(member_id)
     if not group.pending_sync_members:
         stop_sync_timer(step, group)
 
 
 def start_sync_timer(step: Step, group: Group) -> None:
-    """Everybody owes a SyncGroup, for as long as the longest rebalance timeout."""
+    """Await a SyncGroup of every member, for as long as the longest rebalance timeout."""
     group.pending_sync_members = set(group.members)
     group.sync_timer = True
     step.arm("sync", group.group_id, group.max_rebalance_timeout_ms)
 
 
 def stop_sync_timer(step: Step, group: Group) -> None:
-    """Nobody owes a SyncGroup any more: all have sent it, or a new rebalance has made it pointless."""
+    """Await no SyncGroup any more: all members have sent theirs, or a new rebalance has begun."""
     group.pending_sync_members.clear()
     if group.sync_timer:
         step.cancel("sync", group.group_id)

@@ -44,9 +44,9 @@ def join_phase(step: Step, group: Group, _: str) -> None:
 
 
 def sync_phase(step: Step, group: Group, _: str) -> None:
-    """Members that still owe their SyncGroup are removed, whatever their heartbeats say; then a rebalance.
+    """Members whose SyncGroup is still pending are removed, whatever their heartbeats say; then a rebalance.
 
-    It comes too if all that is owed is owed by static members' old ids, as in the broker.
+    It comes too if only old ids of static members are pending, as in the broker.
     """
     group.sync_timer = False
     if not group.has_generation:
@@ -60,7 +60,7 @@ def sync_phase(step: Step, group: Group, _: str) -> None:
 
 
 def pending(step: Step, group: Group, member_id: str) -> None:
-    """A handed-out id was not used in time: the join phase need not wait for it any longer."""
+    """A pending member has not come back in time: the join phase need not wait for it any longer."""
     if group.state is GroupState.DEAD or member_id not in group.pending_members:
         return
     group.pending_members.remove(member_id)

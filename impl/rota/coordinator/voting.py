@@ -48,15 +48,15 @@ def select_protocol(group: Group, choices: Choices) -> str:
 def elect_leader(group: Group, choices: Choices) -> None:
     """Give the group a leader among its members after some were removed; a leader that is there stays.
 
-    The broker names a successor at each single removal, from its hash map's order. All removals of one step
-    are settled at once here: who leads afterwards can be exactly the same members.
+    The broker elects a successor at each single removal, from its hash map's order. Here there is one
+    election after all removals of a step: the members that can be elected are the same.
     """
     if group.leader not in group.members:
         _elect(group, choices, group.members)
 
 
 def elect_joined_leader(group: Group, choices: Choices) -> None:
-    """At the end of a join phase a leader that has not rejoined loses its place to a member that waits."""
+    """At the end of a join phase a leader that has not rejoined is replaced by a member that has."""
     if group.leader not in group.parked_joins:
         _elect(group, choices, group.parked_joins)
 

@@ -163,7 +163,7 @@ async def serve(
     listening: Callable[[str], object] = lambda address: None,
     coordinator: CoordinatorFactory = GroupCoordinator,
 ) -> None:
-    """Runs a server until `stop` is set; `listening` is told the address "127.0.0.1:PORT".
+    """Runs a server until `stop` is set; `listening` is called with the address, "127.0.0.1:PORT".
 
     `config` has Kafka's names; `coordinator` is as of `Server`. Errors: SettingsError; OSError if the port
     cannot be had.

@@ -51,7 +51,7 @@ class Broker(Protocol):
 
 
 class RequestContext:
-    """What the server knows of a request beside its body, and the way of its response. It is ended once.
+    """What the server knows of a request beside its body, and where its response goes. It is ended once.
 
     The coordinator has it as the token of a parked request. Hashed by identity.
     """
@@ -74,7 +74,7 @@ class RequestContext:
         """Ends a request whose client waits for nothing."""
         self._connection.ended(self)
 
-    def hang_up(self, reason: str) -> None:
+    def close_connection(self, reason: str) -> None:
         """Closes the connection: the only answer to a request whose client waits for none."""
         self._connection.close(reason)
 
@@ -110,7 +110,7 @@ class Connection(asyncio.Protocol):
             return
         self._broker.connections.add(self)
         if self._broker.max_idle >= 0:
-            self._mind_idling()
+            self._check_idle()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -184,7 +184,7 @@ class Connection(asyncio.Protocol):
         else:
             self._loop.call_soon(self._advance)
         self._advancing = False
-        self._mind_reading()
+        self._update_reading()
 
     def _ready(self) -> bool:
         """Whether a request can be handled now."""
@@ -237,7 +237,7 @@ class Connection(asyncio.Protocol):
         else:
             self.close(reason)
 
-    def _mind_reading(self) -> None:
+    def _update_reading(self) -> None:
         """Stops reading from a client that sends on while it is muted, and goes on when it is not."""
         if self._transport is None or self._transport.is_closing():
             return
@@ -250,13 +250,13 @@ class Connection(asyncio.Protocol):
         """Whether what was received begins with a whole frame."""
         return len(self._received) >= 4 + int.from_bytes(self._received[:4], "big")
 
-    def _mind_idling(self) -> None:
+    def _check_idle(self) -> None:
         """Closes the connection if it has been idle for too long, or looks again when it may have been."""
         now = self._loop.time()
         since = now if self._in_flight is not None else self._last_active
         left = since + self._broker.max_idle - now
         if left > 0:
-            self._idle = self._loop.call_later(left, self._mind_idling)
+            self._idle = self._loop.call_later(left, self._check_idle)
         else:
             log.info("closing the connection of %s: idle for %g s", self.client_host, self._broker.max_idle)
             self.abort()

@@ -1,4 +1,4 @@
-"""Kafka's error codes as far as the server gives them itself, and a refusal on its way into an answer."""
+"""Kafka's error codes as far as the server gives them itself, and the exception that carries one."""
 
 from __future__ import annotations
 

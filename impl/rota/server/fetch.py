@@ -1,7 +1,7 @@
 """Fetch: batches from many partitions at once, or later, when enough of them are there or time is up.
 
-There are no fetch sessions (KIP-227): a request that opens one is answered in full with session id 0, which
-tells the client to go on sending full requests; one that goes on with a session is told that there is none.
+There are no fetch sessions (KIP-227): a request that opens one is answered in full with session id 0, upon
+which the client goes on sending full requests; one that goes on with a session gets an error.
 Source: KIP-74, KIP-227, KIP-516; upstream's ReplicaManager#fetchMessages and a running Kafka 4.4.0.
 """
 
@@ -149,7 +149,7 @@ class Fetches:
             context.reply(fetch.read().body())
 
     def _take(self, context: RequestContext) -> _Fetch | None:
-        """Ends a wait, once: who is handed the fetch answers it, or drops it if its client is gone."""
+        """Takes a fetch out, once: the caller answers it, or drops it if its client is gone."""
         taken = self._parked.take(context)
         if taken is None:
             return None

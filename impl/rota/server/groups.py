@@ -162,11 +162,11 @@ class GroupService:
     def _do(self, effects: Effects) -> None:
         if self._stopped:
             return
-        for wish in effects.timers:
-            if isinstance(wish, Arm):
-                self._timers.arm(wish.timer_id, wish.delay_ms)
+        for timer in effects.timers:
+            if isinstance(timer, Arm):
+                self._timers.arm(timer.timer_id, timer.delay_ms)
             else:
-                self._timers.cancel(wish.timer_id)
+                self._timers.cancel(timer.timer_id)
         for append in effects.appends:
             self._loop.call_soon(self._appended, append.append_id)
         for token, reply in effects.replies:

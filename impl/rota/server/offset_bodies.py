@@ -1,6 +1,6 @@
 """OffsetCommit, OffsetFetch and OffsetDelete between the wire and the coordinator.
 
-Here is what a broker settles before and after its coordinator: which topics there are, and that the newest
+Here is what a broker does before and after its coordinator: which topics there are, and that the newest
 versions name topics by id. Source: handleOffsetCommitRequest and its like in KafkaApis; the order of the
 answers is that of a broker of Kafka 4.4.0.
 """
@@ -91,21 +91,21 @@ class Amended:
 
 
 @dataclass(slots=True)
-class Asked:
-    """What a request says of topics and partitions; a topic is called by its name or id, as in the request.
+class RequestedTopics:
+    """The topics and partitions of a request, in which topics have names or ids.
 
-    refused: partitions that the coordinator is not told of, in the response's form. keys: what the topics
-    are called that it is told of by name.
+    key_field: the field of a topic's name or id. refused: partitions that the coordinator is not asked about,
+    in the response's form. keys: name or id, as in the request, of topics that it is asked about, by name.
     """
 
-    called: str
+    key_field: str
     topics: TopicResolver
     refused: dict[str | UUID, list[Body]] = field(default_factory=dict)
     keys: dict[str, str | UUID] = field(default_factory=dict)
 
-    def there(self, topic: Body) -> tuple[str, list[Body]]:
+    def existing(self, topic: Body) -> tuple[str, list[Body]]:
         """A topic's name and those of the partitions asked for that there are; the others are refused."""
-        key = topic[self.called]
+        key = topic[self.key_field]
         name, count, error = _look_up(self.topics, key)
         there = [each for each in topic["partitions"] if 0 <= each["partition_index"] < count]
         refused = [
@@ -126,7 +126,7 @@ class Asked:
             for key, partitions in answered:
                 joined.setdefault(key, []).extend(partitions)
             answered = [*joined.items()]
-        return {"topics": [{self.called: key, "partitions": partitions} for key, partitions in answered]}
+        return {"topics": [{self.key_field: key, "partitions": partitions} for key, partitions in answered]}
 
 
 def commit_request(
@@ -137,8 +137,8 @@ def commit_request(
     Topics and partitions that there are not are left out. If nothing is left, a broker does not ask its
     coordinator.
     """
-    asked = Asked("topic_id" if version >= BY_ID_SINCE else "name", topics)
-    known = [asked.there(topic) for topic in body["topics"]]
+    asked = RequestedTopics("topic_id" if version >= BY_ID_SINCE else "name", topics)
+    known = [asked.existing(topic) for topic in body["topics"]]
     wanted = [
         OffsetCommitTopic(name, tuple(_partition(each) for each in there)) for name, there in known if there
     ]
@@ -176,8 +176,8 @@ def delete_request(body: Body, topics: TopicResolver) -> tuple[OffsetDelete, Cal
 
     The coordinator is asked in any case; after an error for the whole request nothing is said of topics.
     """
-    asked = Asked("name", topics)
-    known = [asked.there(topic) for topic in body["topics"]]
+    asked = RequestedTopics("name", topics)
+    known = [asked.existing(topic) for topic in body["topics"]]
     wanted = (
         OffsetDeleteTopic(name, tuple(each["partition_index"] for each in there))
         for name, there in known
@@ -254,7 +254,7 @@ def _group(group_id: str, asked: Sequence[Body] | None) -> OffsetFetchGroup:
 
 
 def _identified(answered: Sequence[Body], topics: TopicResolver) -> Iterator[Body]:
-    """The topics by id; one that has gone since its offset was committed cannot be told."""
+    """The topics by id; one that has gone since its offset was committed is left out."""
     for topic in answered:
         with suppress(Refusal):
             yield {"topic_id": topics.named(topic["name"]).topic_id, "partitions": topic["partitions"]}

@@ -17,7 +17,7 @@ from rota.server.topics import Topic, Topics
 from rota.wire.records import BatchInfo, CrcError, RecordsError, decode_batch, split
 
 _READABLE = ("none", "gzip")
-"""Compressions whose records can be looked at; those of others are taken on trust."""
+"""Compressions whose records can be looked at; those of others are not checked."""
 
 _TOPIC_IDS_SINCE, _ZSTD_SINCE = 13, 7
 
@@ -25,7 +25,7 @@ Body = Mapping[str, Any]
 
 
 class Produce:
-    """The handler; `appended` is told of every log that has grown, after all of a request is appended."""
+    """The handler; `appended` is called for every log that has grown, after all of a request is appended."""
 
     def __init__(
         self, topics: Topics, message_max_bytes: int, appended: Callable[[PartitionLog], object]
@@ -44,7 +44,7 @@ class Produce:
         elif errors <= {None}:
             context.no_reply()
         else:
-            context.hang_up(f"Produce with acks 0 failed with {[*map(int, errors - {None})]}")
+            context.close_connection(f"Produce with acks 0 failed with {[*map(int, errors - {None})]}")
         for log in grown:
             self._appended(log)
 

@@ -123,7 +123,7 @@ def advertised(profile: str = "kafka-4.x") -> dict[str, tuple[int, int]]:
 
 @cache
 def membership_apis() -> tuple[Api, ...]:
-    """The APIs of the group protocol and of the way to it, by number: what a rota server serves."""
+    """The APIs of the group protocol and those that lead to it, by number."""
     return tuple(item for item in all_apis() if item.name in _GROUP_PROTOCOL)
 
 
