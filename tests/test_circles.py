@@ -1,7 +1,7 @@
 """No module imports itself by way of others.
 
 An import counts wherever it stands: at the top, in a function, below `if TYPE_CHECKING:`; so does a text that
-names a module, as in "rota.explore.fast:search". To import a package, or a name that its __init__ has, is to
+names a module, as in "rota.spec.join:joined". To import a package, or a name that its __init__ has, is to
 import the __init__; to import a submodule is to import the submodule.
 """
 
@@ -23,10 +23,7 @@ BEING_MENDED = {
     ("rota.conformance.model", "rota.conformance.dialogue"),
     ("rota.conformance.registry", "rota.conformance.cases"),
     ("rota.conformance.registry", "rota.conformance.probes"),
-    ("rota.explore.live.plain", "rota.explore.engines"),
-    ("rota.explore.session", "rota.explore.engines"),
     ("rota.kernel.properties", "rota.kernel.system"),
-    ("rota.spec.offset_state", "rota.spec.step"),
 }
 """Imports (importer, imported) that close a circle and are to go. Nothing may be added."""
 
