@@ -113,7 +113,7 @@ def everyone_fenced(original: Original) -> Original:
 
 def always_rebalances(_original: Original) -> Original:
     def instead(step: Any, group: Group, old: Any, member_id: str, request: Any, parked: Any) -> None:
-        group.update_and_park(static._take_over(step, group, old, member_id), request, parked)
+        group.update_and_park(static._fence_and_rename(step, group, old, member_id), request, parked)
         static.rebalance(step, group)
 
     return instead
@@ -305,9 +305,19 @@ BUGS = [
         always_rebalances,
         "static.replaced-in-stable.same-generation",
     ),
-    Bug("nobody fenced", static, "_take_over", nobody_fenced, "static.replaced-while-completing.rebalances"),
     Bug(
-        "nobody fenced", static, "_take_over", nobody_fenced, "static.replaced-while-preparing.fences-waiting"
+        "nobody fenced",
+        static,
+        "_fence_and_rename",
+        nobody_fenced,
+        "static.replaced-while-completing.rebalances",
+    ),
+    Bug(
+        "nobody fenced",
+        static,
+        "_fence_and_rename",
+        nobody_fenced,
+        "static.replaced-while-preparing.fences-waiting",
     ),
     Bug("never told to skip", static, "_stored", never_skips, "static.replacement-stored.leader-skips"),
     Bug(
@@ -368,7 +378,7 @@ BUGS = [
         without_check(68),
         "offsets.delete-non-empty-group.other-type",
     ),
-    Bug("no offset is an error", offsets, "_told", no_offset_is_an_error, "offsets.fetch.absent-group"),
+    Bug("no offset is an error", offsets, "_fetched", no_offset_is_an_error, "offsets.fetch.absent-group"),
     Bug("protocol always told", admin, "_described", always_stable, "admin.describe.outside-stable"),
     Bug("filters ignored", admin, "list_groups", without_filters, "admin.list.state-filter"),
     Bug(
