@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
-from rota.oracle.walk import nothing_picked_up
+from rota.oracle.walk import no_constants_of_sources
 from rota.spec import RULES
 
 pytest.register_assert_rewrite("harness", "checklist.checklist_words")
@@ -51,5 +51,5 @@ def plant_in_spec(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 @pytest.fixture(scope="session", autouse=True)
 def same_examples() -> Iterator[None]:
     """Derandomized tests see the same examples alone and in a run of everything."""
-    with nothing_picked_up():
+    with no_constants_of_sources():
         yield

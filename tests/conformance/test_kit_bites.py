@@ -23,7 +23,7 @@ from rota.coordinator import (
     join,
     leave,
     offsets,
-    phase,
+    rebalance,
     static,
     sync,
     timers,
@@ -113,7 +113,7 @@ def everyone_fenced(original: Original) -> Original:
 
 def always_rebalances(_original: Original) -> Original:
     def instead(step: Any, group: Group, old: Any, member_id: str, request: Any, parked: Any) -> None:
-        group.update_and_park(static._take_over(step, group, old, member_id), request, parked)
+        group.update_and_park(static._fence_and_rename(step, group, old, member_id), request, parked)
         static.rebalance(step, group)
 
     return instead
@@ -228,7 +228,7 @@ BUGS = [
     ),
     Bug(
         "list for everyone",
-        phase,
+        rebalance,
         "generation_reply",
         everyone_is_told,
         "join.next-generation.members-for-leader-only",
@@ -244,7 +244,7 @@ BUGS = [
     Bug(
         "whoever syncs leads",
         sync,
-        "settle_pending_sync",
+        "remove_pending_sync",
         followers_count,
         "sync.follower-waits.own-assignments-ignored",
     ),
@@ -259,7 +259,7 @@ BUGS = [
     Bug("voted once for good", voting, "select_protocol", protocol_for_good, "join.protocol.voted-anew"),
     Bug("no group, said at the top", leave, "leave_group", unknown_at_the_top, "leave.unknown-group.batch"),
     Bug("absent members stay", Group, "remove", nothing, "join.complete-phase.absent-removed"),
-    Bug("absent leader stays", voting, "settle_joined_leader", nothing, "join.leader.absent-replaced"),
+    Bug("absent leader stays", voting, "elect_joined_leader", nothing, "join.leader.absent-replaced"),
     Bug(
         "expiry unnoticed",
         timers,
@@ -305,14 +305,24 @@ BUGS = [
         always_rebalances,
         "static.replaced-in-stable.same-generation",
     ),
-    Bug("nobody fenced", static, "_take_over", nobody_fenced, "static.replaced-while-completing.rebalances"),
     Bug(
-        "nobody fenced", static, "_take_over", nobody_fenced, "static.replaced-while-preparing.fences-waiting"
+        "nobody fenced",
+        static,
+        "_fence_and_rename",
+        nobody_fenced,
+        "static.replaced-while-completing.rebalances",
+    ),
+    Bug(
+        "nobody fenced",
+        static,
+        "_fence_and_rename",
+        nobody_fenced,
+        "static.replaced-while-preparing.fences-waiting",
     ),
     Bug("never told to skip", static, "_stored", never_skips, "static.replacement-stored.leader-skips"),
     Bug(
         "absent static members dropped",
-        phase,
+        rebalance,
         "complete_join",
         static_dropped,
         "join.complete-phase.static-kept",
@@ -368,7 +378,7 @@ BUGS = [
         without_check(68),
         "offsets.delete-non-empty-group.other-type",
     ),
-    Bug("no offset is an error", offsets, "_told", no_offset_is_an_error, "offsets.fetch.absent-group"),
+    Bug("no offset is an error", offsets, "_fetched", no_offset_is_an_error, "offsets.fetch.absent-group"),
     Bug("protocol always told", admin, "_described", always_stable, "admin.describe.outside-stable"),
     Bug("filters ignored", admin, "list_groups", without_filters, "admin.list.state-filter"),
     Bug(
@@ -382,7 +392,7 @@ BUGS = [
     Bug("nothing expires", expiry, "is_expired", never, "expiry.offsets-expired.own-retention"),
     Bug("everything expires", expiry, "is_expired", always, "expiry.expired.not-before"),
     Bug("expiry while rebalancing", expiry, "expires", always, "expiry.nothing-expires.other-type"),
-    Bug("no sync timer", phase, "start_sync_timer", nothing, "timers.sync-timeout.only-heartbeats"),
+    Bug("no sync timer", rebalance, "start_sync_timer", nothing, "timers.sync-timeout.only-heartbeats"),
 ]
 
 

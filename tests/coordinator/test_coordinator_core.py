@@ -15,8 +15,8 @@ from rota.coordinator import (
     UnknownAppendError,
 )
 from rota.coordinator import ErrorCode as E
-from rota.coordinator.effects import Step
 from rota.coordinator.ledger import Ledger
+from rota.coordinator.step import Step
 
 
 def test_groups_do_not_see_each_other(world):

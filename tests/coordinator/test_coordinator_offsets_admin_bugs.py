@@ -33,8 +33,8 @@ def keeps_handed_out_ids(step, store, groups, group_id, answered):
 def keeps_offsets(step, store, groups, group_id, answered):
     kept = {name: dict(indexes) for name, indexes in store.committed.get(group_id, {}).items()}
     DELETE(step, store, groups, group_id, answered)
-    effect = store.line[-1].effect
-    store.line[-1].effect = lambda *answer: (effect(*answer), store.committed.update({group_id: kept}))
+    effect = store.deferred[-1].effect
+    store.deferred[-1].effect = lambda *answer: (effect(*answer), store.committed.update({group_id: kept}))
 
 
 def takes_offsets_at_once(step, store, groups, group_id, answered):
@@ -44,8 +44,15 @@ def takes_offsets_at_once(step, store, groups, group_id, answered):
 
 def never_comes_back(step, store, groups, group_id, answered):
     DELETE(step, store, groups, group_id, answered)
-    effect = store.line[-1].effect
-    store.line[-1].effect = lambda later, error: (effect(later, error), error and groups.pop(group_id))
+    effect = store.deferred[-1].effect
+    store.deferred[-1].effect = lambda reply_to, error: (
+        effect(reply_to, error),
+        error and groups.pop(group_id),
+    )
+
+
+def replies_at_once(deletion, reply_to):
+    reply_to(deletion.parked, admin.DeleteGroupsReply(()))
 
 
 def metadata_always(group_id, group):
@@ -66,10 +73,10 @@ def tombstones_for_all(step, store, group, request, parked, topics_of):
 
 
 def tombstones_for_what_is_seen(step, store, group, request, parked, topics_of):
-    line, store.line = store.line, type(store.line)()
+    deferred, store.deferred = store.deferred, type(store.deferred)()
     DELETE_OFFSETS(step, store, group, request, parked, topics_of)
-    line.extend(store.line)
-    store.line = line
+    deferred.extend(store.deferred)
+    store.deferred = deferred
 
 
 BUGS = {
@@ -150,7 +157,7 @@ BUGS = {
         "a_group_comes_back_if_the_log_refuses_its_deletion",
     ),
     "the answer waits for nothing": (
-        (admin.Deletion, "settle", lambda self, step: step.reply(self.parked, admin.DeleteGroupsReply(()))),
+        (admin.Deletion, "reply_if_done", replies_at_once),
         "a_deleted_group_is_gone_before_its_offsets_and_does_not_take_later_ones_along",
     ),
     "records of a deleted group are remembered": (

@@ -60,9 +60,9 @@ def answered_at_once(step, store, group, request, parked, timestamp_ms):
 
 def everyone_for_himself(step, store):
     """Answers take effect in their own order."""
-    for entry in [each for each in store.line if each.error_code is not None]:
-        store.line.remove(entry)
-        entry.effect(step, entry.error_code)
+    for entry in [each for each in store.deferred if each.error_code is not None]:
+        store.deferred.remove(entry)
+        entry.effect(step.reply, entry.error_code)
 
 
 def first_of_a_batch_wins(store, group_id, record, *_):
@@ -78,19 +78,19 @@ def stable(value):
 
 
 def failures_hold_up_the_line(step, store):
-    while store.line and store.line[0].error_code == 0:
-        store.line.popleft().effect(step, 0)
+    while store.deferred and store.deferred[0].error_code == 0:
+        store.deferred.popleft().effect(step.reply, 0)
 
 
 def stores_in_spite_of_failure(step, store, group_id, records, parked, reply):
     WRITE(step, store, group_id, records, parked, reply)
-    entry = store.line[-1]
+    entry = store.deferred[-1]
     effect = entry.effect
 
-    def store_first(later, error_code):
+    def store_first(reply_to, error_code):
         for record in records:
             store.apply(group_id, record)
-        effect(later, error_code)
+        effect(reply_to, error_code)
 
     entry.effect = store_first
 
@@ -208,7 +208,7 @@ BUGS = {
         ("the_answer_comes_with_the_logs_and_not_before_it_is_anything_seen",),
     ),
     "answers take effect as they come": (
-        (offsets, "advance", everyone_for_himself),
+        (offsets, "complete_deferred", everyone_for_himself),
         ("answers_take_effect_in_the_order_of_the_log",),
     ),
     "the first of a batch wins": (
@@ -274,7 +274,7 @@ BUGS = {
         ("stable_offsets_wait_for_what_is_under_way", 0),
     ),
     "a failure holds up the line": (
-        (offsets, "advance", failures_hold_up_the_line),
+        (offsets, "complete_deferred", failures_hold_up_the_line),
         ("stable_offsets_wait_for_what_is_under_way", 19),
     ),
 }

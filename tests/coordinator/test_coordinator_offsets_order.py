@@ -141,12 +141,12 @@ def test_what_is_seen_is_the_answered_beginning_of_the_log(script):
 
 def test_the_list_notices_an_answer_that_overtakes(monkeypatch):
     def overtaking(step, store):
-        for entry in [each for each in store.line if each.error_code is not None]:
-            store.line.remove(entry)
-            entry.effect(step, entry.error_code)
+        for entry in [each for each in store.deferred if each.error_code is not None]:
+            store.deferred.remove(entry)
+            entry.effect(step.reply, entry.error_code)
 
     script = [("commit", "g", 0, 1), ("commit", "g", 0, 2), ("answer", 1, 0)]
     play(script)
-    monkeypatch.setattr(offsets, "advance", overtaking)
+    monkeypatch.setattr(offsets, "complete_deferred", overtaking)
     with pytest.raises(AssertionError):
         play(script)

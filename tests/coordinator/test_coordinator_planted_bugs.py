@@ -15,7 +15,8 @@ from rota.coordinator import (
     join,
     leave,
     persistence,
-    phase,
+    rebalance,
+    session_timers,
     sync,
     timers,
     voting,
@@ -49,7 +50,7 @@ def silent_removal(step, group, member):
 
 def complete_whenever_all_joined(step, group):
     if group.state is GroupState.PREPARING_REBALANCE and group.all_members_joined:
-        phase.complete_join(step, group)
+        rebalance.complete_join(step, group)
 
 
 def owe_without_timer(step, group):
@@ -57,12 +58,12 @@ def owe_without_timer(step, group):
 
 
 def new_member_on_its_session(step, group, member):
-    heartbeat.restart_session(step, group, member)
+    session_timers.restart_session(step, group, member)
 
 
 def complete_at_the_first_delay(step, group, member_id):
     group.join_timer = None
-    phase.complete_join(step, group)
+    rebalance.complete_join(step, group)
 
 
 BUGS = [
@@ -75,15 +76,15 @@ BUGS = [
     ),
     Bug(
         "the generation is not raised",
-        phase,
+        rebalance,
         "_start_generation",
-        early_generation(phase._start_generation),
+        early_generation(rebalance._start_generation),
         "joining::test_first_consumer_alone_becomes_leader_of_generation_one",
     ),
     Bug(
         "a leader that is gone stays leader",
         voting,
-        "settle_joined_leader",
+        "elect_joined_leader",
         lambda group, choices: None,
         "rejoining::test_who_does_not_rejoin_is_dropped_and_a_newcomer_leads",
     ),
@@ -110,15 +111,15 @@ BUGS = [
     ),
     Bug(
         "the sync timer is never armed",
-        phase,
+        rebalance,
         "start_sync_timer",
         owe_without_timer,
         "syncing::test_nobody_syncs_though_all_heartbeat",
     ),
     Bug(
-        "a SyncGroup does not settle what the member owes",
+        "a member stays pending after its SyncGroup",
         sync,
-        "settle_pending_sync",
+        "remove_pending_sync",
         lambda step, group, member_id: None,
         "syncing::test_the_sync_timer_is_the_longest_rebalance_timeout_and_ends_with_the_last_sync",
     ),
@@ -148,14 +149,14 @@ BUGS = [
     ),
     Bug(
         "parked SyncGroups are left alone when a rebalance starts",
-        phase,
+        rebalance,
         "reset_assignments",
         lambda step, group, error: None,
         "rejoining::test_changed_metadata_while_completing_starts_a_rebalance",
     ),
     Bug(
         "a JoinGroup may end the initial delay",
-        phase,
+        rebalance,
         "try_complete_join",
         complete_whenever_all_joined,
         "joining::test_several_consumers_within_the_delay_share_one_generation_and_the_first_leads",
@@ -208,7 +209,7 @@ BUGS = [
         "an id's end completes a join phase that is not running",
         timers,
         "_complete_if_all_joined",
-        lambda step, group: phase.complete_join(step, group) if group.all_members_joined else None,
+        lambda step, group: rebalance.complete_join(step, group) if group.all_members_joined else None,
         "joining::test_an_id_that_is_not_used_in_an_empty_group_changes_nothing",
     ),
     Bug(

@@ -7,7 +7,7 @@ import pytest
 
 from rota import coordinator as c
 from rota.coordinator import ErrorCode as E
-from rota.coordinator import Group, GroupState, heartbeat
+from rota.coordinator import Group, GroupState, heartbeat, session_timers
 
 PACKAGE = str(Path(c.__file__).parent)
 FEW, MANY = 10, 10_000
@@ -206,7 +206,7 @@ def session_in_order(original):
 
 SCANS = {
     "the barrier": (Group, "all_members_joined", property(barrier_by_scan)),
-    "a heartbeat": (heartbeat, "restart_session", session_in_order(heartbeat.restart_session)),
+    "a heartbeat": (heartbeat, "restart_session", session_in_order(session_timers.restart_session)),
 }
 
 

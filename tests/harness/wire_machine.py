@@ -83,7 +83,7 @@ class Tap:
 
     def _tapped(self, method):
         def call(*inputs):
-            token = inputs[-1]
+            token = inputs[-1] if inputs else None
             if hasattr(token, "client_id"):
                 self.heard.append((token.client_id, inputs[0]))
             effects = method(*inputs)

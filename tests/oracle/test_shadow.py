@@ -194,6 +194,29 @@ def test_codes_of_the_log_that_the_spec_does_not_know_are_refused(shadow):
         shadow.appended(append.append_id, 10)
 
 
+def resigning(shadow):
+    """A JoinGroup of g is parked, the assignments of h wait for the log; then the coordinator resigns."""
+    shadow.join_group(JOIN, 3, "c", "/h", "join g")
+    shadow.join_group(replace(JOIN, group_id="h"), 3, "c", "/h", "join h")
+    shadow.fire(TimerId("initial_join", "h"))
+    shadow.sync_group(replace(SYNC, group_id="h", member_id="m2"), 5, "sync h")
+    return shadow.unload()
+
+
+def test_a_coordinator_that_resigns_is_followed(shadow):
+    assert {token for token, _ in resigning(shadow).replies} == {"join g", "sync h"}
+    assert shadow.groups == {}
+    assert shadow.divergences == []
+    assert "loading.unload" in shadow.oracle.rules
+
+
+def test_a_request_that_is_left_waiting_at_the_end_is_found(shadow):
+    unload = shadow.core.unload
+    shadow.core.unload = lambda: unload()._replace(replies=())
+    with pytest.raises(Divergence, match="NOT_COORDINATOR"):
+        resigning(shadow)
+
+
 REPORT = """\
 the answer to r4 has error_code REBALANCE_IN_PROGRESS (27), not NONE (0) [heartbeat.alive]
 
@@ -272,7 +295,8 @@ def test_a_server_with_the_spec_in_step():
     with watched() as (address, watch), connected(address) as connection:
         assert exchange(connection, "Heartbeat", 4, BEAT)["error_code"] == 25
     assert watch.requests == 1
-    assert watch.visited == {("heartbeat.unknown-member", "absent"), ("static.validate", "absent")}
+    rules = {"heartbeat.unknown-member", "static.validate", "loading.unload"}
+    assert watch.visited == {(slug, "absent") for slug in rules}
 
 
 def test_a_divergence_on_a_server_closes_the_connection_and_is_raised_at_the_end():

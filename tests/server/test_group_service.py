@@ -61,7 +61,7 @@ class Loop:
         return [each for each in self.timers if not each.cancelled]
 
 
-class Caller:
+class Context:
     version, client_id, client_host = 0, "c", "/127.0.0.1"
 
     def __init__(self):
@@ -77,9 +77,9 @@ class World:
         self.service = GroupService(CoordinatorConfig(group_initial_rebalance_delay_ms=0), self.loop)
 
     def ask(self, name, **body):
-        caller = Caller()
-        self.service.handlers[name](body, caller)
-        return caller.replies
+        context = Context()
+        self.service.handlers[name](body, context)
+        return context.replies
 
     def member(self):
         """The id of the one member of a generation whose assignment is still missing."""
@@ -119,7 +119,7 @@ def test_a_cancelled_timer_does_not_fire(world):
     assert [each["error_code"] for each in replies] == [0]
     world.loop.advance(500)
     assert len(world.loop.armed()) == 1  # the next cleaning
-    world.service.stop()
+    world.service.resign()
     assert world.loop.armed() == []
 
 
@@ -153,13 +153,28 @@ def test_the_log_answers_in_the_next_turn(world):
     assert [each["assignment"] for each in replies] == [b"all"]
 
 
-def test_nothing_happens_after_the_stop(world):
+def test_a_coordinator_that_resigns_answers_what_is_parked_and_then_does_nothing(world):
     member_id = world.member()
     replies = world.ask("SyncGroup", group_id="g", generation_id=1, member_id=member_id, assignments=[])
-    world.service.stop()
+    world.service.resign()
+    assert [each["error_code"] for each in replies] == [16]
+    assert dict(world.service.core.groups) == {}
     world.loop.turn()
     world.loop.advance(3_600)
-    assert replies == []
+    assert len(replies) == 1
+    assert world.loop.armed() == []
+
+
+def test_a_coordinator_that_fails_to_resign_is_stopped_all_the_same(world):
+    class Stuck(GroupCoordinator):
+        def unload(self):
+            raise RuntimeError("stuck")
+
+    world.service = GroupService(CoordinatorConfig(), world.loop, coordinator=Stuck)
+    world.ask("JoinGroup", **JOIN)
+    with pytest.raises(RuntimeError, match="stuck"):
+        world.service.resign()
+    world.loop.timers = world.loop.timers[1:]  # of the service before
     assert world.loop.armed() == []
 
 

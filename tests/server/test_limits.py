@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from rota.server import broker
-from rota.server.connection import READ_AHEAD, TURN
+from rota.server.connection import READ_AHEAD, REQUESTS_AT_ONCE
 from rota.wire import encode_request, frame
 
 CHUNK = 256 * 1024
@@ -193,11 +193,11 @@ def test_requests_of_one_client_come_in_turns_with_those_of_others(inside, conne
     for _ in range(1500):
         greedy.payload()
     # Its connection may have to be accepted and watched first, which takes turns of the loop.
-    assert order.index("modest") <= 8 * TURN
+    assert order.index("modest") <= 8 * REQUESTS_AT_ONCE
 
 
 def test_planted_bug_no_turns(inside, connect, monkeypatch):
-    monkeypatch.setattr("rota.server.connection.TURN", 10**6)
+    monkeypatch.setattr("rota.server.connection.REQUESTS_AT_ONCE", 10**6)
     with pytest.raises(AssertionError):
         test_requests_of_one_client_come_in_turns_with_those_of_others(inside, connect, monkeypatch)
 

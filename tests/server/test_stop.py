@@ -2,9 +2,11 @@
 
 import asyncio
 import time
+from contextlib import ExitStack
 
 import pytest
 
+from rota.coordinator import Effects, GroupCoordinator
 from rota.server import Server, Settings, running
 from rota.wire import decode_response, encode_request, frame
 
@@ -36,6 +38,59 @@ def test_what_waits_is_answered(user, member):
     assert follower.receive()["error_code"] == 16
     for client in (fetching, late, joining, leader, follower, first):
         assert client.closed()
+
+
+class LostAnswers(GroupCoordinator):
+    """A coordinator that the log's answers do not reach."""
+
+    def appended(self, append_id, error_code=0):
+        return Effects()
+
+
+def test_the_coordinator_resigns(connect):
+    """What waits in its groups and for the log is answered as a coordinator does that unloads them."""
+    partition = {"partition_index": 0, "committed_offset": 1, "committed_metadata": None}
+    topics = [{"name": "t", "partitions": [partition]}]
+    commit = {"generation_id_or_member_epoch": -1, "member_id": "", "topics": topics}
+    with running(NO_DELAY, coordinator=LostAnswers) as address:
+        joining, committing, fetching, deleting = (connect(address) for _ in range(4))
+        joining.call("CreateTopics", 7, topics=[{"name": "t", "num_partitions": 1, "replication_factor": 1}])
+        join = {"group_id": "g", "session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
+        join |= {"protocol_type": "consumer", "protocols": [{"name": "range", "metadata": b""}]}
+        first = joining.call("JoinGroup", 3, **join)
+        joined = connect(address)
+        joined.send("JoinGroup", 9, **join | {"group_instance_id": "i"})
+        assert joined.silent(0.1)
+        committing.send("OffsetCommit", 8, group_id="s", **commit)
+        assert committing.silent(0.1)
+        group = {"group_id": "s", "member_epoch": -1, "topics": None}
+        fetching.send("OffsetFetch", 9, groups=[group], require_stable=True)
+        deleting.send("DeleteGroups", 2, groups_names=["s"])
+        assert fetching.silent(0.1)
+        assert deleting.silent(0.1)
+    refused = joined.receive()
+    assert refused["error_code"] == 16
+    assert refused["member_id"].startswith("i-")
+    assert refused["member_id"] != first["member_id"]
+    ((committed,),) = [each["partitions"] for each in committing.receive()["topics"]]
+    assert committed["error_code"] == 16
+    assert [each["error_code"] for each in fetching.receive()["groups"]] == [16]
+    assert [each["error_code"] for each in deleting.receive()["results"]] == [16]
+    for client in (joining, joined, committing, fetching, deleting):
+        assert client.closed()
+
+
+def test_connections_are_closed_though_the_coordinator_fails_to_resign(connect):
+    class Stuck(GroupCoordinator):
+        def unload(self):
+            raise RuntimeError("stuck")
+
+    server = ExitStack()
+    client = connect(server.enter_context(running(NO_DELAY, coordinator=Stuck)))
+    assert client.call("ApiVersions", 0)["error_code"] == 0
+    with pytest.raises(RuntimeError, match="stuck"):
+        server.close()
+    assert client.closed()
 
 
 def test_the_port_is_free_at_once(user):

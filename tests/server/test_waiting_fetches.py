@@ -42,7 +42,7 @@ class Loop:
         return self.handles[-1]
 
 
-class Call:
+class Context:
     version = 12
 
     def __init__(self):
@@ -83,7 +83,7 @@ def against_counts(steps):
     for kind, *arguments in steps:
         if kind == "fetch":
             wanted, at_least = arguments
-            call = Call()
+            call = Context()
             calls.append(call)
             fetches(fetch_body(sorted(wanted), at_least), call)
             waiting[call] = (wanted, at_least, len(loop.handles) - 1)

@@ -29,7 +29,6 @@ from rota.coordinator.effects import (
     Reply,
     TimerId,
     TimerKind,
-    Token,
 )
 from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.messages import (
@@ -74,7 +73,7 @@ from rota.coordinator.offset_messages import (
     TxnOffsetCommit,
 )
 from rota.coordinator.persistence import UnknownAppendError
-from rota.coordinator.purgatory import Purgatory
+from rota.coordinator.purgatory import Purgatory, Token
 from rota.coordinator.wheel import TimingWheel
 
 __all__ = [

@@ -19,17 +19,18 @@ from rota.coordinator.admin_messages import (
     ListGroups,
     ListGroupsReply,
 )
-from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import Group, GroupState
-from rota.coordinator.ledger import InLine
+from rota.coordinator.ledger import DeferredEvent, ReplyTo
 from rota.coordinator.messages import ErrorCode
 from rota.coordinator.offset_store import OffsetStore
+from rota.coordinator.purgatory import ParkedRequest
+from rota.coordinator.step import Step
 
 
 def describe_groups(groups: Mapping[str, Group], group_ids: Iterable[str]) -> DescribeGroupsReply:
     """What there is to know of these groups.
 
-    Only a Stable group's protocol and metadata are told. Assignments are those that the members have now, or
+    Only a Stable group's protocol and metadata are in it. Assignments are those that the members have now, or
     had when the last rebalance began.
     """
     return DescribeGroupsReply(tuple(_described(group_id, groups.get(group_id)) for group_id in group_ids))
@@ -76,27 +77,27 @@ def list_groups(groups: Mapping[str, Group], request: ListGroups) -> ListGroupsR
 
 @dataclass(eq=False, slots=True)
 class Deletion:
-    """A DeleteGroups that waits for `under_way` answers of the log; `errors` by group."""
+    """A DeleteGroups that waits for answers of the log, so many as `unanswered`; `errors` by group."""
 
-    parked: Parked
+    parked: ParkedRequest
     errors: dict[str, int]
-    under_way: int = 0
+    unanswered: int = 0
 
-    def answered(self, group_id: str, step: Step, error_code: int) -> None:
+    def answered(self, group_id: str, reply_to: ReplyTo, error_code: int) -> None:
         """The log has answered for a group."""
         self.errors[group_id] = error_code
-        self.under_way -= 1
-        self.settle(step)
+        self.unanswered -= 1
+        self.reply_if_done(reply_to)
 
-    def settle(self, step: Step) -> None:
-        """Reply if nothing is under way any more."""
-        if not self.under_way:
+    def reply_if_done(self, reply_to: ReplyTo) -> None:
+        """Reply if the log has answered for every group."""
+        if not self.unanswered:
             results = tuple(DeletableGroupResult(*item) for item in self.errors.items())
-            step.reply(self.parked, DeleteGroupsReply(results))
+            reply_to(self.parked, DeleteGroupsReply(results))
 
 
 def delete_groups(
-    step: Step, store: OffsetStore, groups: dict[str, Group], group_ids: Iterable[str], parked: Parked
+    step: Step, store: OffsetStore, groups: dict[str, Group], group_ids: Iterable[str], parked: ParkedRequest
 ) -> None:
     """Delete groups that are Empty, each one once.
 
@@ -105,9 +106,9 @@ def delete_groups(
     deletion = Deletion(parked, {each: _deletion_error(groups.get(each)) for each in group_ids})
     for group_id, error_code in deletion.errors.items():
         if error_code == ErrorCode.NONE:
-            deletion.under_way += 1
+            deletion.unanswered += 1
             remove_group(step, store, groups, group_id, partial(deletion.answered, group_id))
-    deletion.settle(step)
+    deletion.reply_if_done(step.reply)
 
 
 def _deletion_error(group: Group | None) -> int:
@@ -121,11 +122,11 @@ def remove_group(
     store: OffsetStore,
     groups: dict[str, Group],
     group_id: str,
-    answered: Callable[[Step, int], None],
+    answered: Callable[[ReplyTo, int], None],
 ) -> None:
-    """Remove an Empty group with its offsets and handed-out ids; `answered` is called with the log's answer.
+    """Remove an Empty group with its offsets and pending members; `answered` is called with the log's answer.
 
-    It is gone at once, and comes back, but for its handed-out ids, if the log refuses.
+    It is gone at once, and comes back, but for its pending members, if the log refuses.
     """
     group = groups.pop(group_id)
     for member_id in sorted(group.pending_members):
@@ -133,13 +134,13 @@ def remove_group(
     group.pending_members.clear()
     step.forget(group_id)
 
-    def effect(later: Step, error_code: int) -> None:
+    def effect(reply_to: ReplyTo, error_code: int) -> None:
         if error_code == ErrorCode.NONE:
             store.forget(group_id)
         else:
             groups.setdefault(group_id, group)
-        answered(later, error_code)
+        answered(reply_to, error_code)
 
-    entry = InLine(effect)
-    store.line.append(entry)
-    step.append_in_line(group_id, GroupTombstone(), entry)
+    entry = DeferredEvent(effect)
+    store.deferred.append(entry)
+    step.append_deferred(group_id, GroupTombstone(), entry)

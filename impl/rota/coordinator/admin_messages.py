@@ -10,7 +10,7 @@ GROUP_ID_NOT_FOUND_SINCE = 6
 
 @dataclass(frozen=True, slots=True)
 class DescribedGroupMember:
-    """A member as DescribeGroups tells of it."""
+    """A member in a DescribeGroups response."""
 
     member_id: str
     group_instance_id: str | None
@@ -22,7 +22,7 @@ class DescribedGroupMember:
 
 @dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """One group of a DescribeGroups response; the defaults are what is told of one that does not exist."""
+    """One group of a DescribeGroups response; the defaults are those of one that does not exist."""
 
     group_id: str
     error_code: int = ErrorCode.NONE

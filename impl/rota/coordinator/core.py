@@ -18,17 +18,9 @@ from rota.coordinator import (
 )
 from rota.coordinator.admin_messages import ListGroups
 from rota.coordinator.config import CoordinatorConfig
-from rota.coordinator.effects import (
-    Choices,
-    Effects,
-    GroupRecord,
-    Parked,
-    Step,
-    TimerId,
-    Token,
-)
+from rota.coordinator.effects import Choices, Effects, GroupRecord, TimerId
 from rota.coordinator.group import Group
-from rota.coordinator.ledger import InLine, Ledger, Outstanding
+from rota.coordinator.ledger import DeferredEvent, Ledger, Outstanding
 from rota.coordinator.messages import (
     ErrorCode,
     Heartbeat,
@@ -49,6 +41,8 @@ from rota.coordinator.offset_messages import (
     TxnOffsetCommit,
 )
 from rota.coordinator.offset_store import OffsetStore
+from rota.coordinator.purgatory import ParkedRequest, Token
+from rota.coordinator.step import Step
 
 
 class GroupCoordinator:
@@ -77,7 +71,7 @@ class GroupCoordinator:
 
         A group that is created is written to the log at once, also if the request is refused.
         """
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         error = join.request_error(self._config, request)
         if error != ErrorCode.NONE:
             step.reply(parked, JoinGroupReply(error, member_id=request.member_id))
@@ -93,7 +87,7 @@ class GroupCoordinator:
 
     def sync_group(self, request: SyncGroup, version: int, token: Token) -> Effects:
         """SyncGroup; from version 5 on the protocol's type and name have to be given."""
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         nameless = request.protocol_type is None or request.protocol_name is None
         if version >= 5 and nameless:
             step.reply(parked, SyncGroupReply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
@@ -105,7 +99,7 @@ class GroupCoordinator:
 
     def heartbeat(self, request: Heartbeat, version: int, token: Token) -> Effects:
         """Heartbeat."""
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         group = self._groups.get(request.group_id)
         if not request.group_id:
             step.reply(parked, heartbeat.reply_of(ErrorCode.INVALID_GROUP_ID))
@@ -120,7 +114,7 @@ class GroupCoordinator:
 
         If it leaves the group Empty, it is answered when the log has answered.
         """
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         if not request.group_id:
             step.reply(parked, LeaveGroupReply(ErrorCode.INVALID_GROUP_ID))
         else:
@@ -134,7 +128,7 @@ class GroupCoordinator:
 
         One from outside of group management creates an empty group. The empty group id is as good as any.
         """
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         error = offsets.commit_error(self._groups.get(request.group_id), request, version)
         if error != ErrorCode.NONE:
             step.reply(parked, OffsetCommitReply.to(request, lambda _: error))
@@ -150,7 +144,7 @@ class GroupCoordinator:
 
         The caller has asked the transaction coordinator whether the producer may.
         """
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         error = transactions.commit_error(self._groups.get(request.group_id), request)
         if error != ErrorCode.NONE:
             plain = OffsetCommit(request.group_id, request.topics)
@@ -167,16 +161,16 @@ class GroupCoordinator:
         return step.effects()
 
     def offset_fetch(self, request: OffsetFetch, version: int, token: Token) -> Effects:
-        """OffsetFetch; of a group that does not exist it is told that it has no offsets."""
+        """OffsetFetch; a group that does not exist has no offsets."""
         step = self._step()
-        offsets.offset_fetch(step, self._offsets, request, Parked(token, version))
+        offsets.offset_fetch(step, self._offsets, request, ParkedRequest(token, version))
         return step.effects()
 
     def offset_delete(
         self, request: OffsetDelete, version: int, token: Token, topics_of: offsets.TopicsOf
     ) -> Effects:
         """OffsetDelete; `topics_of` reads a consumer's metadata. Answered when the log has answered."""
-        step, parked = self._step(), Parked(token, version)
+        step, parked = self._step(), ParkedRequest(token, version)
         group = self._groups.get(request.group_id)
         error = offsets.delete_error(group, request)
         if group is None or error != ErrorCode.NONE:
@@ -188,19 +182,19 @@ class GroupCoordinator:
     def describe_groups(self, group_ids: Iterable[str], version: int, token: Token) -> Effects:
         """DescribeGroups."""
         step = self._step()
-        step.reply(Parked(token, version), admin.describe_groups(self._groups, group_ids))
+        step.reply(ParkedRequest(token, version), admin.describe_groups(self._groups, group_ids))
         return step.effects()
 
     def list_groups(self, request: ListGroups, version: int, token: Token) -> Effects:
         """ListGroups, in order of creation."""
         step = self._step()
-        step.reply(Parked(token, version), admin.list_groups(self._groups, request))
+        step.reply(ParkedRequest(token, version), admin.list_groups(self._groups, request))
         return step.effects()
 
     def delete_groups(self, group_ids: Iterable[str], version: int, token: Token) -> Effects:
         """DeleteGroups. Answered when the log has answered for every group that goes."""
         step = self._step()
-        admin.delete_groups(step, self._offsets, self._groups, group_ids, Parked(token, version))
+        admin.delete_groups(step, self._offsets, self._groups, group_ids, ParkedRequest(token, version))
         return step.effects()
 
     def clean(self, now_ms: int, topics_of: offsets.TopicsOf) -> Effects:
@@ -229,9 +223,9 @@ class GroupCoordinator:
         if entry is None:
             raise persistence.UnknownAppendError(f"append {append_id} is not waiting for an answer")
         step = self._step()
-        if isinstance(entry, InLine):
+        if isinstance(entry, DeferredEvent):
             entry.error_code = persistence.response_error(error_code)
-            offsets.advance(step, self._offsets)
+            offsets.complete_deferred(step, self._offsets)
         else:
             persistence.appended(step, self._groups, entry, error_code)
         return step.effects()
@@ -252,17 +246,16 @@ class GroupCoordinator:
         return step.effects()
 
     def unload(self) -> Effects:
-        """The log is somebody else's now: all groups and offsets are forgotten, timers cancelled.
+        """The coordinator resigns: all groups and offsets are forgotten, timers cancelled.
 
-        Whoever waits is told NOT_COORDINATOR. The log's answers to appends under way are not to be told any
-        more.
+        Parked requests are answered NOT_COORDINATOR. `appended` must not be called for earlier appends.
         """
         step = self._step()
         outstanding, self._ledger.outstanding = self._ledger.outstanding, {}
         for entry in outstanding.values():
             if isinstance(entry, Outstanding):
                 persistence.appended(step, self._groups, entry, ErrorCode.NOT_COORDINATOR)
-        offsets.end_line(step, self._offsets, ErrorCode.NOT_COORDINATOR)
+        offsets.fail_deferred(step, self._offsets, ErrorCode.NOT_COORDINATOR)
         for group in self._groups.values():
             loading.close(step, group, ErrorCode.NOT_COORDINATOR, with_ids=True)
         self._groups.clear()

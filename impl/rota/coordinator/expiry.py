@@ -8,10 +8,10 @@ OffsetExpirationConditionImpl; KIP-211.
 from collections.abc import Iterator
 
 from rota.coordinator import admin, offsets
-from rota.coordinator.effects import Step
 from rota.coordinator.group import CONSUMER, Group, GroupState
 from rota.coordinator.offset_messages import OffsetRecord, OffsetTombstone
 from rota.coordinator.offset_store import OffsetStore
+from rota.coordinator.step import Step
 
 MINUTE_MS = 60_000
 
@@ -26,22 +26,22 @@ def clean(
     """Expire offsets, and remove every Empty group that has none left; `now_ms` is the wall clock's.
 
     A group without offsets is removed however short a time ago it became Empty, as in the broker also if
-    transactions have some pending; what is pending keeps the others. While the log owes answers
-    about offsets nothing is done: some may be new. There will be another cleaning.
+    transactions have some pending; what is pending keeps the others. While appends of
+    offsets are not answered nothing is done: some may be new. There will be another cleaning.
     """
-    if store.line:
+    if store.deferred:
         return
     for group_id, group in tuple(groups.items()):
         if group.state is GroupState.EMPTY and group.empty_since_ms is None:
             group.empty_since_ms = now_ms
-        left, expired = _sorted_out(step, store, group, now_ms, topics_of)
+        left, expired = _kept_and_expired(step, store, group, now_ms, topics_of)
         if expired:
             offsets.remove(step, store, group_id, tuple(expired))
         if not left and group.state is GroupState.EMPTY and not (expired and store.has_pending(group_id)):
-            admin.remove_group(step, store, groups, group_id, lambda later, error_code: None)
+            admin.remove_group(step, store, groups, group_id, lambda reply_to, error_code: None)
 
 
-def _sorted_out(
+def _kept_and_expired(
     step: Step, store: OffsetStore, group: Group, now_ms: int, topics_of: offsets.TopicsOf
 ) -> tuple[list[OffsetRecord], list[OffsetTombstone]]:
     """The offsets that stay, and tombstones for those that have expired."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, TypeVar
 
-from rota.coordinator.effects import GroupRecord, MemberRecord, Parked
+from rota.coordinator.effects import GroupRecord, MemberRecord
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupProtocol
-from rota.coordinator.purgatory import Purgatory
+from rota.coordinator.purgatory import ParkedRequest, Purgatory
 
 T = TypeVar("T", bound=Hashable)
 
@@ -72,13 +72,13 @@ class Group:
     parked_joins, parked_syncs: requests of members that wait for an answer, by member id; one that is
     replaced by a later one of its member is dropped and never answered, as in the broker. static_members:
     member id by group instance id. supporters: number of members per protocol name. ballots: number of
-    members per list of names. pending_members: ids handed out and not used. pending_sync_members: ids that
-    owe a SyncGroup since the join phase ended; one of a static member that was replaced since stays there, as
-    in the broker. previous_state: the state before the current one; a join phase entered from Empty is
-    initial. subscriptions: its consumers' metadata when the generation began; None before the first, and
-    where the members are no consumers. join_timer, sync_timer: what is armed. empty_since_ms: the wall clock
-    when a cleaning first found it Empty. initial_delay_ms, initial_remaining_ms: the initial delay that is
-    running, and what is left for extensions after it.
+    members per list of names. pending_members: ids of members that are to come back with them.
+    pending_sync_members: ids whose SyncGroup has not come since the join phase ended; that of a static member
+    that was replaced since stays there, as in the broker. previous_state: the state before the current one; a
+    join phase entered from Empty is initial. subscriptions: its consumers' metadata when the generation
+    began; None before the first, and where the members are no consumers. join_timer, sync_timer: what is
+    armed. empty_since_ms: the wall clock when a cleaning first found it Empty. initial_delay_ms,
+    initial_remaining_ms: the initial delay that is running, and what is left for extensions after it.
     """
 
     group_id: str
@@ -92,8 +92,8 @@ class Group:
     static_members: dict[str, str] = field(default_factory=dict)
     pending_members: set[str] = field(default_factory=set)
     pending_sync_members: set[str] = field(default_factory=set)
-    parked_joins: Purgatory[str, Parked] = field(default_factory=Purgatory)
-    parked_syncs: Purgatory[str, Parked] = field(default_factory=Purgatory)
+    parked_joins: Purgatory[str, ParkedRequest] = field(default_factory=Purgatory)
+    parked_syncs: Purgatory[str, ParkedRequest] = field(default_factory=Purgatory)
     subscriptions: tuple[bytes, ...] | None = None
     supporters: Counter[str] = field(default_factory=Counter)
     ballots: Counter[tuple[str, ...]] = field(default_factory=Counter)
@@ -126,7 +126,7 @@ class Group:
 
     @property
     def all_members_joined(self) -> bool:
-        """Whether every member awaits its JoinGroup's answer and no handed-out id is still to come."""
+        """Whether every member awaits its JoinGroup's answer and no pending member is still to come."""
         return len(self.parked_joins) == len(self.members) and not self.pending_members
 
     @property
@@ -157,10 +157,10 @@ class Group:
         self._count_support(member)
 
     def remove(self, member: Member) -> None:
-        """Take out a member that has no parked JoinGroup. Who leads then, voting.settle_leader says.
+        """Take out a member that has no parked JoinGroup. voting.elect_leader says who leads then.
 
-        A parked SyncGroup of its is dropped and never answered, as in the broker. What it owes in the sync
-        phase is forgotten with the phase: there a removal is always followed by a rebalance.
+        A parked SyncGroup of its is dropped and never answered, as in the broker. That it is pending in the
+        sync phase is forgotten with the phase: there a removal is always followed by a rebalance.
         """
         self._exit(member)
         self._withdraw_support(member)
@@ -193,7 +193,7 @@ class Group:
         member.session_timeout_ms = session_timeout_ms
         member.rebalance_timeout_ms = rebalance_timeout_ms
 
-    def update_and_park(self, member: Member, request: JoinGroup, parked: Parked) -> None:
+    def update_and_park(self, member: Member, request: JoinGroup, parked: ParkedRequest) -> None:
         """Take over a known member's list and timeouts from its JoinGroup, and park that."""
         self.update(member, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
         self.parked_joins.park(member.member_id, parked)

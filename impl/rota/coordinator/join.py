@@ -1,4 +1,4 @@
-"""JoinGroup: who is admitted, who is told to come back, who is refused.
+"""JoinGroup: who is admitted, who has to come back with a member id, who is refused.
 
 Source: Kafka's Java coordinator, GroupMetadataManager#classicGroupJoinToClassicGroup, #acceptJoiningMember,
 #classicGroupJoinNewMember and #classicGroupJoinExistingMember.
@@ -9,21 +9,23 @@ from typing import NamedTuple
 
 from rota.coordinator import static, voting
 from rota.coordinator.config import CoordinatorConfig
-from rota.coordinator.effects import GroupRecord, Parked, Step
+from rota.coordinator.effects import GroupRecord
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import start_new_member_timer, stop_timer
 from rota.coordinator.ledger import Created
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply
-from rota.coordinator.phase import generation_reply, rebalance
+from rota.coordinator.purgatory import ParkedRequest
+from rota.coordinator.rebalance import generation_reply, rebalance_or_complete
+from rota.coordinator.session_timers import start_new_member_timer, stop_timer
+from rota.coordinator.step import Step
 
 MEMBER_ID_REQUIRED_SINCE = 4
-"""First JoinGroup version whose new members are told their id before they are admitted (KIP-394)."""
+"""First JoinGroup version whose new members get their id before they are admitted (KIP-394)."""
 
 
 class Joiner(NamedTuple):
     """Who sends a JoinGroup: where to answer it, and the connection's client id and host."""
 
-    parked: Parked
+    parked: ParkedRequest
     client_id: str
     client_host: str
 
@@ -45,7 +47,7 @@ def join_group(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> 
     if joiner.parked.version == 0:
         request = replace(request, rebalance_timeout_ms=request.session_timeout_ms)
     if not has_room(group, request.member_id, step.config.group_max_size):
-        _turn_away(step, group, request.member_id)
+        _remove_refused(step, group, request.member_id)
         step.reply(joiner.parked, JoinGroupReply(ErrorCode.GROUP_MAX_SIZE_REACHED))
     elif group.state is GroupState.DEAD:
         _refuse(step, joiner, request, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -60,11 +62,11 @@ def join_group(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> 
 
 
 def has_room(group: Group, member_id: str, most: int) -> bool:
-    """Whether the size limit lets this JoinGroup in; handed-out ids do not count.
+    """Whether the size limit lets this JoinGroup in; pending members do not count.
 
     While a rebalance is prepared only those count that wait, so that a group that is too large becomes
-    smaller: who has not rejoined competes for a place. Otherwise members have theirs; a static member that
-    comes without its id has none.
+    smaller: who has not rejoined competes with the others. Otherwise members are let in; a static member
+    that comes without its id is none.
     """
     if group.has_generation:
         return member_id in group.members or len(group.members) < most
@@ -73,8 +75,8 @@ def has_room(group: Group, member_id: str, most: int) -> bool:
     return True
 
 
-def _turn_away(step: Step, group: Group, member_id: str) -> None:
-    """Take out who was refused for the size: a member that has not rejoined, or a handed-out id.
+def _remove_refused(step: Step, group: Group, member_id: str) -> None:
+    """Take out who was refused for the size: a member that has not rejoined, or a pending one.
 
     The barrier is not looked at: the others wait for the end of the join phase, as in the broker.
     """
@@ -82,13 +84,13 @@ def _turn_away(step: Step, group: Group, member_id: str) -> None:
     if member is not None:
         stop_timer(step, group, member)
         group.remove(member)
-        voting.settle_leader(group, step.choices)
+        voting.elect_leader(group, step.choices)
     elif member_id in group.pending_members:
-        _use_up(step, group, member_id)
+        _remove_pending(step, group, member_id)
 
 
-def _use_up(step: Step, group: Group, member_id: str) -> None:
-    """A handed-out id is one no longer."""
+def _remove_pending(step: Step, group: Group, member_id: str) -> None:
+    """A pending member is one no longer: it comes, or is refused."""
     group.pending_members.remove(member_id)
     step.cancel("pending", group.group_id, member_id)
 
@@ -106,10 +108,10 @@ def _refuse(step: Step, joiner: Joiner, request: JoinGroup, error_code: int) -> 
 
 
 def _join_new(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> None:
-    """A member without id: told one to come back with, or admitted at once: in the old versions, or static.
+    """A member without id gets one to come back with; in old versions, or if static, it is admitted at once.
 
-    The id told is all that is remembered; it is good for the session timeout of this request. A static member
-    whose instance is in the group already takes the place of that one.
+    Of a pending member only the id is kept, for the session timeout of this request. A static member whose
+    instance is in the group already replaces that one.
     """
     instance_id = request.group_instance_id
     member_id = step.choices.new_member_id(joiner.client_id if instance_id is None else instance_id)
@@ -125,11 +127,11 @@ def _join_new(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> N
 
 
 def _join_pending(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> None:
-    """Somebody comes back with its handed-out id. With an instance id, too: a broker trips over that."""
+    """A pending member comes back with its id. One that has an instance id, too, makes a broker fail."""
     if request.group_instance_id is not None:
         step.reply(joiner.parked, JoinGroupReply(ErrorCode.UNKNOWN_SERVER_ERROR))
         return
-    _use_up(step, group, request.member_id)
+    _remove_pending(step, group, request.member_id)
     _admit(step, group, request, joiner, request.member_id)
 
 
@@ -159,11 +161,11 @@ def _admit(step: Step, group: Group, request: JoinGroup, joiner: Joiner, member_
     group.add(member, request.protocol_type)
     group.parked_joins.park(member_id, joiner.parked)
     start_new_member_timer(step, group, member)
-    rebalance(step, group)
+    rebalance_or_complete(step, group)
 
 
 def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> None:
-    """A known member joins: parked, or told the current generation again where nothing has changed.
+    """A known member joins: parked, or answered with the current generation where nothing has changed.
 
     Stable: a leader always gets its rebalance, that is how it asks for one. In the immediate answer the
     request's timeouts are ignored and no timer is touched.
@@ -177,4 +179,4 @@ def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> Non
         step.reply(joiner.parked, generation_reply(group, member))
         return
     group.update_and_park(member, request, joiner.parked)
-    rebalance(step, group)
+    rebalance_or_complete(step, group)

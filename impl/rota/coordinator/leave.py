@@ -1,9 +1,7 @@
 """LeaveGroup, a batch: all are removed first, then the group is looked at once."""
 
 from rota.coordinator import voting
-from rota.coordinator.effects import Step
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import stop_timer
 from rota.coordinator.messages import (
     ErrorCode,
     JoinGroupReply,
@@ -12,21 +10,23 @@ from rota.coordinator.messages import (
     LeaveGroupReplyMember,
     MemberIdentity,
 )
-from rota.coordinator.phase import prepare_rebalance, try_complete_join
+from rota.coordinator.rebalance import prepare_rebalance, try_complete_join
+from rota.coordinator.session_timers import stop_timer
+from rota.coordinator.step import Step
 
 
 def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentity, ...]) -> LeaveGroupReply:
-    """Remove members and handed-out ids from a group; `group` is None if there is none of the request's id.
+    """Remove members and pending members from a group; `group` is None if there is none of the request's id.
 
     One removal is enough for what follows: a rebalance from CompletingRebalance and Stable, also when only a
-    handed-out id has left, or the end of a join phase that now has everybody (unless it is the initial one).
+    pending member has left, or the end of a join phase that now has everybody (unless it is the initial one).
     """
     if group is None:
         return _results(identities, [ErrorCode.UNKNOWN_MEMBER_ID] * len(identities))
     if group.state is GroupState.DEAD:
         return LeaveGroupReply(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     errors = [_leave(step, group, identity) for identity in identities]
-    voting.settle_leader(group, step.choices)
+    voting.elect_leader(group, step.choices)
     if ErrorCode.NONE in errors:
         if group.has_generation:
             prepare_rebalance(step, group)
@@ -36,14 +36,14 @@ def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentit
 
 
 def identities_of(request: LeaveGroup, version: int) -> tuple[MemberIdentity, ...]:
-    """Who leaves, by the version's way of saying it: a single id below version 3, a batch from there on."""
+    """Who leaves, as the version has it: a single id below version 3, a batch from there on."""
     return request.members if version >= 3 else (MemberIdentity(request.member_id),)
 
 
 def _leave(step: Step, group: Group, identity: MemberIdentity) -> int:
     """Remove one: by its instance id alone, by its member id, or by both if they belong together.
 
-    For a handed-out id the instance id is not looked at, as in the broker.
+    For a pending member the instance id is not looked at, as in the broker.
     """
     member_id, instance_id = identity.member_id, identity.group_instance_id
     if not member_id and instance_id is not None:

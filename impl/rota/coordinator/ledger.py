@@ -1,17 +1,17 @@
-"""Appends whose answer the log still owes, and what each of them is about.
+"""Appends that the log has not answered yet, and what each of them is about.
 
 An answer may come late: members and groups may be gone by then, and are looked up again by id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rota.coordinator.effects import Parked, Step
-    from rota.coordinator.messages import JoinGroupProtocol, LeaveGroupReply
+from rota.coordinator.effects import Reply
+from rota.coordinator.messages import JoinGroupProtocol, LeaveGroupReply
+from rota.coordinator.purgatory import ParkedRequest
+
+ReplyTo = Callable[[ParkedRequest, Reply], None]
+"""Answers a parked request: `Step.reply` of the step in which the log's answer comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Replaced:
     """A static member's new incarnation, with what was there before; `parked` is the JoinGroup of it."""
 
     member_id: str
-    parked: Parked
+    parked: ParkedRequest
     generation_id: int
     old_member_id: str
     old_leader: str | None
@@ -50,28 +50,29 @@ class Outstanding:
 
     group_id: str
     about: Assigned | Created | Replaced | None
-    leaving: tuple[Parked, LeaveGroupReply] | None = None
+    leaving: tuple[ParkedRequest, LeaveGroupReply] | None = None
 
 
 @dataclass(eq=False, slots=True)
-class InLine:
-    """What takes effect in the order of the log, whatever the order of the log's answers.
+class DeferredEvent:
+    """What is completed in the order of the log, whatever the order of the log's answers.
 
-    `effect` is called once, with `error_code`: the answer as clients are told it, None until it is there.
+    `effect` is called once, with `error_code`, the response's: None until the log has answered. A broker has
+    a queue of such events, which are completed up to the high watermark.
     """
 
-    effect: Callable[[Step, int], None]
+    effect: Callable[[ReplyTo, int], None]
     error_code: int | None = None
 
 
 @dataclass(slots=True)
 class Ledger:
-    """Appends whose answer has not come yet, by id."""
+    """Appends that are not answered yet, by id."""
 
-    outstanding: dict[int, Outstanding | InLine] = field(default_factory=dict)
+    outstanding: dict[int, Outstanding | DeferredEvent] = field(default_factory=dict)
     last_id: int = 0
 
-    def open(self, entry: Outstanding | InLine) -> int:
+    def open(self, entry: Outstanding | DeferredEvent) -> int:
         """Remember an append; returns its id."""
         self.last_id += 1
         self.outstanding[self.last_id] = entry

@@ -4,18 +4,19 @@ Source: Kafka's Java coordinator, GroupMetadataManager#replay of a group's recor
 CoordinatorRuntime#unload.
 """
 
-from rota.coordinator.effects import GroupRecord, Step
+from rota.coordinator.effects import GroupRecord
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import restart_session, stop_timer
 from rota.coordinator.messages import JoinGroupProtocol, JoinGroupReply, SyncGroupReply
-from rota.coordinator.phase import prepare_rebalance
+from rota.coordinator.rebalance import prepare_rebalance
+from rota.coordinator.session_timers import restart_session, stop_timer
+from rota.coordinator.step import Step
 
 
 def load(step: Step, group_id: str, record: GroupRecord | None) -> Group:
     """The group as its last record has it; without a record, one that only has offsets.
 
     It is Stable if it has members, and their sessions begin. Of each member's list only the protocol of the
-    generation is left. A group above the size limit begins a rebalance, in which some find no place.
+    generation is left. A group above the size limit begins a rebalance, in which some are refused.
     """
     if record is None:
         return Group(group_id)
@@ -28,13 +29,13 @@ def load(step: Step, group_id: str, record: GroupRecord | None) -> Group:
         leader=record.leader,
     )
     for entry in record.members:
-        told = entry.rebalance_timeout_ms
+        has_timeout = entry.rebalance_timeout_ms != -1
         member = Member(
             member_id=entry.member_id,
             client_id=entry.client_id,
             client_host=entry.client_host,
             session_timeout_ms=entry.session_timeout_ms,
-            rebalance_timeout_ms=entry.session_timeout_ms if told == -1 else told,
+            rebalance_timeout_ms=entry.rebalance_timeout_ms if has_timeout else entry.session_timeout_ms,
             protocols=(JoinGroupProtocol(record.protocol_name or "", entry.subscription),),
             group_instance_id=entry.group_instance_id,
             assignment=entry.assignment,
@@ -49,9 +50,9 @@ def load(step: Step, group_id: str, record: GroupRecord | None) -> Group:
 
 
 def close(step: Step, group: Group, error_code: int, with_ids: bool) -> None:
-    """The group goes: its timers are cancelled, and whoever waits in it is told the error.
+    """The group goes: its timers are cancelled, and its parked requests get the error.
 
-    with_ids: whether a JoinGroup is told the id under which it waits.
+    with_ids: whether the response to a JoinGroup has the member id under which it is parked.
     """
     for member_id, parked in sorted(group.parked_joins.take_all().items()):
         step.reply(parked, JoinGroupReply(error_code, member_id=member_id if with_ids else ""))

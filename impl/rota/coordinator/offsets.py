@@ -7,10 +7,8 @@ ClassicGroup#validateOffsetCommit and #isSubscribedToTopic, GroupCoordinatorServ
 
 from collections.abc import Callable, Collection, Iterable
 
-from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import CONSUMER, Group, GroupState
-from rota.coordinator.heartbeat import restart_session
-from rota.coordinator.ledger import InLine
+from rota.coordinator.ledger import DeferredEvent, ReplyTo
 from rota.coordinator.messages import ErrorCode
 from rota.coordinator.offset_messages import (
     NO_PRODUCER_ID,
@@ -32,12 +30,15 @@ from rota.coordinator.offset_messages import (
     OffsetTombstone,
 )
 from rota.coordinator.offset_store import OffsetStore
+from rota.coordinator.purgatory import ParkedRequest
+from rota.coordinator.session_timers import restart_session
+from rota.coordinator.step import Step
 
 TopicsOf = Callable[[bytes], Collection[str] | None]
 """The topics in a consumer's metadata, None if they cannot be read."""
 
 GROUP_ID_NOT_FOUND_SINCE = 9
-"""First OffsetCommit version that is told plainly that its group does not exist."""
+"""First OffsetCommit version that has an error code for a group that does not exist."""
 
 
 def commit_error(group: Group | None, request: OffsetCommit, version: int) -> int:
@@ -50,8 +51,8 @@ def commit_error(group: Group | None, request: OffsetCommit, version: int) -> in
     if generation_id < 0 and (group is None or group.state is GroupState.EMPTY):
         return ErrorCode.NONE
     if group is None:
-        told = version >= GROUP_ID_NOT_FOUND_SINCE
-        return ErrorCode.GROUP_ID_NOT_FOUND if told else ErrorCode.ILLEGAL_GENERATION
+        has_code = version >= GROUP_ID_NOT_FOUND_SINCE
+        return ErrorCode.GROUP_ID_NOT_FOUND if has_code else ErrorCode.ILLEGAL_GENERATION
     if group.state is GroupState.DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     error = group.member_error(request.member_id, request.group_instance_id)
@@ -65,7 +66,12 @@ def commit_error(group: Group | None, request: OffsetCommit, version: int) -> in
 
 
 def offset_commit(
-    step: Step, store: OffsetStore, group: Group, request: OffsetCommit, parked: Parked, timestamp_ms: int
+    step: Step,
+    store: OffsetStore,
+    group: Group,
+    request: OffsetCommit,
+    parked: ParkedRequest,
+    timestamp_ms: int,
 ) -> None:
     """Carry out an OffsetCommit that passed `commit_error`; `timestamp_ms` is the wall clock's.
 
@@ -75,11 +81,11 @@ def offset_commit(
     member = group.members.get(request.member_id)
     if member is not None:
         restart_session(step, group, member)
-    reply, records = sorted_out(step, request, timestamp_ms)
+    reply, records = checked(step, request, timestamp_ms)
     write(step, store, group.group_id, records, parked, reply)
 
 
-def sorted_out(
+def checked(
     step: Step, request: OffsetCommit, timestamp_ms: int
 ) -> tuple[OffsetCommitReply, tuple[OffsetRecord, ...]]:
     """What of a commit is to be stored, and the reply if that is."""
@@ -100,36 +106,36 @@ def metadata_error(partition: OffsetCommitPartition, limit: int) -> int:
     return ErrorCode.OFFSET_METADATA_TOO_LARGE if units > limit else ErrorCode.NONE
 
 
-def advance(step: Step, store: OffsetStore) -> None:
-    """Carry out what the log has answered, up to the first append without an answer.
+def complete_deferred(step: Step, store: OffsetStore) -> None:
+    """Complete what the log has answered, up to the first append without an answer.
 
-    A broker learns of its appends in the log's order; here, too, nothing overtakes.
+    A broker's appends are committed in the log's order; here, too, nothing overtakes.
     """
-    while store.line and store.line[0].error_code is not None:
-        entry = store.line.popleft()
-        entry.effect(step, entry.error_code or ErrorCode.NONE)
+    while store.deferred and store.deferred[0].error_code is not None:
+        entry = store.deferred.popleft()
+        entry.effect(step.reply, entry.error_code or ErrorCode.NONE)
 
 
-def end_line(step: Step, store: OffsetStore, error_code: int) -> None:
-    """Nothing that is in line takes effect any more: all of it has failed."""
-    while store.line:
-        store.line.popleft().effect(step, error_code)
+def fail_deferred(step: Step, store: OffsetStore, error_code: int) -> None:
+    """Complete all deferred events with an error."""
+    while store.deferred:
+        store.deferred.popleft().effect(step.reply, error_code)
 
 
-def offset_fetch(step: Step, store: OffsetStore, request: OffsetFetch, parked: Parked) -> None:
+def offset_fetch(step: Step, store: OffsetStore, request: OffsetFetch, parked: ParkedRequest) -> None:
     """Answer an OffsetFetch; neither the groups' state nor membership matters.
 
-    One that asks for stable offsets stands in line behind everything that is under way. That is how the
-    broker does it, too: only offsets of transactions are pending there, and those are told to be unstable.
+    One that asks for stable offsets is deferred behind all appends without an answer, as in the broker, in
+    which only offsets of transactions are pending: their partitions get UNSTABLE_OFFSET_COMMIT.
     """
 
-    def answer(later: Step, error_code: int) -> None:
-        later.reply(parked, _fetch_reply(store, request, error_code))
+    def answer(reply_to: ReplyTo, error_code: int) -> None:
+        reply_to(parked, _fetch_reply(store, request, error_code))
 
-    if request.require_stable and store.line:
-        store.line.append(InLine(answer, ErrorCode.NONE))
+    if request.require_stable and store.deferred:
+        store.deferred.append(DeferredEvent(answer, ErrorCode.NONE))
     else:
-        answer(step, ErrorCode.NONE)
+        answer(step.reply, ErrorCode.NONE)
 
 
 def delete_error(group: Group | None, request: OffsetDelete) -> int:
@@ -144,7 +150,12 @@ def delete_error(group: Group | None, request: OffsetDelete) -> int:
 
 
 def offset_delete(
-    step: Step, store: OffsetStore, group: Group, request: OffsetDelete, parked: Parked, topics_of: TopicsOf
+    step: Step,
+    store: OffsetStore,
+    group: Group,
+    request: OffsetDelete,
+    parked: ParkedRequest,
+    topics_of: TopicsOf,
 ) -> None:
     """Carry out an OffsetDelete that passed `delete_error`; topics that are subscribed to keep theirs."""
     subscribed = is_subscribed(group, topics_of)
@@ -168,8 +179,8 @@ def offset_delete(
         for topic in request.topics
         if not subscribed(topic.name)
         for index in topic.partition_indexes
-        # Where a commit may be under way, a tombstone that nothing needs does no harm.
-        if store.line
+        # Where a commit may not be answered yet, a tombstone that nothing needs does no harm.
+        if store.deferred
         or store.get(group.group_id, topic.name, index) is not None
         or store.is_pending(group.group_id, topic.name, index)
     )
@@ -178,7 +189,7 @@ def offset_delete(
 
 def remove(step: Step, store: OffsetStore, group_id: str, tombstones: tuple[OffsetTombstone, ...]) -> None:
     """Offsets are to go that nobody asked about; they are there until the log has answered."""
-    _append(step, store, group_id, tombstones, lambda later, error_code: None)
+    _append(step, store, group_id, tombstones, lambda reply_to, error_code: None)
 
 
 def is_subscribed(group: Group, topics_of: TopicsOf) -> Callable[[str], bool]:
@@ -201,7 +212,7 @@ def write(
     store: OffsetStore,
     group_id: str,
     records: tuple[OffsetRecord | OffsetTombstone, ...],
-    parked: Parked,
+    parked: ParkedRequest,
     reply: OffsetCommitReply | OffsetDeleteReply,
     producer_id: int = NO_PRODUCER_ID,
 ) -> None:
@@ -211,8 +222,8 @@ def write(
     request has failed, also what was not to be written.
     """
 
-    def answered(later: Step, error_code: int) -> None:
-        later.reply(parked, reply if error_code == ErrorCode.NONE else reply.failed(error_code))
+    def answered(reply_to: ReplyTo, error_code: int) -> None:
+        reply_to(parked, reply if error_code == ErrorCode.NONE else reply.failed(error_code))
 
     if records:
         _append(step, store, group_id, records, answered, producer_id)
@@ -225,20 +236,20 @@ def _append(
     store: OffsetStore,
     group_id: str,
     records: tuple[OffsetRecord | OffsetTombstone, ...],
-    answered: Callable[[Step, int], None],
+    answered: Callable[[ReplyTo, int], None],
     producer_id: int = NO_PRODUCER_ID,
 ) -> None:
     position = store.next_position()
 
-    def effect(later: Step, error_code: int) -> None:
+    def effect(reply_to: ReplyTo, error_code: int) -> None:
         if error_code == ErrorCode.NONE:
             for record in records:
                 store.apply(group_id, record, position, producer_id)
-        answered(later, error_code)
+        answered(reply_to, error_code)
 
-    entry = InLine(effect)
-    store.line.append(entry)
-    step.append_in_line(group_id, OffsetBatch(records, producer_id), entry)
+    entry = DeferredEvent(effect)
+    store.deferred.append(entry)
+    step.append_deferred(group_id, OffsetBatch(records, producer_id), entry)
 
 
 def _record(
@@ -274,19 +285,20 @@ def _group_reply(store: OffsetStore, asked: OffsetFetchGroup, stable: bool) -> O
     else:
         wanted = [(topic.name, topic.partition_indexes) for topic in asked.topics]
 
-    def told(topic: str, index: int) -> OffsetFetchReplyPartition:
-        place = (asked.group_id, topic, index)
-        if stable and store.is_pending(*place):
+    def reply(topic: str, index: int) -> OffsetFetchReplyPartition:
+        key = (asked.group_id, topic, index)
+        if stable and store.is_pending(*key):
             return OffsetFetchReplyPartition(index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        return _told(index, store.get(*place))
+        return _fetched(index, store.get(*key))
 
     topics = (
-        OffsetFetchReplyTopic(name, tuple(told(name, index) for index in indexes)) for name, indexes in wanted
+        OffsetFetchReplyTopic(name, tuple(reply(name, index) for index in indexes))
+        for name, indexes in wanted
     )
     return OffsetFetchReplyGroup(asked.group_id, tuple(topics))
 
 
-def _told(partition_index: int, record: OffsetRecord | None) -> OffsetFetchReplyPartition:
+def _fetched(partition_index: int, record: OffsetRecord | None) -> OffsetFetchReplyPartition:
     if record is None:
         return OffsetFetchReplyPartition(partition_index)
     return OffsetFetchReplyPartition(

@@ -1,17 +1,17 @@
 """The log's answer to an append, and what its errors are called towards clients.
 
 The record of an assignment is appended by the leader's SyncGroup, that of an Empty group when a join phase
-ends with nobody, another one when a JoinGroup makes a group or brings a static member back. While an append
-is under way the group goes on: the answer looks again at what there is then.
+ends with nobody, another one when a JoinGroup makes a group or brings a static member back. Until
+the log has answered the group goes on: the answer looks again at what there is then.
 """
 
 from types import MappingProxyType
 
-from rota.coordinator import loading, phase, static, sync
-from rota.coordinator.effects import Step
+from rota.coordinator import loading, rebalance, static, sync
 from rota.coordinator.group import Group, GroupState
 from rota.coordinator.ledger import Assigned, Created, Outstanding, Replaced
 from rota.coordinator.messages import ErrorCode, LeaveGroupReply
+from rota.coordinator.step import Step
 
 RESPONSE_TO_APPEND_ERROR = MappingProxyType(
     {
@@ -25,7 +25,7 @@ RESPONSE_TO_APPEND_ERROR = MappingProxyType(
         ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
     }
 )
-"""What a client is told about an append that failed; any other error is passed on as it is."""
+"""The error of an append that failed → the error code in the response; any other is passed on as it is."""
 
 
 class UnknownAppendError(ValueError):
@@ -45,13 +45,13 @@ def appended(step: Step, groups: dict[str, Group], entry: Outstanding, error_cod
     error = response_error(error_code)
     group = groups.get(entry.group_id)
     if group is not None:
-        _settle(step, groups, group, entry, error)
+        _dispatch(step, groups, group, entry, error)
     if entry.leaving is not None:
         parked, reply = entry.leaving
         step.reply(parked, reply if error == ErrorCode.NONE else LeaveGroupReply(error))
 
 
-def _settle(step: Step, groups: dict[str, Group], group: Group, entry: Outstanding, error: int) -> None:
+def _dispatch(step: Step, groups: dict[str, Group], group: Group, entry: Outstanding, error: int) -> None:
     if isinstance(entry.about, Assigned):
         _assignment_answered(step, group, entry.about, error)
     elif isinstance(entry.about, Replaced):
@@ -64,7 +64,7 @@ def _assignment_answered(step: Step, group: Group, entry: Assigned, error: int) 
     """Nothing happens when the group has moved on since.
 
     If the leader sent two assignments, the one that is acknowledged first is the generation's. After a
-    failure the members are told to join again by a new rebalance; the generation's number is not used again.
+    failure a new rebalance makes the members join again; the generation's number is not used again.
     """
     if not _still_awaited(group, entry):
         return
@@ -73,7 +73,7 @@ def _assignment_answered(step: Step, group: Group, entry: Assigned, error: int) 
         group.transition_to(GroupState.STABLE)
     else:
         sync.reset_assignments(step, group, error)
-        phase.prepare_rebalance(step, group)
+        rebalance.prepare_rebalance(step, group)
 
 
 def _still_awaited(group: Group, entry: Assigned) -> bool:
@@ -81,7 +81,7 @@ def _still_awaited(group: Group, entry: Assigned) -> bool:
 
 
 def _undo_creation(step: Step, groups: dict[str, Group], group: Group, error: int) -> None:
-    """The group goes, unless it has had a generation. Who waits in it is told the error, without an id.
+    """The group goes, unless it has had a generation. Its parked requests get the error, without a member id.
 
     In a broker what came right after the creation is in the batch that could not be written, and fails with
     it; that it takes longer, up to a generation, can only be a time-out, which undoes nothing.

@@ -1,17 +1,30 @@
 """Where requests wait that are answered later: each is in one place, and leaves it once."""
 
 from collections.abc import Hashable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
+
+Token = Hashable
+"""The address of a request's reply: whatever the caller of the core has given with the request."""
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 
+class ParkedRequest(NamedTuple):
+    """A request until its reply is there: the caller's token, and the version whose form the reply has.
+
+    Most are answered in the step in which they arrive; the others wait in a purgatory or for the log.
+    """
+
+    token: Token
+    version: int
+
+
 class Purgatory(Generic[K, T]):
     """Parked operations by key, at most one for each.
 
-    An operation is handed out exactly once: by the `take` or `take_all` that ends its waiting, or by the
-    `park` that replaces it. Whoever is handed an operation completes it, or drops it for good. So nothing is
+    An operation leaves exactly once: by the `take` or `take_all` that ends its waiting, or by the `park` that
+    replaces it. The caller completes it, or drops it for good. So nothing is
     completed twice, and how many wait is a length, not a counter that has to be kept right.
 
     Operations are any values but None. Keys are gone through in order of parking; a replacement keeps the

@@ -7,19 +7,20 @@ ClassicGroup#replaceStaticMember.
 from dataclasses import replace
 
 from rota.coordinator import voting
-from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import restart_session, stop_timer
 from rota.coordinator.ledger import Replaced
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply, SyncGroupReply
-from rota.coordinator.phase import generation_reply, rebalance
+from rota.coordinator.purgatory import ParkedRequest
+from rota.coordinator.rebalance import generation_reply, rebalance_or_complete
+from rota.coordinator.session_timers import restart_session, stop_timer
+from rota.coordinator.step import Step
 
 SKIP_ASSIGNMENT_SINCE = 9
-"""First JoinGroup version that can tell a leader that there is nothing to assign (KIP-814)."""
+"""First JoinGroup version that has skip_assignment, for a leader that has nothing to assign (KIP-814)."""
 
 
 def replace_member(
-    step: Step, group: Group, old: Member, member_id: str, request: JoinGroup, parked: Parked
+    step: Step, group: Group, old: Member, member_id: str, request: JoinGroup, parked: ParkedRequest
 ) -> None:
     """A static member comes without its id: it gets a new one, and the old one is fenced.
 
@@ -28,7 +29,7 @@ def replace_member(
     old one's; the request's timeout counts from the next time on.
     """
     before = (group.leader, old.protocols, old.session_timeout_ms, old.rebalance_timeout_ms)
-    member = _take_over(step, group, old, member_id)
+    member = _fence_and_rename(step, group, old, member_id)
     group.update_and_park(member, request, parked)
     if (
         group.state is GroupState.STABLE
@@ -38,11 +39,11 @@ def replace_member(
         replaced = Replaced(member_id, parked, group.generation_id, old.member_id, *before)
         step.append(group.group_id, group.record(assignments), replaced)
     else:
-        rebalance(step, group)
+        rebalance_or_complete(step, group)
 
 
-def _take_over(step: Step, group: Group, old: Member, member_id: str) -> Member:
-    """Fence whoever waits under the old id; the new one has a session, and owes no SyncGroup of its own."""
+def _fence_and_rename(step: Step, group: Group, old: Member, member_id: str) -> Member:
+    """Fence what is parked under the old id; the new one has a session, and no SyncGroup pending."""
     join = group.parked_joins.take(old.member_id)
     if join is not None:
         step.reply(join, JoinGroupReply(ErrorCode.FENCED_INSTANCE_ID, member_id=old.member_id))
@@ -56,7 +57,7 @@ def _take_over(step: Step, group: Group, old: Member, member_id: str) -> Member:
 
 
 def replacement_answered(step: Step, group: Group, entry: Replaced, error_code: int) -> None:
-    """The log has answered the record of a new incarnation; `error_code` as clients are told it.
+    """The log has answered the record of a new incarnation; `error_code` is the response's.
 
     Nothing happens if that is gone, or was replaced itself. (A broker then lets the counts of supporters
     drift if the log failed; here they stay right.)
@@ -71,10 +72,10 @@ def replacement_answered(step: Step, group: Group, entry: Replaced, error_code: 
 
 
 def _stored(step: Step, group: Group, member: Member, entry: Replaced) -> None:
-    """Tell the member of the current generation, unless that has been done.
+    """Answer the JoinGroup with the current generation, unless that has been done.
 
-    A leader is told, where its version can say so, that it has nothing to assign. In an older version it is
-    given the old leader's id, which may be its own old one, so that it takes itself for a follower.
+    A leader skips the assignment, where its version can say so. In an older version it gets the old leader's
+    id, which may be its own old one, so that it takes itself for a follower.
 
     If a rebalance has begun meanwhile the answer still comes, with the old generation, and the member has to
     join again; a leader that would be given the list goes on waiting, since a broker trips over the list.
@@ -89,8 +90,8 @@ def _stored(step: Step, group: Group, member: Member, entry: Replaced) -> None:
     if version >= SKIP_ASSIGNMENT_SINCE:
         step.reply(waiting, replace(generation_reply(group, member), skip_assignment=leads))
     else:
-        told = generation_reply(group, member, with_members=False)
-        step.reply(waiting, replace(told, leader=entry.old_leader or ""))
+        reply = generation_reply(group, member, with_members=False)
+        step.reply(waiting, replace(reply, leader=entry.old_leader or ""))
 
 
 def _failed(step: Step, group: Group, member: Member, entry: Replaced, error_code: int) -> None:
@@ -120,7 +121,7 @@ def _failed(step: Step, group: Group, member: Member, entry: Replaced, error_cod
     group.update(member, entry.old_protocols, *timeouts)
     if not _have_a_protocol(group):
         group.update(member, new_protocols, *timeouts)
-    _take_over(step, group, member, entry.old_member_id)
+    _fence_and_rename(step, group, member, entry.old_member_id)
 
 
 def _have_a_protocol(group: Group) -> bool:

@@ -6,14 +6,15 @@ is in `persistence`.
 
 from collections.abc import Mapping
 
-from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import restart_session
 from rota.coordinator.ledger import Assigned
 from rota.coordinator.messages import ErrorCode, SyncGroup, SyncGroupReply
+from rota.coordinator.purgatory import ParkedRequest
+from rota.coordinator.session_timers import restart_session
+from rota.coordinator.step import Step
 
 
-def sync_group(step: Step, group: Group | None, request: SyncGroup, parked: Parked) -> None:
+def sync_group(step: Step, group: Group | None, request: SyncGroup, parked: ParkedRequest) -> None:
     """Answer or park a SyncGroup whose group id is valid; `group` is None if there is none of that id.
 
     In Stable the stored assignment is answered and what the request brings is ignored, also the leader's; the
@@ -25,7 +26,7 @@ def sync_group(step: Step, group: Group | None, request: SyncGroup, parked: Park
         step.reply(parked, SyncGroupReply(error))
         return
     member = group.members[request.member_id]
-    settle_pending_sync(step, group, request.member_id)
+    remove_pending_sync(step, group, request.member_id)
     if group.state is GroupState.STABLE:
         step.reply(parked, _assignment_reply(group, member))
         return
@@ -60,22 +61,22 @@ def sync_error(group: Group | None, request: SyncGroup) -> int:
     return ErrorCode.NONE
 
 
-def settle_pending_sync(step: Step, group: Group, member_id: str) -> None:
-    """The member has sent its SyncGroup; the sync timer ends with the last one that owes it."""
+def remove_pending_sync(step: Step, group: Group, member_id: str) -> None:
+    """The member has sent its SyncGroup; the sync timer is cancelled with the last one that was pending."""
     group.pending_sync_members.discard(member_id)
     if not group.pending_sync_members:
         stop_sync_timer(step, group)
 
 
 def start_sync_timer(step: Step, group: Group) -> None:
-    """Everybody owes a SyncGroup, for as long as the longest rebalance timeout."""
+    """Await a SyncGroup of every member, for as long as the longest rebalance timeout."""
     group.pending_sync_members = set(group.members)
     group.sync_timer = True
     step.arm("sync", group.group_id, group.max_rebalance_timeout_ms)
 
 
 def stop_sync_timer(step: Step, group: Group) -> None:
-    """Nobody owes a SyncGroup any more: all have sent it, or a new rebalance has made it pointless."""
+    """Await no SyncGroup any more: all members have sent theirs, or a new rebalance has begun."""
     group.pending_sync_members.clear()
     if group.sync_timer:
         step.cancel("sync", group.group_id)

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from rota.coordinator import voting
-from rota.coordinator.effects import Step, TimerId
+from rota.coordinator.effects import TimerId
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import stop_timer
 from rota.coordinator.leave import drop_member
-from rota.coordinator.phase import complete_join, prepare_rebalance, start_initial_delay
+from rota.coordinator.rebalance import complete_join, prepare_rebalance, start_initial_delay
+from rota.coordinator.session_timers import stop_timer
+from rota.coordinator.step import Step
 
 
 def fire(step: Step, group: Group, timer_id: TimerId) -> None:
@@ -43,9 +44,9 @@ def join_phase(step: Step, group: Group, _: str) -> None:
 
 
 def sync_phase(step: Step, group: Group, _: str) -> None:
-    """Members that still owe their SyncGroup are removed, whatever their heartbeats say; then a rebalance.
+    """Members whose SyncGroup is still pending are removed, whatever their heartbeats say; then a rebalance.
 
-    It comes too if all that is owed is owed by static members' old ids, as in the broker.
+    It comes too if only old ids of static members are pending, as in the broker.
     """
     group.sync_timer = False
     if not group.has_generation:
@@ -54,12 +55,12 @@ def sync_phase(step: Step, group: Group, _: str) -> None:
         member = group.members[member_id]
         stop_timer(step, group, member)
         group.remove(member)
-    voting.settle_leader(group, step.choices)
+    voting.elect_leader(group, step.choices)
     prepare_rebalance(step, group)
 
 
 def pending(step: Step, group: Group, member_id: str) -> None:
-    """A handed-out id was not used in time: the join phase need not wait for it any longer."""
+    """A pending member has not come back in time: the join phase need not wait for it any longer."""
     if group.state is GroupState.DEAD or member_id not in group.pending_members:
         return
     group.pending_members.remove(member_id)
@@ -77,7 +78,7 @@ def session(step: Step, group: Group, member_id: str) -> None:
     member.timer = None
     if group.state is not GroupState.DEAD and expires(group, member):
         drop_member(step, group, member)
-        voting.settle_leader(group, step.choices)
+        voting.elect_leader(group, step.choices)
         if group.has_generation:
             prepare_rebalance(step, group)
         else:

@@ -6,12 +6,13 @@ is the transaction coordinator's business and was asked before.
 """
 
 from rota.coordinator import offsets
-from rota.coordinator.effects import Parked, Step
 from rota.coordinator.group import Group, GroupState
-from rota.coordinator.ledger import InLine
+from rota.coordinator.ledger import DeferredEvent, ReplyTo
 from rota.coordinator.messages import ErrorCode
 from rota.coordinator.offset_messages import OffsetCommit, TransactionMarker, TxnOffsetCommit
 from rota.coordinator.offset_store import OffsetStore
+from rota.coordinator.purgatory import ParkedRequest
+from rota.coordinator.step import Step
 
 
 def commit_error(group: Group | None, request: TxnOffsetCommit) -> int:
@@ -36,24 +37,29 @@ def commit_error(group: Group | None, request: TxnOffsetCommit) -> int:
 
 
 def txn_offset_commit(
-    step: Step, store: OffsetStore, group: Group, request: TxnOffsetCommit, parked: Parked, timestamp_ms: int
+    step: Step,
+    store: OffsetStore,
+    group: Group,
+    request: TxnOffsetCommit,
+    parked: ParkedRequest,
+    timestamp_ms: int,
 ) -> None:
     """Carry out a TxnOffsetCommit that passed `commit_error`. It is no sign of a member's life."""
     plain = OffsetCommit(request.group_id, request.topics)
-    reply, records = offsets.sorted_out(step, plain, timestamp_ms)
+    reply, records = offsets.checked(step, plain, timestamp_ms)
     offsets.write(step, store, group.group_id, records, parked, reply, request.producer_id)
 
 
 def end(step: Step, store: OffsetStore, producer_id: int, is_commit: bool) -> None:
     """Write a transaction's marker; its offsets count, or are forgotten, when the log has answered.
 
-    If the log refuses nothing has happened: whoever ended the transaction tries again.
+    If the log refuses nothing has happened: who ended the transaction tries again.
     """
 
-    def effect(later: Step, error_code: int) -> None:
+    def effect(reply_to: ReplyTo, error_code: int) -> None:
         if error_code == ErrorCode.NONE:
             store.end_transaction(producer_id, is_commit)
 
-    entry = InLine(effect)
-    store.line.append(entry)
-    step.append_in_line("", TransactionMarker(producer_id, is_commit), entry)
+    entry = DeferredEvent(effect)
+    store.deferred.append(entry)
+    step.append_deferred("", TransactionMarker(producer_id, is_commit), entry)

@@ -45,18 +45,18 @@ def select_protocol(group: Group, choices: Choices) -> str:
     return tied[0] if len(tied) == 1 else choices.protocol(tied)
 
 
-def settle_leader(group: Group, choices: Choices) -> None:
+def elect_leader(group: Group, choices: Choices) -> None:
     """Give the group a leader among its members after some were removed; a leader that is there stays.
 
-    The broker names a successor at each single removal, from its hash map's order. All removals of one step
-    are settled at once here: who leads afterwards can be exactly the same members.
+    The broker elects a successor at each single removal, from its hash map's order. Here there is one
+    election after all removals of a step: the members that can be elected are the same.
     """
     if group.leader not in group.members:
         _elect(group, choices, group.members)
 
 
-def settle_joined_leader(group: Group, choices: Choices) -> None:
-    """At the end of a join phase a leader that has not rejoined loses its place to a member that waits."""
+def elect_joined_leader(group: Group, choices: Choices) -> None:
+    """At the end of a join phase a leader that has not rejoined is replaced by a member that has."""
     if group.leader not in group.parked_joins:
         _elect(group, choices, group.parked_joins)
 

@@ -33,7 +33,7 @@ class _Level(Generic[T]):
 
 
 class TimingWheel(Generic[T]):
-    """Armed timers by id, each with one deadline. It has no clock: its time is what `advance` was told last.
+    """Armed timers by id, each with one deadline. It has no clock: its time is that of the last `advance`.
 
     Times are whole milliseconds from an origin of the caller's choice, not negative. `arm` and `cancel` take
     constant time; a timer moves at most once for each level before it is due.

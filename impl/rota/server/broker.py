@@ -13,9 +13,8 @@ from typing import Any
 
 from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
 from rota.server.cluster import ApiRanges, Cluster
-from rota.server.connection import Call, Connection
+from rota.server.connection import Connection, RequestContext
 from rota.server.create_topics import CreateTopics
-from rota.server.errors import ErrorCode
 from rota.server.fetch import Fetches
 from rota.server.groups import GroupService
 from rota.server.list_offsets import list_offsets
@@ -31,13 +30,13 @@ BACKLOG = 100
 """Connections that the system holds until they are accepted."""
 
 ACCEPTED_AT_ONCE = 10
-"""Connections accepted in one turn of the event loop; those of four turns may wait to be closed again."""
+"""Connections accepted in one iteration of the event loop; those of four may wait to be closed again."""
 
 SPARE_FILES = 200
 """Files that a process needs beside its connections: those accepted only to be closed, and others."""
 
 CoordinatorFactory = Callable[[CoordinatorConfig, Choices], GroupCoordinator]
-Handler = Callable[[Mapping[str, Any], Call], None]
+Handler = Callable[[Mapping[str, Any], RequestContext], None]
 
 
 class Server:
@@ -102,9 +101,10 @@ class Server:
         }
 
     async def stop(self) -> None:
-        """Accepts nothing more, answers what is under way, closes every connection.
+        """Accepts nothing more, answers what is in flight, closes every connection.
 
-        A Fetch that waits is answered with what there is, a JoinGroup or SyncGroup with NOT_COORDINATOR.
+        A parked Fetch is answered with what there is, a request that is parked in the coordinator with
+        NOT_COORDINATOR: it resigns.
         """
         if self._listener is None or self.groups is None or self.fetches is None:
             return
@@ -112,29 +112,33 @@ class Server:
         for connection in self.connections:
             connection.finish()
         for _ in range(2):
-            # What the log answers in the next turn may answer requests, or lead to another append.
+            # What the log answers in the next iteration may answer requests, or lead to another append.
             await asyncio.sleep(0)
         self.fetches.end_all()
-        self.groups.stop()
+        try:
+            self.groups.resign()
+        finally:
+            await self._close_connections()
+            await self._listener.wait_closed()
+
+    async def _close_connections(self) -> None:
+        """Closes each when what was written has left, after STOP_SECONDS at once."""
         for connection in tuple(self.connections):
-            call = connection.finish()
-            if call is not None and call.api_name in ("JoinGroup", "SyncGroup"):
-                call.reply({"error_code": ErrorCode.NOT_COORDINATOR})
+            connection.finish()
             connection.close()
         for seconds in (STOP_SECONDS, None):
             if self.connections:
                 await asyncio.wait([connection.closed for connection in self.connections], timeout=seconds)
             for connection in tuple(self.connections):
                 connection.abort()
-        await self._listener.wait_closed()
 
     def serves(self, key: int, version: int) -> bool:
         """Whether requests of that API and version are answered."""
         return self._ranges.serves(key, version)
 
-    def handle(self, body: Mapping[str, Any], call: Call) -> None:
+    def handle(self, body: Mapping[str, Any], context: RequestContext) -> None:
         """Hands a request to its part of the server."""
-        self._handlers[call.api_name](body, call)
+        self._handlers[context.api_name](body, context)
 
     def out_of_range(self) -> Mapping[str, Any]:
         """The body, in version 0, that answers an ApiVersions of an unknown version."""
@@ -149,7 +153,7 @@ def _most_connections(wanted: int) -> int:
 
 def _answered(function: Callable[[Mapping[str, Any], int], Mapping[str, Any]]) -> Handler:
     """A handler from a function (body, version) → response body."""
-    return lambda body, call: call.reply(function(body, call.version))
+    return lambda body, context: context.reply(function(body, context.version))
 
 
 async def serve(
@@ -159,7 +163,7 @@ async def serve(
     listening: Callable[[str], object] = lambda address: None,
     coordinator: CoordinatorFactory = GroupCoordinator,
 ) -> None:
-    """Runs a server until `stop` is set; `listening` is told the address "127.0.0.1:PORT".
+    """Runs a server until `stop` is set; `listening` is called with the address, "127.0.0.1:PORT".
 
     `config` has Kafka's names; `coordinator` is as of `Server`. Errors: SettingsError; OSError if the port
     cannot be had.

@@ -1,6 +1,6 @@
 """One client's connection: frames in, one request at a time, replies out in the order of the requests.
 
-A broker mutes a connection while a request of it is under way; a parked JoinGroup therefore holds up whatever
+A broker mutes a connection while a request of it is in flight; a parked JoinGroup therefore holds up whatever
 was sent behind it. A connection that is lost leaves its parked JoinGroup parked: the reply is dropped.
 """
 
@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 READ_AHEAD = 64 * 1024
 """Bytes taken in beside what a connection is busy with before it is not read any more."""
 
-TURN = 64
-"""Requests that one connection is given at once while others may be waiting."""
+REQUESTS_AT_ONCE = 64
+"""Requests of one connection that are handled in one iteration of the event loop."""
 
 _API_VERSIONS = api("ApiVersions")
 
@@ -43,15 +43,18 @@ class Broker(Protocol):
     def serves(self, key: int, version: int) -> bool:
         """Whether requests of that API and version are answered."""
 
-    def handle(self, body: Mapping[str, Any], call: Call) -> None:
-        """Answers the request through the call, now or later."""
+    def handle(self, body: Mapping[str, Any], context: RequestContext) -> None:
+        """Answers the request through its context, now or later."""
 
     def out_of_range(self) -> Mapping[str, Any]:
         """The body, in version 0, that answers an ApiVersions of an unknown version."""
 
 
-class Call:
-    """A request under way, known to the coordinator as the address of its reply. It is ended once."""
+class RequestContext:
+    """What the server knows of a request beside its body, and where its response goes. It is ended once.
+
+    The coordinator has it as the token of a parked request. Hashed by identity.
+    """
 
     def __init__(self, connection: Connection, request: Request) -> None:
         self.api_name = request.api.name
@@ -63,7 +66,7 @@ class Call:
         self._connection = connection
 
     def reply(self, body: Mapping[str, Any]) -> None:
-        """Sends the response, if the connection is still there."""
+        """Sends the response, if the connection is still there. Never raises."""
         self._connection.answer(self.api_name, self.version, body, self._correlation_id)
         self._connection.ended(self)
 
@@ -71,7 +74,7 @@ class Call:
         """Ends a request whose client waits for nothing."""
         self._connection.ended(self)
 
-    def hang_up(self, reason: str) -> None:
+    def close_connection(self, reason: str) -> None:
         """Closes the connection: the only answer to a request whose client waits for none."""
         self._connection.close(reason)
 
@@ -89,7 +92,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
-        self._under_way: Call | None = None
+        self._in_flight: RequestContext | None = None
         self._writable = True
         self._reading = True
         self._advancing = False
@@ -107,7 +110,7 @@ class Connection(asyncio.Protocol):
             return
         self._broker.connections.add(self)
         if self._broker.max_idle >= 0:
-            self._mind_idling()
+            self._check_idle()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
@@ -115,8 +118,8 @@ class Connection(asyncio.Protocol):
         self._broker.connections.discard(self)
         if self._idle is not None:
             self._idle.cancel()
-        if self._under_way is not None:
-            self._under_way.lost()
+        if self._in_flight is not None:
+            self._in_flight.lost()
         self.closed.set_result(None)
 
     def data_received(self, data: bytes) -> None:
@@ -132,10 +135,9 @@ class Connection(asyncio.Protocol):
         self._writable = True
         self._loop.call_soon(self._advance)
 
-    def finish(self) -> Call | None:
-        """Takes up no request any more; returns the one that is still under way."""
+    def finish(self) -> None:
+        """Handles no further request; the one in flight may still be answered."""
         self._finishing = True
-        return self._under_way
 
     def close(self, reason: str = "") -> None:
         """Closes the connection after what was written has left; a reason is logged."""
@@ -162,19 +164,19 @@ class Connection(asyncio.Protocol):
             log.warning("closing the connection of %s: %s", self.client_host, error)
             self.close()
 
-    def ended(self, call: Call) -> None:
-        """A request is not under way any more: unmutes."""
-        if call is not self._under_way:
+    def ended(self, context: RequestContext) -> None:
+        """A request is not in flight any more: unmutes."""
+        if context is not self._in_flight:
             return
-        self._under_way = None
+        self._in_flight = None
         if not self._advancing:
             # Not at once: the step that answers has to be carried out whole before the next one begins.
             self._loop.call_soon(self._advance)
 
     def _advance(self) -> None:
-        """Takes up the next requests, as long as none is under way."""
+        """Handles the next requests, as long as none is in flight."""
         self._advancing = True
-        for _ in range(TURN):
+        for _ in range(REQUESTS_AT_ONCE):
             payload = self._next_frame() if self._ready() else None
             if payload is None:
                 break
@@ -182,13 +184,13 @@ class Connection(asyncio.Protocol):
         else:
             self._loop.call_soon(self._advance)
         self._advancing = False
-        self._mind_reading()
+        self._update_reading()
 
     def _ready(self) -> bool:
-        """Whether a request can be taken up."""
+        """Whether a request can be handled now."""
         if self._transport is None or self._transport.is_closing() or self._finishing:
             return False
-        return self._under_way is None and self._writable
+        return self._in_flight is None and self._writable
 
     def _next_frame(self) -> bytes | None:
         """The payload of the next complete frame; an impossible length closes the connection."""
@@ -221,11 +223,11 @@ class Connection(asyncio.Protocol):
             text = f"{request.api.name} v{request.version} is not served"
             self._refuse(request.api.key, request.correlation_id, text)
             return
-        self._under_way = call = Call(self, request)
+        self._in_flight = context = RequestContext(self, request)
         try:
-            self._broker.handle(request.body, call)
+            self._broker.handle(request.body, context)
         except Exception:
-            log.exception("closing the connection of %s: %s failed", self.client_host, call.api_name)
+            log.exception("closing the connection of %s: %s failed", self.client_host, context.api_name)
             self.close()
 
     def _refuse(self, key: int, correlation_id: int, reason: str) -> None:
@@ -235,7 +237,7 @@ class Connection(asyncio.Protocol):
         else:
             self.close(reason)
 
-    def _mind_reading(self) -> None:
+    def _update_reading(self) -> None:
         """Stops reading from a client that sends on while it is muted, and goes on when it is not."""
         if self._transport is None or self._transport.is_closing():
             return
@@ -248,13 +250,13 @@ class Connection(asyncio.Protocol):
         """Whether what was received begins with a whole frame."""
         return len(self._received) >= 4 + int.from_bytes(self._received[:4], "big")
 
-    def _mind_idling(self) -> None:
+    def _check_idle(self) -> None:
         """Closes the connection if it has been idle for too long, or looks again when it may have been."""
         now = self._loop.time()
-        since = now if self._under_way is not None else self._last_active
+        since = now if self._in_flight is not None else self._last_active
         left = since + self._broker.max_idle - now
         if left > 0:
-            self._idle = self._loop.call_later(left, self._mind_idling)
+            self._idle = self._loop.call_later(left, self._check_idle)
         else:
             log.info("closing the connection of %s: idle for %g s", self.client_host, self._broker.max_idle)
             self.abort()

@@ -1,4 +1,4 @@
-"""Kafka's error codes as far as the server gives them itself, and a refusal on its way into an answer."""
+"""Kafka's error codes as far as the server gives them itself, and the exception that carries one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ class ErrorCode(IntEnum):
     UNKNOWN_TOPIC_OR_PARTITION = 3
     NOT_LEADER_OR_FOLLOWER = 6
     MESSAGE_TOO_LARGE = 10
-    NOT_COORDINATOR = 16
     INVALID_TOPIC_EXCEPTION = 17
     INVALID_REQUIRED_ACKS = 21
     UNSUPPORTED_VERSION = 35

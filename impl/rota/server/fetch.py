@@ -1,7 +1,7 @@
 """Fetch: batches from many partitions at once, or later, when enough of them are there or time is up.
 
-There are no fetch sessions (KIP-227): a request that opens one is answered in full with session id 0, which
-tells the client to go on sending full requests; one that goes on with a session is told that there is none.
+There are no fetch sessions (KIP-227): a request that opens one is answered in full with session id 0, upon
+which the client goes on sending full requests; one that goes on with a session gets an error.
 Source: KIP-74, KIP-227, KIP-516; upstream's ReplicaManager#fetchMessages and a running Kafka 4.4.0.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rota.coordinator import Purgatory
-from rota.server.connection import Call
+from rota.server.connection import RequestContext
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.partition import PartitionLog, check_leader_epoch
 from rota.server.topics import Topics
@@ -102,61 +102,61 @@ class _Fetch:
 
 
 class Fetches:
-    """The handler, with the fetches that wait. `max_bytes` bounds every answer."""
+    """The handler, with the parked fetches. `max_bytes` bounds every answer."""
 
     def __init__(self, topics: Topics, max_bytes: int, loop: asyncio.AbstractEventLoop) -> None:
         self._topics = topics
         self._max_bytes = max_bytes
         self._loop = loop
-        self._parked: Purgatory[Call, tuple[_Fetch, asyncio.TimerHandle]] = Purgatory()
-        self._watching: defaultdict[PartitionLog, dict[Call, _Fetch]] = defaultdict(dict)
+        self._parked: Purgatory[RequestContext, tuple[_Fetch, asyncio.TimerHandle]] = Purgatory()
+        self._watching: defaultdict[PartitionLog, dict[RequestContext, _Fetch]] = defaultdict(dict)
 
     def __len__(self) -> int:
-        """How many wait."""
+        """How many are parked."""
         return len(self._parked)
 
-    def __call__(self, body: Body, call: Call) -> None:
-        """Answers at once or parks the call until there are `min_bytes`, for `max_wait_ms` at most."""
+    def __call__(self, body: Body, context: RequestContext) -> None:
+        """Answers at once or parks the request until there are `min_bytes`, for `max_wait_ms` at most."""
         if body.get("session_epoch", _NO_SESSION) not in (_NEW_SESSION, _NO_SESSION):
-            call.reply({"error_code": ErrorCode.FETCH_SESSION_ID_NOT_FOUND})
+            context.reply({"error_code": ErrorCode.FETCH_SESSION_ID_NOT_FOUND})
             return
-        fetch = self._fetch(body, call.version)
+        fetch = self._fetch(body, context.version)
         read = fetch.read()
         if read.enough or body["max_wait_ms"] <= 0 or not fetch.logs():
-            call.reply(read.body())
+            context.reply(read.body())
             return
-        timer = self._loop.call_later(body["max_wait_ms"] / 1000, self._end, call)
-        self._parked.park(call, (fetch, timer))
+        timer = self._loop.call_later(body["max_wait_ms"] / 1000, self._end, context)
+        self._parked.park(context, (fetch, timer))
         for log in fetch.logs():
-            self._watching[log][call] = fetch
-        call.when_lost(lambda: self._take(call))
+            self._watching[log][context] = fetch
+        context.when_lost(lambda: self._take(context))
 
     def appended(self, log: PartitionLog) -> None:
         """Answers those that have enough now that this log has grown."""
-        for call, fetch in tuple(self._watching.get(log, {}).items()):
+        for context, fetch in tuple(self._watching.get(log, {}).items()):
             read = fetch.read()
-            if read.enough and self._take(call) is not None:
-                call.reply(read.body())
+            if read.enough and self._take(context) is not None:
+                context.reply(read.body())
 
     def end_all(self) -> None:
-        """Answers every call that waits with what there is."""
-        for call in tuple(self._parked):
-            self._end(call)
+        """Answers every parked request with what there is."""
+        for context in tuple(self._parked):
+            self._end(context)
 
-    def _end(self, call: Call) -> None:
-        fetch = self._take(call)
+    def _end(self, context: RequestContext) -> None:
+        fetch = self._take(context)
         if fetch is not None:
-            call.reply(fetch.read().body())
+            context.reply(fetch.read().body())
 
-    def _take(self, call: Call) -> _Fetch | None:
-        """Ends a wait, once: who is handed the fetch answers it, or drops it if its client is gone."""
-        taken = self._parked.take(call)
+    def _take(self, context: RequestContext) -> _Fetch | None:
+        """Takes a fetch out, once: the caller answers it, or drops it if its client is gone."""
+        taken = self._parked.take(context)
         if taken is None:
             return None
         fetch, timer = taken
         timer.cancel()
         for log in fetch.logs():
-            del self._watching[log][call]
+            del self._watching[log][context]
             if not self._watching[log]:
                 del self._watching[log]
         return fetch

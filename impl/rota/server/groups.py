@@ -1,6 +1,6 @@
 """The coordinator core with a clock and a log: carries out what its steps ask for.
 
-Timers are in one wheel. The log keeps nothing: every append succeeds in the next turn of the loop,
+Timers are in one wheel. The log keeps nothing: every append succeeds in the next iteration of the event loop,
 so that a reply that depends on one never comes before the step has been carried out whole.
 """
 
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from uuid import uuid4
 
 from rota.coordinator import (
@@ -30,11 +30,11 @@ from rota.coordinator import (
     SyncGroupAssignment,
     TimerId,
 )
+from rota.server.connection import RequestContext
 from rota.server.offset_bodies import (
     Amended,
-    Answerable,
     AnyTopics,
-    Topics,
+    TopicResolver,
     commit_request,
     delete_request,
     fetch_request,
@@ -44,19 +44,6 @@ from rota.server.timers import LoopTimers
 
 ALL_OPERATIONS = sum(1 << operation for operation in (3, 6, 8, 10, 11))
 """Read, delete, describe, describe and alter configs: what one may do with a group where all is allowed."""
-
-
-class Caller(Protocol):
-    """Where a request came from and where its reply goes, at once, later or never. Hashed by identity."""
-
-    version: int
-    client_id: str | None
-    client_host: str
-
-    def __hash__(self) -> int: ...
-
-    def reply(self, body: Mapping[str, Any]) -> None:
-        """Takes the answer; must not raise and must not call back into the service."""
 
 
 class FirstByName:
@@ -86,7 +73,7 @@ class GroupService:
         config: CoordinatorConfig,
         loop: asyncio.AbstractEventLoop,
         coordinator: Callable[[CoordinatorConfig, Choices], GroupCoordinator] = GroupCoordinator,
-        topics: Topics = AnyTopics(),  # noqa: B008  # has no state
+        topics: TopicResolver = AnyTopics(),  # noqa: B008  # has no state
         clean_every_ms: int = 600_000,
     ) -> None:
         self.core = coordinator(config, FirstByName())
@@ -96,7 +83,7 @@ class GroupService:
         self._stopped = False
         self._clean_every = clean_every_ms / 1000
         self._cleaning = loop.call_at(loop.time() + self._clean_every, self._clean)
-        self.handlers: Mapping[str, Callable[[Mapping[str, Any], Caller], None]] = {
+        self.handlers: Mapping[str, Callable[[Mapping[str, Any], RequestContext], None]] = {
             "JoinGroup": self._join_group,
             "SyncGroup": self._sync_group,
             "Heartbeat": self._heartbeat,
@@ -109,73 +96,81 @@ class GroupService:
             "DeleteGroups": self._delete_groups,
         }
 
-    def stop(self) -> None:
-        """Cancels every timer; from now on nothing that is still under way is carried out."""
-        self._stopped = True
-        self._cleaning.cancel()
-        self._timers.clear()
+    def resign(self) -> None:
+        """The coordinator unloads its groups, which answers what is parked; from now on it does nothing more.
 
-    def _join_group(self, body: Mapping[str, Any], caller: Caller) -> None:
+        Appends that the log has not answered by then are not answered to the coordinator any more.
+        """
+        self._cleaning.cancel()
+        try:
+            self._do(self.core.unload())
+        finally:
+            self._stopped = True
+            self._timers.clear()
+
+    def _join_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
         protocols = tuple(JoinGroupProtocol(entry["name"], entry["metadata"]) for entry in body["protocols"])
         request = JoinGroup(**_known(JoinGroup, body) | {"protocols": protocols})
-        self._do(self.core.join_group(request, caller.version, caller.client_id, caller.client_host, caller))
+        self._do(
+            self.core.join_group(request, context.version, context.client_id, context.client_host, context)
+        )
 
-    def _sync_group(self, body: Mapping[str, Any], caller: Caller) -> None:
+    def _sync_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
         sent = tuple(
             SyncGroupAssignment(item["member_id"], item["assignment"]) for item in body["assignments"]
         )
         request = SyncGroup(**_known(SyncGroup, body) | {"assignments": sent})
-        self._do(self.core.sync_group(request, caller.version, caller))
+        self._do(self.core.sync_group(request, context.version, context))
 
-    def _heartbeat(self, body: Mapping[str, Any], caller: Caller) -> None:
-        self._do(self.core.heartbeat(Heartbeat(**_known(Heartbeat, body)), caller.version, caller))
+    def _heartbeat(self, body: Mapping[str, Any], context: RequestContext) -> None:
+        self._do(self.core.heartbeat(Heartbeat(**_known(Heartbeat, body)), context.version, context))
 
-    def _leave_group(self, body: Mapping[str, Any], caller: Caller) -> None:
+    def _leave_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
         members = tuple(MemberIdentity(**_known(MemberIdentity, item)) for item in body.get("members", ()))
         request = LeaveGroup(**_known(LeaveGroup, body) | {"members": members})
-        self._do(self.core.leave_group(request, caller.version, caller))
+        self._do(self.core.leave_group(request, context.version, context))
 
-    def _offset_commit(self, body: Mapping[str, Any], caller: Caller) -> None:
-        request, response = commit_request(body, caller.version, self._topics)
-        token = Amended(caller, response)
+    def _offset_commit(self, body: Mapping[str, Any], context: RequestContext) -> None:
+        request, response = commit_request(body, context.version, self._topics)
+        token = Amended(context, response)
         if request.topics:
-            self._do(self.core.offset_commit(request, caller.version, token, _wall_clock_ms()))
+            self._do(self.core.offset_commit(request, context.version, token, _wall_clock_ms()))
         else:
             token.reply({"topics": []})
 
-    def _offset_fetch(self, body: Mapping[str, Any], caller: Caller) -> None:
-        request, response = fetch_request(body, caller.version, self._topics)
-        self._do(self.core.offset_fetch(request, caller.version, Amended(caller, response)))
+    def _offset_fetch(self, body: Mapping[str, Any], context: RequestContext) -> None:
+        request, response = fetch_request(body, context.version, self._topics)
+        self._do(self.core.offset_fetch(request, context.version, Amended(context, response)))
 
-    def _offset_delete(self, body: Mapping[str, Any], caller: Caller) -> None:
+    def _offset_delete(self, body: Mapping[str, Any], context: RequestContext) -> None:
         request, response = delete_request(body, self._topics)
-        token = Amended(caller, response)
-        self._do(self.core.offset_delete(request, caller.version, token, subscribed_topics))
+        token = Amended(context, response)
+        self._do(self.core.offset_delete(request, context.version, token, subscribed_topics))
 
-    def _describe_groups(self, body: Mapping[str, Any], caller: Caller) -> None:
+    def _describe_groups(self, body: Mapping[str, Any], context: RequestContext) -> None:
         allowed = body.get("include_authorized_operations", False)
-        token = Amended(caller, _with_operations) if allowed else caller
-        self._do(self.core.describe_groups(body["groups"], caller.version, token))
+        token = Amended(context, _with_operations) if allowed else context
+        self._do(self.core.describe_groups(body["groups"], context.version, token))
 
-    def _list_groups(self, body: Mapping[str, Any], caller: Caller) -> None:
+    def _list_groups(self, body: Mapping[str, Any], context: RequestContext) -> None:
         request = ListGroups(tuple(body.get("states_filter", ())), tuple(body.get("types_filter", ())))
-        self._do(self.core.list_groups(request, caller.version, caller))
+        self._do(self.core.list_groups(request, context.version, context))
 
-    def _delete_groups(self, body: Mapping[str, Any], caller: Caller) -> None:
-        self._do(self.core.delete_groups(body["groups_names"], caller.version, caller))
+    def _delete_groups(self, body: Mapping[str, Any], context: RequestContext) -> None:
+        self._do(self.core.delete_groups(body["groups_names"], context.version, context))
 
     def _do(self, effects: Effects) -> None:
         if self._stopped:
             return
-        for wish in effects.timers:
-            if isinstance(wish, Arm):
-                self._timers.arm(wish.timer_id, wish.delay_ms)
+        for timer in effects.timers:
+            if isinstance(timer, Arm):
+                self._timers.arm(timer.timer_id, timer.delay_ms)
             else:
-                self._timers.cancel(wish.timer_id)
+                self._timers.cancel(timer.timer_id)
         for append in effects.appends:
             self._loop.call_soon(self._appended, append.append_id)
         for token, reply in effects.replies:
-            cast(Answerable, token).reply(_body(reply))
+            cast(RequestContext | Amended, token).reply(_body(reply))
 
     def _clean(self) -> None:
         self._cleaning = self._loop.call_at(self._loop.time() + self._clean_every, self._clean)
@@ -185,7 +180,8 @@ class GroupService:
         self._do(self.core.fire(timer_id))
 
     def _appended(self, append_id: int) -> None:
-        self._do(self.core.appended(append_id))
+        if not self._stopped:
+            self._do(self.core.appended(append_id))
 
 
 def _wall_clock_ms() -> int:

@@ -1,6 +1,6 @@
 """OffsetCommit, OffsetFetch and OffsetDelete between the wire and the coordinator.
 
-Here is what a broker settles before and after its coordinator: which topics there are, and that the newest
+Here is what a broker does before and after its coordinator: which topics there are, and that the newest
 versions name topics by id. Source: handleOffsetCommitRequest and its like in KafkaApis; the order of the
 answers is that of a broker of Kafka 4.4.0.
 """
@@ -23,6 +23,7 @@ from rota.coordinator import (
     OffsetFetchGroup,
     OffsetFetchTopic,
 )
+from rota.server.connection import RequestContext
 from rota.server.errors import ErrorCode, Refusal
 from rota.wire import WireError
 from rota.wire.consumer import decode_subscription
@@ -37,7 +38,7 @@ _NO_TOPIC_ID = UUID(int=0)
 Body = Mapping[str, Any]
 
 
-class Topic(Protocol):
+class ResolvedTopic(Protocol):
     """A topic of the server, as far as offsets are concerned."""
 
     @property
@@ -48,13 +49,13 @@ class Topic(Protocol):
     def partitions(self) -> Sized: ...
 
 
-class Topics(Protocol):
-    """The server's topics. Errors of both: Refusal with the code that the answer is to carry."""
+class TopicResolver(Protocol):
+    """Finds the server's topics. Errors of both: Refusal with the error code of the answer."""
 
-    def named(self, name: str) -> Topic:
+    def named(self, name: str) -> ResolvedTopic:
         """The topic of that name."""
 
-    def identified(self, topic_id: UUID) -> Topic:
+    def identified(self, topic_id: UUID) -> ResolvedTopic:
         """The topic with that id."""
 
 
@@ -77,41 +78,34 @@ class AnyTopics:
         raise Refusal(ErrorCode.UNKNOWN_TOPIC_ID, f"there is no topic with the id {topic_id}")
 
 
-class Answerable(Protocol):
-    """Where a reply goes."""
-
-    def reply(self, body: Body) -> None:
-        """Takes the answer."""
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Amended:
-    """Where the coordinator's reply goes in order to become the response; a token of one request."""
+    """A request whose response is made from the coordinator's reply; the token that the coordinator gets."""
 
-    to: Answerable
+    context: RequestContext
     amend: Callable[[Body], Body]
 
     def reply(self, body: Body) -> None:
-        """Passes the answer on."""
-        self.to.reply(self.amend(body))
+        """Sends what the coordinator's reply becomes."""
+        self.context.reply(self.amend(body))
 
 
 @dataclass(slots=True)
-class Asked:
-    """What a request says of topics and partitions; a topic is called by its name or id, as in the request.
+class RequestedTopics:
+    """The topics and partitions of a request, in which topics have names or ids.
 
-    refused: partitions that the coordinator is not told of, in the response's form. keys: what the topics
-    are called that it is told of by name.
+    key_field: the field of a topic's name or id. refused: partitions that the coordinator is not asked about,
+    in the response's form. keys: name or id, as in the request, of topics that it is asked about, by name.
     """
 
-    called: str
-    topics: Topics
+    key_field: str
+    topics: TopicResolver
     refused: dict[str | UUID, list[Body]] = field(default_factory=dict)
     keys: dict[str, str | UUID] = field(default_factory=dict)
 
-    def there(self, topic: Body) -> tuple[str, list[Body]]:
+    def existing(self, topic: Body) -> tuple[str, list[Body]]:
         """A topic's name and those of the partitions asked for that there are; the others are refused."""
-        key = topic[self.called]
+        key = topic[self.key_field]
         name, count, error = _look_up(self.topics, key)
         there = [each for each in topic["partitions"] if 0 <= each["partition_index"] < count]
         refused = [
@@ -132,17 +126,19 @@ class Asked:
             for key, partitions in answered:
                 joined.setdefault(key, []).extend(partitions)
             answered = [*joined.items()]
-        return {"topics": [{self.called: key, "partitions": partitions} for key, partitions in answered]}
+        return {"topics": [{self.key_field: key, "partitions": partitions} for key, partitions in answered]}
 
 
-def commit_request(body: Body, version: int, topics: Topics) -> tuple[OffsetCommit, Callable[[Body], Body]]:
+def commit_request(
+    body: Body, version: int, topics: TopicResolver
+) -> tuple[OffsetCommit, Callable[[Body], Body]]:
     """An OffsetCommit for the coordinator, and how its reply becomes the response.
 
     Topics and partitions that there are not are left out. If nothing is left, a broker does not ask its
     coordinator.
     """
-    asked = Asked("topic_id" if version >= BY_ID_SINCE else "name", topics)
-    known = [asked.there(topic) for topic in body["topics"]]
+    asked = RequestedTopics("topic_id" if version >= BY_ID_SINCE else "name", topics)
+    known = [asked.existing(topic) for topic in body["topics"]]
     wanted = [
         OffsetCommitTopic(name, tuple(_partition(each) for each in there)) for name, there in known if there
     ]
@@ -157,7 +153,7 @@ def commit_request(body: Body, version: int, topics: Topics) -> tuple[OffsetComm
     return request, asked.response
 
 
-def _look_up(topics: Topics, key: str | UUID) -> tuple[str, int, ErrorCode]:
+def _look_up(topics: TopicResolver, key: str | UUID) -> tuple[str, int, ErrorCode]:
     """A topic's name, how many partitions it has, and the error of all others; by name or by id."""
     try:
         found = topics.identified(key) if isinstance(key, UUID) else topics.named(key)
@@ -175,13 +171,13 @@ def _partition(body: Body) -> OffsetCommitPartition:
     )
 
 
-def delete_request(body: Body, topics: Topics) -> tuple[OffsetDelete, Callable[[Body], Body]]:
+def delete_request(body: Body, topics: TopicResolver) -> tuple[OffsetDelete, Callable[[Body], Body]]:
     """An OffsetDelete for the coordinator, and how its reply becomes the response.
 
     The coordinator is asked in any case; after an error for the whole request nothing is said of topics.
     """
-    asked = Asked("name", topics)
-    known = [asked.there(topic) for topic in body["topics"]]
+    asked = RequestedTopics("name", topics)
+    known = [asked.existing(topic) for topic in body["topics"]]
     wanted = (
         OffsetDeleteTopic(name, tuple(each["partition_index"] for each in there))
         for name, there in known
@@ -206,7 +202,9 @@ def subscribed_topics(metadata: bytes) -> list[str] | None:
     return topics
 
 
-def fetch_request(body: Body, version: int, topics: Topics) -> tuple[OffsetFetch, Callable[[Body], Body]]:
+def fetch_request(
+    body: Body, version: int, topics: TopicResolver
+) -> tuple[OffsetFetch, Callable[[Body], Body]]:
     """An OffsetFetch for the coordinator, and how its reply becomes the response."""
     if version >= BY_ID_SINCE:
         return _fetch_by_id(body, topics)
@@ -225,7 +223,7 @@ def _single_group(reply: Body) -> Body:
     return {"topics": group["topics"], "error_code": group["error_code"]}
 
 
-def _fetch_by_id(body: Body, topics: Topics) -> tuple[OffsetFetch, Callable[[Body], Body]]:
+def _fetch_by_id(body: Body, topics: TopicResolver) -> tuple[OffsetFetch, Callable[[Body], Body]]:
     """Topics of unknown ids are left out, and answered after the others of their group."""
     groups, unknown = [], []
     for group in body["groups"]:
@@ -255,8 +253,8 @@ def _group(group_id: str, asked: Sequence[Body] | None) -> OffsetFetchGroup:
     )
 
 
-def _identified(answered: Sequence[Body], topics: Topics) -> Iterator[Body]:
-    """The topics by id; one that has gone since its offset was committed cannot be told."""
+def _identified(answered: Sequence[Body], topics: TopicResolver) -> Iterator[Body]:
+    """The topics by id; one that has gone since its offset was committed is left out."""
     for topic in answered:
         with suppress(Refusal):
             yield {"topic_id": topics.named(topic["name"]).topic_id, "partitions": topic["partitions"]}

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
-from rota.server.connection import Call
+from rota.server.connection import RequestContext
 from rota.server.errors import NO_TRANSACTIONS, ErrorCode, Refusal
 from rota.server.partition import Appended, PartitionLog
 from rota.server.topics import Topic, Topics
 from rota.wire.records import BatchInfo, CrcError, RecordsError, decode_batch, split
 
 _READABLE = ("none", "gzip")
-"""Compressions whose records can be looked at; those of others are taken on trust."""
+"""Compressions whose records can be looked at; those of others are not checked."""
 
 _TOPIC_IDS_SINCE, _ZSTD_SINCE = 13, 7
 
@@ -25,7 +25,7 @@ Body = Mapping[str, Any]
 
 
 class Produce:
-    """The handler; `appended` is told of every log that has grown, after all of a request is appended."""
+    """The handler; `appended` is called for every log that has grown, after all of a request is appended."""
 
     def __init__(
         self, topics: Topics, message_max_bytes: int, appended: Callable[[PartitionLog], object]
@@ -34,17 +34,17 @@ class Produce:
         self._message_max_bytes = message_max_bytes
         self._appended = appended
 
-    def __call__(self, body: Body, call: Call) -> None:
+    def __call__(self, body: Body, context: RequestContext) -> None:
         """Answers, but with acks 0: nothing then, or the end of the connection if anything was refused."""
         grown: list[PartitionLog] = []
-        responses = [self._topic(entry, body, call.version, grown) for entry in body["topic_data"]]
+        responses = [self._topic(entry, body, context.version, grown) for entry in body["topic_data"]]
         errors = {item.get("error_code") for entry in responses for item in entry["partition_responses"]}
         if body["acks"] != 0:
-            call.reply({"responses": responses})
+            context.reply({"responses": responses})
         elif errors <= {None}:
-            call.no_reply()
+            context.no_reply()
         else:
-            call.hang_up(f"Produce with acks 0 failed with {[*map(int, errors - {None})]}")
+            context.close_connection(f"Produce with acks 0 failed with {[*map(int, errors - {None})]}")
         for log in grown:
             self._appended(log)
 

@@ -11,7 +11,7 @@ from rota.server.errors import ErrorCode, Refusal
 from rota.wire.records import BatchInfo
 
 REMEMBERED = 5
-"""Batches a producer may send again: as many as it may have under way."""
+"""Batches a producer may send again: as many as it may have in flight."""
 
 _SEQUENCES = 2**31
 """Sequence numbers begin again at 0 after this many."""

@@ -28,7 +28,7 @@ class Settings:
     create them. `socket_request_max_bytes` bounds a request frame, `message_max_bytes` a record batch,
     `fetch_max_bytes` the records of a Fetch response, `log_retention_bytes` a partition (negative: no bound
     but that of all topics together), `max_connections` the connections. Expired offsets are looked for every
-    `offsets_retention_check_interval_ms`. A connection without a request under way and without bytes in or
+    `offsets_retention_check_interval_ms`. A connection without a request in flight and without bytes in or
     out for `connections_max_idle_ms` is closed (negative: never).
 
     Defaults are Kafka's but for `log_retention_bytes`, whose is no bound: here it is memory.

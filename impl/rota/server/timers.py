@@ -28,7 +28,7 @@ class LoopTimers(Generic[T]):
     def arm(self, timer_id: T, delay_ms: int) -> None:
         """Fire after a delay, counted from now; an armed timer of the same id is replaced.
 
-        Without a delay the timer is due in the loop's next turn.
+        Without a delay the timer is due in the loop's next iteration.
         """
         now = self._now()
         # What is left of the millisecond that has begun does not count.

@@ -18,7 +18,7 @@ _NAME = re.compile(r"(?!\.\.?$)[a-zA-Z0-9._-]{1,249}")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topic:
-    """One topic; the index of a partition is its place."""
+    """One topic; a partition's index is its index in `partitions`."""
 
     name: str
     topic_id: UUID

@@ -75,7 +75,7 @@ def encode_request(
 
     Fields that the body lacks take the schema's default; fields that only other versions have are left out.
 
-    `odd` is for whoever tests how others take it: a version that the API does not have (with the fields of
+    `odd` is for tests of how others take it: a version that the API does not have (with the fields of
     the nearest one that it has), null where a string, bytes or an array is due, bytes for a string or for the
     client id, and `Raw` in place of any value, `_tags` included.
 

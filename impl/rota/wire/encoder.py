@@ -2,7 +2,7 @@
 
 The function is straight-line Python made once per message and version: neighbours of fixed size go through
 one `struct` call, arrays are inlined loops. It trusts the body and lets any exception out; `explain` then
-finds the culprit. `program(...)` below returns the text, for whoever wants to see it.
+finds the culprit. `program(...)` below returns the text, to be looked at.
 
 The odd variant of a function also writes what no polite client would: null where a string, bytes or an array
 is due, bytes for a string, and `Raw` in place of any value.

@@ -19,7 +19,7 @@ from rota.wire.runtime import FAILURES, read_varint, reading_failure, varint
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _LENGTH_AT, _LENGTH_END, _CRC_AT, _CRC_END = 8, 12, 17, 21
-_PLACE = struct.Struct(">q4xi")
+_BASE_OFFSET_AND_EPOCH = struct.Struct(">q4xi")
 _MAGIC = 2
 _COMPRESSIONS = ("none", "gzip", "snappy", "lz4", "zstd")
 _COMPRESSION_BITS, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10, 0x20
@@ -97,10 +97,10 @@ def rebased(batch: bytes, base_offset: int, partition_leader_epoch: int = 0) -> 
     if len(batch) < _HEADER.size:
         raise RecordsError(f"a batch of {len(batch)} bytes is too short for its header of {_HEADER.size}")
     try:
-        place = _PLACE.pack(base_offset, partition_leader_epoch)
+        fields = _BASE_OFFSET_AND_EPOCH.pack(base_offset, partition_leader_epoch)
     except struct.error as error:
         raise RecordsError(f"base offset and leader epoch: {error}") from None
-    return b"".join((place[:_LENGTH_AT], batch[_LENGTH_AT:_LENGTH_END], place[_LENGTH_END:], batch[16:]))
+    return b"".join((fields[:_LENGTH_AT], batch[_LENGTH_AT:_LENGTH_END], fields[_LENGTH_END:], batch[16:]))
 
 
 def encode_batch(

@@ -123,14 +123,14 @@ def advertised(profile: str = "kafka-4.x") -> dict[str, tuple[int, int]]:
 
 @cache
 def membership_apis() -> tuple[Api, ...]:
-    """The APIs of the group protocol and of the way to it, by number: what a rota server serves."""
+    """The APIs of the group protocol and those that lead to it, by number."""
     return tuple(item for item in all_apis() if item.name in _GROUP_PROTOCOL)
 
 
 @cache
 def all_apis() -> tuple[Api, ...]:
     """Every API of the tables, by number."""
-    folder = files("rota.wire") / "schemas"
+    folder = files(__package__) / "schemas"
     texts = (item.read_text(encoding="utf-8") for item in folder.iterdir() if item.name.endswith(".txt"))
     return tuple(sorted((parse(text) for text in texts), key=lambda item: item.key))
 

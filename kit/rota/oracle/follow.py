@@ -14,15 +14,15 @@ from rota.kernel.rules import Rule
 from rota.oracle.report import Difference, Divergence, brief_answers, differences, headline
 from rota.oracle.translate import (
     Fields,
-    Seen,
+    Observation,
     core_group,
     core_record,
-    core_wishes,
+    core_timer_effects,
     group_record,
-    seen,
+    observed,
     spec_group,
     spec_timer,
-    spec_wishes,
+    spec_timer_effects,
 )
 from rota.spec import (
     KAFKA_4,
@@ -87,16 +87,16 @@ class Oracle:
     def _speaking(self, config: core.CoordinatorConfig | BrokerConfig) -> Spec:
         names = BrokerConfig.__dataclass_fields__.keys() & config.__dataclass_fields__.keys()
         known = {name: getattr(config, name) for name in names}
-        return classic(BrokerConfig(**known), profile=self.profile, rules=self._noting())
+        return classic(BrokerConfig(**known), profile=self.profile, rules=self._recording())
 
-    def _noting(self) -> RuleTable:
+    def _recording(self) -> RuleTable:
         table = RULES
         for rule in RULES.values():
             if rule.decides:
-                table = table.replaced(rule.slug, self._noted(rule))
+                table = table.replaced(rule.slug, self._recorded(rule))
         return table
 
-    def _noted(self, rule: Rule) -> Callable[..., Any]:
+    def _recorded(self, rule: Rule) -> Callable[..., Any]:
         @wraps(rule.function)
         def function(*inputs: Any) -> Any:
             self._asked.append(rule.slug)
@@ -106,7 +106,7 @@ class Oracle:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class UnansweredRequest:
     """A request that may still be answered: the spec's address for it, and its version."""
 
     address: str
@@ -114,7 +114,7 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class Appended:
+class AppendedRecord:
     """A group's record as both sides have it."""
 
     core: Any
@@ -125,23 +125,23 @@ class Appended:
 class Followed:
     """One group as the spec sees it, with what is outside of the spec's state.
 
-    armed: timers and when they are due; appends: records under way, by the coordinator's number; stored: the
-    last one in the log, and its number, after which comes what is not stored yet; waiting: unanswered
-    requests by the coordinator's token; past: addresses of the last ones that do not wait any more; gone: the
-    group as it was when it was deleted; lost: the first divergence, after which the group is not followed any
-    more.
+    armed: timers and when they are due; appends: records that the log has not answered, by the coordinator's
+    number; stored: the last one in the log, and its number, after which comes what is not stored yet;
+    waiting: unanswered requests by the coordinator's token; completed: addresses of the last ones that do not
+    wait any more; deleted: the group as it was when it was deleted; divergence: the first one, after which
+    the group is not followed any more.
     """
 
     oracle: Oracle
     group_id: str
     group: Group | None = None
     armed: dict[Timer, int] = field(default_factory=dict)
-    appends: dict[int, Appended] = field(default_factory=dict)
-    stored: tuple[int, Appended] | None = None
-    waiting: dict[Hashable, Waiting] = field(default_factory=dict)
-    past: dict[Hashable, str] = field(default_factory=dict)
-    gone: Group | None = None
-    lost: Divergence | None = None
+    appends: dict[int, AppendedRecord] = field(default_factory=dict)
+    stored: tuple[int, AppendedRecord] | None = None
+    waiting: dict[Hashable, UnansweredRequest] = field(default_factory=dict)
+    completed: dict[Hashable, str] = field(default_factory=dict)
+    deleted: Group | None = None
+    divergence: Divergence | None = None
     dialogue: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
     @property
@@ -152,7 +152,7 @@ class Followed:
     def follow(
         self,
         now_ms: int,
-        told: str,
+        event: str,
         address: str,
         effects: core.Effects,
         group: core.Group | None,
@@ -160,54 +160,54 @@ class Followed:
     ) -> None:
         """The coordinator has made a step: one of the spec's outcomes must be the same, and holds then.
 
-        Parameters: told, what happened, in words; address, of the request, "" for other inputs; effects and
+        Parameters: event, what happened, in words; address, of the request, "" for other inputs; effects and
         group, what the coordinator did and its group afterwards; steps, what the spec allows. Errors:
         Divergence.
         """
         done = self._done(effects, group)
         answers = brief_answers(done, address)
-        self.tell(now_ms, told + (f"  →  {answers}" if answers else ""))
+        self.add_line(now_ms, event + (f"  →  {answers}" if answers else ""))
         allowed = [(step, self._allowed(step)) for step in steps]
         step = next((step for step, outcome in allowed if outcome == done), None)
         if step is None:
             raise self._diverged(done, allowed)
         self.oracle.count(step, self.state)
-        self.group, self.gone = step.group, self.gone if step.group is None else None
-        self.absorb(effects, now_ms)
+        self.group, self.deleted = step.group, self.deleted if step.group is None else None
+        self.take_timers(effects, now_ms)
         for append, record in zip(effects.appends, step.records, strict=True):
-            self.appends[append.append_id] = Appended(append.record, record)
-        self._forget_settled()
+            self.appends[append.append_id] = AppendedRecord(append.record, record)
+        self._forget_completed()
 
-    def tell(self, now_ms: int, told: str) -> None:
-        """One more line of the dialogue, if there is anything to tell."""
-        if told:
-            self.dialogue.append(f"{now_ms:>8,} ms  {told}")
+    def add_line(self, now_ms: int, event: str) -> None:
+        """One more line of the dialogue; none for an event without words."""
+        if event:
+            self.dialogue.append(f"{now_ms:>8,} ms  {event}")
 
-    def _forget_settled(self) -> None:
-        """Requests that do not wait any more, answered or replaced, are past; the last of them are known."""
+    def _forget_completed(self) -> None:
+        """Requests that were answered or replaced wait no more; the last of them are kept."""
         parked = _parked(self.group, [each.spec for each in self.appends.values()])
         for token in [token for token, one in self.waiting.items() if one.address not in parked]:
-            self.past[token] = self.waiting.pop(token).address
-        while len(self.past) > REMEMBERED:
-            del self.past[next(iter(self.past))]
+            self.completed[token] = self.waiting.pop(token).address
+        while len(self.completed) > REMEMBERED:
+            del self.completed[next(iter(self.completed))]
 
-    def absorb(self, effects: core.Effects, now_ms: int) -> None:
-        """Keep the group's timers of a step in mind, whatever the step was."""
-        for wish in effects.timers:
-            if wish.timer_id.group_id != self.group_id:
+    def take_timers(self, effects: core.Effects, now_ms: int) -> None:
+        """Take over what a step does to the group's timers, whatever the step was."""
+        for effect in effects.timers:
+            if effect.timer_id.group_id != self.group_id:
                 continue
-            if isinstance(wish, core.Arm):
-                self.armed[spec_timer(wish.timer_id)] = now_ms + wish.delay_ms
+            if isinstance(effect, core.Arm):
+                self.armed[spec_timer(effect.timer_id)] = now_ms + effect.delay_ms
             else:
-                self.armed.pop(spec_timer(wish.timer_id), None)
+                self.armed.pop(spec_timer(effect.timer_id), None)
 
-    def forget_answered_by_state(self) -> None:
-        """The group is deleted: of its records under way only those matter that a request waits for."""
+    def drop_records_without_answer(self) -> None:
+        """The group is deleted: of its unanswered records only those matter that a request waits for."""
         self.appends = {key: one for key, one in self.appends.items() if one.spec.answer is not None}
         self.stored = None
 
     def answered(self, append_id: int, stored: bool) -> GroupRecord:
-        """The log has answered a record: it is not under way any more. Returns it as the spec has it."""
+        """The log has answered a record: it waits no more. Returns it as the spec has it."""
         one = self.appends.pop(append_id)
         if stored and (self.stored is None or self.stored[0] < append_id):
             self.stored = append_id, one
@@ -217,7 +217,7 @@ class Followed:
         """What of a step of several groups is about this one."""
         return core.Effects(
             tuple(pair for pair in effects.replies if pair[0] in self.waiting),
-            tuple(wish for wish in effects.timers if wish.timer_id.group_id == self.group_id),
+            tuple(effect for effect in effects.timers if effect.timer_id.group_id == self.group_id),
             tuple(append for append in effects.appends if append.group_id == self.group_id),
         )
 
@@ -227,22 +227,22 @@ class Followed:
         Returns whether the coordinator's group is now the same as the spec's.
         """
         if not group and self.group is not None and self.group.state is GroupState.EMPTY:
-            self.gone, self.group = self.group, None
+            self.deleted, self.group = self.group, None
         elif group and self.group is None:
-            back = [] if self.gone is None else [replace(self.gone, pending=frozenset())]
+            back = [] if self.deleted is None else [replace(self.deleted, pending=frozenset())]
             same = (each for each in (*back, Group()) if spec_group(each) == group)
-            self.group, self.gone = next(same, None), None
+            self.group, self.deleted = next(same, None), None
         return group == spec_group(self.group)
 
-    def broken(self, what: str, now_ms: int = 0, told: str = "", steps: tuple[Step, ...] = ()) -> Divergence:
+    def broken(self, what: str, now_ms: int = 0, event: str = "", steps: tuple[Step, ...] = ()) -> Divergence:
         """A divergence that is not one of outcomes: the coordinator raised, was driven wrongly, or drifted.
 
-        Parameters: what is wrong; told, the step at now_ms that made it so, "" if it is the last one; steps,
+        Parameters: what is wrong; event, the step at now_ms that made it so, "" if it is the last one; steps,
         what the spec allows.
         """
-        self.tell(now_ms, told)
-        self.lost = self._divergence(what, steps[0] if steps else None)
-        return self.lost
+        self.add_line(now_ms, event)
+        self.divergence = self._divergence(what, steps[0] if steps else None)
+        return self.divergence
 
     def _divergence(
         self, what: str, step: Step | None, differing: Sequence[Difference] = (), outcomes: int = 1
@@ -251,10 +251,10 @@ class Followed:
         passed = () if step is None else self.oracle.passed(step)
         return Divergence(what, self.group_id, self.dialogue, differing, rules, passed, outcomes)
 
-    def _done(self, effects: core.Effects, group: core.Group | None) -> Seen:
-        return seen(
+    def _done(self, effects: core.Effects, group: core.Group | None) -> Observation:
+        return observed(
             [(self._address(token), reply) for token, reply in effects.replies],
-            core_wishes(effects, self.group_id),
+            core_timer_effects(effects, self.group_id),
             self.armed,
             [core_record(append, self.group_id) for append in effects.appends],
             core_group(group),
@@ -263,24 +263,24 @@ class Followed:
     def _address(self, token: Hashable) -> str:
         if token in self.waiting:
             return self.waiting[token].address
-        return f"{self.past.get(token, 'a request')} that waits no more"
+        return f"{self.completed.get(token, 'a request')} that waits no more"
 
-    def _allowed(self, step: Step) -> Seen:
+    def _allowed(self, step: Step) -> Observation:
         versions = {one.address: one.version for one in self.waiting.values()}
-        return seen(
+        return observed(
             [(reply.to, as_sent(reply.message, versions[reply.to])) for reply in step.replies],
-            spec_wishes(step),
+            spec_timer_effects(step),
             self.armed,
             map(group_record, step.records),
             spec_group(step.group),
         )
 
-    def _diverged(self, done: Seen, allowed: list[tuple[Step, Seen]]) -> Divergence:
+    def _diverged(self, done: Observation, allowed: list[tuple[Step, Observation]]) -> Divergence:
         differing, step = min(
             ((differences(outcome, done), step) for step, outcome in allowed), key=lambda pair: len(pair[0])
         )
-        self.lost = self._divergence(headline(differing, step.rules[-1]), step, differing, len(allowed))
-        return self.lost
+        self.divergence = self._divergence(headline(differing, step.rules[-1]), step, differing, len(allowed))
+        return self.divergence
 
 
 def _parked(group: Group | None, records: Iterable[GroupRecord]) -> set[str | None]:

@@ -46,11 +46,11 @@ class CoordinatorFollowsSpec(Members):
         names=st.sampled_from((LISTS[0], LISTS[0], LISTS[2])),
         metadata=st.sampled_from(METADATA),
         stable=st.booleans(),
-        debtor=st.booleans(),
+        delayed_sync=st.booleans(),
     )
     @precondition(lambda self: not self.group.members)
     def crew(self, instances: tuple[str | None, ...], names: tuple[str, ...], metadata: bytes,
-             stable: bool, debtor: bool) -> None:  # fmt: skip
+             stable: bool, delayed_sync: bool) -> None:  # fmt: skip
         """Several members form a group, static ones among them."""
         for instance_id in instances:
             entries = offered(names, metadata)
@@ -59,7 +59,7 @@ class CoordinatorFollowsSpec(Members):
                 5 if instance_id else 3,
             )
         if stable:
-            self.all_goes_well(debtor)
+            self.all_goes_well(delayed_sync)
 
     @rule(
         instance_id=st.sampled_from(INSTANCES),
@@ -95,17 +95,17 @@ class CoordinatorFollowsSpec(Members):
     @rule(
         index=indexes,
         other=indexes,
-        debtor=st.booleans(),
+        delayed_sync=st.booleans(),
         change=st.sampled_from(("", "", "metadata", "list")),
         version=st.sampled_from(VERSIONS),
         meanwhile=st.sampled_from(MEANWHILE),
         error=errors,
     )
     @precondition(lambda self: self.static_ids())
-    def restarts_in_stable(self, index: int, other: int, debtor: bool, change: str, version: int,
+    def restarts_in_stable(self, index: int, other: int, delayed_sync: bool, change: str, version: int,
                            meanwhile: str, error: AppendError | None) -> None:  # fmt: skip
         """A static member restarts, and something happens before the log answers."""
-        self.all_goes_well(debtor)
+        self.all_goes_well(delayed_sync)
         if self.group.state is not GroupState.STABLE or not self.static_ids():
             return
         appends = self.lockstep.appends

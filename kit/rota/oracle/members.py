@@ -80,7 +80,7 @@ class Members(RuleBasedStateMachine):
         return sorted(self.lockstep.followed.armed)
 
     def ids(self) -> list[str]:
-        """Members, then handed-out ids, then those that owe a SyncGroup but are gone."""
+        """Members, then pending members, then those whose SyncGroup is pending but that are gone."""
         group = self.group
         return [*group.members, *sorted(group.pending), *sorted(group.pending_sync.difference(group.members))]
 
@@ -91,7 +91,7 @@ class Members(RuleBasedStateMachine):
         return own if instance_id == OWN else instance_id
 
     def id_at(self, index: int) -> str:
-        """A member's or handed-out id, none, or a foreign one."""
+        """The id of a member or a pending one, none, or a foreign one."""
         ids = [*self.ids(), "", "stranger"]
         return ids[index % len(ids)]
 
@@ -156,7 +156,7 @@ class Members(RuleBasedStateMachine):
     @rule(index=st.integers(0, 3))
     @precondition(lambda self: self.group.pending)
     def comes_back(self, index: int) -> None:
-        """Somebody uses its handed-out id after a while."""
+        """A pending member comes back after a while."""
         pending = sorted(self.group.pending)
         self._join_as(pending[index % len(pending)], offered(LISTS[0], b""))
 
@@ -192,7 +192,7 @@ class Members(RuleBasedStateMachine):
     @rule(index=st.integers(0, 3), how=st.sampled_from(("timer", "leave", "heartbeat")))
     @precondition(lambda self: self.group.pending)
     def id_unused(self, index: int, how: str) -> None:
-        """A handed-out id expires, is given back, or is used as if it were a member's."""
+        """A pending member expires, leaves, or acts as if it were a member."""
         pending = sorted(self.group.pending)
         member_id = pending[index % len(pending)]
         if how == "timer":
@@ -224,13 +224,13 @@ class Members(RuleBasedStateMachine):
         name = {"type": group.protocol_name, "name": "other", "voted": other}[what]
         self.ask(SyncGroup(GROUP_ID, group.generation_id, self.member_at(index), None, kind, name), 5)
 
-    @rule(debtor=st.booleans())
+    @rule(delayed_sync=st.booleans())
     @precondition(lambda self: self.group.members)
-    def all_goes_well(self, debtor: bool) -> None:
-        """Everybody does what it should until the group is Stable; all but one of them if somebody owes."""
+    def all_goes_well(self, delayed_sync: bool) -> None:
+        """Everybody does what it should until the group is Stable; perhaps one SyncGroup is missing."""
         self._generation_begins()
-        owing = sorted(self.group.pending_sync, key=lambda one: (one == self.group.leader, one))
-        for member_id in owing[debtor:] if len(owing) > 1 else owing:
+        pending = sorted(self.group.pending_sync, key=lambda one: (one == self.group.leader, one))
+        for member_id in pending[delayed_sync:] if len(pending) > 1 else pending:
             self._sync_as(member_id)
         if self.lockstep.appends:
             self.lockstep.do(Logged(self.lockstep.appends - 1, None, self.picks))
@@ -250,7 +250,7 @@ class Members(RuleBasedStateMachine):
     @precondition(lambda self: self.group.members)
     def stable_then(self, index: int, what: str) -> None:
         """The group becomes Stable, and then one thing happens, before it is gone again."""
-        self.all_goes_well(debtor=False)
+        self.all_goes_well(delayed_sync=False)
         group = self.group
         if group.state is not GroupState.STABLE:
             return
@@ -316,8 +316,8 @@ class Members(RuleBasedStateMachine):
     @precondition(lambda self: self.group.pending_sync)
     def good_sync(self, index: int, leader: bool) -> None:
         """A member syncs as it should; the leader with a share for everybody."""
-        owing = sorted(self.group.pending_sync)
-        self._sync_as(str(self.group.leader) if leader else owing[index % len(owing)])
+        pending = sorted(self.group.pending_sync)
+        self._sync_as(str(self.group.leader) if leader else pending[index % len(pending)])
 
     @rule(
         index=st.integers(0, 5),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rota.kernel.rules import Rule
-from rota.oracle.translate import CANCELLED, Fields, Seen
+from rota.oracle.translate import CANCELLED, Fields, Observation
 from rota.spec.messages import Request
 from rota.spec.vocabulary import AppendError, ErrorCode
 
@@ -22,7 +22,7 @@ SHOWN_LINES = 60
 """Steps of a dialogue that a report shows; the attribute has more."""
 
 ORDER = ("answer", "group", "record", "timer")
-"""Topics, the most telling first."""
+"""Topics, in the order of a report."""
 
 
 UNEXPECTED = {"answer": "there is an ", "record": "there is a ", "group": "there is a "}
@@ -49,10 +49,10 @@ class Difference:
         name, actual, wanted = self.field, shown(self.core, self.field), shown(self.spec, self.field)
         return f"the {self.topic} has {name} {actual}, not {wanted}"
 
-    def told(self, side: Any) -> str:
+    def value_of(self, side: Any) -> str:
         """What one side has in this place."""
         if self.field == "delay_ms":
-            return _wish(side)
+            return _timer_text(side)
         if not self.field:
             return "none" if side is NOTHING else shown(side)
         return f"{self.field} {shown(side, self.field)}"
@@ -60,18 +60,18 @@ class Difference:
 
 def _timer_sentence(topic: str, spec: Any, actual: Any) -> str:
     if actual is NOTHING:
-        return f"the {topic} is not {_wish(spec)}"
-    otherwise = ", which the spec does not do" if spec is NOTHING else f", not {_wish(spec)}"
-    return f"the {topic} is {_wish(actual)}{otherwise}"
+        return f"the {topic} is not {_timer_text(spec)}"
+    otherwise = ", which the spec does not do" if spec is NOTHING else f", not {_timer_text(spec)}"
+    return f"the {topic} is {_timer_text(actual)}{otherwise}"
 
 
-def _wish(value: Any) -> str:
+def _timer_text(value: Any) -> str:
     if value is NOTHING:
         return "left as it is"
     return CANCELLED if value == CANCELLED else f"armed for {shown(value)} ms"
 
 
-def differences(spec: Seen, actual: Seen) -> tuple[Difference, ...]:
+def differences(spec: Observation, actual: Observation) -> tuple[Difference, ...]:
     """All differences of two steps in comparable form, answers first."""
     found = []
     for topic in {**spec, **actual}:
@@ -98,8 +98,9 @@ class Divergence(AssertionError):
 
     Attributes: headline, what is wrong in one line; rule, the slug of the spec's rule for the step, "" where
     none was applied; rules, the slugs of all rules of the step, in the order in which the spec was done with
-    them, those that only decide among them; passed, slugs that the spec tried before, in vain; differences,
-    from the nearest outcome that the spec allows; dialogue, one line per step of the group; group_id.
+    them, those that only decide among them; passed, slugs that the spec tried before, which did not apply;
+    differences, from the nearest outcome that the spec allows; dialogue, one line per step of the group;
+    group_id.
     """
 
     def __init__(
@@ -145,8 +146,8 @@ def _differing(differing: Sequence[Difference], outcomes: int) -> Iterator[str]:
         if one.topic != topic:
             topic = one.topic
             yield f"  {topic}"
-        yield f"    - spec  {one.told(one.spec)}"
-        yield f"    + core  {one.told(one.core)}"
+        yield f"    - spec  {one.value_of(one.spec)}"
+        yield f"    + core  {one.value_of(one.core)}"
 
 
 def _rules(rules: Sequence[Rule], passed: Sequence[str]) -> Iterator[str]:
@@ -175,7 +176,7 @@ def shown(value: Any, field: str = "") -> str:
     if field == "error_code":
         return f"{_error_name(value)} ({value})"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {shown(item, name)}" for name, item in value.items() if _tells(item))
+        return ", ".join(f"{name} {shown(item, name)}" for name, item in value.items() if _is_set(item))
     if isinstance(value, tuple):
         return f"[{' '.join(map(_item, value))}]"
     if isinstance(value, int) and not isinstance(value, bool):
@@ -183,7 +184,7 @@ def shown(value: Any, field: str = "") -> str:
     return repr(value) if isinstance(value, bytes) or value == "" else str(value)
 
 
-def _tells(value: Any) -> bool:
+def _is_set(value: Any) -> bool:
     return value not in (None, "", (), b"", -1, False)
 
 
@@ -230,7 +231,7 @@ def _brief_entry(entry: Any) -> str:
     return ":".join((name or "''", *(repr(value) if isinstance(value, bytes) else value for value in rest)))
 
 
-def brief_answers(actual: Seen, address: str) -> str:
+def brief_answers(actual: Observation, address: str) -> str:
     """All answers of a step in one line; the request's own without its address."""
     answers = {
         topic.removeprefix("answer to "): " ".join(_brief_reply(what))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from rota import coordinator as core
-from rota.oracle.follow import Appended, Followed, Oracle, Waiting
+from rota.oracle.follow import AppendedRecord, Followed, Oracle, UnansweredRequest
 from rota.oracle.report import Divergence, brief_request, shown
 from rota.oracle.translate import CoreRequest, core_group, spec_timer, to_spec
 from rota.server import running
@@ -31,7 +31,7 @@ def _monotonic_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-class Drawn:
+class RecordedChoices:
     """The core's choices, made by somebody else; remembers the last member id."""
 
     def __init__(self, choices: core.Choices) -> None:
@@ -57,7 +57,7 @@ class Shadow:
 
     Parameters: config and choices, as of the core; make, builds the core; clock, in milliseconds, for the
     dialogue in a report. Calls that the spec does not know (offsets, deletion) go to the core as they are:
-    what they do to timers is kept in mind; they may create a group, or take an Empty one away and bring it
+    what they do to timers is taken over; they may create a group, or take an Empty one away and bring it
     back, and must leave its visible state alone otherwise.
 
     Attributes: core; oracle, with the rules used so far; followed, groups by id; divergences, all so far. A
@@ -72,9 +72,9 @@ class Shadow:
         make: Make = core.GroupCoordinator,
         clock: Callable[[], int] = _monotonic_ms,
     ) -> None:
-        self._drawn = Drawn(choices)
+        self._choices = RecordedChoices(choices)
         self._make = make
-        self.core = make(config, self._drawn)
+        self.core = make(config, self._choices)
         self.oracle = Oracle(config)
         self.followed: dict[str, Followed] = {}
         self.divergences: list[Divergence] = []
@@ -94,7 +94,7 @@ class Shadow:
         if group_id not in self.followed:
             self.followed[group_id] = Followed(self.oracle, group_id)
             if self._moved_to:
-                self.followed[group_id].tell(self.now, f"a coordinator with {self._moved_to} is at work")
+                self.followed[group_id].add_line(self.now, f"a coordinator with {self._moved_to} is at work")
         return self.followed[group_id]
 
     def join_group(
@@ -121,53 +121,57 @@ class Shadow:
     def fire(self, timer_id: core.TimerId) -> core.Effects:
         """As of the core. The timer must be armed."""
         followed, timer = self.follow(timer_id.group_id), spec_timer(timer_id)
-        told = f"timer {timer.name} {timer.member_id}".rstrip() + " is due"
-        if timer not in followed.armed and followed.lost is None:
-            raise self._noted(followed.broken("a timer fires that is not armed", self.now, told))
+        event = f"timer {timer.name} {timer.member_id}".rstrip() + " is due"
+        if timer not in followed.armed and followed.divergence is None:
+            raise self._recorded(followed.broken("a timer fires that is not armed", self.now, event))
         followed.armed.pop(timer, None)
         ask = partial(self.core.fire, timer_id)
-        return self._step(followed, told, "", ask, lambda spec, group: spec.fire(cast(Group, group), timer))
+        return self._step(followed, event, "", ask, lambda spec, group: spec.fire(cast(Group, group), timer))
 
     def appended(self, append_id: int, error_code: int = 0) -> core.Effects:
         """As of the core. Errors: ValueError for a code of the log that the spec does not know."""
         ask = partial(self.core.appended, append_id, error_code)
         if append_id not in self._appends:
-            deleted = {group_id for group_id, one in self.followed.items() if one.gone is not None}
+            deleted = {group_id for group_id, one in self.followed.items() if one.deleted is not None}
             return cast(core.Effects, self._outside(ask, deleted))
         error = AppendError(error_code) if error_code else None
         followed = self.follow(self._appends.pop(append_id))
         record = followed.answered(append_id, error is None)
         what = f"{record.kind.value}, generation {record.generation_id}"
-        told = f"the log answers {what}: {error.name if error else 'stored'}"
+        event = f"the log answers {what}: {error.name if error else 'stored'}"
         return self._step(
             followed,
-            told,
+            event,
             "",
             ask,
             lambda spec, group: spec.appended(group, record, error),
         )
+
+    def unload(self) -> core.Effects:
+        """As of the core: the coordinator resigns."""
+        return self._unload("the coordinator resigns")
+
+    def _unload(self, line: str) -> core.Effects:
+        """All groups are unloaded; `line` says so in their dialogues."""
+        effects = self.core.unload()
+        self._appends.clear()
+        for followed in self.followed.values():
+            unanswered = tuple(one.spec for one in followed.appends.values())
+            followed.appends.clear()
+            self._take(followed, line, followed.part(effects), partial(_unloaded, unanswered))
+        return effects
 
     def move(self, config: core.CoordinatorConfig) -> None:
         """The coordinator gives all its groups up; another one, with this config, reads them from the log.
 
         Of a group it finds the last record that was stored. Errors: Divergence.
         """
-        effects = self.core.unload()
-        self._appends.clear()
-        for followed in self.followed.values():
-            unanswered = tuple(one.spec for one in followed.appends.values())
-            followed.appends.clear()
-            self._take(
-                followed,
-                f"the coordinator gives the group up to one with {self._room(config)}",
-                followed.part(effects),
-                partial(_unloaded, unanswered),
-            )
-        self.core = self._make(config, self._drawn)
+        self._unload(f"the coordinator gives the group up to one with {self._room(config)}")
+        self.core = self._make(config, self._choices)
         self.oracle.configure(config)
         self._moved_to = self._room(config)
         for followed in self.followed.values():
-            if followed.stored is not None and followed.lost is None:
+            if followed.stored is not None and followed.divergence is None:
                 followed.stored = 0, followed.stored[1]  # older than whatever this one appends
                 self._load(followed, followed.stored[1])
 
@@ -176,7 +180,7 @@ class Shadow:
         limited = config.group_max_size < core.CoordinatorConfig.group_max_size
         return f"room for {config.group_max_size}" if limited else "room for any number"
 
-    def _load(self, followed: Followed, one: Appended) -> None:
+    def _load(self, followed: Followed, one: AppendedRecord) -> None:
         """The next coordinator's part of a move: the line about that is there already."""
         self._step(
             followed,
@@ -188,7 +192,7 @@ class Shadow:
 
     def diverged(self, group_id: str, what: str) -> Divergence:
         """A divergence that somebody else has noticed after the last step."""
-        return self._noted(self.follow(group_id).broken(what))
+        return self._recorded(self.follow(group_id).broken(what))
 
     @property
     def now(self) -> int:
@@ -206,26 +210,26 @@ class Shadow:
         self.requests += 1
         address = f"r{self.requests}"
         followed = self.follow(request.group_id)
-        followed.waiting[token] = Waiting(address, version)
+        followed.waiting[token] = UnansweredRequest(address, version)
         worded = to_spec(request, version)
-        self._drawn.member_id = NO_ID
+        self._choices.member_id = NO_ID
         return self._step(
             followed,
             f"{address}: {brief_request(worded, version)}",
             address,
             ask,
-            lambda spec, group: spec.handle(group, Call(worded, address, version, self._drawn.member_id)),
+            lambda spec, group: spec.handle(group, Call(worded, address, version, self._choices.member_id)),
         )
 
     def _step(
         self,
         followed: Followed,
-        told: str,
+        event: str,
         address: str,
         ask: Callable[[], core.Effects],
         spec: Callable[[Spec, Group | None], tuple[Step, ...]],
     ) -> core.Effects:
-        if followed.lost is not None:
+        if followed.divergence is not None:
             return ask()
         try:
             effects = ask()
@@ -233,30 +237,30 @@ class Shadow:
             steps = self.oracle.outcomes(lambda rules: spec(rules, followed.group))
             rule = f" [{steps[0].rules[-1]}]" if steps else ""
             what = f"the coordinator raised {failure!r}{_place(failure)}{rule}"
-            raise self._noted(followed.broken(what, self.now, told, steps)) from failure
-        self._take(followed, told, effects, spec, address)
+            raise self._recorded(followed.broken(what, self.now, event, steps)) from failure
+        self._take(followed, event, effects, spec, address)
         self._appends.update((append.append_id, followed.group_id) for append in effects.appends)
         return effects
 
     def _take(
         self,
         followed: Followed,
-        told: str,
+        event: str,
         effects: core.Effects,
         spec: Callable[[Spec, Group | None], tuple[Step, ...]],
         address: str = "",
     ) -> None:
         """The spec follows what the core has done."""
-        if followed.lost is not None:
+        if followed.divergence is not None:
             return
         steps = self.oracle.outcomes(lambda rules: spec(rules, followed.group))
         group = self.core.groups.get(followed.group_id)
         try:
-            followed.follow(self.now, told, address, effects, group, steps)
+            followed.follow(self.now, event, address, effects, group, steps)
         except Divergence as found:
-            raise self._noted(found) from None
+            raise self._recorded(found) from None
 
-    def _noted(self, found: Divergence) -> Divergence:
+    def _recorded(self, found: Divergence) -> Divergence:
         self.divergences.append(found)
         return found
 
@@ -269,23 +273,23 @@ class Shadow:
         """A call that the spec does not know: timers are taken over, groups may be created or deleted."""
         result = ask()
         if isinstance(result, core.Effects):
-            group_ids |= {wish.timer_id.group_id for wish in result.timers}
+            group_ids |= {effect.timer_id.group_id for effect in result.timers}
             group_ids |= {append.group_id for append in result.appends}
         for group_id in sorted(group_ids):
-            self._look_again(self.follow(group_id), result)
+            self._check_unchanged(self.follow(group_id), result)
         return result
 
-    def _look_again(self, followed: Followed, result: Any) -> None:
+    def _check_unchanged(self, followed: Followed, result: Any) -> None:
         """After a call outside of the spec: nothing in the group may have changed."""
         if isinstance(result, core.Effects):
-            followed.absorb(result, self.now)
+            followed.take_timers(result, self.now)
         group = core_group(self.core.groups.get(followed.group_id))
-        if followed.lost is None and not followed.adopt(group):
+        if followed.divergence is None and not followed.adopt(group):
             raise self.diverged(
                 followed.group_id, f"a request outside of the spec has changed the group: {shown(group)}"
             )
         if followed.group is None:
-            followed.forget_answered_by_state()
+            followed.drop_records_without_answer()
             kept = self._appends.items()
             self._appends = {
                 key: name for key, name in kept if name != followed.group_id or key in followed.appends

@@ -1,4 +1,4 @@
-"""The coordinator core's messages in the spec's words, and both sides' doings in one comparable form."""
+"""The coordinator core's messages in the spec's words, and what both sides did in one comparable form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rota.spec.messages import Request
 
 CoreRequest = core.JoinGroup | core.SyncGroup | core.Heartbeat | core.LeaveGroup
 Fields = Mapping[str, Any]
-Seen = Mapping[str, Fields]
+Observation = Mapping[str, Fields]
 """What one step did: topic ("answer to r3", "timer sync", "record", "group") → field → value."""
 
 CANCELLED = "cancelled"
@@ -113,8 +113,8 @@ def core_group(group: core.Group | None) -> Fields:
     """The state of the core's group; nothing where there is none."""
     if group is None:
         return {}
-    handed_out, owing = group.pending_members, group.pending_sync_members
-    return _group(group, str(group.state), group.members, handed_out, owing)
+    pending, pending_sync = group.pending_members, group.pending_sync_members
+    return _group(group, str(group.state), group.members, pending, pending_sync)
 
 
 def spec_group(group: Group | None) -> Fields:
@@ -138,8 +138,8 @@ def _group(
         "protocol_name": group.protocol_name,
         "leader": group.leader,
         "members": tuple(sorted(members)),
-        "handed-out ids": tuple(sorted(pending)),
-        "ids that owe a SyncGroup": tuple(sorted(pending_sync)),
+        "pending members": tuple(sorted(pending)),
+        "pending sync members": tuple(sorted(pending_sync)),
         "instance ids": tuple(
             sorted(
                 (key, one.group_instance_id)
@@ -152,29 +152,29 @@ def _group(
     }
 
 
-def core_wishes(effects: core.Effects, group_id: str) -> dict[Timer, int | str]:
-    """The last word on each timer: a delay in milliseconds, or cancelled. group_id: whose timers they are."""
+def core_timer_effects(effects: core.Effects, group_id: str) -> dict[Timer, int | str]:
+    """The last effect on each timer: a delay in milliseconds, or cancelled. group_id: whose they are."""
     return {
-        _timer_of(wish.timer_id, group_id): wish.delay_ms if isinstance(wish, core.Arm) else CANCELLED
-        for wish in effects.timers
+        _timer_of(effect.timer_id, group_id): effect.delay_ms if isinstance(effect, core.Arm) else CANCELLED
+        for effect in effects.timers
     }
 
 
-def spec_wishes(step: Step) -> dict[Timer, int | str]:
-    """The last word on each timer of a step: a delay in milliseconds, or cancelled."""
+def spec_timer_effects(step: Step) -> dict[Timer, int | str]:
+    """The last effect on each timer of a step: a delay in milliseconds, or cancelled."""
     return {effect.timer: effect.delay_ms if isinstance(effect, Arm) else CANCELLED for effect in step.timers}
 
 
-def seen(
+def observed(
     answers: Iterable[tuple[str, Any]],
-    wishes: Mapping[Timer, int | str],
+    timer_effects: Mapping[Timer, int | str],
     armed: Iterable[Timer],
     records: Iterable[Fields],
     group: Fields,
-) -> Seen:
+) -> Observation:
     """One step in comparable form. The order of answers to different requests does not count.
 
-    A timer that is cancelled though it is not armed is no doing: `armed` are those before the step.
+    That a timer is cancelled which is not armed does not count: `armed` are those before the step.
     """
     topics: dict[str, Fields] = {}
     for address, reply in answers:
@@ -182,9 +182,9 @@ def seen(
     for record in records:
         _put(topics, "record", record)
     before = frozenset(armed)
-    for timer, wish in wishes.items():
-        if wish != CANCELLED or timer in before:
-            topics[f"timer {timer.name} {timer.member_id}".rstrip()] = {"delay_ms": wish}
+    for timer, effect in timer_effects.items():
+        if effect != CANCELLED or timer in before:
+            topics[f"timer {timer.name} {timer.member_id}".rstrip()] = {"delay_ms": effect}
     if group:
         topics["group"] = group
     return topics

@@ -63,7 +63,7 @@ def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator) -> Walk:
 
     Recorded.make = staticmethod(make)
     try:
-        with nothing_picked_up():
+        with no_constants_of_sources():
             run_state_machine_as_test(Recorded, settings=_settings(examples, steps))
     except Divergence as found:
         result.examples[-1], result.found = minimised(result.examples[-1], found, make)
@@ -71,7 +71,7 @@ def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator) -> Walk:
 
 
 @contextmanager
-def nothing_picked_up() -> Iterator[None]:
+def no_constants_of_sources() -> Iterator[None]:
     """Keep Hypothesis from mixing in numbers and texts of the sources that happen to be imported.
 
     It has no setting for that, and examples would depend on what ran before in the same process.

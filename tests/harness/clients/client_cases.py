@@ -51,8 +51,8 @@ class Played:
         history = self.world.history.events()
         for shadow in shadows:
             found = shadow.followed.get(self.world.group_id)
-            if found is not None and found.lost is not None:
-                raise found.lost
+            if found is not None and found.divergence is not None:
+                raise found.divergence
             assert found is not None or all(event.generation < 1 for event in history), "nobody has looked"
         return self
 

@@ -1,14 +1,14 @@
 """The join phase: how a rebalance starts, when its barrier opens, what the next generation is."""
 
 from rota.coordinator import voting
-from rota.coordinator.effects import Step
 from rota.coordinator.group import Group, GroupState, Member
-from rota.coordinator.heartbeat import restart_session, stop_timer
 from rota.coordinator.messages import ErrorCode, JoinGroupReply, JoinGroupReplyMember
+from rota.coordinator.session_timers import restart_session, stop_timer
+from rota.coordinator.step import Step
 from rota.coordinator.sync import reset_assignments, start_sync_timer, stop_sync_timer
 
 
-def rebalance(step: Step, group: Group) -> None:
+def rebalance_or_complete(step: Step, group: Group) -> None:
     """After a JoinGroup was parked: start a join phase, or see whether it ends the one that is running."""
     if group.can_rebalance:
         prepare_rebalance(step, group)
@@ -63,7 +63,7 @@ def try_complete_join(step: Step, group: Group) -> None:
 def complete_join(step: Step, group: Group) -> None:
     """End the join phase: a new generation of those that wait, or an Empty group if there are no members.
 
-    Dynamic members that have not rejoined are removed; static ones are not, and handed-out ids stay. If only
+    Dynamic members that have not rejoined are removed; static ones are not, and pending members stay. If only
     static members are left and none of them waits, the phase goes on until one comes or all their sessions
     have ended.
     """
@@ -76,10 +76,10 @@ def complete_join(step: Step, group: Group) -> None:
     if group.state is GroupState.DEAD:
         return
     if group.members and not group.parked_joins:
-        voting.settle_leader(group, step.choices)
+        voting.elect_leader(group, step.choices)
         start_join_timer(step, group)
         return
-    voting.settle_joined_leader(group, step.choices)
+    voting.elect_joined_leader(group, step.choices)
     group.generation_id += 1
     if group.members:
         _start_generation(step, group)
@@ -104,7 +104,7 @@ def _start_generation(step: Step, group: Group) -> None:
 
 
 def generation_reply(group: Group, member: Member, with_members: bool = True) -> JoinGroupReply:
-    """The current generation as a member is told it: the leader with everybody's metadata, if wanted."""
+    """The JoinGroup response of the current generation: the leader's with everybody's metadata, if wanted."""
     name, leader = group.protocol_name, group.leader
     assert name is not None, "a group with a generation has a protocol"
     assert leader is not None, "a group with a generation has a leader"

@@ -1,0 +1,83 @@
+"""One step of the core: the rules ask for replies, timers and appends, which are collected while they run.
+
+A rule never waits and never reads what it armed or appended: the caller of the core carries out the effects
+after the call has returned.
+"""
+
+from rota.coordinator.admin_messages import GroupTombstone
+from rota.coordinator.config import CoordinatorConfig
+from rota.coordinator.effects import (
+    Append,
+    Arm,
+    Cancel,
+    Choices,
+    Effects,
+    GroupRecord,
+    Reply,
+    TimerId,
+    TimerKind,
+)
+from rota.coordinator.ledger import Assigned, Created, DeferredEvent, Ledger, Outstanding, Replaced
+from rota.coordinator.messages import LeaveGroupReply
+from rota.coordinator.offset_messages import OffsetBatch, TransactionMarker
+from rota.coordinator.purgatory import ParkedRequest, Token
+
+
+class Step:
+    """What the rules of one step may use, and the effects collected so far."""
+
+    __slots__ = ("_appends", "_ledger", "_replies", "_timers", "choices", "config")
+
+    def __init__(self, config: CoordinatorConfig, choices: Choices, ledger: Ledger) -> None:
+        self.config = config
+        self.choices = choices
+        self._ledger = ledger
+        self._replies: list[tuple[Token, Reply]] = []
+        self._timers: dict[TimerId, Arm | Cancel] = {}
+        self._appends: list[Append] = []
+
+    def reply(self, parked: ParkedRequest, reply: Reply) -> None:
+        """Answer a request, in the form that its version can carry."""
+        self._replies.append((parked.token, reply.for_version(parked.version)))
+
+    def arm(self, kind: TimerKind, group_id: str, delay_ms: int, member_id: str = "") -> None:
+        """Arm a timer, or arm it again."""
+        self._timer(Arm(TimerId(kind, group_id, member_id), delay_ms))
+
+    def cancel(self, kind: TimerKind, group_id: str, member_id: str = "") -> None:
+        """Cancel a timer that is armed."""
+        self._timer(Cancel(TimerId(kind, group_id, member_id)))
+
+    def append(
+        self, group_id: str, record: GroupRecord, about: Assigned | Created | Replaced | None = None
+    ) -> None:
+        """Append a group's record; `about` is what the log's answer decides, None for nothing."""
+        append_id = self._ledger.open(Outstanding(group_id, about))
+        self._appends.append(Append(append_id, group_id, record))
+
+    def reply_when_stored(self, parked: ParkedRequest, reply: LeaveGroupReply) -> None:
+        """Answer a LeaveGroup when the log has answered what this step appends; now if that is nothing."""
+        entry = self._ledger.outstanding[self._appends[-1].append_id] if self._appends else None
+        if isinstance(entry, Outstanding):
+            entry.leaving = parked, reply
+        else:
+            self.reply(parked, reply)
+
+    def append_deferred(
+        self, group_id: str, record: OffsetBatch | GroupTombstone | TransactionMarker, entry: DeferredEvent
+    ) -> None:
+        """Append what is no group's state; the log's answer is kept in the event until it is completed."""
+        self._appends.append(Append(self._ledger.open(entry), group_id, record))
+
+    def forget(self, group_id: str) -> None:
+        """Answers of the log that are still to come to records of this group change nothing any more."""
+        self._ledger.forget(group_id)
+
+    def effects(self) -> Effects:
+        """Everything asked for."""
+        return Effects(tuple(self._replies), tuple(self._timers.values()), tuple(self._appends))
+
+    def _timer(self, effect: Arm | Cancel) -> None:
+        # Only the last effect on a timer counts, in the order in which the last ones came.
+        self._timers.pop(effect.timer_id, None)
+        self._timers[effect.timer_id] = effect
