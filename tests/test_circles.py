@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -18,14 +18,6 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ("model", "impl", "proofs", "kit")
 
 NAMES_A_MODULE = re.compile(r"rota(\.\w+)+(:\w+)?")
-
-BEING_MENDED = {
-    ("rota.conformance.model", "rota.conformance.dialogue"),
-    ("rota.conformance.registry", "rota.conformance.cases"),
-    ("rota.conformance.registry", "rota.conformance.probes"),
-    ("rota.kernel.properties", "rota.kernel.system"),
-}
-"""Imports (importer, imported) that close a circle and are to go. Nothing may be added."""
 
 Graph = Mapping[str, frozenset[str]]
 """Module → modules of rota that it imports, itself left out."""
@@ -98,26 +90,11 @@ def circles(graph: Graph) -> list[str]:
     return [" > ".join((*way, way[0])) for way in sorted(found)]
 
 
-def without(graph: Graph, imports: Collection[tuple[str, str]]) -> Graph:
-    """The graph as it is when these imports are gone."""
-    return {
-        module: frozenset(other for other in others if (module, other) not in imports)
-        for module, others in graph.items()
-    }
-
-
 def test_no_module_imports_itself_by_way_of_others() -> None:
     graph = imports(ROOT)
     assert {name.split(".")[0] for name in graph} == {"rota"}
     assert len(graph) > 200, "the sources were not found"
-    assert circles(without(graph, BEING_MENDED)) == []
-
-
-def test_what_is_mended_is_taken_off_the_list() -> None:
-    graph = imports(ROOT)
-    for module, other in BEING_MENDED:
-        assert other in graph.get(module, ()), f"{module} does not import {other} any more"
-        assert circles(without(graph, BEING_MENDED - {(module, other)})), f"{module} may import {other}"
+    assert circles(graph) == []
 
 
 TREE = {

@@ -18,7 +18,7 @@ from rota.environment.clients.assignment import Assignment
 from rota.environment.clients.state import IN_GENERATION, Client, Phase
 from rota.invariants.views import CLIENT
 from rota.kernel import Kind, Property, View
-from rota.kernel.system import State
+from rota.kernel.transition import State
 
 Claims = frozenset[tuple[int, int]]
 """(partition, generation since which it is consumed) of one client."""

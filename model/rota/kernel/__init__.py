@@ -21,7 +21,8 @@ from rota.kernel.properties import (
 )
 from rota.kernel.rules import Rule, RuleTable, rule
 from rota.kernel.symmetry import Symmetry
-from rota.kernel.system import Hop, State, System, SystemRef, Transition
+from rota.kernel.system import System, SystemRef
+from rota.kernel.transition import Hop, State, Transition
 from rota.kernel.values import FrozenMap
 
 __all__ = [

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from rota.kernel.system import Transition
+from rota.kernel.transition import Transition
 
 
 class Kind(Enum):

@@ -10,48 +10,13 @@ from itertools import product
 from typing import Any
 
 from rota.kernel.encoding import component_hash, state_hash
-from rota.kernel.machine import Machine, Message, Turn, Value
+from rota.kernel.machine import Machine, Message, Turn
 from rota.kernel.properties import Kind, Liveness, Property
 from rota.kernel.symmetry import Symmetry
-
-State = tuple[Value, ...]
-"""One value per machine, in the system's order."""
+from rota.kernel.transition import Hop, State, Transition
 
 Delivery = tuple[str, str, Message]
 """(sender, receiver, message)."""
-
-
-@dataclass(frozen=True)
-class Hop:
-    """One machine's part in a transition: who, what it took (None for the one that began), what it did.
-
-    value: the machine's afterwards.
-    """
-
-    machine: str
-    message: Message
-    sender: str | None
-    label: str
-    rules: tuple[str, ...]
-    value: Value
-
-
-@dataclass(frozen=True)
-class Transition:
-    """A step of the whole system. hops: at least the machine that began it."""
-
-    target: State
-    hops: tuple[Hop, ...]
-
-    @property
-    def label(self) -> str:
-        """What happened, in one line."""
-        return "; ".join(hop.label for hop in self.hops if hop.label)
-
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """Slugs of the rules that fired, in order."""
-        return tuple(slug for hop in self.hops for slug in hop.rules)
 
 
 @dataclass(frozen=True)
