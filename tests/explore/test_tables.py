@@ -160,7 +160,7 @@ def refusal_as_stutter(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def lenient(self: machines.Learned, table: machines.MachineTable, value: int, delivery: int) -> int:
         entry = original(self, table, value, delivery)
-        if self.entry_count.data[entry]:
+        if self.entries.data[entry, 1]:
             return entry
         return self._enter(table, [Turn(table.interned.values[value])])
 

@@ -30,18 +30,14 @@ class Learnt(NamedTuple):
 
     offers: Ints
     offers_at: Longs
-    entry_start: Longs
-    entry_count: Longs
-    turn_value: Ints
-    turn_sends: Ints
+    entries: Longs
+    turns: Ints
     head: Ints
     rest: Ints
     receiver: Ints
-    receive_keys: Longs
-    receive_values: Ints
+    receives: Longs
     receive_shift: int
-    join_keys: Longs
-    join_values: Ints
+    joins: Longs
     join_shift: int
 
 
@@ -74,8 +70,7 @@ class Groups(NamedTuple):
     status_at: Longs
     status_size: Longs
     bits: Longs
-    sparse_keys: Longs
-    sparse_values: Ints
+    sparse: Longs
     sparse_shift: int
 
 
@@ -93,8 +88,7 @@ class Turning(NamedTuple):
     seen: Words
     seen_at: Longs
     seen_known: Longs
-    renamed_keys: Longs
-    renamed_values: Ints
+    renamed: Longs
     renamed_shift: int
 
 
@@ -131,10 +125,8 @@ def learnt(learned: Learned) -> Learnt:
     return Learnt(
         learned.pools.offers.store,
         _column(table.offers.start for table in learned.machines),
-        learned.entry_start.data,
-        learned.entry_count.data,
-        learned.turn_value.data,
-        learned.turn_sends.data,
+        learned.entries.data,
+        learned.turns.data,
         learned.head.data,
         learned.rest.data,
         learned.receiver.data,

@@ -24,7 +24,7 @@ def _turned(key: Any, index: Any, order: Any, fields: Any, turning: Any, room: A
             if turning.homes[i] == position:
                 home = turning.homes[turning.orders[order, i]]
         wanted = (np.int64(position) << 53) | (np.int64(order) << 32) | value
-        renamed = find(turning.renamed_keys, turning.renamed_values, turning.renamed_shift, wanted)
+        renamed = find(turning.renamed, turning.renamed_shift, wanted)
         if renamed < 0:
             note_miss(room, NO_RENAMED, position, value, order)
             fine = False

@@ -18,6 +18,9 @@ PIECE = 1 << 15
 ROOM = 8 * PIECE
 """Successors that an expansion has room for; it stops where they end."""
 
+LARGEST_PIECE = 2 * PIECE
+"""States expanded at most when some that were tried before go first."""
+
 MOST_MISSES = 1 << 16
 
 
@@ -115,22 +118,32 @@ class Expansion:
         return self.room.misses[: self.room.counts[3]]
 
     def settle(self) -> None:
-        """After the misses have been taken: states to try again are put before the rest."""
+        """After the misses have been taken: states to try again are put before the rest.
+
+        They go with the next piece of their array: a piece of their own would often be a small one, which
+        costs a round like a full one, and the other workers wait for it.
+        """
         if not self._work:
             return
         again, work = self.room.again[: self.room.counts[2]].copy(), self._work[-1]
         if work.start == len(work.todo):
             self._work.pop()
-        if len(again):
-            self._work.append(Work(work.number, again))
+        if not len(again):
+            return
+        if self._work and self._work[-1].number == work.number:
+            rest = self._work[-1].todo[self._work[-1].start :]
+            if len(again) + len(rest) <= LARGEST_PIECE:
+                self._work.pop()
+                again = np.concatenate([again, rest])
+        self._work.append(Work(work.number, again))
 
     def _new_room(self, words: int) -> Room:
         return Room(
             out=np.empty((self._boxes, ROOM // self._boxes, words), np.uint64),
             out_count=np.zeros(self._boxes, np.int64),
             marks=np.zeros(0, np.int8),
-            stuck=np.empty(PIECE, np.int64),
-            again=np.empty(PIECE, np.int64),
+            stuck=np.empty(LARGEST_PIECE, np.int64),
+            again=np.empty(LARGEST_PIECE, np.int64),
             misses=np.empty((MOST_MISSES, 4), np.int64),
             asked=np.zeros(2 * MOST_MISSES, np.uint64),
             counts=np.zeros(5, np.int64),

@@ -9,7 +9,18 @@ from numba import njit
 
 from rota.explore.compiled.arguments import NO_OFFER, NO_QUEUE, NO_RECEIVE, NO_STEP
 from rota.explore.compiled.canonical import canonical_at
-from rota.explore.compiled.primitives import LOW, find, mixed, note_miss, owner_of, status_of, value_of
+from rota.explore.compiled.primitives import (
+    LOW,
+    find,
+    index,
+    mixed,
+    note_miss,
+    owner_of,
+    status_of,
+    value_of,
+    weight_of,
+    weights,
+)
 
 MAX_DEPTH = 1000
 """Longest chain of messages within a transition."""
@@ -38,118 +49,138 @@ def expand(
     """
     owners, capacity = room.out.shape[0], room.out.shape[1]
     machines = len(fields.word)
+    # Per hop of the transition being walked: the state before it, and what tells who owns that.
     key = np.empty((MAX_DEPTH + 4, len(unit)), np.uint64)
+    sums = np.zeros(MAX_DEPTH + 2, np.uint64)
+    weight = weights(machines)
+    # The turns that are left at the hops before this one, and the turn that was taken at each.
+    next_turn = np.empty(MAX_DEPTH + 2, np.int64)
+    end_turn = np.empty(MAX_DEPTH + 2, np.int64)
     place = np.empty(MAX_DEPTH + 2, np.int64)
-    turn = np.empty(MAX_DEPTH + 2, np.int64)
-    last = np.empty(MAX_DEPTH + 2, np.int64)
+    value = np.empty(MAX_DEPTH + 2, np.int64)
     queue = np.empty(MAX_DEPTH + 2, np.int64)
+    turn = np.empty(MAX_DEPTH + 2, np.int64)
     before = np.empty(owners, np.int64)
+    # Counted here and not in the room: the rooms of two workers may share a line of the cache.
+    count = np.zeros(owners, np.int64)
+    transitions = 0
     for number in range(start, len(todo)):
-        state = todo[number]
+        state = index(todo[number])
         for owner in range(owners):
-            before[owner] = room.out_count[owner]
+            before[owner] = count[owner]
         missing = False
         moving = False
         made = 0
         for word in range(len(unit)):
             key[0, word] = keys[state, word]
+        if owners > 1:
+            sums[0] = weight_of(key, 0, fields, weight)
         for position in range(machines):
-            value = value_of(key, 0, position, fields)
-            entry = np.int64(learnt.offers[learnt.offers_at[position] + value])
+            held = value_of(key, 0, position, fields)
+            entry = np.int64(learnt.offers[index(learnt.offers_at[position] + held)])
             if entry < 0:
                 missing = True
-                note_miss(room, NO_OFFER, position, value, 0)
+                note_miss(room, NO_OFFER, position, held, 0)
                 continue
             depth = 0
-            place[0] = position
-            turn[0] = learnt.entry_start[entry] - 1
-            last[0] = turn[0] + learnt.entry_count[entry]
-            queue[0] = 0
-            while depth >= 0:
-                if turn[depth] == last[depth]:
+            here = position
+            rest = np.int64(0)
+            taken = learnt.entries[entry, 0]
+            end = taken + learnt.entries[entry, 1]
+            while True:
+                if taken == end:
+                    if depth == 0:
+                        break
                     depth -= 1
+                    taken, end = next_turn[index(depth)], end_turn[index(depth)]
+                    here, held, rest = place[index(depth)], value[index(depth)], queue[index(depth)]
                     continue
-                turn[depth] += 1
-                taken = turn[depth]
-                here = place[depth]
+                now, after = index(depth), index(depth + 1)
+                turn[now] = taken
+                changed = np.int64(np.uint32(learnt.turns[index(taken), 0]))
+                pending = np.int64(np.uint32(learnt.turns[index(taken), 1]))
+                taken += 1
                 for word in range(len(unit)):
-                    key[depth + 1, word] = key[depth, word]
-                home, shift, mask = fields.word[here], fields.shift[here], fields.mask[here]
-                key[depth + 1, home] &= ~(mask << shift)
-                key[depth + 1, home] |= np.uint64(learnt.turn_value[taken]) << shift
-                pending = queue[depth]
-                sends = np.int64(learnt.turn_sends[taken])
-                if pending == 0:
-                    pending = sends
-                elif sends != 0:
-                    both = (pending << 32) | sends
-                    joined = find(learnt.join_keys, learnt.join_values, learnt.join_shift, both)
-                    if joined < 0:
-                        missing = True
-                        note_miss(room, NO_QUEUE, 0, pending, sends)
-                        continue
-                    pending = joined
+                    key[after, word] = key[now, word]
+                key[after, fields.word[here]] ^= np.uint64(held ^ changed) << fields.shift[here]
+                if owners > 1:
+                    sums[after] = sums[now] + weight[here] * np.uint64(changed - held)
+                if rest != 0:
+                    if pending == 0:
+                        pending = rest
+                    else:
+                        both = (rest << 32) | pending
+                        joined = find(learnt.joins, learnt.join_shift, both)
+                        if joined < 0:
+                            missing = True
+                            note_miss(room, NO_QUEUE, 0, rest, pending)
+                            continue
+                        pending = joined
                 if pending != 0:
-                    delivery = np.int64(learnt.head[pending])
-                    there = np.int64(learnt.receiver[delivery])
-                    held = value_of(key, depth + 1, there, fields)
-                    wanted = (held << 32) | delivery
-                    entry = find(learnt.receive_keys, learnt.receive_values, learnt.receive_shift, wanted)
+                    delivery = np.int64(np.uint32(learnt.head[index(pending)]))
+                    there = np.int64(np.uint32(learnt.receiver[delivery]))
+                    met = value_of(key, after, there, fields)
+                    wanted = (met << 32) | delivery
+                    entry = find(learnt.receives, learnt.receive_shift, wanted)
                     if entry < 0:
                         missing = True
-                        note_miss(room, NO_RECEIVE, there, held, delivery)
+                        note_miss(room, NO_RECEIVE, there, met, delivery)
                         continue
                     if depth == MAX_DEPTH:
                         return TOO_DEEP
+                    next_turn[now], end_turn[now] = taken, end
+                    place[now], value[now], queue[now] = here, held, rest
                     depth += 1
-                    place[depth] = there
-                    turn[depth] = learnt.entry_start[entry] - 1
-                    last[depth] = turn[depth] + learnt.entry_count[entry]
-                    queue[depth] = np.int64(learnt.rest[pending])
+                    here, held, rest = there, met, np.int64(learnt.rest[index(pending)])
+                    taken = learnt.entries[entry, 0]
+                    end = taken + learnt.entries[entry, 1]
                     continue
                 same = True
                 for word in range(len(unit)):
-                    if key[depth + 1, word] != key[0, word]:
+                    if key[after, word] != key[0, word]:
                         same = False
                 moving = moving or not same
                 for group in range(len(steps.first)):
                     at = steps.first[group]
                     first = value_of(key, 0, at, fields)
-                    second = value_of(key, depth + 1, at, fields)
+                    second = value_of(key, after, at, fields)
                     judged = status_of(steps, group, first, second)
                     if judged == 0:
                         missing = True
                         note_miss(room, NO_STEP, group, first, second)
                     elif judged == 2:
                         room.counts[4] += 1
-                if len(turning.homes) > 0 and not canonical_at(
-                    key, depth + 1, fields, lanes, turning, room, unit
-                ):
-                    missing = True
+                if len(turning.homes) > 0:
+                    if not canonical_at(key, depth + 1, fields, lanes, turning, room, unit):
+                        missing = True
+                    elif owners > 1:
+                        sums[after] = weight_of(key, after, fields, weight)
                 if missing:
                     continue
-                to_whom = owner_of(key, depth + 1, fields, owners)
-                to = room.out_count[to_whom]
+                to_whom = index(owner_of(sums[after], owners))
+                to = count[to_whom]
                 if to == capacity:
-                    for each in range(owners):
-                        room.out_count[each] = before[each]
+                    room.out_count[:] = before
+                    room.counts[0] += transitions
                     return number
                 for word in range(len(unit)):
-                    room.out[to_whom, to, word] = key[depth + 1, word]
-                room.out_count[to_whom] = to + 1
+                    room.out[to_whom, index(to), word] = key[after, word]
+                count[to_whom] = to + 1
                 made += 1
                 for level in range(depth + 1):
-                    room.marks[turn[level]] = 1
+                    room.marks[index(turn[level])] = 1
         if missing:
-            for each in range(owners):
-                room.out_count[each] = before[each]
+            for owner in range(owners):
+                count[owner] = before[owner]
             room.again[room.counts[2]] = state
             room.counts[2] += 1
             continue
-        room.counts[0] += made
+        transitions += made
         if not moving:
             room.stuck[room.counts[1]] = state
             room.counts[1] += 1
+    room.out_count[:] = count
+    room.counts[0] += transitions
     return len(todo)
 
 

@@ -28,6 +28,9 @@ _S57 = np.uint64(57)
 LOW = np.uint64(0xFFFFFFFF)
 """The lower half of a word."""
 
+index = np.uint64
+"""Says of an index that it is not negative, which spares compiled code the look at the array's end."""
+
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def mixed(x: Any) -> Any:
@@ -38,16 +41,16 @@ def mixed(x: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def find(keys: Any, values: Any, shift: Any, key: Any) -> Any:
+def find(slots: Any, shift: Any, key: Any) -> Any:
     """`IntMap.get` for one key."""
-    place = np.int64((np.uint64(key) * _GOLDEN) >> np.uint64(shift))
+    place, last = (np.uint64(key) * _GOLDEN) >> np.uint64(shift), np.uint64(len(slots) - 1)
     while True:
-        found = keys[place]
+        found = slots[place, 0]
         if found == key:
-            return np.int64(values[place])
+            return slots[place, 1]
         if found < 0:
             return np.int64(-1)
-        place = (place + 1) & (len(keys) - 1)
+        place = (place + _ONE) & last
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -65,7 +68,7 @@ def status_of(groups: Any, group: Any, first: Any, second: Any) -> Any:
         return 0
     if groups.status_size[group] == 0:
         key = (groups.number[group] << (2 * CODE_BITS)) | (code << CODE_BITS) | other
-        return max(0, find(groups.sparse_keys, groups.sparse_values, groups.sparse_shift, key))
+        return max(0, find(groups.sparse, groups.sparse_shift, key))
     at = (code << groups.bits[group]) | other
     if at >= groups.status_size[group]:
         return 0
@@ -86,19 +89,32 @@ def code_of(keys: Any, index: Any, unit: Any) -> Any:
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def value_of(key: Any, index: Any, position: Any, fields: Any) -> Any:
     """The number of a machine's value in the state key[index]."""
-    return np.int64((key[index, fields.word[position]] >> fields.shift[position]) & fields.mask[position])
+    field = (key[index, fields.word[position]] >> fields.shift[position]) & fields.mask[position]
+    return np.int64(np.uint32(field))  # no field is wider; so compiled code knows that it is not negative
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def owner_of(key: Any, index: Any, fields: Any, owners: Any) -> Any:
-    """Who of so many owns the state key[index]: the same in every layout, for owners keep what they have."""
-    if owners == 1:
-        return np.int64(0)
-    code = np.uint64(0)
+def weights(machines: Any) -> Any:
+    """What each machine's value number is multiplied by in `weight_of`."""
+    out = np.empty(machines, np.uint64)
+    for position in range(machines):
+        out[position] = mixed(np.uint64(position) + _GOLDEN)
+    return out
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def weight_of(key: Any, index: Any, fields: Any, weight: Any) -> Any:
+    """The weighted sum of the value numbers in the state key[index]: a change of one only adds to it."""
+    total = np.uint64(0)
     for position in range(len(fields.word)):
-        code = (code ^ (code >> _S32) ^ np.uint64(value_of(key, index, position, fields))) * _GOLDEN
-    code = (code ^ (code >> _S29)) * _MULTIPLY_1
-    return np.int64(((code >> _S32) * np.uint64(owners)) >> _S32)
+        total += weight[position] * np.uint64(value_of(key, index, position, fields))
+    return total
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def owner_of(weight: Any, owners: Any) -> Any:
+    """Who of so many owns a state of this weight: the same in every layout, so that owners keep states."""
+    return np.int64(((weight >> _S32) * np.uint64(owners)) >> _S32)
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]

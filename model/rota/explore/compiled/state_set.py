@@ -10,12 +10,13 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from rota.explore.compiled.primitives import code_of, owner_of
+from rota.explore.compiled.primitives import code_of, owner_of, weight_of, weights
 
 FREE = np.uint64(0xFFFFFFFFFFFFFFFF)
 """The word in a slot that holds no state."""
 
-_AHEAD = 16
+_ONE = np.uint64(1)
+_AHEAD = 64
 """Slots that are asked for before the first of them is looked at."""
 
 
@@ -63,9 +64,9 @@ def fingerprints(keys: Any, unit: Any) -> Any:
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def owner(keys: Any, fields: Any, owners: Any) -> Any:
     """Who of so many owns each state."""
-    out = np.zeros(len(keys), np.int64)
+    out, weight = np.zeros(len(keys), np.int64), weights(len(fields.word))
     for index in range(len(keys)):
-        out[index] = owner_of(keys, index, fields, owners)
+        out[index] = owner_of(weight_of(keys, index, fields, weight), owners)
     return out
 
 
@@ -79,14 +80,14 @@ def absorb(
     prints: the states themselves, or a fingerprint for each. Returns (where it stopped, slots in use, states
     in fresh): it stops at `most` slots in use and when `fresh` is full.
     """
-    last_slot = len(slots) - 1
-    places = np.empty(_AHEAD, np.int64)
+    last_slot = np.uint64(len(slots) - 1)
+    places = np.empty(_AHEAD, np.uint64)
     at = begin
     while at < end:
         batch = min(_AHEAD, end - at)
         for ahead in range(batch):
-            places[ahead] = np.int64(code_of(prints, at + ahead, print_unit) >> np.uint64(shift))
-            prefetch(slots, places[ahead])
+            places[ahead] = code_of(prints, at + ahead, print_unit) >> np.uint64(shift)
+            prefetch(slots, np.int64(places[ahead]))
         for ahead in range(batch):
             if used == most or filled == len(fresh):
                 return at, used, filled
@@ -106,7 +107,7 @@ def absorb(
                         same = False
                 if same:
                     break
-                place = (place + 1) & last_slot
+                place = (place + _ONE) & last_slot
             at += 1
     return at, used, filled
 
@@ -114,18 +115,18 @@ def absorb(
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def refill(keys: Any, slots: Any, shift: Any, unit: Any) -> None:
     """Enter states that are distinct and not there into slots with room for them."""
-    last_slot = len(slots) - 1
-    places = np.empty(_AHEAD, np.int64)
+    last_slot = np.uint64(len(slots) - 1)
+    places = np.empty(_AHEAD, np.uint64)
     at = 0
     while at < len(keys):
         batch = min(_AHEAD, len(keys) - at)
         for ahead in range(batch):
-            places[ahead] = np.int64(code_of(keys, at + ahead, unit) >> np.uint64(shift))
-            prefetch(slots, places[ahead])
+            places[ahead] = code_of(keys, at + ahead, unit) >> np.uint64(shift)
+            prefetch(slots, np.int64(places[ahead]))
         for ahead in range(batch):
             place = places[ahead]
             while slots[place, 0] != FREE:
-                place = (place + 1) & last_slot
+                place = (place + _ONE) & last_slot
             for word in range(len(unit)):
                 slots[place, word] = keys[at, word]
             at += 1

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ from rota.explore.tables.arrays import Ints, Words
 from rota.explore.tables.system import Expanded, Tables, blocks, matching, sample, violation
 from rota.kernel import Kind, State, System
 from rota.kernel.encoding import MASK128
+
+_T = TypeVar("_T")
 
 
 def explore(
@@ -85,14 +87,15 @@ class _Search:
             TemporaryDirectory(prefix="rota-states-") as folder,
         ):
             self.owners = [self._owner(Path(folder, str(number))) for number in range(self.limits.workers)]
-            self._all: Callable[[Callable[[Owner], Any]], list[Any]] = (
-                (lambda work: list(pool.map(work, self.owners)))
-                if len(self.owners) > 1
-                else (lambda work: [work(self.owners[0])])
-            )
+            self._pool = pool
             found, undecided = self._search(started)
             self._check()
             return self._result(found, undecided, perf_counter() - started)
+
+    def _all(self, work: Callable[[Owner], _T]) -> list[_T]:
+        """Do the same with every owner, each in a thread; this thread is one of them."""
+        others = [self._pool.submit(work, owner) for owner in self.owners[1:]]
+        return [work(self.owners[0]), *(other.result() for other in others)]
 
     def _owner(self, folder: Path) -> Owner:
         folder.mkdir()
@@ -199,7 +202,7 @@ class _Search:
         """Successors of the last level; deadlocks (found here, one step shorter) come before bad steps."""
         while any(owner.expansion.busy for owner in self.owners):
             given = self.lookups.given(self.layout)
-            turns = self.learned.turn_value.size
+            turns = self.learned.turns.size
             for owner in self.owners:
                 owner.expansion.allow(turns)
             self._all(lambda owner, given=given: owner.expansion.expand(given))  # type: ignore[misc]
@@ -339,7 +342,7 @@ class _Search:
 
     def _fired(self) -> frozenset[str]:
         """The slugs of all turns that took part, before a checkpoint too."""
-        turns = np.zeros(self.learned.turn_value.size, np.bool_)
+        turns = np.zeros(self.learned.turns.size, np.bool_)
         for owner in self.owners:
             marks = owner.expansion.room.marks[: len(turns)]
             turns[: len(marks)] |= marks.astype(np.bool_)

@@ -135,7 +135,7 @@ class Owner:
         while True:
             if not self._open or self._filled == len(self._open[-1]):
                 held = len(self._open[-1]) if self._open else 0
-                self._open.append(np.empty((min(max(1024, 2 * held), LARGEST), len(self._unit)), np.uint64))
+                self._open.append(np.empty((min(max(PIECE, 2 * held), LARGEST), len(self._unit)), np.uint64))
                 self._filled = 0
             most = int(FULL * len(self._slots))
             at, self._used, self._filled = state_set.absorb(

@@ -82,12 +82,10 @@ class Says(NamedTuple):
     """The tables of `Told` for compiled code: the hop of each turn, both kinds of chains, what they say."""
 
     turn_hop: Ints
-    hop_keys: Longs
-    hop_values: Ints
+    hops: Longs
     hop_shift: int
     by_hops: Ints
-    turn_keys: Longs
-    turn_values: Ints
+    turns: Longs
     turn_shift: int
     by_turns: Ints
 
@@ -182,7 +180,7 @@ class Told(Learned):
         hops = []
         for turn in turns:
             position, hop = self._hops[self._turn_hop.data[turn]]
-            value = self.machines[position].interned.values[self.turn_value.data[turn]]
+            value = self.machines[position].interned.values[self.turns.data[turn, 0]]
             hops.append(replace(hop, value=value))
         try:
             return self._kind(hops)

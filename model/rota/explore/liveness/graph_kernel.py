@@ -51,11 +51,11 @@ def new_room(states: int, most: int = 1 << 16) -> Room:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _longer(chain: Any, number: Any, keys: Any, values: Any, shift: Any, kind: Any, room: Any) -> Any:
+def _longer(chain: Any, number: Any, chains: Any, shift: Any, kind: Any, room: Any) -> Any:
     """The chain that is one number longer; -1 and a miss where nobody has numbered it."""
     if chain < 0:
         return np.int64(-1)
-    longer = find(keys, values, shift, (chain << 32) | number)
+    longer = find(chains, shift, (chain << 32) | number)
     if longer < 0:
         note_miss(room, kind, 0, chain, number)
     return longer
@@ -72,9 +72,7 @@ def _kind_of(chain: Any, turn: Any, depth: Any, says: Any, room: Any) -> Any:
         return kind
     longer = np.int64(0)
     for level in range(depth + 1):
-        longer = _longer(
-            longer, turn[level], says.turn_keys, says.turn_values, says.turn_shift, NO_TURN, room
-        )
+        longer = _longer(longer, turn[level], says.turns, says.turn_shift, NO_TURN, room)
     if longer < 0:
         return np.int64(-1)
     kind = np.int64(says.by_turns[longer])
@@ -158,8 +156,8 @@ def grow(
                 continue
             depth = 0
             place[0] = position
-            turn[0] = learnt.entry_start[entry] - 1
-            last[0] = turn[0] + learnt.entry_count[entry]
+            turn[0] = learnt.entries[entry, 0] - 1
+            last[0] = turn[0] + learnt.entries[entry, 1]
             queue[0] = 0
             while depth >= 0:
                 if turn[depth] == last[depth]:
@@ -171,8 +169,7 @@ def grow(
                 chain[depth + 1] = _longer(
                     chain[depth],
                     np.int64(says.turn_hop[taken]),
-                    says.hop_keys,
-                    says.hop_values,
+                    says.hops,
                     says.hop_shift,
                     NO_HOP,
                     room,
@@ -181,14 +178,14 @@ def grow(
                     key[depth + 1, word] = key[depth, word]
                 home, bits, mask = fields.word[here], fields.shift[here], fields.mask[here]
                 key[depth + 1, home] &= ~(mask << bits)
-                key[depth + 1, home] |= np.uint64(learnt.turn_value[taken]) << bits
+                key[depth + 1, home] |= np.uint64(learnt.turns[taken, 0]) << bits
                 pending = queue[depth]
-                sends = np.int64(learnt.turn_sends[taken])
+                sends = np.int64(learnt.turns[taken, 1])
                 if pending == 0:
                     pending = sends
                 elif sends != 0:
                     both = (pending << 32) | sends
-                    joined = find(learnt.join_keys, learnt.join_values, learnt.join_shift, both)
+                    joined = find(learnt.joins, learnt.join_shift, both)
                     if joined < 0:
                         missing = True
                         note_miss(room, NO_QUEUE, 0, pending, sends)
@@ -199,7 +196,7 @@ def grow(
                     there = np.int64(learnt.receiver[delivery])
                     held = value_of(key, depth + 1, there, fields)
                     wanted = (held << 32) | delivery
-                    entry = find(learnt.receive_keys, learnt.receive_values, learnt.receive_shift, wanted)
+                    entry = find(learnt.receives, learnt.receive_shift, wanted)
                     if entry < 0:
                         missing = True
                         note_miss(room, NO_RECEIVE, there, held, delivery)
@@ -208,8 +205,8 @@ def grow(
                         return number, count, TOO_DEEP
                     depth += 1
                     place[depth] = there
-                    turn[depth] = learnt.entry_start[entry] - 1
-                    last[depth] = turn[depth] + learnt.entry_count[entry]
+                    turn[depth] = learnt.entries[entry, 0] - 1
+                    last[depth] = turn[depth] + learnt.entries[entry, 1]
                     queue[depth] = np.int64(learnt.rest[pending])
                     continue
                 kind = np.int64(-1)

@@ -34,30 +34,47 @@ def mix(x: Words) -> Words:
 
 
 class Column:
-    """A one-dimensional array that grows. Take `data` anew after each append: growth moves it."""
+    """An array that grows by its first axis. Take `data` anew after each append: growth moves it.
 
-    def __init__(self, dtype: Any, fill: int = 0) -> None:
-        self._store = np.full(64, fill, dtype)
+    Parameters: dtype; fill, what new entries hold; width, how many numbers an entry has that are read
+    together (None: it is one number). They lie side by side, so that compiled code waits for memory once.
+    """
+
+    def __init__(self, dtype: Any, fill: int = 0, width: int | None = None) -> None:
+        self._entry = () if width is None else (width,)
+        self._store = np.full((64, *self._entry), fill, dtype)
         self._fill = fill
-        self.size = 0
+        self._stored = 0
+        self._late: list[int | tuple[int, ...]] = []
+        """Appended last and not stored yet: numpy takes many at once in the time of a few."""
+
+    @property
+    def size(self) -> int:
+        """How many entries there are."""
+        return self._stored + len(self._late)
 
     @property
     def data(self) -> NDArray[Any]:
-        """The values so far, a view."""
-        return self._store[: self.size]
+        """The entries so far, a view."""
+        if self._late:
+            late, self._late = self._late, []
+            start = self._stored
+            self.reserve(start + len(late))
+            self._store[start : self._stored] = late
+        return self._store[: self._stored]
 
     def reserve(self, size: int) -> None:
         """Make `size` entries exist; new ones hold the fill value."""
+        held = self.data
         if size > len(self._store):
-            bigger = np.full(max(size, 2 * len(self._store)), self._fill, self._store.dtype)
-            bigger[: self.size] = self.data
-            self._store = bigger
-        self.size = max(self.size, size)
+            room = (max(size, 2 * len(self._store)), *self._entry)
+            self._store = np.full(room, self._fill, self._store.dtype)
+            self._store[: len(held)] = held
+        self._stored = max(self._stored, size)
 
-    def append(self, value: int) -> None:
+    def append(self, entry: int | tuple[int, ...]) -> None:
         """One more entry at the end."""
-        self.reserve(self.size + 1)
-        self._store[self.size - 1] = value
+        self._late.append(entry)
 
 
 class Pool:
@@ -111,22 +128,26 @@ class IntMap:
     """int64 keys (not negative) to int32 values (not negative); whole arrays at a time."""
 
     def __init__(self) -> None:
-        self._keys = np.full(256, -1, np.int64)
-        self._values = np.full(256, -1, np.int32)
-        self._shift = np.uint64(64 - 8)
+        self._clear(8)
+
+    def _clear(self, bits: int) -> None:
+        # A key and its value lie side by side: compiled code that looks one up waits for memory once.
+        self._slots = np.full((1 << bits, 2), -1, np.int64)
+        self._keys, self._values = self._slots.T
+        self._shift = np.uint64(64 - bits)
         self.size = 0
 
     @property
-    def arrays(self) -> tuple[Longs, Ints, int]:
-        """Keys (-1: free), values, and how far a mixed key is shifted to give its slot."""
-        return self._keys, self._values, int(self._shift)
+    def arrays(self) -> tuple[Longs, int]:
+        """Slots, shape [n, 2], each a key (-1: free) and its value; how far a mixed key is shifted."""
+        return self._slots, int(self._shift)
 
     def get(self, keys: Longs) -> Ints:
         """The value of each key, -1 where there is none."""
         mask = len(self._keys) - 1
         place = self._place(keys)
         found = self._keys[place]
-        out = np.where(found == keys, self._values[place], np.int32(-1))
+        out = np.where(found == keys, self._values[place], -1).astype(np.int32)
         open_ = np.flatnonzero((found != keys) & (found >= 0))
         while open_.size:
             place[open_] = (place[open_] + 1) & mask
@@ -158,11 +179,7 @@ class IntMap:
 
     def _grow(self, atleast: int) -> None:
         keys, values = self._keys, self._values
-        bits = max(8, int(atleast).bit_length() + 1)
-        self._keys = np.full(1 << bits, -1, np.int64)
-        self._values = np.full(1 << bits, -1, np.int32)
-        self._shift = np.uint64(64 - bits)
-        self.size = 0
+        self._clear(max(8, int(atleast).bit_length() + 1))
         used = keys >= 0
         self.put(keys[used], values[used])
 

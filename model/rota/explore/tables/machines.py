@@ -179,11 +179,9 @@ class Learned:
         self.head.append(-1)
         self.rest.append(EMPTY)
         self.joins = IntMap()
-        # an entry is a run of turns
-        self.entry_start = Column(np.int64)
-        self.entry_count = Column(np.int64)
-        self.turn_value = Column(np.int32)
-        self.turn_sends = Column(np.int32)
+        # an entry is a run of turns: its first one and how many; a turn is its value and what it sends
+        self.entries = Column(np.int64, width=2)
+        self.turns = Column(np.int32, width=2)
         self.turn_rules: list[tuple[str, ...]] = []
         self.turn_machine = Column(np.int32)
 
@@ -268,13 +266,11 @@ class Learned:
         checked = [self._checked(table, turn) for turn in turns]
         start = len(self.turn_rules)
         for value, sends, rules in checked:
-            self.turn_value.append(value)
-            self.turn_sends.append(sends)
+            self.turns.append((value, sends))
             self.turn_rules.append(rules)
             self.turn_machine.append(table.position)
-        self.entry_start.append(start)
-        self.entry_count.append(len(checked))
-        return self.entry_start.size - 1
+        self.entries.append((start, len(checked)))
+        return self.entries.size - 1
 
     def _checked(self, table: MachineTable, turn: Turn) -> tuple[int, int, tuple[str, ...]]:
         if not isinstance(turn, Turn):

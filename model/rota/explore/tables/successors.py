@@ -104,12 +104,13 @@ def _merged(parts: list[_Branches]) -> _Branches:
 
 def _turns(learned: Learned, position: int, branches: _Branches, entries: Ints) -> _Branches:
     """One branch per turn of each branch's entry."""
-    count = learned.entry_count.data[entries]
+    start, count = learned.entries.data[entries].T
     ends = np.cumsum(count)
     origin = np.repeat(np.arange(len(entries)), count)
-    turn = np.arange(len(origin)) + np.repeat(learned.entry_start.data[entries] - ends + count, count)
+    turn = np.arange(len(origin)) + np.repeat(start - ends + count, count)
     rows = np.take(branches.rows, origin, axis=0)
-    rows[:, position] = learned.turn_value.data[turn]
-    queue = learned.joined(branches.queue[origin], learned.turn_sends.data[turn])
+    value, sends = learned.turns.data[turn].T
+    rows[:, position] = value
+    queue = learned.joined(branches.queue[origin], sends)
     turns = (*(t[origin] for t in branches.turns), turn)
     return _Branches(branches.source[origin], rows, queue, turns)

@@ -84,7 +84,7 @@ class Memory:
 
     def answer(self, machine: Machine, asked: Asked) -> Sequence[Turn]:
         """The turns of a machine, recalled or computed."""
-        entry = self._learned.entry_start.size  # what is answered becomes this entry of the learned tables
+        entry = self._learned.entries.size  # what is answered becomes this entry of the learned tables
         self._found.pop(entry, None)  # an answer that did not
         turns = self._recall(asked)
         if turns is not None:
@@ -142,12 +142,12 @@ class Memory:
         sends: list[int] = []
         for entry, ((position, value, sender, message), answers) in found.items():
             # A machine whose answer was refused has no entry.
-            if entry == learned.entry_start.size:
+            if entry == learned.entries.size:
                 continue
             what = messages.own_number(message) if sender else 0
             keys += position, self._places[position].of(value), sender, what, len(answers)
-            first = int(learned.entry_start.data[entry])
-            values = learned.turn_value.data[first : first + len(answers)].tolist()
+            first = int(learned.entries.data[entry, 0])
+            values = learned.turns.data[first : first + len(answers), 0].tolist()
             for turn, number in zip(answers, values, strict=True):
                 turns += number, rules.own_number(turn.rules), len(turn.sends)
                 for send in turn.sends:

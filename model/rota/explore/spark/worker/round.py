@@ -189,7 +189,7 @@ class _Round:
         yield parts[self.partition]
 
     def _report(self, states: int) -> Report:
-        turns = np.zeros(self.learned.turn_value.size, np.bool_)
+        turns = np.zeros(self.learned.turns.size, np.bool_)
         marks = self.expansion.room.marks[: len(turns)]
         turns[: len(marks)] = marks.astype(np.bool_)
         return Report(
@@ -321,7 +321,7 @@ class _Round:
         expansion.goes_on_with([keys], layout.words)
         expansion.begin([keys])
         while expansion.busy:
-            expansion.allow(self.learned.turn_value.size)
+            expansion.allow(self.learned.turns.size)
             expansion.expand(self.lookups.given(layout))
             if self.tables.judge.has_ends and len(stuck := expansion.stuck()):
                 self.stuck = first(self.stuck, self.tables.lost(self._rows(stuck)))
