@@ -7,7 +7,10 @@ for Spin. Every tool must have the same counts, or the benchmark ends with exit 
 its own; the tools take turns, A B C A B C, and medians are printed. A tool that is not there is named with
 the remedy. Seconds are those of the search as each tool reports them; memory is the process's peak (which the
 system never tells smaller than this program's own, some 17 MiB). Under symmetry, states/s counts the states
-that the orbits stand for. Run it on a quiet machine: it takes a while.
+that the orbits stand for.
+Run it on a quiet machine: it takes a while. Any other tool takes part with --peer:
+
+    .venv/bin/python -m bench.engines --instance M4 --tool "rota fast" --peer "mine, 2=search -w 2 {N} {G}"
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from pathlib import Path
 from bench.peers.instances import CURVE, INSTANCES, TABLES, Instance
 from bench.peers.plot import svg
 from bench.peers.rounds import Differ, Row, measure
-from bench.peers.tools import REFERENCE, ROOT, TOOLS, Failed
+from bench.peers.tools import REFERENCE, ROOT, TOOLS, Failed, other
 
 from bench import figure
 
@@ -68,6 +71,15 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
         "--tool", action="append", metavar="TEXT", help="only tools whose name has it; repeatable"
     )
     parser.add_argument(
+        "--peer",
+        action="append",
+        type=other,
+        default=[],
+        metavar="NAME=COMMAND",
+        help="one more tool, which prints distinct=…, generated=… and perhaps depth=…, seconds=…; {N}, {G} "
+        "and so on stand for the instance's settings; repeatable, whatever --tool says",
+    )
+    parser.add_argument(
         "--limit", type=float, default=3600, metavar="SECONDS", help="for one run (default: 3600)"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "rota-out" / "bench", metavar="DIRECTORY",
@@ -83,6 +95,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure and print. Returns the exit code: 1 if counts differ or a tool fails, 2 for a bad command."""
     given = _arguments(arguments)
     tools = [tool for tool in TOOLS if not given.tool or any(text in tool.name for text in given.tool)]
+    tools += given.peer
     asked = [INSTANCES[name] for name in given.instance] if given.instance else list(TABLES)
     if not tools or given.rounds < 1:
         _say("bench: nothing to run: no tool has that in its name, or no rounds")

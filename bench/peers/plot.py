@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 880, 460
 LEFT, RIGHT, TOP, BOTTOM = 100, 270, 40, 60
 COLOURS = {"rota": ("#c0392b", "#e59866", "#7b241c"), "Stateright": ("#1f618d", "#5dade2"),
-           "Spin": ("#1e8449", "#58d68d")}  # fmt: skip
+           "Spin": ("#1e8449", "#58d68d"), "other": ("#555555", "#999999")}  # fmt: skip
 """By family, one for each kind of search; two workers are dashed."""
 
 DASHES = (0, (2.5, 2))

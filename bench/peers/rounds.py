@@ -25,7 +25,7 @@ class Differ(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """One search. seconds: as the tool reports; peak_kib: of the whole process."""
+    """One search. seconds: as the tool reports, else of the whole process; peak_kib: of that."""
 
     counts: Counts
     seconds: float
@@ -84,9 +84,11 @@ class Row:
 
 def run(tool: Tool, instance: Instance, command: Sequence[str], limit: float) -> Run:
     """One run. Parameters: limit, seconds after which it is killed. Errors: Failed, Differ."""
+    started = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as out, tempfile.TemporaryFile("w+") as err:
         process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=err, start_new_session=True)
         usage = _wait(process, limit)
+        lasted = time.monotonic() - started
         out.seek(0)
         err.seek(0)
         if process.returncode:
@@ -97,7 +99,8 @@ def run(tool: Tool, instance: Instance, command: Sequence[str], limit: float) ->
         except Failed as failed:
             raise Failed(f"{tool.name} on {instance.name}: {failed}") from None
     _compare(tool, instance, reading.counts)
-    return Run(reading.counts, reading.seconds, reading.peak_kib or usage.ru_maxrss)
+    seconds = lasted if reading.seconds is None else reading.seconds
+    return Run(reading.counts, seconds, reading.peak_kib or usage.ru_maxrss)
 
 
 def _wait(process: subprocess.Popen[bytes], limit: float) -> resource.struct_rusage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -34,11 +35,11 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Reading:
-    """What a tool reports. seconds: of the search; peak_kib: its own measure, None where
-    there is none or the system's is right."""
+    """What a tool reports. seconds: of the search, None where only the process can be timed; peak_kib: its
+    own measure, None where there is none or the system's is right."""
 
     counts: Counts
-    seconds: float
+    seconds: float | None
     peak_kib: int | None = None
 
 
@@ -188,6 +189,34 @@ def _spin_reading(printed: str) -> Reading:
     sizes = [float(_found(rf"^ *([\d.]+)\t{part} memory usage", printed)) for part in parts]
     seconds = float(_found(r"elapsed time ([\d.e+-]+) seconds", printed))
     return Reading(counts, seconds, round(sum(sizes) * 1024) if breadth else None)
+
+
+# Any other
+
+
+def other(named: str) -> Tool:
+    """A tool told by NAME=COMMAND; {N}, {G} and so on in the command stand for an instance's settings.
+
+    It prints distinct and generated, perhaps depth and seconds, as name=number or JSON. Errors: ValueError.
+    """
+    name, equals, command = named.partition("=")
+    if not (name and equals and command.strip()):
+        raise ValueError(f"{named!r} is not NAME=COMMAND")
+
+    def prepare(instance: Instance, folder: Path) -> list[str]:
+        return shlex.split(command.format(**instance.named))
+
+    return Tool(name, "other", 0, prepare, _other_reading, lambda instance: True)
+
+
+def _other_reading(printed: str) -> Reading:
+    told = dict(re.findall(r'"?\b(distinct|generated|depth|seconds)"?[=:] *([\d.]+)', printed))
+    missing = {"distinct", "generated"} - told.keys()
+    if missing:
+        raise Failed(f"it does not say {', '.join(sorted(missing))}")
+    depth = int(told["depth"]) if "depth" in told else None
+    seconds = float(told["seconds"]) if "seconds" in told else None
+    return Reading(Counts(int(told["distinct"]), int(told["generated"]), depth), seconds)
 
 
 def _everywhere(instance: Instance) -> bool:

@@ -45,6 +45,11 @@ def tool(name: str, **wrong: int) -> Tool:
     return Tool(name, "Stateright", 1, prepare, tools._stateright_reading, lambda instance: True)
 
 
+def printing(text: str) -> str:
+    """What --peer is given for a tool that prints this."""
+    return f"mine={sys.executable} -c 'print(\"{text}\")' {{N}} {{ND}}"
+
+
 def absent(instance: Instance, folder: Path) -> list[str]:
     raise Missing("no such program; install it")
 
@@ -93,6 +98,34 @@ def test_a_tool_that_fails_ends_it(bench: Bench, capsys: pytest.CaptureFixture[s
                   tools._spin_reading, lambda instance: True)  # fmt: skip
     assert bench(broken) == 1
     assert "A on small: exit 1: ['no memory']" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("printed", "rate"),
+    [
+        ("distinct=130768 generated=471322 seconds=0.5", 261_536),
+        ("distinct: 130768, generated: 471322", None),
+    ],
+)
+def test_any_tool_takes_part(bench: Bench, tmp_path: Path, printed: str, rate: int | None) -> None:
+    report = tmp_path / "a.json"
+    assert bench(tool("A"), more=("--json", str(report), "--peer", printing(printed))) == 0
+    row = json.loads(report.read_text())["rows"][1]
+    assert (row["tool"], row["distinct"], row["depth"]) == ("mine", 130_768, None)
+    # One that does not tell seconds is timed with all that it needs to start.
+    assert row["states_per_second"] == rate if rate else 0.001 < row["seconds"] < 60
+
+
+def test_a_tool_that_takes_part_has_its_counts_and_a_command(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench(tool("A"), more=("--peer", printing("distinct=7 generated=471322"))) == 1
+    assert bench(tool("A"), more=("--peer", printing("distinct=130768"))) == 1
+    told = capsys.readouterr().err
+    assert "mine on small: distinct is 7" in told
+    assert "mine on small: it does not say generated" in told
+    with pytest.raises(SystemExit):
+        bench(tool("A"), more=("--peer", "mine"))
 
 
 def test_a_tool_that_takes_too_long_is_ended(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
