@@ -83,7 +83,7 @@ def expand(
                 note_miss(room, NO_OFFER, position, held, 0)
                 continue
             depth = 0
-            here = position
+            here = np.int64(position)
             rest = np.int64(0)
             taken = learnt.entries[entry, 0]
             end = taken + learnt.entries[entry, 1]

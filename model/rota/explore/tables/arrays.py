@@ -181,7 +181,7 @@ class IntMap:
         keys, values = self._keys, self._values
         self._clear(max(8, int(atleast).bit_length() + 1))
         used = keys >= 0
-        self.put(keys[used], values[used])
+        self.put(keys[used], values[used].astype(np.int32))
 
 
 class RowSet:
