@@ -275,7 +275,6 @@ def test_stats_are_printed_when_asked_for(invoke: Invoke) -> None:
             "there is no scope 'tinny'; did you mean tiny? there are tiny, small, standard, nightly, endless",
         ),
         (["--engine", "warp"], "there is no engine 'warp'; there are auto, reference, fast, numpy, spark"),
-        (["--design", "watcher"], "there is no design 'watcher'; did you mean watchers? there are classic,"),
         (["--profile", "kafka-4"], "there is no profile 'kafka-4'; did you mean kafka-4.x?"),
         (["--mutant", "leader-not-repaced"], "did you mean leader-not-replaced? `rota check --list-mutants`"),
         (["--scope", "tiny", "--configuration", "cor"], "called 'cor'; did you mean core? there are core,"),

@@ -20,15 +20,16 @@ from click.testing import CliRunner
 from ticket_office import office
 
 from rota.cli import check_workers
-from rota.cli.check import Checking
-from rota.cli.check_workers import MOST, WORTH, Crew, order, processes
+from rota.cli.check_workers import MOST, WORTH, Explorers, order, processes
+from rota.cli.checking import Checking
 from rota.cli.main import main
 from rota.explore import Limits
 from rota.kernel import System, SystemRef
 from rota.report.check_json import report_of
 from rota.report.check_model import Job, Plan
-from rota.report.check_progress import Meter
+from rota.report.check_progress import Explorations
 from rota.report.check_text import verdict_line
+from rota.report.live_line import LiveLine
 
 FRAGILE = '''
 """Offices that only work where they are not in a worker process."""
@@ -84,11 +85,13 @@ def checking(what: Plan, workers: int, stderr: io.StringIO | None = None) -> tup
     said: list[str] = []
     out = Path(f"out-{workers}")
     out.mkdir()
-    return Checking(what, Limits(), out, said.append, Meter(stderr or io.StringIO()), workers), said
+    progress = Explorations(LiveLine(stderr or io.StringIO()))
+    return Checking(what, Limits(), out, said.append, progress, workers), said
 
 
-def crew(what: Plan, count: int = 2) -> Crew:
-    return Crew(what, [one.build() for one in what.jobs], count, Limits(), Meter(io.StringIO()))
+def crew(what: Plan, count: int = 2) -> Explorers:
+    progress = Explorations(LiveLine(io.StringIO()))
+    return Explorers(what, [one.build() for one in what.jobs], count, Limits(), progress)
 
 
 @pytest.mark.parametrize("mutant", [(), ("--mutant", "leader-not-replaced")])
@@ -194,14 +197,14 @@ def test_an_error_in_a_worker_is_raised_in_its_turn(how: str, kind: type[Excepti
 
 
 def test_an_interrupt_keeps_what_is_there_although_something_before_it_is_missing() -> None:
-    class Interrupting(Meter):
+    class Interrupting(Explorations):
         def end(self, name: str) -> None:
             super().end(name)
             if name == "third":
                 raise KeyboardInterrupt
 
     work, said = checking(plan(fragile("hangs"), job("second", office), job("third", office)), 2)
-    work.meter = Interrupting(io.StringIO())
+    work.progress = Interrupting(LiveLine(io.StringIO()))
     with pytest.raises(KeyboardInterrupt):
         work.work()
     assert [line.split()[0] for line in said[2:]] == ["second"]

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import networkx
 import pytest
-
 import toys
+
 from rota.explore import reference
 from rota.explore.fast import numpy_search, search
 from rota.explore.result import Limits, Outcome, Result

@@ -71,7 +71,7 @@ class Workers:
         worker = next((one for one in self._all if one.number is None), None) or self._hire()
         worker.number = number
         worker.began = worker.heard = self._clock()
-        with suppress(OSError):  # it died; listening to it will tell
+        with suppress(OSError):  # it died; listening to it will show that
             worker.connection.send(what)
 
     def speaking(self, tick: float | None = None) -> Sequence[Worker]:
@@ -82,12 +82,12 @@ class Workers:
     def listen(self, worker: Worker) -> Any:
         """What a worker says. Errors: Gone; it is dismissed then."""
         try:
-            told = worker.connection.recv()
+            message = worker.connection.recv()
         except (EOFError, OSError):
             self.dismiss(worker)
             raise Gone from None
         worker.heard = self._clock()
-        return told
+        return message
 
     def dismiss(self, worker: Worker) -> None:
         """End a process, and wait until it has ended."""
@@ -125,7 +125,7 @@ def _interrupts_held() -> Iterator[None]:
 def served(connection: Connection, answer: Callable[[Any, Callable[[Any], None]], object]) -> None:
     """A worker's life: answer what comes until nobody asks.
 
-    answer: of something, and of a function that tells what happens meanwhile. An error that it raises is its
+    answer: to something, given a function that sends what happens meanwhile. An error that it raises is its
     answer, as `portable` makes it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent ends us
@@ -133,19 +133,19 @@ def served(connection: Connection, answer: Callable[[Any, Callable[[Any], None]]
         while True:
             given = connection.recv()
             try:
-                told = answer(given, lambda one: _tell(connection, one))
+                message = answer(given, lambda one: _send(connection, one))
             except _Deaf:
                 raise
             except Exception as error:
-                told = _portable(error)
-            _tell(connection, told)
+                message = _portable(error)
+            _send(connection, message)
 
 
 class _Deaf(Exception):
     """The parent is gone."""
 
 
-def _tell(connection: Connection, what: object) -> None:
+def _send(connection: Connection, what: object) -> None:
     try:
         connection.send(what)
     except OSError as error:

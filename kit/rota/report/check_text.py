@@ -2,37 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import textwrap
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-import click
 
 from rota.report.check_model import HOLDS, KNOWN, VIOLATED, Claim, Found, Report, Run
+from rota.report.format import coloured, counted, number, wrapped
 from rota.trace import text as trace_text
-
-WIDTH = 110
-"""Columns."""
-
-COLOURS = {"holds": "green", "violated": "red", "undecided": "yellow", "known": "cyan"}
-
-
-def coloured(text: str, verdict: str) -> str:
-    """The text in the verdict's colour; click takes it out again where stdout is no terminal."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, fg=COLOURS[verdict], bold=True)
-
-
-def wrapped(head: str, words: str) -> str:
-    """A head and words after it, broken into lines that are indented below the first word."""
-    return textwrap.fill(
-        words,
-        width=WIDTH,
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 class RunTable:
@@ -97,11 +71,6 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
         yield wrapped("not checked: ", "; ".join(report.plan.omitted))
 
 
-def counted(number: int, word: str) -> str:
-    """A number and its word, in the plural where it is not one."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
-
-
 def verdict_line(report: Report, quiet: bool) -> str:
     """The last line. quiet: it is the only one, so it also names the command that replays a trace."""
     jobs, states = len(report.plan.jobs), sum(run.result.distinct for run in report.runs)
@@ -112,13 +81,8 @@ def verdict_line(report: Report, quiet: bool) -> str:
     if report.verdict == HOLDS:
         claims = report.claims()
         witnesses = sum(one.kind == "witness" for one in claims)
-        judged = ", ".join(
-            f"{number} {words[number != 1]}"
-            for number, words in (
-                (len(claims) - witnesses, ("property", "properties")),
-                (witnesses, ("witness", "witnesses")),
-            )
-        )
+        properties = counted(len(claims) - witnesses, "property", "properties")
+        judged = f"{properties}, {counted(witnesses, 'witness', 'witnesses')}"
         survives = f"mutant {report.plan.mutant} survives; " if report.plan.mutant else ""
         return f"{verdict}: {survives}{scale}, {judged}, {seconds}"
     again = f"; {report.found.replay}" if report.found and quiet else ""
@@ -139,8 +103,8 @@ def _differences(report: Report) -> Iterator[str]:
             got = getattr(run.result, name)
             yield wrapped(
                 "",
-                f"{coloured('DIFFERS', VIOLATED)} {run.job.name}: {name} is {_number(got)}, "
-                f"pinned is {_number(expected[name])}",
+                f"{coloured('DIFFERS', VIOLATED)} {run.job.name}: {name} is {number(got)}, "
+                f"pinned is {number(expected[name])}",
             )
 
 
@@ -224,7 +188,7 @@ def found_lines(report: Report, found: Found) -> Iterator[str]:
 
 
 def _stats(report: Report) -> Iterator[str]:
-    """What engines tell of themselves: a line per table of numbers, and one for all single numbers."""
+    """What engines count of their own work: a line per table of numbers, and one for all single numbers."""
     yield ""
     yield "engine statistics"
     for run in report.runs:
@@ -233,11 +197,5 @@ def _stats(report: Report) -> Iterator[str]:
         yield f"  {run.job.name}"
         for title, table in (*tables.items(), ("in all", single)):
             if table:
-                words = ", ".join(f"{name} {_number(value)}" for name, value in table.items())
+                words = ", ".join(f"{name} {number(value)}" for name, value in table.items())
                 yield wrapped(f"    {title:<9} ", words)
-
-
-def _number(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
