@@ -34,6 +34,8 @@ SEARCH = (
                  help="Processes that explore, or threads for one configuration.  [default: 1 for "
                       "small scopes, else the cores, "
                       f"{check_workers.MOST} at most]"),
+    click.option("--keep-going", is_flag=True,
+                 help="Explore all to the end, and list every property that breaks."),
     click.option("--symmetry", is_flag=True,
                  help="One state of each orbit, if machines are interchangeable. Engine fast."),
     click.option("--fingerprints", is_flag=True,
@@ -101,6 +103,9 @@ def check(
     With --liveness: every endless run that is fair (what remains possible is done in the end, but for
     faults), in configurations of up to 100,000 states or --max-states; the default scope is then endless.
 
+    Once something is violated, all go on to where a shorter violation could be, and no further: what is shown
+    is the shortest of all configurations, the first of several.
+
     What is too large to be explored: `rota simulate`. The older designs: `rota design`.
 
     Exit 0 if everything holds, 1 if something is violated, a witness is not reached or a count differs
@@ -116,7 +121,8 @@ def check(
         what, limits = check_spark.fitted(what, limits, on_spark)
     reporting.out.mkdir(parents=True, exist_ok=True)
     explorations = Explorations(reporting.live_line())
-    checking = Checking(what, limits, reporting.out, reporting.say, explorations, search.workers, on_spark)
+    checking = Checking(what, limits, reporting.out, reporting.say, explorations, search.workers, on_spark,
+                        search.keep_going)  # fmt: skip
     try:
         checking.work()
     except (CheckpointError, MissingExtra) as error:
@@ -135,6 +141,9 @@ def _fits(what: Plan, search: Search) -> None:
     """Errors: UsageError for options that do not go together, or not with the engine."""
     if search.resume and search.checkpoint is None:
         raise UsageError("--resume needs the folder to go on with; name it: --checkpoint DIR")
+    if search.keep_going and (search.checkpoint or search.engine == check_spark.ENGINE):
+        other = "--checkpoint" if search.checkpoint else "--engine spark"
+        raise UsageError(f"--keep-going does not go with {other}, which is one search; leave it out")
     on_disk = {"--memory": search.memory, "--checkpoint": search.checkpoint}
     of_fast = {"--symmetry": search.symmetry, "--fingerprints": search.fingerprints, **on_disk}
     for name, given in of_fast.items():

@@ -70,6 +70,7 @@ class Search:
     memory: int | None = None
     checkpoint: Path | None = None
     resume: bool = False
+    keep_going: bool = False
 
     @property
     def limits(self) -> Limits:

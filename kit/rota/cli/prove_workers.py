@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from time import monotonic
 
-from rota.cli.workers import Clock, Gone, Worker, Workers, served
+from rota.cli.workers import Clock, Gone, Parent, Worker, Workers, served
 from rota.proofs import Asking, Counterexample, Family, Obligation, Verdict, prove
 
 PATIENCE, GRACE = 2.0, 10.0
@@ -125,6 +125,6 @@ def serve(connection: Connection) -> None:
     served(connection, _answer)
 
 
-def _answer(question: Question, send: Callable[[None], None]) -> Answer:
-    outcome = prove(question.obligation(), question.asking, lambda: send(None))
+def _answer(question: Question, parent: Parent) -> Answer:
+    outcome = prove(question.obligation(), question.asking, lambda: parent.send(None))
     return Answer(outcome.verdict, outcome.seconds, outcome.counterexample, outcome.reason)

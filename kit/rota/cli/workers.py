@@ -89,6 +89,11 @@ class Workers:
         worker.heard = self._clock()
         return message
 
+    def notify(self, worker: Worker, what: object) -> None:
+        """Send something to a worker that is at its work, which it may look at or not."""
+        with suppress(OSError):  # it died; listening to it will show that
+            worker.connection.send(_Aside(what))
+
     def dismiss(self, worker: Worker) -> None:
         """End a process, and wait until it has ended."""
         worker.process.kill()
@@ -122,18 +127,47 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def served(connection: Connection, answer: Callable[[Any, Callable[[Any], None]], object]) -> None:
+@dataclass(frozen=True)
+class _Aside:
+    """Something sent to a worker beside what it was given."""
+
+    what: object
+
+
+@dataclass(frozen=True)
+class Parent:
+    """The process that gives a worker its work, as the worker sees it."""
+
+    connection: Connection
+
+    def send(self, what: object) -> None:
+        """Say something before the answer is ready."""
+        _send(self.connection, what)
+
+    def heard(self) -> Iterator[Any]:
+        """What it has sent since it gave the work."""
+        try:
+            while self.connection.poll():
+                message = self.connection.recv()
+                assert isinstance(message, _Aside)
+                yield message.what
+        except (OSError, EOFError) as error:
+            raise _Deaf from error
+
+
+def served(connection: Connection, answer: Callable[[Any, Parent], object]) -> None:
     """A worker's life: answer what comes until nobody asks.
 
-    answer: to something, given a function that sends what happens meanwhile. An error that it raises is its
-    answer, as `portable` makes it.
+    answer: to something, given the parent. An error that it raises is its answer, as `portable` makes it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent ends us
     with suppress(_Deaf, EOFError):
         while True:
             given = connection.recv()
+            if isinstance(given, _Aside):
+                continue  # it is about what was answered meanwhile
             try:
-                message = answer(given, lambda one: _send(connection, one))
+                message = answer(given, Parent(connection))
             except _Deaf:
                 raise
             except Exception as error:

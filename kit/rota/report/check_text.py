@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rota.report.check_model import HOLDS, KNOWN, VIOLATED, Claim, Found, Report, Run
+from rota.report.check_model import HOLDS, KNOWN, VIOLATED, Claim, Found, Report, Run, length_of
 from rota.report.format import coloured, counted, number, wrapped
 from rota.trace import text as trace_text
 
@@ -26,9 +26,10 @@ class RunTable:
         """The line of a run."""
         result = run.result
         verdict = result.outcome.value
+        shown = f"{'bounded' if result.bounded else verdict:<9}"
         depth = f"<={result.depth}" if run.at_most else str(result.depth)
         return (
-            f"{run.job.name:<{self._width}}  {coloured(f'{verdict:<9}', verdict)} {result.distinct:>10,} "
+            f"{run.job.name:<{self._width}}  {coloured(shown, verdict)} {result.distinct:>10,} "
             f"{result.generated:>11,} {depth:>5} {result.seconds:>8.2f} {run.rate:>9,.0f}  "
             f"{result.digest[:8]}  {_pinned(run)}"
         )
@@ -62,7 +63,11 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
     if report.found:
         yield ""
         yield from found_lines(report, report.found)
+    if report.further:
+        yield from _further(report)
     yield ""
+    if report.bounded:
+        yield "bounded: explored as deep as a violation could still be the shortest, and no further"
     if report.unfired and report.plan.rules and not report.found and not report.plan.lasting:
         yield wrapped("rules never fired: ", ", ".join(report.unfired))
     if odds := max((run.result.odds for run in report.runs), default=0.0):
@@ -71,11 +76,25 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
         yield wrapped("not checked: ", "; ".join(report.plan.omitted))
 
 
+def _further(report: Report) -> Iterator[str]:
+    """Other properties that break, each with its shortest run."""
+    yield ""
+    yield "also violated"
+    width = max(len(one.violation.name) for one in report.further)
+    for one in report.further:
+        violation = one.violation
+        yield f"  {violation.name:<{width}}  {length_of(violation)} in {one.run.job.name}"
+        yield wrapped("      ", violation.meaning)
+        yield f"      {one.replay}"
+
+
 def verdict_line(report: Report, quiet: bool) -> str:
     """The last line. quiet: it is the only one, so it also names the command that replays a trace."""
     jobs, states = len(report.plan.jobs), sum(run.result.distinct for run in report.runs)
     part = "" if len(report.runs) == jobs else f"{len(report.runs)} of "
-    scale = f"{part}{counted(jobs, 'configuration')}, {counted(states, 'state')}, engine {report.engine}"
+    bounded = f", {len(report.bounded)} of them bounded" if report.bounded else ""
+    configurations = f"{part}{counted(jobs, 'configuration')}{bounded}"
+    scale = f"{configurations}, {counted(states, 'state')}, engine {report.engine}"
     seconds = _seconds(report)
     verdict = coloured(report.verdict, report.verdict)
     if report.verdict == HOLDS:
