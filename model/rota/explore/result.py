@@ -124,8 +124,8 @@ class Result:
     the last level; histogram: distinct states per level; digest: 32 hexadecimal digits; rules_fired:
     slugs seen in any transition; seconds: first state to verdict; stats: engine-specific numbers.
     After a violation the counts end with the level in which it was found. bounded: `Limits.bound` ended the
-    search, which is undecided then: every state up to this depth was judged and expanded. odds: an upper bound of the
-    probability that a state was missed; 0 where states were compared.
+    search, which is undecided then: every state up to this depth was judged and expanded. odds: an upper
+    bound of the probability that a state was missed; 0 where states were compared.
     """
 
     engine: str
