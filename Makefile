@@ -74,7 +74,7 @@ nightly: $(VENV)/ready-run
 
 # Ten minutes of seeded walks through them. Without a violation walks are undecided (exit 3), never more.
 walks: $(VENV)/ready-run
-	@$(BIN)/rota check --simulate --scope nightly --seconds 600 --out $(OUT)/walks; test $$? -eq 3
+	@$(BIN)/rota simulate --scope nightly --seconds 600 --out $(OUT)/walks; test $$? -eq 3
 
 # Executors and drivers killed on a small cluster, duplicate tasks: some minutes.
 spark-faults: $(VENV)/ready-test

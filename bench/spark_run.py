@@ -18,7 +18,8 @@ from typing import Any
 from bench.kgroup import kgroup
 from bench.spark_naive import Counted, explore
 
-from rota.cli.check_plan import Options, plan
+from rota.cli.check_plan import plan
+from rota.cli.options import Selection
 from rota.explore import Result
 from rota.explore.fast import search
 from rota.explore.result import Limits
@@ -37,8 +38,8 @@ def build(subject: dict[str, Any]) -> System:
     if subject["kgroup"]:
         return kgroup(*subject["kgroup"])
     scope, configuration = subject["spec"]
-    options = Options(scope=scope, configurations=(configuration,), settings=tuple(subject["settings"]))
-    return plan(options).jobs[0].build()
+    selection = Selection(scope, (configuration,), settings=tuple(subject["settings"]))
+    return plan(selection).jobs[0].build()
 
 
 class Rounds:

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from rota.cli import check_plan
 from rota.cli.main import main
+from rota.cli.options import Search, Selection
 from rota.explore.liveness import engine as lasso
 from rota.invariants import WEAKNESSES, endless
 from rota.kernel import Liveness
@@ -239,7 +240,7 @@ def test_a_configuration_that_is_named_is_judged_whatever_its_size(
 
 
 def test_the_scope_for_endless_runs_is_the_default() -> None:
-    plan = check_plan.plan(check_plan.Options(liveness=True))
+    plan = check_plan.plan(Selection(), Search(liveness=True))
     assert plan.scope == "endless"
     assert {"core", "alone-crash", "fault"} <= {job.name for job in plan.jobs}
     assert "two-faults" not in {job.name for job in plan.jobs}

@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 import rota.cli.check_plan as under_test
 from pin_counts import main as pin
 from pin_counts import pinned
-from rota.cli.check_plan import Options, plan
+from rota.cli.check_plan import plan
 from rota.cli.main import main
+from rota.cli.options import Selection
 from rota.invariants import known_weaknesses
 from rota.scopes import Configuration, Scope, load
 from rota.spec import PROFILES
@@ -35,7 +36,7 @@ def report(path: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_profile_explores_what_says_something_there(profile: str) -> None:
-    made = plan(Options(profile=profile))
+    made = plan(Selection(profile=profile))
     there = [one for one in load("small").configurations if one.is_for(profile)]
     assert [job.name for job in made.jobs] == [one.name for one in there]
     assert ("no-handshake" in {job.name for job in made.jobs}) == PROFILES[profile].member_id_handshake

@@ -13,8 +13,9 @@ from rota.explore import Limits, Result
 from rota.explore.reference import explore
 from rota.kernel import Rule
 from rota.report.check_model import Job, Plan, Report, Run
-from rota.report.check_progress import CLEAR, Meter
+from rota.report.check_progress import Explorations
 from rota.report.check_text import lines, verdict_line
+from rota.report.live_line import CLEAR, LiveLine
 
 WITNESS = "can_hold_a_ticket"
 
@@ -139,19 +140,19 @@ class Clock:
         return self.now
 
 
-def metered(stream: io.StringIO, times: list[float], silent: bool = False) -> str:
+def shown(stream: io.StringIO, times: list[float], silent: bool = False) -> str:
     clock = Clock()
-    meter = Meter(stream, silent, clock)
-    meter.begin("fault", expected=3_000)
+    progress = Explorations(LiveLine(stream, silent, clock), clock=clock)
+    progress.begin("fault", expected=3_000)
     for seconds in times:
         clock.now = seconds
-        meter.level("fault", depth=7, distinct=1_000, frontier=200, generated=2_500, seconds=seconds)
-    meter.end("fault")
+        progress.level("fault", depth=7, distinct=1_000, frontier=200, generated=2_500, seconds=seconds)
+    progress.end("fault")
     return stream.getvalue()
 
 
 def test_a_pipe_gets_a_line_every_ten_seconds() -> None:
-    told = metered(io.StringIO(), [1.0, 9.0, 10.0, 12.0, 20.0, 25.0])
+    told = shown(io.StringIO(), [1.0, 9.0, 10.0, 12.0, 20.0, 25.0])
     assert told == (
         "fault: 1,000 states, depth 7, frontier 200, 100 states/s, 10 s, about 20 s left\n"
         "fault: 1,000 states, depth 7, frontier 200, 50 states/s, 20 s, about 40 s left\n"
@@ -160,17 +161,17 @@ def test_a_pipe_gets_a_line_every_ten_seconds() -> None:
 
 def test_several_explorations_share_a_line() -> None:
     stream, clock = io.StringIO(), Clock()
-    meter = Meter(stream, clock=clock)
-    meter.begin("fault", expected=3_000)
+    progress = Explorations(LiveLine(stream, clock=clock), clock=clock)
+    progress.begin("fault", expected=3_000)
     clock.now = 4.0
-    meter.begin("three", expected=None)
-    meter.level("fault", depth=7, distinct=1_000, frontier=200, generated=2_500, seconds=4.0)
+    progress.begin("three", expected=None)
+    progress.level("fault", depth=7, distinct=1_000, frontier=200, generated=2_500, seconds=4.0)
     clock.now = 10.0
-    meter.level("three", depth=7, distinct=600, frontier=200, generated=2_500, seconds=6.0)
-    meter.end("three")
-    meter.note("something happened")
+    progress.level("three", depth=7, distinct=600, frontier=200, generated=2_500, seconds=6.0)
+    progress.end("three")
+    progress.line.note("something happened")
     clock.now = 20.0
-    meter.level("fault", depth=8, distinct=2_000, frontier=200, generated=2_500, seconds=20.0)
+    progress.level("fault", depth=8, distinct=2_000, frontier=200, generated=2_500, seconds=20.0)
     assert stream.getvalue() == (
         "fault: 1,000 of 3,000 states, three: 600 states, 350 states/s, 10 s in all\n"
         "something happened\n"
@@ -180,7 +181,7 @@ def test_several_explorations_share_a_line() -> None:
 
 def test_a_terminal_gets_one_live_line_that_is_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    told = metered(Terminal(), [0.1, 1.0, 1.1, 2.0])
+    told = shown(Terminal(), [0.1, 1.0, 1.1, 2.0])
     assert told.count(CLEAR) == 3
     assert "\n" not in told
     assert told.endswith(CLEAR)
@@ -189,10 +190,10 @@ def test_a_terminal_gets_one_live_line_that_is_taken_away(monkeypatch: pytest.Mo
 def test_the_live_line_does_not_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "30")
-    assert metered(Terminal(), [1.0]) == f"{CLEAR}{'fault: 1,000 states, depth 7, frontier'[:29]}{CLEAR}"
+    assert shown(Terminal(), [1.0]) == f"{CLEAR}{'fault: 1,000 states, depth 7, frontier'[:29]}{CLEAR}"
 
 
 def test_a_dumb_terminal_is_treated_like_a_pipe_and_silence_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert metered(io.StringIO(), [10.0], silent=True) == ""
+    assert shown(io.StringIO(), [10.0], silent=True) == ""
     monkeypatch.setenv("TERM", "dumb")
-    assert CLEAR not in metered(Terminal(), [10.0])
+    assert CLEAR not in shown(Terminal(), [10.0])

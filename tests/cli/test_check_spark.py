@@ -195,8 +195,8 @@ def test_an_interrupt_is_one_whatever_pyspark_makes_of_it(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["--master", "local[2]"], "--master is for the classic design on Spark; add --engine spark"),
-        (["--engine", "fast", "--verdict-only"], "--verdict-only is for the classic design on Spark; add"),
+        (["--master", "local[2]"], "--master is for Spark; add --engine spark"),
+        (["--engine", "fast", "--verdict-only"], "--verdict-only is for Spark; add"),
         ([*OFFICE, "--workers", "2"], "--workers is not for engine spark; say --master 'local[N]'"),
         ([*OFFICE, "--symmetry"], "--symmetry is not for engine spark; use --engine fast"),
         ([*OFFICE, "--resume"], "--resume needs the folder to go on with"),
@@ -206,7 +206,6 @@ def test_an_interrupt_is_one_whatever_pyspark_makes_of_it(
             [*OFFICE, "--master", "here"],
             "there is no Spark master 'here'; name one as local[2], spark://HOST",
         ),
-        (["--engine", "spark", "--design", "watchers", "--partitions", "2"], "leave --design watchers out"),
     ],
 )
 def test_bad_input_gets_one_line_and_exit_2(

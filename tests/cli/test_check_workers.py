@@ -6,6 +6,7 @@ import io
 import json
 import multiprocessing
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -20,21 +21,25 @@ from click.testing import CliRunner
 from ticket_office import office
 
 from rota.cli import check_workers
-from rota.cli.check import Checking
-from rota.cli.check_workers import MOST, WORTH, Crew, order, processes
+from rota.cli.check_workers import MOST, WORTH, Explorers, order, processes
+from rota.cli.checking import Checking
 from rota.cli.main import main
+from rota.cli.shortest import Shortest
 from rota.explore import Limits
 from rota.kernel import System, SystemRef
 from rota.report.check_json import report_of
 from rota.report.check_model import Job, Plan
-from rota.report.check_progress import Meter
-from rota.report.check_text import verdict_line
+from rota.report.check_progress import Explorations
+from rota.report.check_text import lines, verdict_line
+from rota.report.live_line import LiveLine
 
 FRAGILE = '''
 """Offices that only work where they are not in a worker process."""
 import os, signal
+from dataclasses import replace
 from multiprocessing import parent_process
-from ticket_office import office
+from rota.kernel import Kind, Property, SystemRef
+from ticket_office import LAST, office
 
 class Burnt(Exception):
     def __init__(self, what, where):
@@ -51,9 +56,20 @@ def fragile(how, people=2):
     if how == "is interrupted":
         os.kill(os.getpid(), signal.SIGINT)
         return office(people)
+    if how == "goes-on":
+        signal.alarm(60)  # as above
+        return office(60)  # 2**60 states and more
     if how == "raises":
         raise ValueError("no office here")
     raise Burnt("the office", "town")
+
+def closed(last):
+    return last == 0
+
+def twice():
+    made = office(3, "tickets.differ")
+    early = Property("nobody.served", Kind.SHAPE, "Nobody is served.", (LAST,), closed)
+    return replace(made, properties=(*made.properties, early), ref=SystemRef("fragile_office:twice"))
 '''
 
 
@@ -80,35 +96,43 @@ def plan(*jobs: Job, engine: str = "reference") -> Plan:
     return Plan("classic", "toy", engine, jobs, scope="toys", profile="p")
 
 
-def checking(what: Plan, workers: int, stderr: io.StringIO | None = None) -> tuple[Checking, list[str]]:
+def checking(
+    what: Plan, workers: int, stderr: io.StringIO | None = None, keep_going: bool = False
+) -> tuple[Checking, list[str]]:
     said: list[str] = []
     out = Path(f"out-{workers}")
     out.mkdir()
-    return Checking(what, Limits(), out, said.append, Meter(stderr or io.StringIO()), workers), said
+    progress = Explorations(LiveLine(stderr or io.StringIO()))
+    return Checking(what, Limits(), out, said.append, progress, workers, None, keep_going), said
 
 
-def crew(what: Plan, count: int = 2) -> Crew:
-    return Crew(what, [one.build() for one in what.jobs], count, Limits(), Meter(io.StringIO()))
+def crew(what: Plan, count: int = 2, lasting: bool = False) -> Explorers:
+    progress = Explorations(LiveLine(io.StringIO()))
+    systems = [one.build() for one in what.jobs]
+    return Explorers(what, systems, count, Limits(), Shortest(lasting), progress)
 
 
 @pytest.mark.parametrize("mutant", [(), ("--mutant", "leader-not-replaced")])
 def test_two_workers_report_what_one_reports(
     tmp_path: Path, mutant: tuple[str, ...], timeless: Callable[[Any], Any]
 ) -> None:
-    chosen = [word for name in ("core", "leave", "three", "tie") for word in ("--configuration", name)]
-    told = []
+    names = ("core", "leave", "three", "static-poll-timeout")
+    chosen = [word for name in names for word in ("--configuration", name)]
+    reports = []
     for workers in ("1", "2"):
         done = CliRunner().invoke(main, ["check", "--scope", "tiny", *chosen, *mutant, "--workers", workers])
         assert done.exit_code == len(mutant) / 2, done.output
-        assert done.output.splitlines()[-1].endswith("with 2 workers") == (workers == "2" and not mutant)
-        rows = [line.split()[:4] for line in done.stdout.splitlines()[:6]]
-        content = (tmp_path / "rota-out" / "check.json").read_text(encoding="utf-8")
+        assert ("with 2 workers" in done.output.splitlines()[-1]) == (workers == "2")
+        content = timeless(json.loads((tmp_path / "rota-out" / "check.json").read_text(encoding="utf-8")))
+        assert [run["configuration"] for run in content["runs"]] == list(names)
         traces = {path.name: path.read_bytes() for path in Path("rota-out").glob("trace-*")}
-        told.append((rows, json.dumps(timeless(json.loads(content))), traces))
-    assert told[0] == told[1]
-    runs = json.loads(told[0][1])["runs"]
-    assert [run["configuration"] for run in runs] == ["core", "leave", "three", "tie"][: 2 if mutant else 4]
-    assert len(told[0][2]) == len(mutant)
+        rows = [line.split()[:4] for line in done.stdout.splitlines()[:6]]
+        reports.append((content["violation"], traces) if mutant else (content, rows))
+    assert reports[0] == reports[1]
+    if mutant:
+        violation, traces = reports[0]
+        assert (violation["configuration"], violation["steps"]) == ("static-poll-timeout", 11)
+        assert len(traces) == 2
 
 
 def test_processes_share_the_memory() -> None:
@@ -118,35 +142,109 @@ def test_processes_share_the_memory() -> None:
     assert work.limits.memory == 5
 
 
-def test_the_first_violation_in_the_plans_order_is_told_although_a_later_one_is_found_first(
-    timeless: Callable[[Any], Any],
+SCOPE = (
+    job("large", lambda: office(4), size=10**6),
+    job("longer", lambda: office(2, "office.counts-up")),
+    job("long", lambda: office(3, "tickets.differ"), size=10**5),
+    job("first", lambda: office(3, "deadlock")),
+    job("second", lambda: office(2, "deadlock")),
+    job("last", lambda: office(2), size=10**6),
+)
+"""Violations after 3, 2, 1 and 1 steps."""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_shortest_violation_of_all_is_reported_whoever_finds_one_first(
+    seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of the two shortest the first in the plan; one worker keeps to the plan, two begin anywhere."""
+    begun = random.Random(seed).sample(range(len(SCOPE)), len(SCOPE))
+    monkeypatch.setattr(check_workers, "order", lambda plan: begun)
+    traces = []
+    for workers in (1, 2):
+        work, said = checking(plan(*SCOPE), workers)
+        work.work()
+        report = work.report()
+        assert [line.split()[0] for line in said[2:]] == [one.name for one in SCOPE]
+        assert report.found
+        found = report.found
+        assert (found.violation.name, found.run.job.name, found.violation.steps) == ("deadlock", "first", 1)
+        assert (report.verdict, report.workers) == ("violated", workers)
+        assert [path.name for path in Path(f"out-{workers}").glob("*.jsonl")] == ["trace-deadlock.jsonl"]
+        traces.append(Path(f"out-{workers}", "trace-deadlock.jsonl").read_bytes())
+    assert traces[0] == traces[1]
+
+
+def test_others_go_on_as_far_as_a_shorter_violation_could_be() -> None:
+    work, said = checking(plan(*SCOPE), 1)
+    work.work()
+    verdicts = [(line.split()[1], run.result.depth) for line, run in zip(said[2:], work.runs, strict=True)]
+    assert verdicts[0] == ("holds", work.runs[0].result.depth)
+    assert verdicts[3:] == [("violated", 1), ("bounded", 0), ("bounded", 0)]
+    report = work.report()
+    assert "6 configurations, 2 of them bounded, " in verdict_line(report, quiet=False)
+    assert list(report.reasons()) == ["deadlock after 1 step in first"]
+    runs = report_of(report)["runs"]
+    assert [run["bounded_to"] for run in runs] == [None, None, None, None, 0, 0]
+    steps = [run["violation"] and (run["violation"]["steps"], run["violation"]["trace"]) for run in runs]
+    assert steps == [None, (3, None), (2, None), (1, "out-1/trace-deadlock.jsonl"), None, None]
+
+
+def test_a_violation_bounds_what_another_process_explores_meanwhile() -> None:
+    """The other one would not come to an end by itself."""
+    jobs = (fragile("goes-on"), job("violated", lambda: office(2, "deadlock")))
+    stderr = io.StringIO()
+    work, said = checking(plan(*jobs), 2, stderr)
+    work.work()
+    assert [line.split()[:2] for line in said[2:]] == [["goes-on", "bounded"], ["violated", "violated"]]
+    assert "died" not in stderr.getvalue(), "nobody else ended it"
+
+
+def test_to_keep_going_lists_every_property_that_breaks_with_its_shortest_run() -> None:
     jobs = (
-        job("large", lambda: office(4), size=10**6),
-        job("fine", lambda: office(3)),
-        job("first", lambda: office(3, "tickets.differ"), size=10**5),
-        job("second", lambda: office(2, "deadlock")),
-        job("never", lambda: office(2)),
+        job("a", lambda: office(3, "tickets.differ")),
+        job("twice", SystemRef("fragile_office:twice").build),
+        job("b", office),
     )
     reports = []
     for workers in (1, 2):
-        work, said = checking(plan(*jobs), workers)
+        work, said = checking(plan(*jobs), workers, keep_going=True)
         work.work()
+        assert [line.split()[:2] for line in said[2:]] == [
+            ["a", "violated"],
+            ["twice", "violated"],
+            ["b", "holds"],
+        ]
         report = work.report()
-        assert [line.split()[0] for line in said[2:]] == ["large", "fine", "first"]
-        assert (report.found and report.found.violation.name, report.workers) == ("tickets.differ", workers)
-        told = timeless(report_of(report))
-        reports.append(json.dumps(told).replace(f"out-{workers}", "out"))
+        assert report.found
+        found = [(one.violation.name, one.violation.steps, one.run.job.name)
+                 for one in (report.found, *report.further)]  # fmt: skip
+        assert found == [("nobody.served", 1, "twice"), ("tickets.differ", 2, "a")]
+        assert not report.bounded
+        assert "nobody.served after 1 step in twice; tickets.differ after 2" in verdict_line(report, False)
+        assert sorted(path.stem for path in Path(f"out-{workers}").glob("*.jsonl")) == [
+            "trace-nobody.served",
+            "trace-tickets.differ",
+        ]
+        assert "also violated\n  tickets.differ  after 2 steps in a" in "\n".join(lines(report, stats=False))
+        content = report_of(report)
+        assert [one["steps"] for one in content["violations"]] == [1, 2]
+        broken = content["runs"][1]["properties"]
+        assert {one["name"] for one in broken if one["verdict"] == "violated"} == {
+            "nobody.served",
+            "tickets.differ",
+        }
+        reports.append([run.result.distinct for run in work.runs])
     assert reports[0] == reports[1]
 
 
-def test_what_comes_after_a_violation_is_ended() -> None:
+def test_of_endless_runs_the_first_in_the_plan_ends_the_search() -> None:
     jobs = (
         job("before", lambda: office(3), size=10**6),
         job("violated", lambda: office(2, "deadlock")),
         fragile("hangs"),
     )
-    with crew(plan(*jobs)) as workers:
+    with crew(plan(*jobs), lasting=True) as workers:
         answered = []
         for number, _ in workers.answers():
             answered.append(number)
@@ -194,14 +292,14 @@ def test_an_error_in_a_worker_is_raised_in_its_turn(how: str, kind: type[Excepti
 
 
 def test_an_interrupt_keeps_what_is_there_although_something_before_it_is_missing() -> None:
-    class Interrupting(Meter):
+    class Interrupting(Explorations):
         def end(self, name: str) -> None:
             super().end(name)
             if name == "third":
                 raise KeyboardInterrupt
 
     work, said = checking(plan(fragile("hangs"), job("second", office), job("third", office)), 2)
-    work.meter = Interrupting(io.StringIO())
+    work.progress = Interrupting(LiveLine(io.StringIO()))
     with pytest.raises(KeyboardInterrupt):
         work.work()
     assert [line.split()[0] for line in said[2:]] == ["second"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
@@ -13,13 +14,13 @@ from click.testing import CliRunner, Result
 
 from rota.cli import prove_run
 from rota.cli.main import main
-from rota.cli.prove import TACTICS
-from rota.cli.prove_workers import Answer, Crew, Question
+from rota.cli.prove_options import TACTICS
+from rota.cli.prove_workers import Answer, Provers, Question
 from rota.proofs import TACTICS as KNOWN
 from rota.proofs import Asking, Family, Obligation, Outcome, catalogue, select
-from rota.report.prove_model import Result as TextResult
-from rota.report.prove_progress import Progress
-from rota.report.prove_text import FEW, TOLD, Printer
+from rota.report.live_line import LiveLine
+from rota.report.prove_model import Decision
+from rota.report.prove_text import FEW, IN_FULL, Printer, far
 
 VOTING = select(["voting"])
 PLANTED = Family("planted", "what is wrong", ("planted_proofs:SOUND", "planted_proofs:WRONG"))
@@ -115,7 +116,7 @@ def test_a_broken_obligation_is_an_internal_error(planted: Invoke) -> None:
 def test_a_question_that_keeps_to_no_time_limit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parent)
     hours = iter(range(0, 3600 * 1000, 3600))
-    with Crew(
+    with Provers(
         [Question(PLANTED, "planted.hard", Asking(600.0))], 1, clock=lambda: float(next(hours))
     ) as crew:
         (heard,) = [heard for heard in crew.answers() if heard]
@@ -169,10 +170,10 @@ def test_negative_checks(planted: Invoke) -> None:
     assert planted("planted.needless", "--negative", "--without", "spare").exit_code == 2
 
 
-def results(*verdicts: tuple[str, str]) -> Iterator[TextResult]:
+def results(*verdicts: tuple[str, str]) -> Iterator[Decision]:
     for name, verdict in verdicts:
         one = Obligation(name, "a planted claim", "proved", dict)  # type: ignore[arg-type]
-        yield TextResult(Outcome(one, verdict, 2.0, reason="odd" if verdict == "unknown" else ""))  # type: ignore[arg-type]
+        yield Decision(Outcome(one, verdict, 2.0, reason="odd" if verdict == "unknown" else ""))  # type: ignore[arg-type]
 
 
 def test_many_are_told_in_groups_and_what_is_wrong_by_itself() -> None:
@@ -196,7 +197,7 @@ def test_of_many_that_are_wrong_a_few_are_told_in_full() -> None:
     for result in results(*((f"a.b.{number}", "unknown") for number in range(40))):
         printer.on(result)
     assert sum(line.startswith("NOT a.b.") for line in lines) == 40
-    assert lines.count("      why: odd") == TOLD
+    assert lines.count("      why: odd") == IN_FULL
 
 
 def told_under(*names: str) -> list[str]:
@@ -245,23 +246,23 @@ def test_each_group_is_told_once(invoke: Invoke) -> None:
 
 def test_progress_goes_into_a_pipe_every_ten_seconds() -> None:
     stream, now = StringIO(), [0.0]
-    progress = Progress(stream, 7, clock=lambda: now[0])
+    line = LiveLine(stream, clock=lambda: now[0])
     for second in range(21):
         now[0] = float(second)
-        progress.show(second // 5, [("voting.union", 1.4)])
-    progress.clear()
+        line.show(partial(far, second // 5, 7, [("voting.union", 1.4)]))
+    line.clear()
     assert stream.getvalue().splitlines() == [f"{n} of 7; asking voting.union 1 s" for n in (2, 4)]
 
 
 def test_an_interrupt_keeps_what_was_decided(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    class Interrupted(Crew):
+    class Interrupted(Provers):
         def answers(self, tick: float = 0.2) -> Iterator[tuple[int, Answer] | None]:
             yield next(heard for heard in super().answers(tick) if heard)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(prove_run, "Crew", Interrupted)
+    monkeypatch.setattr(prove_run, "Provers", Interrupted)
     result = invoke("voting.tally", "--workers", "1")
     assert result.exit_code == 130
     report = json.loads((tmp_path / "rota-out" / "prove.json").read_text())

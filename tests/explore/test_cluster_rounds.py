@@ -160,6 +160,11 @@ def test_limits_stop_after_the_same_level(most: int) -> None:
     assert agree(toys.two_phase(), limits=Limits(max_states=most))
 
 
+@pytest.mark.parametrize("most", [0, 3, 100])
+def test_a_bound_ends_it_after_the_same_level(most: int) -> None:
+    assert agree(toys.two_phase(), limits=Limits(bound=lambda: most))
+
+
 def test_progress_is_that_of_the_reference() -> None:
     seen: list[list[Any]] = []
     for explore in (reference.explore, lambda *a, **k: spark.explore(*a, context=Context(), **k)):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import networkx
 import pytest
-
 import toys
+
 from rota.explore import reference
 from rota.explore.fast import numpy_search, search
 from rota.explore.result import Limits, Outcome, Result
@@ -122,6 +123,31 @@ def test_limits_stop_every_engine_after_the_same_level(most: int) -> None:
     slow, *others = every(toys.two_phase(), Limits(max_states=most))
     assert all(fast.answer == slow.answer for fast in others)
     assert (slow.outcome is Outcome.UNDECIDED) == (most < 288)
+
+
+@pytest.mark.parametrize("most", [0, 1, 5, 7, 8])
+def test_a_bound_ends_every_engine_after_the_same_level(most: int) -> None:
+    whole = reference.explore(toys.ring())
+    slow, *others = every(toys.ring(), Limits(bound=lambda: most))
+    assert all(fast.answer == slow.answer and fast.bounded == slow.bounded for fast in others)
+    assert (slow.depth, slow.histogram) == (min(most, 7), whole.histogram[: most + 1])
+    assert slow.bounded == (slow.outcome is Outcome.UNDECIDED) == (most < 8)
+
+
+@pytest.mark.parametrize(("name", "steps"), [("broken-shape", 3), ("broken-safety", 4), ("deadlock", 3)])
+def test_a_bound_lets_violations_be_found_that_are_no_longer(name: str, steps: int) -> None:
+    for most in (steps, steps - 1):
+        for result in every(toys.ALL[name](), Limits(bound=lambda most=most: most)):  # type: ignore[misc]
+            found = result.violation is not None
+            assert (found, result.bounded) == (most == steps, most < steps)
+
+
+def test_a_bound_may_shrink_while_engines_run() -> None:
+    results = [
+        engine.explore(toys.ring(), Limits(bound=partial(next, iter([None, 9, 9, 3]), 3)))
+        for engine in (reference, numpy_search, search)
+    ]
+    assert [result.depth for result in results] == [3, 3, 3]
 
 
 def test_progress_is_reported_alike() -> None:

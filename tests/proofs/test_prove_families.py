@@ -10,7 +10,7 @@ from itertools import groupby
 import pytest
 
 from rota.cli.prove_plan import Item, plan
-from rota.cli.prove_workers import Answer, Crew
+from rota.cli.prove_workers import Answer, Provers
 from rota.proofs import FAMILIES, Asking, Claim, Family, Obligation, decide, family_of, select
 from rota.report.prove_text import group_of
 
@@ -52,8 +52,8 @@ def answers() -> Answers:
     again = Asking(seed=1, tactic="old-arith")
     asked = [(Item(one), 0, Asking()) for one in ALL] + [(item, 1, again) for item in TWICE]
     asked += [(item, 0, Asking()) for item in NEGATIVE]
-    with Crew([item.question(asking) for item, _, asking in asked], 2) as crew:
-        heard = dict(one for one in crew.answers() if one)
+    with Provers([item.question(asking) for item, _, asking in asked], 2) as provers:
+        heard = dict(one for one in provers.answers() if one)
     return {(named(item), turn): heard[number] for number, (item, turn, _) in enumerate(asked)}
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from rota.cli.check_plan import Options, plan
+from rota.cli.check_plan import plan
 from rota.cli.errors import NOTHING, UsageError
+from rota.cli.options import Search, Selection
 from rota.explore import Limits, Outcome
 from rota.explore.fast import numpy_search, search
 from rota.explore.tables.system import Tables
@@ -80,10 +81,14 @@ def test_the_page_is_up_to_date(page: Any) -> None:
 def test_nothing_explores_them_unasked() -> None:
     large = {one.name for one in LARGE}
     assert large.isdisjoint(mutant.configuration for mutant in MUTANTS.values())
-    for options in (Options(), Options(liveness=True), Options(mutant="loaded-without-leader")):
-        assert large.isdisjoint(job.name for job in plan(options).jobs)
+    for what, how in (
+        (Selection(), Search()),
+        (Selection(), Search(liveness=True)),
+        (Selection(mutant="loaded-without-leader"), Search()),
+    ):
+        assert large.isdisjoint(job.name for job in plan(what, how).jobs)
     with pytest.raises(UsageError, match="no configuration of scope nightly has so few states") as error:
-        plan(Options(scope="nightly", liveness=True))
+        plan(Selection(scope="nightly"), Search(liveness=True))
     assert error.value.exit_code == NOTHING
 
 

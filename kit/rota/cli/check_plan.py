@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 from rota.cli.check_system import build_foreign, narrowed, parse_settings, resolve
 from rota.cli.errors import NOTHING, UsageError
+from rota.cli.options import Search, Selection
 from rota.environment.world import SettingsError
 from rota.explore import engines
 from rota.explore.result import DEADLOCK
@@ -22,63 +22,47 @@ from rota.report.check_model import Job, Plan
 from rota.scopes import Configuration, Scope, load, names
 from rota.spec import PROFILES, RULES
 
-DESIGNS = ("classic", "watchers", "server-side", "all")
+CLASSIC = "classic"
+"""The design that is explored unless another one is asked for."""
+
 ENGINES = ("auto", *engines.ENGINES)
 
 LASSO_STATES = 100_000
 """States up to which the graph of a configuration is searched for lassos, unless it or a bound was named."""
 
-
-@dataclass(frozen=True)
-class Options:
-    """What was asked for. settings: `K=V` as given; bound: states at most; None: not given."""
-
-    scope: str | None = None
-    configurations: tuple[str, ...] = ()
-    profile: str = "kafka-4.x"
-    design: str = "classic"
-    engine: str = "auto"
-    mutant: str | None = None
-    system: str | None = None
-    settings: tuple[str, ...] = ()
-    strict: bool = False
-    liveness: bool = False
-    only: str | None = None
-    bound: int | None = None
+ANYHOW = Search()
+"""A search of which nothing was asked."""
 
 
-def plan(options: Options) -> Plan:
+def plan(selection: Selection, search: Search = ANYHOW) -> Plan:
     """The plan. Errors: UsageError for whatever is not known or does not go together."""
-    recognised("engine", options.engine, ENGINES)
-    recognised("design", options.design, DESIGNS)
-    recognised("profile", options.profile, PROFILES)
-    if options.liveness and options.engine != "auto":
-        raise UsageError(f"--liveness is a search of its own; leave --engine {options.engine} out")
-    if options.system is not None:
-        return _foreign(options, options.system)
-    if options.mutant is not None:
-        recognised(
-            "mutant", options.mutant, MUTANTS, remedy="`rota check --list-mutants` tells what each does"
-        )
-    lasting = options.liveness or _lasting(options.only)
-    scope = load(recognised("scope", options.scope or ("endless" if lasting else "small"), names()))
-    chosen, left_out = _configurations(options, scope, lasting)
-    overrides = parse_settings(options.settings)
-    weak = () if options.strict or options.only else known_weaknesses(options.profile)
+    recognised("engine", search.engine, ENGINES)
+    recognised("profile", selection.profile, PROFILES)
+    if search.liveness and search.engine != "auto":
+        raise UsageError(f"--liveness is a search of its own; leave --engine {search.engine} out")
+    if selection.system is not None:
+        return _foreign(selection, search, selection.system)
+    if selection.mutant is not None:
+        recognised("mutant", selection.mutant, MUTANTS, remedy="`rota check --list-mutants` explains each")
+    lasting = search.liveness or _lasting(selection.only)
+    scope = load(recognised("scope", selection.scope or ("endless" if lasting else "small"), names()))
+    chosen, left_out = _configurations(selection, search, scope)
+    overrides = parse_settings(selection.settings)
+    weak = () if selection.strict or selection.only else known_weaknesses(selection.profile)
     return Plan(
-        design=options.design,
-        system=options.design,
-        engine=engines.LASSO if lasting else options.engine,
-        jobs=tuple(_job(options, overrides, *one) for one in chosen),
+        design=CLASSIC,
+        system=CLASSIC,
+        engine=engines.LASSO if lasting else search.engine,
+        jobs=tuple(_job(selection, overrides, *one) for one in chosen),
         scope=scope.name,
-        profile=options.profile,
-        mutant=options.mutant,
-        replaced=MUTANTS[options.mutant].slug if options.mutant else None,
+        profile=selection.profile,
+        mutant=selection.mutant,
+        replaced=MUTANTS[selection.mutant].slug if selection.mutant else None,
         known=frozenset(one.name for one in weak),
         sources={one.name: one.sentence.source for one in weak},
         rules=RULES,
-        omitted=(*PROFILES[options.profile].omitted, *left_out),
-        only=options.only,
+        omitted=(*PROFILES[selection.profile].omitted, *left_out),
+        only=selection.only,
     )
 
 
@@ -115,15 +99,15 @@ Chosen = list[tuple[str, Configuration]]
 """Configurations, each with the name of its scope."""
 
 
-def _configurations(options: Options, scope: Scope, lasting: bool) -> tuple[Chosen, tuple[str, ...]]:
+def _configurations(selection: Selection, search: Search, scope: Scope) -> tuple[Chosen, tuple[str, ...]]:
     """What is explored, first to last, and what is left out for its size."""
-    pairs = _asked_for(options, scope)
-    if options.only is not None:
-        pairs = _about(options.only, options.profile, pairs)
-    if options.configurations or not lasting:
+    pairs = _asked_for(selection, search, scope)
+    if selection.only is not None:
+        pairs = _about(selection.only, selection.profile, pairs)
+    if selection.configurations or not (search.liveness or _lasting(selection.only)):
         return pairs, ()
-    most = options.bound or LASSO_STATES
-    silent = [pair for pair in pairs if not endless(pair[1].settings_for(options.profile))]
+    most = search.max_states or LASSO_STATES
+    silent = [pair for pair in pairs if not endless(pair[1].settings_for(selection.profile))]
     large = [pair for pair in pairs if _size(pair) > most and pair not in silent]
     small = [pair for pair in pairs if pair not in silent and pair not in large]
     if not small:
@@ -141,36 +125,36 @@ def _size(pair: tuple[str, Configuration]) -> int:
     return pair[1].size or 0
 
 
-def _asked_for(options: Options, scope: Scope) -> Chosen:
+def _asked_for(selection: Selection, search: Search, scope: Scope) -> Chosen:
     """Those named, else all that are for the profile; for a mutant first the one that kills it."""
     there = {one.name: one for one in scope.configurations}
-    if options.configurations:
+    if selection.configurations:
         what = f"configuration in scope {scope.name} called"
-        chosen = [there[recognised(what, name, there)] for name in dict.fromkeys(options.configurations)]
+        chosen = [there[recognised(what, name, there)] for name in dict.fromkeys(selection.configurations)]
         for one in chosen:
-            if not one.is_for(options.profile):
+            if not one.is_for(selection.profile):
                 fit = " or ".join(one.profiles)
                 raise UsageError(
-                    f"configuration {one.name} is not for {options.profile}; say --profile {fit}"
+                    f"configuration {one.name} is not for {selection.profile}; say --profile {fit}"
                 )
         return [(scope.name, one) for one in chosen]
-    every = [(scope.name, one) for one in scope.configurations if one.is_for(options.profile)]
-    if options.mutant is None:
+    every = [(scope.name, one) for one in scope.configurations if one.is_for(selection.profile)]
+    if selection.mutant is None:
         return every
-    name = _dies_in(options)
+    name = _dies_in(selection, search)
     others = [(other, one) for other in names() for one in load(other).configurations]
     first = next(pair for pair in (*every, *others) if pair[1].name == name)
     return [first, *(pair for pair in every if pair[1].name != name)]
 
 
-def _dies_in(options: Options) -> str:
+def _dies_in(selection: Selection, search: Search) -> str:
     """The configuration in which a mutant is known to die first."""
-    assert options.mutant is not None
-    kills = [one for one in ENDLESS_KILLS if one.mutant == options.mutant]
-    if options.liveness or _lasting(options.only):
-        named = [one for one in kills if options.only in (None, one.by)]
+    assert selection.mutant is not None
+    kills = [one for one in ENDLESS_KILLS if one.mutant == selection.mutant]
+    if search.liveness or _lasting(selection.only):
+        named = [one for one in kills if selection.only in (None, one.by)]
         return named[0].configuration if named else "core"
-    return MUTANTS[options.mutant].configuration
+    return MUTANTS[selection.mutant].configuration
 
 
 def _about(name: str, profile: str, pairs: Chosen) -> Chosen:
@@ -191,21 +175,21 @@ def _about(name: str, profile: str, pairs: Chosen) -> Chosen:
     return [pair for pair, names in seen if name in names]
 
 
-def _job(options: Options, overrides: Mapping[str, Any], scope: str, configuration: Configuration) -> Job:
-    settings = {**configuration.settings_for(options.profile), **overrides}
-    changed = options.mutant is not None or overrides
-    counts = configuration.counts(options.profile)
+def _job(selection: Selection, overrides: Mapping[str, Any], scope: str, configuration: Configuration) -> Job:
+    settings = {**configuration.settings_for(selection.profile), **overrides}
+    changed = selection.mutant is not None or overrides
+    counts = configuration.counts(selection.profile)
 
     def build() -> System:
         try:
-            return system(settings, options.mutant, strict=options.strict, only=options.only)
+            return system(settings, selection.mutant, strict=selection.strict, only=selection.only)
         except SettingsError as error:
             raise UsageError(str(error)) from error
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             if not overrides:
                 raise
             cause = f"cannot build {configuration.name} with these settings ({type(error).__name__}: {error})"
-            raise UsageError(f"{cause}; check --set {' --set '.join(options.settings)}") from error
+            raise UsageError(f"{cause}; check --set {' --set '.join(selection.settings)}") from error
 
     return Job(
         name=configuration.name,
@@ -218,23 +202,23 @@ def _job(options: Options, overrides: Mapping[str, Any], scope: str, configurati
     )
 
 
-def _foreign(options: Options, name: str) -> Plan:
+def _foreign(selection: Selection, search: Search, name: str) -> Plan:
     """A plan for a system from outside of rota."""
-    for option, given in (("--mutant", options.mutant), ("--configuration", options.configurations),
-                          ("--scope", options.scope)):  # fmt: skip
+    for option, given in (("--mutant", selection.mutant), ("--configuration", selection.configurations),
+                          ("--scope", selection.scope)):  # fmt: skip
         if given:
             raise UsageError(f"{option} is for rota's own system; leave it out with --system")
-    settings = parse_settings(options.settings)
+    settings = parse_settings(selection.settings)
     factory = resolve(name)
 
     def build() -> System:
         made = build_foreign(name, factory, settings)
-        if options.liveness and not made.liveness:
+        if search.liveness and not made.liveness:
             raise UsageError(
                 f"{name} says nothing of endless runs (System.liveness is empty); leave --liveness out"
             )
-        return made if options.only is None else narrowed(made, options.only)
+        return made if selection.only is None else narrowed(made, selection.only)
 
     job = Job(name=name.partition(":")[2], build=build)
-    engine = engines.LASSO if options.liveness else options.engine
-    return Plan(design="-", system=name, engine=engine, jobs=(job,), origin=name, only=options.only)
+    engine = engines.LASSO if search.liveness else search.engine
+    return Plan(design="-", system=name, engine=engine, jobs=(job,), origin=name, only=selection.only)

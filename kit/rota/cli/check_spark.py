@@ -1,4 +1,4 @@
-"""`rota check --engine spark`: its options, one Spark context for all configurations, errors in our words."""
+"""`rota check --engine spark`: options, one Spark context for all configurations, errors in one line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from rota.cli.errors import UNDECIDED, UsageError, one_line
+from rota.cli.options import Search
 from rota.explore import Limits, MissingExtra, Result, engines
 from rota.explore.result import Progress
 from rota.explore.spark import memory
@@ -30,7 +31,7 @@ LEVELS = 4
 PATIENCE = 30.0
 """Seconds to wait for executors before saying that there are none."""
 
-SETTLED = 1.0
+QUIET = 1.0
 """Seconds without another executor after which those that are there are taken for all."""
 
 REACH = 5.0
@@ -40,70 +41,73 @@ LONGEST = 300
 """Characters of what Spark says."""
 
 MASTERS = ("local", "spark://", "yarn", "k8s://")
-"""How masters begin. Of another one Spark would tell with Java's stack."""
-
-NAMES = ("master", "partitions", "verdict_only", "py_files")
-"""Options that are for this engine only."""
+"""How masters begin. Another one would be refused with Java's stack."""
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What was asked for. master: as Spark writes it; partitions: None: not given; memory: bytes, of all
-    processes."""
+class SparkOptions:
+    """What Spark alone is asked for. master: as Spark writes it; None: not given."""
 
     master: str | None = None
     partitions: int | None = None
     verdict_only: bool = False
     py_files: tuple[str, ...] = ()
+
+    def first(self) -> str | None:
+        """The first option that is given."""
+        given = {
+            "--master": self.master,
+            "--partitions": self.partitions,
+            "--verdict-only": self.verdict_only,
+            "--py-files": self.py_files,
+        }
+        return next((name for name, value in given.items() if value), None)
+
+
+SPARK = (
+    click.option("--master", metavar="URL",
+                 help="Spark: where it runs, as spark://HOST:PORT.  [default: spark-submit's, else "
+                      "local with all cores]"),
+    click.option("--partitions", type=click.IntRange(min=1), metavar="N",
+                 help="Spark: parts that states are divided into.  [default: the cores]"),
+    click.option("--verdict-only", is_flag=True,
+                 help=f"Spark: {LEVELS} levels a round. Faster; depths are no longer exact."),
+    click.option("--py-files", multiple=True, metavar="FILE",
+                 type=click.Path(exists=True, dir_okay=False),
+                 help="Spark: a module or archive that workers need, as for --system; repeatable."),
+)  # fmt: skip
+"""The options of `SparkOptions`."""
+
+
+@dataclass(frozen=True)
+class OnSpark:
+    """How this exploration uses Spark. memory: bytes, of all processes; None: no limit."""
+
+    options: SparkOptions
     memory: int | None = None
 
 
-def options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of `rota check` that are about Spark."""
-    for option in reversed(
-        (
-            click.option("--master", metavar="URL",
-                         help="Spark: where it runs, as spark://HOST:PORT.  [default: spark-submit's, else "
-                              "local with all cores]"),
-            click.option("--partitions", type=click.IntRange(min=1), metavar="N",
-                         help="Spark: parts that states are divided into.  [default: the cores]"),
-            click.option("--verdict-only", is_flag=True,
-                         help=f"Spark: {LEVELS} levels a round. Faster; depths are no longer exact."),
-            click.option("--py-files", multiple=True, metavar="FILE",
-                         type=click.Path(exists=True, dir_okay=False),
-                         help="Spark: a module or archive that workers need, as for --system; repeatable."),
+def on_spark(search: Search, options: SparkOptions) -> OnSpark | None:
+    """How Spark is used; None for another engine. Errors: UsageError."""
+    if search.engine != ENGINE:
+        if option := options.first():
+            raise UsageError(f"{option} is for Spark; add --engine spark")
+        return None
+    if search.workers:
+        raise UsageError("--workers is not for engine spark; say --master 'local[N]'")
+    if options.master and not options.master.startswith(MASTERS):
+        raise UsageError(
+            f"there is no Spark master {options.master!r}; name one as local[2], spark://HOST:PORT, yarn"
         )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+    return OnSpark(options, search.limits.memory)
 
 
-def asked(given: Mapping[str, Any]) -> Asked | None:
-    """What the options say of Spark; None for another engine. Errors: UsageError."""
-    told = [name for name in NAMES if given[name]]
-    if given["engine"] == ENGINE and not (told and given["design"] != "classic"):
-        if given["workers"]:
-            raise UsageError("--workers is not for engine spark; say --master 'local[N]'")
-        if given["master"] and not given["master"].startswith(MASTERS):
-            raise UsageError(
-                f"there is no Spark master {given['master']!r}; name one as local[2], spark://HOST:PORT, yarn"
-            )
-        memory = given["memory"] and given["memory"] << 20
-        return Asked(**{name: given[name] for name in NAMES}, memory=memory)
-    if told:
-        remedy = (
-            f"leave --design {given['design']} out" if given["engine"] == ENGINE else "add --engine spark"
-        )
-        raise UsageError(f"--{told[0].replace('_', '-')} is for the classic design on Spark; {remedy}")
-    return None
-
-
-def fitted(plan: Plan, limits: Limits, wanted: Asked) -> tuple[Plan, Limits]:
+def fitted(plan: Plan, limits: Limits, wanted: OnSpark) -> tuple[Plan, Limits]:
     """What Spark is given: a folder that every worker finds, no exact depth where none will be known."""
     limits = replace(limits, checkpoint=limits.checkpoint and limits.checkpoint.absolute())
-    if not wanted.verdict_only:
+    if not wanted.options.verdict_only:
         return plan, limits
     jobs = (
         replace(job, expected=job.expected and {k: v for k, v in job.expected.items() if k != "depth"})
@@ -113,23 +117,23 @@ def fitted(plan: Plan, limits: Limits, wanted: Asked) -> tuple[Plan, Limits]:
 
 
 @contextmanager
-def at_hand(engine: engines.Engine, wanted: Asked | None, say: Say) -> Iterator[engines.Engine]:
+def at_hand(engine: engines.Engine, wanted: OnSpark | None, say: Say) -> Iterator[engines.Engine]:
     """An engine that can be called several times; for Spark with one context, stopped at the end.
 
-    Parameters: wanted, None for another engine; say, is told what a person should know, each thing once.
+    Parameters: wanted, None for another engine; say, takes lines for people, each once.
     Errors: UsageError.
     """
     if wanted is None:
         yield engine
         return
     once = _once(say)
-    if wanted.verdict_only:
+    if wanted.options.verdict_only:
         once(
-            f"verdict only: up to {LEVELS} levels a round, so depths are at most what is told, and the "
+            f"verdict only: up to {LEVELS} levels a round, so depths are at most what is shown, and the "
             "histogram is one of rounds; a violation is looked for anew, in rounds of one level"
         )
     _refuse_too_little(wanted)
-    with _our_words(), ExitStack() as stack:
+    with _errors_in_a_line(), ExitStack() as stack:
         context = stack.enter_context(_context(wanted))
         stack.enter_context(_quiet_interrupts())
         _wait_for_executors(context, once)
@@ -139,8 +143,8 @@ def at_hand(engine: engines.Engine, wanted: Asked | None, say: Say) -> Iterator[
         bound = partial(
             engine,  # type: ignore[call-arg]  # Spark's takes more than every engine does
             context=context,
-            partitions=wanted.partitions,
-            local_levels=LEVELS if wanted.verdict_only else 1,
+            partitions=wanted.options.partitions,
+            local_levels=LEVELS if wanted.options.verdict_only else 1,
             ceiling=shares.worker,
             say=once,
         )
@@ -153,16 +157,16 @@ def at_hand(engine: engines.Engine, wanted: Asked | None, say: Say) -> Iterator[
         yield explore
 
 
-def _refuse_too_little(wanted: Asked) -> None:
-    """What is too little for as many tasks as the master's name tells; Spark takes seconds to start."""
+def _refuse_too_little(wanted: OnSpark) -> None:
+    """What is too little for as many tasks as the master's name says; Spark takes seconds to start."""
     from rota.explore.spark.session import chosen_master, tasks_of
 
-    master = chosen_master(wanted.master)
+    master = chosen_master(wanted.options.master)
     if master and (tasks := tasks_of(master)):
         _shares(master, tasks, wanted)
 
 
-def _shares(master: str, tasks: int, wanted: Asked) -> memory.Shares:
+def _shares(master: str, tasks: int, wanted: OnSpark) -> memory.Shares:
     """How --memory is divided. Errors: UsageError if it is too little."""
     from rota.explore.spark.session import is_local, is_submitted
 
@@ -176,15 +180,15 @@ def _shares(master: str, tasks: int, wanted: Asked) -> memory.Shares:
 
 
 @contextmanager
-def _context(wanted: Asked) -> Iterator[Any]:
+def _context(wanted: OnSpark) -> Iterator[Any]:
     from rota.explore.spark.session import MissingJava, spark_context
 
-    master = wanted.master
+    master, files = wanted.options.master, wanted.options.py_files
     _reach(master or "")
     with ExitStack() as stack:
         try:
             heap = wanted.memory and memory.heap(wanted.memory)
-            context = stack.enter_context(spark_context(master, wanted.py_files, ui=True, memory=heap))
+            context = stack.enter_context(spark_context(master, files, ui=True, memory=heap))
         except (MissingJava, MissingExtra):
             raise
         except Exception as error:
@@ -207,7 +211,7 @@ def _quiet_interrupts() -> Iterator[None]:
         logging.disable(logging.CRITICAL)
         raise KeyboardInterrupt
 
-    if threading.current_thread() is not threading.main_thread():  # which alone is told of signals
+    if threading.current_thread() is not threading.main_thread():  # which alone receives signals
         yield
         return
     before = signal.signal(signal.SIGINT, interrupted)
@@ -247,7 +251,7 @@ def _wait_for_executors(context: Any, say: Say) -> None:
 
     if not is_local(context.master):
         there, since, end = 0, time.monotonic(), time.monotonic() + PATIENCE
-        while (now := time.monotonic()) < end and (not there or now - since < SETTLED):
+        while (now := time.monotonic()) < end and (not there or now - since < QUIET):
             seen = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver is one of them
             there, since = seen, since if seen == there else now
             time.sleep(0.1)
@@ -260,7 +264,7 @@ def _wait_for_executors(context: Any, say: Say) -> None:
 
 
 @contextmanager
-def _our_words() -> Iterator[None]:
+def _errors_in_a_line() -> Iterator[None]:
     """Errors of the engine as UsageError; what Spark itself gave up, in one line."""
     from rota.explore.spark.answers import ExecutorsLost
     from rota.explore.spark.engine import NotShippable, NotSupported
@@ -278,7 +282,7 @@ def _our_words() -> Iterator[None]:
     except Exception as error:
         if not type(error).__module__.startswith(("py4j", "pyspark")):
             raise
-        remedy = "its web interface and the logs of its workers tell more"
+        remedy = "see its web interface and the logs of its workers"
         raise UsageError(f"Spark gave up ({cause(error)}); {remedy}", UNDECIDED) from error
 
 
@@ -291,11 +295,11 @@ def cause(error: Exception) -> str:
 
 
 def _once(say: Say) -> Say:
-    told: set[str] = set()
+    said: set[str] = set()
 
-    def unless_told(line: str) -> None:
-        if line not in told:
-            told.add(line)
+    def unless_said(line: str) -> None:
+        if line not in said:
+            said.add(line)
             say(line)
 
-    return unless_told
+    return unless_said

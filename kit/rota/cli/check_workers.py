@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any
 
-from rota.cli.workers import Gone, Worker, Workers, served
-from rota.explore import Limits, Result, engines
+from rota.cli.exploration import Exploration, explored
+from rota.cli.shortest import Shortest
+from rota.cli.workers import Gone, Parent, Worker, Workers, served
+from rota.explore import Limits, engines
 from rota.kernel import System, SystemRef
 from rota.report.check_model import Job, Plan
-from rota.report.check_progress import Meter
+from rota.report.check_progress import Explorations
 
 MOST = 8
 """Workers at most, unless more are asked for."""
@@ -25,19 +27,19 @@ WORTH = 50_000
 EARLY = 5_000
 """States; configurations up to this size go first: they show most mistakes, and take a second or two."""
 
-Answer = Result | Exception
-"""What an exploration came to: a result or an error."""
+Answer = Exploration | Exception
+"""What a worker says at its end."""
 
 
-def processes(plan: Plan, systems: Sequence[System], asked: int | None) -> int:
+def processes(plan: Plan, systems: Sequence[System], wanted: int | None) -> int:
     """How many processes shall explore; 1 means this one.
 
-    Parameters: systems, those of the plan's jobs; asked, how many at most, None for as many as pay.
+    Parameters: systems, those of the plan's jobs; wanted, how many at most, None for as many as pay.
     """
     together = len(plan.jobs) > 1 and plan.engine != "spark" and all(system.ref for system in systems)
-    if not together or (asked is None and sum(job.size or 0 for job in plan.jobs) < WORTH):
+    if not together or (wanted is None and sum(job.size or 0 for job in plan.jobs) < WORTH):
         return 1
-    return min(asked or min(cores(), MOST), len(plan.jobs))
+    return min(wanted or min(cores(), MOST), len(plan.jobs))
 
 
 def limits_of(limits: Limits, job: Job) -> Limits:
@@ -46,11 +48,11 @@ def limits_of(limits: Limits, job: Job) -> Limits:
     return replace(limits, checkpoint=folder)
 
 
-def threads(plan: Plan, asked: int | None) -> int:
+def threads(plan: Plan, wanted: int | None) -> int:
     """How many threads shall share a plan's only exploration, where the engine can share one."""
     if len(plan.jobs) > 1 or plan.engine not in ("auto", "fast"):
         return 1
-    return asked or min(cores(), MOST)
+    return wanted or min(cores(), MOST)
 
 
 def cores() -> int:
@@ -71,39 +73,49 @@ def order(plan: Plan) -> list[int]:
 
 @dataclass(frozen=True)
 class Task:
-    """An exploration as it travels to a worker."""
+    """An exploration as it travels to a worker. bound: that of `Limits`, for the time being."""
 
     engine: str
     ref: SystemRef
     limits: Limits
+    bound: int | None
+    keep_going: bool
 
 
-class Crew(Workers):
+class Explorers(Workers):
     """Workers that explore the jobs of a plan. A context manager: no worker outlives it.
 
-    Parameters: plan; systems, those of its jobs; count, of processes; limits; meter, is told of progress.
+    Parameters: plan; systems, those of its jobs; count, of processes; limits; shortest, gets what is found;
+    progress, theirs; keep_going, beyond the first violation.
     """
 
     def __init__(
-        self, plan: Plan, systems: Sequence[System], count: int, limits: Limits, meter: Meter
+        self,
+        plan: Plan,
+        systems: Sequence[System],
+        count: int,
+        limits: Limits,
+        shortest: Shortest,
+        progress: Explorations,
+        keep_going: bool = False,
     ) -> None:
         super().__init__(serve, count)
-        self._plan, self._systems = plan, systems
-        self._limits, self._meter = limits, meter
+        self._plan, self._systems, self._keep_going = plan, systems, keep_going
+        self._limits, self._shortest, self._progress = limits, shortest, progress
         self._waiting = order(plan)
         self._end = len(plan.jobs)
-        """Number of the first job known to end the run; later ones need no answer."""
+        """Number of the first job that ended with an error; later ones need no answer."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        self._meter.clear()
+        self._progress.line.clear()
         super().__exit__(kind, error, where)
 
     def answers(self) -> Iterator[tuple[int, Answer | None]]:
         """(number of a job, its answer), as they come; None for a job whose worker died.
 
-        Every job gets one, but for those after the first one with an error or a violation.
+        Every job gets one, but for those after one with an error, and those of no interest any more.
         """
         while True:
             self._hand_out()
@@ -113,50 +125,68 @@ class Crew(Workers):
                 number = worker.number
                 if number is None:
                     continue  # dismissed meanwhile
-                told = self._listen(worker, number)
-                if isinstance(told, tuple):
+                message = self._listen(worker, number)
+                if isinstance(message, tuple):
                     continue  # only progress
-                if isinstance(told, Exception) or (told and told.violation):
-                    self._end_with(number)
-                yield number, told
+                if isinstance(message, Exception):
+                    self._end = min(self._end, number)
+                for violation in message.violations if isinstance(message, Exploration) else ():
+                    self._shortest.add(number, violation)
+                self._bound()
+                yield number, message
 
     def _hand_out(self) -> None:
         """A job for everyone who has none, as long as there are jobs."""
-        self._waiting = [number for number in self._waiting if number < self._end]
+        self._waiting = [number for number in self._waiting if self._needs(number)]
         while self._waiting and self.free():
             number = self._waiting.pop(0)
             job, ref = self._plan.jobs[number], self._systems[number].ref
             assert ref is not None
-            self._meter.begin(job.name, job.pinned)
-            self.give(number, Task(self._plan.engine, ref, limits_of(self._limits, job)))
+            self._progress.begin(job.name, job.pinned)
+            limits, bound = limits_of(self._limits, job), self._shortest.bound(number)
+            self.give(number, Task(self._plan.engine, ref, limits, bound, self._keep_going))
 
     def _listen(self, worker: Worker, number: int) -> Answer | tuple[Any, ...] | None:
         """What a worker says: progress, the answer, or nothing any more."""
         name = self._plan.jobs[number].name
-        told: Answer | tuple[Any, ...] | None = None
+        message: Answer | tuple[Any, ...] | None = None
         with suppress(Gone):
-            told = self.listen(worker)
-        if isinstance(told, tuple):
-            self._meter.level(name, *told)
+            message = self.listen(worker)
+        if isinstance(message, tuple):
+            self._progress.level(name, *message)
         else:
             worker.number = None
-            self._meter.end(name)
-        return told
+            self._progress.end(name)
+        return message
 
-    def _end_with(self, number: int) -> None:
-        """Nothing after this job matters any more."""
-        self._end = min(self._end, number)
+    def _needs(self, number: int) -> bool:
+        return number < self._end and self._shortest.needs(number)
+
+    def _bound(self) -> None:
+        """Let everyone know how far to go; end those who need to go no further."""
         for worker in self.busy():
             assert worker.number is not None
-            if worker.number > self._end:
-                self._meter.end(self._plan.jobs[worker.number].name)
+            if self._needs(worker.number):
+                self.notify(worker, self._shortest.bound(worker.number))
+            else:
+                self._progress.end(self._plan.jobs[worker.number].name)
                 self.dismiss(worker)
 
 
 def serve(connection: Connection) -> None:
-    """A worker's life: explore what comes, tell progress (tuples) and the answer."""
+    """A worker's life: explore what comes; send progress (tuples), then the answer."""
     served(connection, _answer)
 
 
-def _answer(task: Task, tell: Callable[[tuple[Any, ...]], None]) -> Result:
-    return engines.choose(task.engine)(task.ref.build(), task.limits, progress=lambda *level: tell(level))
+def _answer(task: Task, parent: Parent) -> Exploration:
+    known = [task.bound]
+
+    def bound() -> int | None:
+        known.extend(parent.heard())
+        return known[-1]
+
+    limits = replace(task.limits, bound=bound)
+    engine = engines.choose(task.engine)
+    return explored(
+        engine, task.ref.build(), limits, lambda *level: parent.send(level), keep_going=task.keep_going
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from rota.cli.conform_diff import show_differences
-from rota.cli.conform_list import tell
+from rota.cli.conform_list import print_scripts
 from rota.cli.conform_target import SETTINGS_HELP, one_target, see_whether_it_is_there, two_targets
 from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, USAGE, VIOLATED, UsageError
 from rota.conformance.catalogue import UnknownCase, all_cases, all_scripts, select
@@ -72,7 +72,7 @@ def conform(
     """
     try:
         if listing or show:
-            tell(select(all_scripts(), selectors), show)
+            print_scripts(select(all_scripts(), selectors), show)
             return
         options = Options(_seed(seed), timeout, slow, _known(known))
         if diff is not None:

@@ -17,11 +17,9 @@ from rota.conformance.comparison.compare import compare
 from rota.conformance.dialogues.script import Script
 from rota.conformance.runner import Options, divide
 from rota.conformance.targets.target import Target
-from rota.report.check_text import counted
 from rota.report.difference import Comparison, as_json, as_text, side_by_side, verdict_line
-
-LIVE_EVERY, PIPE_EVERY = 0.2, 10.0
-"""Seconds between two words about the progress, on a terminal and into a pipe."""
+from rota.report.format import counted
+from rota.report.live_line import LiveLine
 
 
 def show_differences(
@@ -40,7 +38,7 @@ def show_differences(
     if not scripts:
         raise UsageError(f"nothing to play: {not_checked[0].case.id} {not_checked[0].why}", NOTHING)
     began = time.monotonic()
-    progress = _Progress(silent=quiet or as_object)
+    live = LiveLine(sys.stderr, silent=quiet or as_object)
     with ExitStack() as stack:
         for target in targets:
             stack.enter_context(closing(target))
@@ -49,8 +47,10 @@ def show_differences(
         if not (quiet or as_object):
             what = counted(len(scripts), "dialogue")
             click.echo(f"rota conform --diff: {left.name} and {right.name}, {what}, seed {options.seed}")
-        compared = compare(scripts, left, right, options, progress.show)
-    progress.end()
+        compared = compare(
+            scripts, left, right, options, lambda done, of: live.show(lambda: f"{done} of {of} plays")
+        )
+    live.clear()
     seconds = time.monotonic() - began
     result = Comparison(left.name, right.name, options.seed, compared, not_checked, seconds)
     files = _write(result, out) if result.exit_code else []
@@ -73,24 +73,3 @@ def _write(result: Comparison, folder: Path) -> list[Path]:
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}; name another folder with --out") from error
     return [path]
-
-
-class _Progress:
-    """How many plays are done: one live line on a terminal, into a pipe a line every ten seconds."""
-
-    def __init__(self, silent: bool) -> None:
-        self._silent = silent
-        self._live = sys.stderr.isatty()
-        self._shown = time.monotonic()
-
-    def show(self, done: int, of: int) -> None:
-        now = time.monotonic()
-        if self._silent or now - self._shown < (LIVE_EVERY if self._live else PIPE_EVERY):
-            return
-        self._shown = now
-        text = f"{done} of {of} plays"
-        click.echo(f"\r\x1b[K{text}" if self._live else text, err=True, nl=not self._live)
-
-    def end(self) -> None:
-        if self._live and not self._silent:
-            click.echo("\r\x1b[K", err=True, nl=False)

@@ -8,11 +8,11 @@ import click
 
 from rota.conformance.catalogue import select
 from rota.conformance.dialogues.script import Case, Script, span
-from rota.report.check_text import wrapped
+from rota.report.format import wrapped
 from rota.spec import RULES
 
 
-def tell(scripts: Sequence[Script], show: str | None) -> None:
+def print_scripts(scripts: Sequence[Script], show: str | None) -> None:
     """Print the catalogue, or what the selector `show` names of it, in full. Errors: UnknownCase."""
     if show is None:
         for script in scripts:

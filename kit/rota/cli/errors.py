@@ -100,7 +100,7 @@ def _exit_status(leaving: SystemExit) -> int:
 
 
 def _say(text: str) -> None:
-    with suppress(OSError):  # nobody reads stderr any more: nothing left to tell
+    with suppress(OSError):  # nobody reads stderr any more: nothing left to say
         click.echo(f"rota: {one_line(text)}", file=sys.stderr)
 
 

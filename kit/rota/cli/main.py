@@ -13,6 +13,8 @@ from rota.cli.errors import INTERNAL, UsageError, run
 
 COMMANDS = {
     "check": "rota.cli.check:check",
+    "simulate": "rota.cli.simulate:simulate",
+    "design": "rota.cli.design:design",
     "conform": "rota.cli.conform:conform",
     "prove": "rota.cli.prove:prove",
     "serve": "rota.cli.serve:serve",

@@ -39,7 +39,7 @@ class Item:
 def plan(names: Sequence[str], without: str | None, negative: bool) -> tuple[Item, ...]:
     """What is asked. Errors: UsageError for names that select nothing."""
     if without is not None and negative:
-        raise UsageError("--without drops one assumption, --negative drops each in turn; choose one of them")
+        raise UsageError("--without drops one assumption, --negative each of them; choose one of them")
     selected = _select(names)
     if negative:
         return _not_empty(list(_mutants(selected)), "nothing that is selected has a planted mistake")
@@ -75,9 +75,9 @@ def _dropped(selected: Sequence[Obligation], without: str) -> tuple[Item, ...]:
             variant = WITHOUT + without
             items.append(Item(replace(one.mutated(variant), expect="proved"), variant))
     near = get_close_matches(without, known, 3, 0.5)
-    told = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     message = (
-        f"nothing that is selected assumes {without!r}; {told}`rota prove NAME --list -v` names assumptions"
+        f"nothing that is selected assumes {without!r}; {hint}`rota prove NAME --list -v` names assumptions"
     )
     return _not_empty(items, message)
 
@@ -105,14 +105,14 @@ def listing(items: Sequence[Item], verbose: bool) -> Iterator[str]:
     for family, members in groupby(items, lambda item: family_of(item.obligation)):
         yield f"{family.name}: {family.about}"
         sentences = {} if few else family.sentences()
-        told: Counter[str] = Counter(group_of(item.obligation.name) for item in items)
+        members_of: Counter[str] = Counter(group_of(item.obligation.name) for item in items)
         for item in members:
             one, group = item.obligation, group_of(item.obligation.name)
             if group not in sentences:
                 yield f"{one.name:<{width}}  {one.expect:<7}  {item.variant or one.statement}"
                 yield from _assumed(one) if verbose else ()
-            elif told[group]:
-                yield f"{group:<{width}}  {told.pop(group):>7}  {sentences[group]}"
+            elif members_of[group]:
+                yield f"{group:<{width}}  {members_of.pop(group):>7}  {sentences[group]}"
 
 
 def _labels(items: Sequence[Item], few: bool) -> Iterator[str]:

@@ -6,66 +6,44 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from time import monotonic
 
 import click
 import z3
 
 from rota.cli.check_workers import MOST, cores
+from rota.cli.prove_options import ProveOptions
 from rota.cli.prove_plan import Item
-from rota.cli.prove_workers import Answer, Crew
+from rota.cli.prove_workers import Answer, Provers
 from rota.proofs import FAMILIES, Asking, Outcome, not_proved
-from rota.report.prove_model import Overall, Result, Run, as_json, overall
-from rota.report.prove_progress import Progress
-from rota.report.prove_text import Printer, last_lines
-
-
-@dataclass(frozen=True)
-class Options:
-    """As those of `rota prove`. report: name of its file."""
-
-    verbose: bool = False
-    cross_check: bool = False
-    seed: int = 0
-    tactic: str | None = None
-    timeout: float = 60.0
-    workers: int | None = None
-    json_only: bool = False
-    out: Path = Path("rota-out")
-    report: str = "prove.json"
-
-    def askings(self) -> tuple[Asking, ...]:
-        """The manners in which everything is asked: one, or two that share neither seed nor tactic."""
-        first = Asking(self.timeout, self.seed, self.tactic or "")
-        if not self.cross_check:
-            return (first,)
-        return first, Asking(
-            self.timeout, self.seed + 1, "old-arith" if first.tactic != "old-arith" else "simple"
-        )
+from rota.report.live_line import LiveLine
+from rota.report.prove_model import Conditions, Decision, Overall, as_json, overall
+from rota.report.prove_text import Printer, far, last_lines
 
 
 @dataclass
 class Proving:
-    """Items being asked. Results come in their order."""
+    """Items being asked. Decisions come in their order. report: name of its file."""
 
     items: Sequence[Item]
-    options: Options
-    results: list[Result] = field(default_factory=list)
+    options: ProveOptions
+    report: str = "prove.json"
+    decisions: list[Decision] = field(default_factory=list)
 
     def run(self) -> Overall:
         """Ask everything. An interrupt keeps what was decided until then."""
         self.options.out.mkdir(parents=True, exist_ok=True)
-        report = self.options.out / self.options.report
+        report = self.options.out / self.report
         began = monotonic()
-        askings = self.options.askings()
+        askings = askings_of(self.options)
         questions = [item.question(asking) for item in self.items for asking in askings]
         workers = min(self.options.workers or min(cores(), MOST), len(questions))
         try:
-            with Crew(questions, workers) as crew:
-                self._listen(crew, len(askings))
+            with Provers(questions, workers) as provers:
+                self._listen(provers, len(askings))
         finally:
-            run = Run(
+            conditions = Conditions(
                 monotonic() - began,
                 workers,
                 self.options.timeout,
@@ -74,22 +52,22 @@ class Proving:
                 z3.get_version_string(),
                 tuple(not_proved()),
             )
-            text = json.dumps(as_json(self.results, len(self.items), run), indent=2)
+            text = json.dumps(as_json(self.decisions, len(self.items), conditions), indent=2)
             report.write_text(text + "\n", encoding="utf-8")
-        if self.options.json_only:
+        if self.options.as_json:
             click.echo(text)
         else:
-            for line in last_lines(self.results, len(self.items), run, report):
+            for line in last_lines(self.decisions, len(self.items), conditions, report):
                 click.echo(line)
-        return overall(self.results, len(self.items))
+        return overall(self.decisions, len(self.items))
 
-    def _listen(self, crew: Crew, each: int) -> None:
-        """Take answers as they come, and tell results in order. each: how often an item is asked."""
-        progress = Progress(sys.stderr, len(self.items), silent=self.options.json_only)
+    def _listen(self, provers: Provers, each: int) -> None:
+        """Take answers as they come, and print decisions in order. each: how often an item is asked."""
+        live = LiveLine(sys.stderr, silent=self.options.as_json)
 
         def say(line: str) -> None:
-            progress.clear()
-            if not self.options.json_only:
+            live.clear()
+            if not self.options.as_json:
                 click.echo(line)
 
         names = [item.obligation.name for item in self.items]
@@ -99,27 +77,27 @@ class Proving:
         printer = Printer(say, names, words, self.options.verbose, same)
         answers: dict[int, Answer] = {}
         try:
-            for heard in crew.answers():
+            for heard in provers.answers():
                 if heard is not None:
                     answers[heard[0]] = heard[1]
-                    self._tell(answers, each, printer)
-                running = [(names[number // each], since) for number, since in crew.running()]
-                progress.show(len(answers) // each, running)
+                    self._decide(answers, each, printer)
+                running = [(names[number // each], since) for number, since in provers.running()]
+                live.show(partial(far, len(answers) // each, len(self.items), running))
         finally:
-            progress.clear()
+            live.clear()
             printer.flush()
 
-    def _tell(self, answers: dict[int, Answer], each: int, printer: Printer) -> None:
-        """Those results that are complete and whose turn it is."""
-        while len(self.results) < len(self.items):
-            number = len(self.results)
+    def _decide(self, answers: dict[int, Answer], each: int, printer: Printer) -> None:
+        """Print the next decisions, as far as their answers are there."""
+        while len(self.decisions) < len(self.items):
+            number = len(self.decisions)
             numbers = range(number * each, (number + 1) * each)
             if not all(one in answers for one in numbers):
                 return
             item = self.items[number]
             outcomes = [outcome(item, answers[one]) for one in numbers]
-            self.results.append(Result(outcomes[0], item.variant, outcomes[1] if each == 2 else None))
-            printer.on(self.results[-1])
+            self.decisions.append(Decision(outcomes[0], item.variant, outcomes[1] if each == 2 else None))
+            printer.on(self.decisions[-1])
 
 
 def _words() -> dict[str, str]:
@@ -133,3 +111,12 @@ def _words() -> dict[str, str]:
 def outcome(item: Item, answer: Answer) -> Outcome:
     """The answer beside what it answers."""
     return Outcome(item.obligation, answer.verdict, answer.seconds, answer.counterexample, answer.reason)
+
+
+def askings_of(options: ProveOptions) -> tuple[Asking, ...]:
+    """The manners in which everything is asked: one, or two that share neither seed nor tactic."""
+    first = Asking(options.timeout, options.seed, options.tactic or "")
+    if not options.cross_check:
+        return (first,)
+    other = "old-arith" if first.tactic != "old-arith" else "simple"
+    return first, Asking(options.timeout, options.seed + 1, other)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from time import monotonic
 
-from rota.cli.workers import Clock, Gone, Worker, Workers, served
+from rota.cli.workers import Clock, Gone, Parent, Worker, Workers, served
 from rota.proofs import Asking, Counterexample, Family, Obligation, Verdict, prove
 
 PATIENCE, GRACE = 2.0, 10.0
@@ -43,7 +43,7 @@ class Answer:
     reason: str = ""
 
 
-class Crew(Workers):
+class Provers(Workers):
     """Workers that decide questions. A context manager: no worker outlives it.
 
     Parameters: questions; count, of processes; clock, seconds, for tests.
@@ -72,17 +72,17 @@ class Crew(Workers):
             if not self.busy():
                 return
             heard = False
-            for told in self._told(tick):
+            for answer in self._answered(tick):
                 heard = True
-                yield told
+                yield answer
             if not heard:
                 yield None
 
-    def _told(self, tick: float) -> Iterator[tuple[int, Answer]]:
+    def _answered(self, tick: float) -> Iterator[tuple[int, Answer]]:
         """Answers of those that speak within tick seconds, and of those that had to be stopped."""
         for worker in self.speaking(tick):
-            if (told := self._listen(worker)) is not None:
-                yield told
+            if (answer := self._listen(worker)) is not None:
+                yield answer
         for worker in self.busy():
             if (stopped := self._overdue(worker)) is not None:
                 yield stopped
@@ -91,15 +91,15 @@ class Crew(Workers):
         """The answer, if that is what a worker says; else it says that it asks Z3, or that it is gone."""
         number = _number(worker)
         try:
-            told = self.listen(worker)
+            message = self.listen(worker)
         except Gone:
             return self._unknown(worker, number, "the process that asked Z3 died")
-        if isinstance(told, Exception):
-            raise told
-        if not isinstance(told, Answer):
+        if isinstance(message, Exception):
+            raise message
+        if not isinstance(message, Answer):
             return None
         worker.number = None
-        return number, told
+        return number, message
 
     def _overdue(self, worker: Worker) -> tuple[int, Answer] | None:
         """End a worker whose question takes far longer than it may."""
@@ -121,10 +121,10 @@ def _number(worker: Worker) -> int:
 
 
 def serve(connection: Connection) -> None:
-    """A worker's life: decide what comes, tell of each question to Z3 (None) and then the answer."""
+    """A worker's life: decide what comes; send None for each question to Z3, then the answer."""
     served(connection, _answer)
 
 
-def _answer(question: Question, tell: Callable[[None], None]) -> Answer:
-    outcome = prove(question.obligation(), question.asking, lambda: tell(None))
+def _answer(question: Question, parent: Parent) -> Answer:
+    outcome = prove(question.obligation(), question.asking, lambda: parent.send(None))
     return Answer(outcome.verdict, outcome.seconds, outcome.counterexample, outcome.reason)

@@ -13,7 +13,7 @@ from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.registry import WIRE
 from rota.mutants import Mutant
 from rota.report import matrix, matrix_text
-from rota.report.check_text import counted, wrapped
+from rota.report.format import counted, wrapped
 from rota.report.matrix import Row
 from rota.report.reference.claims import guarding
 
@@ -48,8 +48,9 @@ def rules(ctx: click.Context, selector: str | None, as_matrix: bool, as_json: bo
         ctx.exit(VIOLATED if matrix.unguarded(chosen) else HOLDS)
     beyond = [case.id for case in all_cases() if case.rule not in rows]
     if as_json:
-        told = {"schema": 1, "verdict": "ok", "rules": [_as_json(row) for row in chosen]}
-        click.echo(json.dumps({**told, "cases_beyond_the_spec": beyond}, indent=2))
+        objects = [_as_json(row) for row in chosen]
+        report = {"schema": 1, "verdict": "ok", "rules": objects, "cases_beyond_the_spec": beyond}
+        click.echo(json.dumps(report, indent=2))
     elif selector is not None and len(chosen) == 1 and chosen[0].rule.slug == selector:
         _print_one(chosen[0])
     else:
@@ -69,7 +70,7 @@ def _print_matrix(rows: Sequence[Row], clients: Sequence[Mutant], as_json: bool)
 
 
 def _names(row: Row) -> list[str]:
-    return [mutant.name for mutant in (*row.mutants, *row.told)]
+    return [mutant.name for mutant in (*row.mutants, *row.by_dialogues)]
 
 
 def _as_json(row: Row) -> dict[str, object]:

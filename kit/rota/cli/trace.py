@@ -8,7 +8,7 @@ import click
 
 from rota.cli.check_system import use_current_directory
 from rota.cli.errors import HOLDS, VIOLATED, UsageError
-from rota.report.check_text import coloured, counted
+from rota.report.format import coloured, counted
 from rota.trace import ReplayError, Trace, TraceFileError, UntrustedFactory, dumps, read, rebuild, text
 from rota.trace import replay as follow
 
@@ -57,14 +57,14 @@ def trace(ctx: click.Context, /, file: Path, form: str, replay: bool, system: st
     A replay exits 0 if the system does every step and the last one contradicts the property as the file
     says, and 1 with the first step that differs.
     """
-    told = load(file)
+    loaded = load(file)
     if not replay:
-        click.echo(text(told) if form == "text" else dumps(told), nl=False)
+        click.echo(text(loaded) if form == "text" else dumps(loaded), nl=False)
         return
     try:
-        steps = reproduce(told, system)
+        steps = reproduce(loaded, system)
     except ReplayError as error:
-        click.echo(f"{coloured('differs', 'violated')}: {told.property_name} is not reproduced; {error}")
+        click.echo(f"{coloured('differs', 'violated')}: {loaded.property_name} is not reproduced; {error}")
         ctx.exit(VIOLATED)
-    click.echo(f"{coloured('reproduced', 'holds')}: {told.property_name} after {counted(steps, 'step')}")
+    click.echo(f"{coloured('reproduced', 'holds')}: {loaded.property_name} after {counted(steps, 'step')}")
     ctx.exit(HOLDS)

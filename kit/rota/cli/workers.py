@@ -71,7 +71,7 @@ class Workers:
         worker = next((one for one in self._all if one.number is None), None) or self._hire()
         worker.number = number
         worker.began = worker.heard = self._clock()
-        with suppress(OSError):  # it died; listening to it will tell
+        with suppress(OSError):  # it died; listening to it will show that
             worker.connection.send(what)
 
     def speaking(self, tick: float | None = None) -> Sequence[Worker]:
@@ -82,12 +82,17 @@ class Workers:
     def listen(self, worker: Worker) -> Any:
         """What a worker says. Errors: Gone; it is dismissed then."""
         try:
-            told = worker.connection.recv()
+            message = worker.connection.recv()
         except (EOFError, OSError):
             self.dismiss(worker)
             raise Gone from None
         worker.heard = self._clock()
-        return told
+        return message
+
+    def notify(self, worker: Worker, what: object) -> None:
+        """Send something to a worker that is at its work, which it may look at or not."""
+        with suppress(OSError):  # it died; listening to it will show that
+            worker.connection.send(_Aside(what))
 
     def dismiss(self, worker: Worker) -> None:
         """End a process, and wait until it has ended."""
@@ -122,30 +127,59 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def served(connection: Connection, answer: Callable[[Any, Callable[[Any], None]], object]) -> None:
+@dataclass(frozen=True)
+class _Aside:
+    """Something sent to a worker beside what it was given."""
+
+    what: object
+
+
+@dataclass(frozen=True)
+class Parent:
+    """The process that gives a worker its work, as the worker sees it."""
+
+    connection: Connection
+
+    def send(self, what: object) -> None:
+        """Say something before the answer is ready."""
+        _send(self.connection, what)
+
+    def heard(self) -> Iterator[Any]:
+        """What it has sent since it gave the work."""
+        try:
+            while self.connection.poll():
+                message = self.connection.recv()
+                assert isinstance(message, _Aside)
+                yield message.what
+        except (OSError, EOFError) as error:
+            raise _Deaf from error
+
+
+def served(connection: Connection, answer: Callable[[Any, Parent], object]) -> None:
     """A worker's life: answer what comes until nobody asks.
 
-    answer: of something, and of a function that tells what happens meanwhile. An error that it raises is its
-    answer, as `portable` makes it.
+    answer: to something, given the parent. An error that it raises is its answer, as `portable` makes it.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent ends us
     with suppress(_Deaf, EOFError):
         while True:
             given = connection.recv()
+            if isinstance(given, _Aside):
+                continue  # it is about what was answered meanwhile
             try:
-                told = answer(given, lambda one: _tell(connection, one))
+                message = answer(given, Parent(connection))
             except _Deaf:
                 raise
             except Exception as error:
-                told = _portable(error)
-            _tell(connection, told)
+                message = _portable(error)
+            _send(connection, message)
 
 
 class _Deaf(Exception):
     """The parent is gone."""
 
 
-def _tell(connection: Connection, what: object) -> None:
+def _send(connection: Connection, what: object) -> None:
     try:
         connection.send(what)
     except OSError as error:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rota.conformance.catalogue import all_cases, all_probes, all_scripts
 from rota.conformance.comparison.known_differences import KNOWN_DIFFERENCES, DifferenceKind, KnownDifference
 from rota.conformance.dialogues.script import Case
-from rota.report.check_text import WIDTH
+from rota.report.format import WIDTH
 
 _MEANS = {
     DifferenceKind.NOT_MODELLED: "Kafka does it, and rota does not do it yet.",

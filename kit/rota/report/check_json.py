@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rota.explore import Violation
 from rota.report.check_model import KNOWN, Found, Report, Run, verdict_of
 
 SCHEMA = 1
@@ -36,7 +37,8 @@ def report_of(report: Report) -> dict[str, Any]:
             for one in claims
         ],
         "witnesses": [{"name": one.name, "depth": one.depth} for one in claims if one.kind == "witness"],
-        "violation": _violation(report.found) if report.found else None,
+        "violation": _found(report.found) if report.found else None,
+        "violations": [_found(one) for one in (report.found, *report.further) if one],
         "known_weaknesses": [
             {
                 "name": one.name,
@@ -55,20 +57,28 @@ def report_of(report: Report) -> dict[str, Any]:
     }
 
 
-def _violation(found: Found) -> dict[str, Any]:
+def _found(found: Found) -> dict[str, Any]:
+    return {**_violation(found.run, found.violation), "trace": found.path, "replay": found.replay}
+
+
+def _violation(run: Run, violation: Violation) -> dict[str, Any]:
+    """One whose trace is not written."""
     return {
-        "property": found.violation.name,
-        "meaning": found.violation.meaning,
-        "configuration": found.run.job.name,
-        "steps": found.violation.steps,
-        "cycle": found.violation.cycle,
-        "trace": found.path,
-        "replay": found.replay,
+        "property": violation.name,
+        "meaning": violation.meaning,
+        "configuration": run.job.name,
+        "steps": violation.steps,
+        "cycle": violation.cycle,
+        "trace": None,
+        "replay": None,
     }
 
 
 def _run(report: Report, run: Run) -> dict[str, Any]:
-    result, found = run.result, report.found
+    """A run. bounded_to: the depth up to which it was explored, where a shorter violation was known."""
+    result = run.result
+    written = [one for one in (report.found, *report.further) if one and one.run is run]
+    shortest = _violation(run, result.violation) if result.violation else None
     return {
         "configuration": run.job.name,
         "feature": run.job.feature,
@@ -96,7 +106,8 @@ def _run(report: Report, run: Run) -> dict[str, Any]:
             for one in result.properties
             if one.kind is not None and one.kind.value == "witness"
         ],
-        "violation": _violation(found) if found and found.run is run else None,
+        "bounded_to": result.depth if result.bounded else None,
+        "violation": _found(written[0]) if written else shortest,
         "odds_missed": result.odds,
         "stats": dict(result.stats),
     }

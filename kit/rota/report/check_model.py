@@ -16,6 +16,9 @@ HOLDS, VIOLATED, UNDECIDED, KNOWN = "holds", "violated", "undecided", "known"
 
 _WORST = (VIOLATED, UNDECIDED, KNOWN, HOLDS)
 
+FEW = 4
+"""Up to so many properties that break are named in the verdict."""
+
 PINNED = ("distinct", "generated", "depth", "digest")
 """The counts that a scope states for its configurations."""
 
@@ -139,7 +142,8 @@ class Report:
     """What came of a plan.
 
     seconds_total: from the start of the process; workers: processes or threads that explored;
-    seconds_exploring: the time that passed meanwhile, where it is not the sum over the runs.
+    seconds_exploring: the time that passed meanwhile, where it is not the sum over the runs; found: the
+    shortest violation; further: of the other properties that break the shortest, where they were looked for.
     """
 
     plan: Plan
@@ -148,6 +152,12 @@ class Report:
     seconds_total: float
     workers: int = 1
     seconds_exploring: float | None = None
+    further: tuple[Found, ...] = ()
+
+    @property
+    def bounded(self) -> tuple[Run, ...]:
+        """Runs that went up to the depth where a shorter violation could be, and no further."""
+        return tuple(run for run in self.runs if run.result.bounded)
 
     @property
     def verdict(self) -> str:
@@ -183,14 +193,17 @@ class Report:
 
     def reasons(self) -> Iterator[str]:
         """Why the verdict is not `holds`, most important first."""
-        if self.found:
-            yield f"{self.found.violation.name} {_length(self.found.violation)} in {self.found.run.job.name}"
-        for run in self.runs:
+        every = (self.found, *self.further) if self.found else ()
+        if len(every) > FEW:
+            yield f"{len(every)} properties break"
+        for one in every[: 1 if len(every) > FEW else FEW]:
+            yield f"{one.violation.name} {length_of(one.violation)} in {one.run.job.name}"
+        for run in () if self.found else self.runs:
             yield from _vacuous(self.plan, run)
         if differing := [run.job.name for run in self.runs if run.differing]:
             yield f"the counts of {_some(differing)} differ from the pinned ones"
         for run in self.runs:
-            if run.result.outcome is Outcome.UNDECIDED:
+            if run.result.outcome is Outcome.UNDECIDED and not run.result.bounded:
                 yield f"{run.job.name} was given up after {run.result.distinct:,} states"
         missing = len(self.plan.jobs) - len(self.runs)
         if missing and not self.found:
@@ -204,7 +217,7 @@ def _some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
-def _length(violation: Violation) -> str:
+def length_of(violation: Violation) -> str:
     """How long the run is that shows a violation."""
     steps = f"{violation.steps} {'step' if violation.steps == 1 else 'steps'}"
     return f"after {steps}" if violation.cycle is None else f"by a run of {steps} that never ends"

@@ -2,37 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import textwrap
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-import click
-
-from rota.report.check_model import HOLDS, KNOWN, VIOLATED, Claim, Found, Report, Run
+from rota.report.check_model import HOLDS, KNOWN, VIOLATED, Claim, Found, Report, Run, length_of
+from rota.report.format import coloured, counted, number, wrapped
 from rota.trace import text as trace_text
-
-WIDTH = 110
-"""Columns."""
-
-COLOURS = {"holds": "green", "violated": "red", "undecided": "yellow", "known": "cyan"}
-
-
-def coloured(text: str, verdict: str) -> str:
-    """The text in the verdict's colour; click takes it out again where stdout is no terminal."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, fg=COLOURS[verdict], bold=True)
-
-
-def wrapped(head: str, words: str) -> str:
-    """A head and words after it, broken into lines that are indented below the first word."""
-    return textwrap.fill(
-        words,
-        width=WIDTH,
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 class RunTable:
@@ -52,9 +26,10 @@ class RunTable:
         """The line of a run."""
         result = run.result
         verdict = result.outcome.value
+        shown = f"{'bounded' if result.bounded else verdict:<9}"
         depth = f"<={result.depth}" if run.at_most else str(result.depth)
         return (
-            f"{run.job.name:<{self._width}}  {coloured(f'{verdict:<9}', verdict)} {result.distinct:>10,} "
+            f"{run.job.name:<{self._width}}  {coloured(shown, verdict)} {result.distinct:>10,} "
             f"{result.generated:>11,} {depth:>5} {result.seconds:>8.2f} {run.rate:>9,.0f}  "
             f"{result.digest[:8]}  {_pinned(run)}"
         )
@@ -88,7 +63,11 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
     if report.found:
         yield ""
         yield from found_lines(report, report.found)
+    if report.further:
+        yield from _further(report)
     yield ""
+    if report.bounded:
+        yield "bounded: explored as deep as a violation could still be the shortest, and no further"
     if report.unfired and report.plan.rules and not report.found and not report.plan.lasting:
         yield wrapped("rules never fired: ", ", ".join(report.unfired))
     if odds := max((run.result.odds for run in report.runs), default=0.0):
@@ -97,28 +76,32 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
         yield wrapped("not checked: ", "; ".join(report.plan.omitted))
 
 
-def counted(number: int, word: str) -> str:
-    """A number and its word, in the plural where it is not one."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+def _further(report: Report) -> Iterator[str]:
+    """Other properties that break, each with its shortest run."""
+    yield ""
+    yield "also violated"
+    width = max(len(one.violation.name) for one in report.further)
+    for one in report.further:
+        violation = one.violation
+        yield f"  {violation.name:<{width}}  {length_of(violation)} in {one.run.job.name}"
+        yield wrapped("      ", violation.meaning)
+        yield f"      {one.replay}"
 
 
 def verdict_line(report: Report, quiet: bool) -> str:
     """The last line. quiet: it is the only one, so it also names the command that replays a trace."""
     jobs, states = len(report.plan.jobs), sum(run.result.distinct for run in report.runs)
     part = "" if len(report.runs) == jobs else f"{len(report.runs)} of "
-    scale = f"{part}{counted(jobs, 'configuration')}, {counted(states, 'state')}, engine {report.engine}"
+    bounded = f", {len(report.bounded)} of them bounded" if report.bounded else ""
+    configurations = f"{part}{counted(jobs, 'configuration')}{bounded}"
+    scale = f"{configurations}, {counted(states, 'state')}, engine {report.engine}"
     seconds = _seconds(report)
     verdict = coloured(report.verdict, report.verdict)
     if report.verdict == HOLDS:
         claims = report.claims()
         witnesses = sum(one.kind == "witness" for one in claims)
-        judged = ", ".join(
-            f"{number} {words[number != 1]}"
-            for number, words in (
-                (len(claims) - witnesses, ("property", "properties")),
-                (witnesses, ("witness", "witnesses")),
-            )
-        )
+        properties = counted(len(claims) - witnesses, "property", "properties")
+        judged = f"{properties}, {counted(witnesses, 'witness', 'witnesses')}"
         survives = f"mutant {report.plan.mutant} survives; " if report.plan.mutant else ""
         return f"{verdict}: {survives}{scale}, {judged}, {seconds}"
     again = f"; {report.found.replay}" if report.found and quiet else ""
@@ -139,8 +122,8 @@ def _differences(report: Report) -> Iterator[str]:
             got = getattr(run.result, name)
             yield wrapped(
                 "",
-                f"{coloured('DIFFERS', VIOLATED)} {run.job.name}: {name} is {_number(got)}, "
-                f"pinned is {_number(expected[name])}",
+                f"{coloured('DIFFERS', VIOLATED)} {run.job.name}: {name} is {number(got)}, "
+                f"pinned is {number(expected[name])}",
             )
 
 
@@ -224,7 +207,7 @@ def found_lines(report: Report, found: Found) -> Iterator[str]:
 
 
 def _stats(report: Report) -> Iterator[str]:
-    """What engines tell of themselves: a line per table of numbers, and one for all single numbers."""
+    """What engines count of their own work: a line per table of numbers, and one for all single numbers."""
     yield ""
     yield "engine statistics"
     for run in report.runs:
@@ -233,11 +216,5 @@ def _stats(report: Report) -> Iterator[str]:
         yield f"  {run.job.name}"
         for title, table in (*tables.items(), ("in all", single)):
             if table:
-                words = ", ".join(f"{name} {_number(value)}" for name, value in table.items())
+                words = ", ".join(f"{name} {number(value)}" for name, value in table.items())
                 yield wrapped(f"    {title:<9} ", words)
-
-
-def _number(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:,.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -16,7 +16,7 @@ from typing import Any
 from rota.conformance.comparison.compare import DialogueComparison, Likeness
 from rota.conformance.dialogues.script import Case
 from rota.conformance.results import Ending, NotChecked
-from rota.report.check_text import counted, wrapped
+from rota.report.format import counted, wrapped
 
 SCHEMA = 1
 """Raised when a key changes its meaning or goes; new keys may come without."""

@@ -67,15 +67,15 @@ def _test(result: CaseResult, started: RunStarted) -> ET.Element:
     test = ET.Element(
         "testcase", classname=f"rota.conform.{case.part}", name=case.id, time=f"{result.seconds:.3f}"
     )
-    told = _xml("\n".join(in_full(result, started.target)))
+    text = _xml("\n".join(in_full(result, started.target)))
     seen = result.because or f"expected {result.expected}, got {result.actual}"
     why = _xml(f"{result.verdict.value}: {seen}")
     if result.verdict in _ELEMENT:
-        ET.SubElement(test, _ELEMENT[result.verdict], message=why, type=result.verdict.value).text = told
+        ET.SubElement(test, _ELEMENT[result.verdict], message=why, type=result.verdict.value).text = text
     elif result.verdict in _SKIPPED:
         ET.SubElement(test, "skipped", message=why)
     elif result.verdict is not Verdict.PASS:
-        ET.SubElement(test, "system-out").text = told
+        ET.SubElement(test, "system-out").text = text
     return test
 
 

@@ -18,15 +18,16 @@ from rota.spec import RULES
 class Row:
     """A rule with what checks it.
 
-    mutants: of the spec, that replace it; lasting: what sentences about endless runs kill of them; told:
-    mutants that no property sees and a dialogue of the tests does; bugs: of the coordinator, that break it;
-    cases: ids of the conformance cases about it; odd: the request that it takes, if no client makes it fire.
+    mutants: of the spec, that replace it; lasting: what sentences about endless runs kill of them;
+    by_dialogues: mutants that no property sees and a dialogue of the tests does; bugs: of the coordinator,
+    that break it; cases: ids of the conformance cases about it; odd: the request that it takes, if no client
+    makes it fire.
     """
 
     rule: Rule
     mutants: tuple[Mutant, ...]
     lasting: tuple[EndlessKill, ...]
-    told: tuple[Mutant, ...]
+    by_dialogues: tuple[Mutant, ...]
     bugs: tuple[CoreBug, ...]
     cases: tuple[str, ...]
     odd: str
@@ -37,7 +38,7 @@ class Row:
 
         By a property that kills a mutant, or a dialogue that does.
         """
-        return bool((*self.mutants, *self.told))
+        return bool((*self.mutants, *self.by_dialogues))
 
 
 def rows_of_the_spec() -> dict[str, Row]:
@@ -107,7 +108,7 @@ def _row(row: Row) -> dict[str, object]:
         "odd_request": row.odd or None,
         "spec_mutants": [_mutant(one) for one in row.mutants],
         "endless_kills": [vars(one) for one in row.lasting],
-        "found_by_dialogues": [_mutant(one) for one in row.told],
+        "found_by_dialogues": [_mutant(one) for one in row.by_dialogues],
         "coordinator_bugs": [{"name": bug.name, "meaning": bug.meaning} for bug in row.bugs],
         "cases": list(row.cases),
     }

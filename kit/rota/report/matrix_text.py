@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rota.mutants import Mutant
-from rota.report.check_text import counted, wrapped
+from rota.report.format import counted, wrapped
 from rota.report.matrix import Row, kills, lasting_kills, unguarded
 
 ABOUT = """each rule; the mutants of the spec that replace it, the property that kills each and the
@@ -51,7 +51,7 @@ def _block(row: Row, name: int, killer: int) -> Iterator[str]:
         for one in row.lasting:
             if one.mutant == mutant.name:
                 yield f"      {'':<{name}}  {one.by:<{killer}}  {one.configuration}, endless"
-    for mutant in row.told:
+    for mutant in row.by_dialogues:
         yield wrapped(f"      {mutant.name}  ", f"{mutant.configuration}: {mutant.killer}")
     if row.bugs:
         yield wrapped("      bugs   ", ", ".join(bug.name for bug in row.bugs))
@@ -63,7 +63,7 @@ def _block(row: Row, name: int, killer: int) -> Iterator[str]:
 def _numbers(rows: Sequence[Row], clients: Sequence[Mutant]) -> Iterator[str]:
     for what, counts in (
         ("mutants of the spec", [len(row.mutants) for row in rows]),
-        ("found by dialogues", [len(row.told) for row in rows]),
+        ("found by dialogues", [len(row.by_dialogues) for row in rows]),
         ("coordinator bugs", [len(row.bugs) for row in rows]),
         ("conformance cases", [len(row.cases) for row in rows]),
     ):

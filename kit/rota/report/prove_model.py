@@ -1,4 +1,4 @@
-"""What `rota prove` decided, line by line: results, what they come to, and the report for programs."""
+"""What `rota prove` decided, line by line: decisions, what they come to, and the report for programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Overall = Literal["holds", "violated", "undecided"]
 
 
 @dataclass(frozen=True)
-class Result:
+class Decision:
     """One line: an obligation, or a variant of one.
 
     Parameters: outcome; variant, what is changed in the obligation, '' for nothing; second, what became of
@@ -65,17 +65,17 @@ def _differ(one: str, other: str) -> bool:
     return one != other and "unknown" not in (one, other)
 
 
-def overall(results: Sequence[Result], selected: int) -> Overall:
+def overall(decisions: Sequence[Decision], selected: int) -> Overall:
     """holds if all selected ones came out as expected, violated if one is decided against that."""
-    if any(result.wrong for result in results):
+    if any(decision.wrong for decision in decisions):
         return "violated"
-    if len(results) < selected or not all(result.as_expected for result in results):
+    if len(decisions) < selected or not all(decision.as_expected for decision in decisions):
         return "undecided"
     return "holds"
 
 
 @dataclass(frozen=True)
-class Run:
+class Conditions:
     """How it was asked: seconds, of the whole run; the rest as the options of `rota prove`."""
 
     seconds: float
@@ -87,31 +87,31 @@ class Run:
     not_proved: tuple[str, ...]
 
 
-def as_json(results: Sequence[Result], selected: int, run: Run) -> dict[str, Any]:
+def as_json(decisions: Sequence[Decision], selected: int, conditions: Conditions) -> dict[str, Any]:
     """The machine-readable report."""
     return {
         "schema": SCHEMA,
-        "verdict": overall(results, selected),
-        "seconds": round(run.seconds, 3),
-        "seconds_together": round(sum(result.seconds for result in results), 3),
-        "workers": run.workers,
-        "timeout": run.timeout,
-        "seed": run.seed,
-        "tactic": run.tactic,
-        "z3": run.z3,
+        "verdict": overall(decisions, selected),
+        "seconds": round(conditions.seconds, 3),
+        "seconds_together": round(sum(decision.seconds for decision in decisions), 3),
+        "workers": conditions.workers,
+        "timeout": conditions.timeout,
+        "seed": conditions.seed,
+        "tactic": conditions.tactic,
+        "z3": conditions.z3,
         "selected": selected,
-        "as_expected": sum(result.as_expected for result in results),
-        "counts": dict(Counter(result.outcome.verdict for result in results)),
-        "obligations": [_object(result) for result in results],
-        "not_proved": list(run.not_proved),
+        "as_expected": sum(decision.as_expected for decision in decisions),
+        "counts": dict(Counter(decision.outcome.verdict for decision in decisions)),
+        "obligations": [_object(decision) for decision in decisions],
+        "not_proved": list(conditions.not_proved),
     }
 
 
-def _object(result: Result) -> dict[str, Any]:
-    outcome, second = result.outcome, result.second
+def _object(decision: Decision) -> dict[str, Any]:
+    outcome, second = decision.outcome, decision.second
     return {
-        "name": result.name,
-        "variant": result.variant or None,
+        "name": decision.name,
+        "variant": decision.variant or None,
         "statement": outcome.obligation.statement,
         "expect": outcome.obligation.expect,
         "verdict": outcome.verdict,

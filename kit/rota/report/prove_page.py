@@ -15,7 +15,7 @@ MADE = "<!-- Made by `python -m rota.report.prove_page`; do not edit. -->"
 BEGIN, END = "<!-- proved: made by `python -m rota.report.prove_page` -->", "<!-- /proved -->"
 
 MANY = 40
-"""From so many obligations on a group is told by its sentence alone: they differ by the rule only."""
+"""From so many obligations on a group is shown by its sentence alone: they differ by the rule only."""
 
 
 def whole(families: Sequence[Family] = FAMILIES) -> str:
@@ -44,7 +44,7 @@ def _whole(families: Sequence[Family]) -> Iterator[str]:
 
 
 def _folded(family: Family) -> Iterator[tuple[str, list[Obligation]]]:
-    """Groups that are told by their sentence: of many members, or of several that only repeat it."""
+    """Groups that are shown by their sentence: of many members, or of several that only repeat it."""
     for name, members in groups(family):
         sentence = _sentence(family, name, members)
         if len(members) >= MANY or (len(members) > 1 and all(sentence in one.statement for one in members)):

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from rota.conformance.dialogues.transcript import render
 from rota.conformance.out_of_reach import out_of_reach
 from rota.conformance.results import CaseResult, Verdict
-from rota.report.check_text import WIDTH, counted, wrapped
 from rota.report.events import CaseFinished, Collected, Event, RunFinished, RunStarted, counts
+from rota.report.format import WIDTH, counted, wrapped
 
 IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED, Verdict.KNOWN)
 """Verdicts whose cases are printed with everything that was seen."""

@@ -43,6 +43,7 @@ class _Search:
         self.digest = Digest()
         self.histogram: list[int] = []
         self.generated = 0
+        self.bounded = False
 
     def run(self) -> Result:
         started = perf_counter()
@@ -59,11 +60,14 @@ class _Search:
             if self.progress:
                 seconds = perf_counter() - started
                 self.progress(depth, distinct, len(level), self.generated, seconds)
+            depth += 1
+            self.bounded = undecided = self.limits.beyond(depth)
+            if undecided:
+                break
+            level = self._admit(self._found)
             undecided = self.limits.max_states is not None and len(self.parents) > self.limits.max_states
             if undecided:
                 break
-            depth += 1
-            level = self._next
         return self._result(violation, undecided, perf_counter() - started)
 
     def _admit(self, found: list[tuple[State, tuple[State, Transition] | None]]) -> list[State]:
@@ -119,7 +123,7 @@ class _Search:
             if prop.name in bad:
                 _, before, transition = bad[prop.name]
                 return self._violation(prop.name, prop.meaning, before, transition)
-        self._next = self._admit(found)
+        self._found = found
         return None
 
     def _may_end(self, state: State) -> bool:
@@ -168,4 +172,5 @@ class _Search:
             violation=violation,
             rules_fired=frozenset(self.fired),
             seconds=seconds,
+            bounded=self.bounded,
         )

@@ -19,6 +19,9 @@ DEADLOCK_CLAIM = "Every state can be left, but for the declared ends."
 Progress = Callable[[int, int, int, int, float], None]
 """Called after each level: depth, distinct states, states of the level, transitions so far, seconds."""
 
+Bound = Callable[[], int | None]
+"""Asked between levels: how many steps a violation may have to be of interest, None for any number."""
+
 
 class CheckpointError(ValueError):
     """A checkpoint's folder cannot be used; the text says why, and what would do."""
@@ -46,6 +49,8 @@ class Limits:
     from which the compiled engine can go on with an ended search, if `resume`; others refuse. symmetry: visit
     one state of each orbit, if the system says which machines are interchangeable (the compiled engine).
     fingerprints: tell states apart by 64 bits only, which takes less memory and may miss one (likewise).
+    bound: ends the search before the first level in which only longer violations can be; it may shrink
+    meanwhile. The search for lassos, which does not find them by their length, does not heed it.
     """
 
     max_states: int | None = None
@@ -55,6 +60,12 @@ class Limits:
     resume: bool = False
     symmetry: bool = False
     fingerprints: bool = False
+    bound: Bound | None = None
+
+    def beyond(self, depth: int) -> bool:
+        """Whether a violation in states so deep has more steps than the bound allows."""
+        most = self.bound() if self.bound else None
+        return most is not None and depth > most
 
 
 @dataclass(frozen=True)
@@ -112,8 +123,9 @@ class Result:
     distinct: states; generated: 1 per initial state + transitions, duplicates included; depth: edges to
     the last level; histogram: distinct states per level; digest: 32 hexadecimal digits; rules_fired:
     slugs seen in any transition; seconds: first state to verdict; stats: engine-specific numbers.
-    After a violation the counts end with the level in which it was found. odds: an upper bound of the
-    probability that a state was missed; 0 where states were compared.
+    After a violation the counts end with the level in which it was found. bounded: `Limits.bound` ended the
+    search, which is undecided then: every state up to this depth was judged and expanded. odds: an upper
+    bound of the probability that a state was missed; 0 where states were compared.
     """
 
     engine: str
@@ -129,6 +141,7 @@ class Result:
     seconds: float
     stats: Mapping[str, Any] = field(default_factory=dict)
     odds: float = 0.0
+    bounded: bool = False
 
     @property
     def answer(self) -> tuple[Any, ...]:

@@ -229,8 +229,8 @@ def _path(points: Sequence[tuple[float, float]], radius: float = 10) -> str:
     """A line with right angles that are rounded."""
     steps = [f"M {points[0][0]:.0f} {points[0][1]:.0f}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
-        turn = f"Q {corner[0]:.0f} {corner[1]:.0f} {_near(corner, after, radius)}"
-        steps.append(f"L {_near(corner, before, radius)} {turn}")
+        corner_drawn = f"Q {corner[0]:.0f} {corner[1]:.0f} {_near(corner, after, radius)}"
+        steps.append(f"L {_near(corner, before, radius)} {corner_drawn}")
     steps.append(f"L {points[-1][0]:.0f} {points[-1][1]:.0f}")
     return " ".join(steps)
 

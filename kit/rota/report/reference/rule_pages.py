@@ -65,7 +65,7 @@ def _rule(row: Row, properties: Sequence[str]) -> Iterator[str]:
         "properties": links(properties, "properties.md"),
         "mutants": ", ".join(f"`{one.name}` ({link(one.killer, 'properties.md')})" for one in row.mutants),
         "found by dialogues": ", ".join(
-            f"`{one.name}` ({one.configuration}: {one.killer})" for one in row.told
+            f"`{one.name}` ({one.configuration}: {one.killer})" for one in row.by_dialogues
         ),
         "fires only on": row.odd,
         "bugs": codes(bug.name for bug in row.bugs),

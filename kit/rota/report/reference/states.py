@@ -85,7 +85,7 @@ def ways_of(made: System) -> set[Way]:
         before, after = name_of(state[at]), name_of(transition.target[at])
         for hop in transition.hops:
             if hop.machine == "coordinator" and hop.rules:
-                # a rule that asks others is told of after them
+                # a rule that asks others is named after them
                 found.add(Way(before, after, hop.rules[-1], hop.rules[:-1]))
 
     build(made, (), MOST, watch=watch)

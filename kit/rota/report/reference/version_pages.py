@@ -157,8 +157,10 @@ def _api(api: str) -> Iterator[str]:
         words = [*_fields(schema, version, first), *said.get(version, ())]
         words += [f"rules: {links(ruled[version], 'rules.md')}"] if version in ruled else []
         who = ", ".join(name for name, one in PROFILES.items() if _serves(one, api, version))
-        told = ". ".join(word.rstrip(".") for word in words)
-        rows.append((str(version), who or "none", told or ("the first" if version == first else "the same")))
+        changes = ". ".join(word.rstrip(".") for word in words)
+        rows.append(
+            (str(version), who or "none", changes or ("the first" if version == first else "the same"))
+        )
     yield from table(("version", "served by", "what it brings"), rows)
 
 

@@ -57,6 +57,7 @@ class _Search:
         self.digest = Digest()
         self.expanded = Expanded()
         self.effort = replace(tables.learned.effort)
+        self.bounded = False
 
     @property
     def distinct(self) -> int:
@@ -79,6 +80,9 @@ class _Search:
             if self.progress:
                 seconds = perf_counter() - started
                 self.progress(len(self.levels) - 1, end, end - begin, self.expanded.generated, seconds)
+            self.bounded = undecided = self.limits.beyond(len(self.levels))
+            if undecided:
+                break
             more = self._close_level()
             undecided = self.limits.max_states is not None and self.distinct > self.limits.max_states
         self._check()
@@ -150,6 +154,7 @@ class _Search:
             rules_fired=self.tables.fired(self.expanded.turns),
             seconds=seconds,
             stats=self._stats(seconds),
+            bounded=self.bounded,
         )
 
     def _stats(self, seconds: float) -> dict[str, Any]:

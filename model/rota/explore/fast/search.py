@@ -71,6 +71,7 @@ class _Search:
         self.repacked = 0
         self.stuck: Find | None = None
         self.effort = replace(tables.learned.effort)
+        self.bounded = False
         folder = limits.checkpoint
         self.checkpoint = Checkpoint(folder, self.system, limits) if folder else None
 
@@ -121,6 +122,9 @@ class _Search:
                 generated = sum(owner.expansion.generated for owner in self.owners)
                 seconds = perf_counter() - started
                 self.progress(len(self.histogram) - 1, self.distinct, self.histogram[-1], generated, seconds)
+            self.bounded = self.limits.beyond(len(self.histogram))
+            if self.bounded:
+                return None, True
             more = self._close_level()
             if self.limits.max_states is not None and self.distinct > self.limits.max_states:
                 self._scan_level()  # only for the digest: the level is not judged
@@ -337,6 +341,7 @@ class _Search:
             rules_fired=self._fired(),
             seconds=seconds,
             stats=self._stats(seconds),
+            bounded=self.bounded,
             odds=self.distinct**2 / 2**65 if self.limits.fingerprints else 0.0,
         )
 

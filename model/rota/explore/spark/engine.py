@@ -151,7 +151,7 @@ class _Run:
         self.fired: frozenset[str] = frozenset()
         self.witnesses: dict[str, int | None] = {p.name: None for p in system.select(Kind.WITNESS)}
         self.sent = self.calls = self.repeated = 0
-        self.merging = 0.0
+        self.merging, self.bounded = 0.0, False
         self.unsaved: list[Any] = []
         if saved:
             self._go_on_with(saved)
@@ -180,7 +180,7 @@ class _Run:
         started = perf_counter()
         found: Violation | None = None
         undecided = False
-        while not found:
+        while not found and not undecided:
             reports = self._round()
             level = sum(report.states for report in reports)
             self.digest.add(report.digest for report in reports)
@@ -200,6 +200,7 @@ class _Run:
                     self.progress(self.round, sum(self.histogram), level, self.generated, seconds)
                 self.round += 1
                 self._commit()
+                self.bounded = undecided = self.limits.beyond(self.round)
         return self._result(found, undecided, perf_counter() - started)
 
     def _round(self) -> list[Report]:
@@ -370,6 +371,7 @@ class _Run:
             properties=verdicts(self.system, found, undecided, seen),
             violation=found,
             rules_fired=self.fired,
+            bounded=self.bounded,
             seconds=seconds,
             stats={
                 "partitions": self.job.partitions,

@@ -1,4 +1,4 @@
-"""What `rota check --design` tells of the older designs: violations by cause, and all side by side."""
+"""What `rota design` reports of the older designs: violations by cause, and all side by side."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 from rota.explore import Outcome
 from rota.herd import CHANGES, COUNTS, Range
 from rota.report.check_json import SCHEMA, report_of
-from rota.report.check_model import HOLDS, PINNED, UNDECIDED, VIOLATED, Found, Report, Run
-from rota.report.check_text import RunTable, coloured, counted, found_lines, wrapped
+from rota.report.check_model import HOLDS, PINNED, UNDECIDED, VIOLATED, Found, Plan, Report, Run
+from rota.report.check_text import RunTable, found_lines
+from rota.report.format import coloured, counted, wrapped
 
 Costs = Mapping[str, Mapping[str, Range]]
 """Design -> change -> what it costs."""
@@ -70,6 +71,13 @@ def _differs(run: Run) -> str:
         if run.job.expected.get(name, value) != value or (name == "property" and name not in run.job.expected)
     ]
     return f"{run.job.name}: {'; '.join(words)}" if words else ""
+
+
+def head(plan: Plan) -> str:
+    """The first line: what is explored."""
+    parts = [plan.design, *([f"scope {plan.scope}"] if plan.scope else [])]
+    parts += [f"mutant {plan.mutant} (it replaces {plan.replaced})"] if plan.mutant else []
+    return wrapped("rota design: ", ", ".join([*parts, f"engine {plan.engine}"]))
 
 
 def row(table: RunTable, run: Run) -> str:
@@ -181,7 +189,6 @@ def together_line(every: Sequence[Judged]) -> str:
 
 def as_json(judged: Judged) -> dict[str, Any]:
     """The report as one JSON object; `violation` is the first one, `violations` are all."""
-    told = report_of(judged.report)
     found = [
         {
             "property": one.violation.name,
@@ -194,7 +201,7 @@ def as_json(judged: Judged) -> dict[str, Any]:
         for one in judged.found
     ]
     return {
-        **told,
+        **report_of(judged.report),
         "verdict": judged.verdict,
         "reasons": [] if judged.verdict == HOLDS else _reasons(judged),
         "violations": found,
@@ -204,11 +211,11 @@ def as_json(judged: Judged) -> dict[str, Any]:
 
 def all_as_json(every: Sequence[Judged], costs: Costs, members: int) -> dict[str, Any]:
     """All designs as one JSON object: totals at the top as for one, `designs` below."""
-    told = [as_json(one) for one in every]
+    each = [as_json(one) for one in every]
     totals: dict[str, Any] = {
-        name: sum(one[name] for one in told) for name in ("distinct", "generated", "seconds")
+        name: sum(one[name] for one in each) for name in ("distinct", "generated", "seconds")
     }
-    costs_told = {
+    cost_objects = {
         design: {
             change: {name: [getattr(one.least, name), getattr(one.most, name)] for name in COUNTS}
             for change, one in by_change.items()
@@ -220,12 +227,12 @@ def all_as_json(every: Sequence[Judged], costs: Costs, members: int) -> dict[str
         "verdict": together(every),
         "design": "all",
         "system": "all",
-        **{name: told[-1][name] for name in ("profile", "scope", "engine")},
+        **{name: each[-1][name] for name in ("profile", "scope", "engine")},
         **totals,
-        "depth": max(one["depth"] for one in told),
-        "seconds_total": told[-1]["seconds_total"],
-        **{name: [claim for one in told for claim in one[name]] for name in ("properties", "witnesses")},
-        "violation": next((one["violation"] for one in told if one["violation"]), None),
-        "designs": told,
-        "cost_of_a_change": {"members": members, **costs_told},
+        "depth": max(one["depth"] for one in each),
+        "seconds_total": each[-1]["seconds_total"],
+        **{name: [claim for one in each for claim in one[name]] for name in ("properties", "witnesses")},
+        "violation": next((one["violation"] for one in each if one["violation"]), None),
+        "designs": each,
+        "cost_of_a_change": {"members": members, **cost_objects},
     }

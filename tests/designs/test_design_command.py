@@ -1,4 +1,4 @@
-"""`rota check --design`: verdicts, traces that can be replayed, all designs side by side."""
+"""`rota design`: verdicts, traces that can be replayed, all designs side by side."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from rota.cli.check_plan import Options, plan
+from rota.cli.check_plan import plan
 from rota.cli.main import main
+from rota.cli.options import Search, Selection
 from rota.designs import suites
 from rota.explore import engines
 from rota.report.check_model import Plan
@@ -22,13 +23,13 @@ Invoke = Callable[..., Result]
 @pytest.fixture
 def invoke(tmp_path: Path) -> Invoke:
     def call(*arguments: str) -> Result:
-        return CliRunner().invoke(main, ["check", *arguments, "--out", str(tmp_path)])
+        return CliRunner().invoke(main, ["design", *arguments, "--out", str(tmp_path)])
 
     return call
 
 
 def test_watchers_are_violated_in_both_ways(invoke: Invoke, tmp_path: Path) -> None:
-    result = invoke("--design", "watchers")
+    result = invoke("watchers")
     assert result.exit_code == 1
     assert "watchers.no-gap (safety) is violated after 18 steps" in result.stdout
     assert "watchers.no-double-fetch (safety) is violated after 10 steps" in result.stdout
@@ -43,7 +44,7 @@ def test_watchers_are_violated_in_both_ways(invoke: Invoke, tmp_path: Path) -> N
 
 
 def test_server_side_holds(invoke: Invoke) -> None:
-    result = invoke("--design", "server-side")
+    result = invoke("server-side")
     assert result.exit_code == 0
     words = " ".join(result.stdout.split())
     assert "A member is served by a strategy that it did not ask for." in words
@@ -51,9 +52,9 @@ def test_server_side_holds(invoke: Invoke) -> None:
 
 
 def test_json_of_one(invoke: Invoke, tmp_path: Path) -> None:
-    result = invoke("--design", "watchers", "--configuration", "lag", "--configuration", "three", "--json")
+    result = invoke("watchers", "--configuration", "lag", "--configuration", "three", "--json")
     told = json.loads(result.stdout)
-    assert told == json.loads((tmp_path / "check.json").read_text())
+    assert told == json.loads((tmp_path / "design.json").read_text())
     assert (told["verdict"], told["design"]) == ("violated", "watchers")
     assert [run["configuration"] for run in told["runs"]] == ["lag", "three"]
     (violation,) = told["violations"]
@@ -64,8 +65,8 @@ def test_json_of_one(invoke: Invoke, tmp_path: Path) -> None:
 
 def test_all_side_by_side(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The classic protocol is the larger part of it; one configuration stands for it here."""
-    monkeypatch.setattr("rota.cli.check_design.plan", first_of)
-    result = invoke("--design", "all")
+    monkeypatch.setattr("rota.cli.design.plan", first_of)
+    result = invoke("all")
     assert result.exit_code == 1
     rows = result.stdout.splitlines()
     head = next(number for number, line in enumerate(rows) if line.startswith("design  "))
@@ -76,7 +77,7 @@ def test_all_side_by_side(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.Mo
     ]
     assert "one more joins; a group of 2 when it is over" in result.stdout
     assert rows[-1] == "violated: watchers violated, server-side holds, classic holds"
-    told = json.loads((tmp_path / "check.json").read_text())
+    told = json.loads((tmp_path / "design.json").read_text())
     assert [one["design"] for one in told["designs"]] == ["watchers", "server-side", "classic"]
     assert told["distinct"] == sum(one["distinct"] for one in told["designs"])
     assert told["violation"]["configuration"] == "lag"
@@ -86,14 +87,14 @@ def test_all_side_by_side(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.Mo
     assert costs["classic"]["leave"]["rebalances"] == [1, 1]
 
 
-def first_of(options: Options) -> Plan:
+def first_of(selection: Selection, search: Search) -> Plan:
     """`plan`, but for the first configuration alone, and without its pinned counts."""
-    what = plan(options)
+    what = plan(selection, search)
     return replace(what, jobs=(replace(what.jobs[0], expected=None),))
 
 
 def test_a_mutant_is_found_and_its_trace_replayed(invoke: Invoke, tmp_path: Path) -> None:
-    result = invoke("--design", "server-side", "--mutant", "by-wishes")
+    result = invoke("server-side", "--mutant", "by-wishes")
     assert result.exit_code == 1
     assert "mutant by-wishes (it replaces server-side.assign)" in result.stdout
     path = str(tmp_path / "trace-server-side-wishes.jsonl")
@@ -101,26 +102,23 @@ def test_a_mutant_is_found_and_its_trace_replayed(invoke: Invoke, tmp_path: Path
 
 
 def test_the_mutants_of_a_design_are_listed(invoke: Invoke) -> None:
-    listed = invoke("--design", "server-side", "--list-mutants")
+    listed = invoke("server-side", "--list-mutants")
     assert listed.exit_code == 0
     assert "by-wishes" in listed.stdout
     assert "replaces server-side.assign; dies in wishes by server-side.one-owner" in listed.stdout
     assert "vote-by-union" not in listed.stdout
-    assert "vote-by-union" in invoke("--list-mutants").stdout
 
 
 @pytest.mark.parametrize("design", suites.DESIGNS)
 def test_in_the_end_all_is_quiet(invoke: Invoke, design: str) -> None:
     """The watchers, too, come to an end: where there is a gap it stays."""
-    result = invoke(
-        "--design", design, "--liveness", *(("--configuration", "lag") if design == "watchers" else ())
-    )
+    result = invoke(design, "--liveness", *(("--configuration", "lag") if design == "watchers" else ()))
     assert result.exit_code == 0
     assert f"holds: design {design}, " in result.stdout.splitlines()[-1]
 
 
 def test_an_endless_run_is_shown_and_replayed(invoke: Invoke, tmp_path: Path) -> None:
-    result = invoke("--design", "server-side", "--liveness", "--mutant", "names-the-first-coordinator")
+    result = invoke("server-side", "--liveness", "--mutant", "names-the-first-coordinator")
     assert result.exit_code == 1
     assert "server-side.settles (liveness) is violated by a run that never ends" in result.stdout
     path = str(tmp_path / "trace-server-side-move.jsonl")
@@ -143,8 +141,8 @@ def test_a_result_that_is_not_as_pinned(invoke: Invoke, monkeypatch: pytest.Monk
         )
 
     loaded = suites.load("watchers")
-    monkeypatch.setattr("rota.cli.check_design.suites.load", otherwise)
-    result = invoke("--design", "watchers")
+    monkeypatch.setattr("rota.cli.design.suites.load", otherwise)
+    result = invoke("watchers")
     assert result.exit_code == 1
     words = " ".join(result.stdout.split())
     assert "DIFFERS one-server: verdict is violated, pinned is holds; property is watchers.no-gap" in words
@@ -153,13 +151,13 @@ def test_a_result_that_is_not_as_pinned(invoke: Invoke, monkeypatch: pytest.Monk
 
 
 def test_a_bound_leaves_it_undecided(invoke: Invoke) -> None:
-    result = invoke("--design", "server-side", "--max-states", "20", "--quiet")
+    result = invoke("server-side", "--max-states", "20", "--quiet")
     assert result.exit_code == 3
     assert result.stdout.startswith("undecided: ")
 
 
 def test_other_settings(invoke: Invoke) -> None:
-    result = invoke("--design", "watchers", "--configuration", "one-try", "--set", "retries=3", "--quiet")
+    result = invoke("watchers", "--configuration", "one-try", "--set", "retries=3", "--quiet")
     assert result.exit_code == 0
     assert result.stdout.startswith("holds: ")
 
@@ -168,12 +166,15 @@ def test_other_settings(invoke: Invoke) -> None:
     ("arguments", "cause"),
     [
         (("watchrs",), "there is no design 'watchrs'; did you mean watchers?"),
-        (("all", "--liveness"), "--liveness does not go with --design all; leave it out"),
+        (("all", "--liveness"), "--liveness does not go with all; leave it out"),
         (("watchers", "--liveness", "--engine", "numpy"), "--liveness is a search of its own; leave"),
-        (("watchers", "--scope", "tiny"), "--scope does not go with --design watchers"),
-        (("all", "--configuration", "lag"), "--configuration does not go with --design all"),
-        (("all", "--set", "a=1"), "--set does not go with --design all"),
-        (("watchers", "--property", "x"), "--property does not go with --design watchers"),
+        (("watchers", "--scope", "tiny"), "--scope does not go with watchers; leave it out"),
+        (("all", "--configuration", "lag"), "--configuration does not go with all; leave it out"),
+        (("all", "--set", "a=1"), "--set does not go with all; leave it out"),
+        (("all", "--mutant", "by-wishes"), "--mutant does not go with all; leave it out"),
+        (("all", "--list-mutants"), "--list-mutants does not go with all; leave it out"),
+        (("watchers", "--property", "x"), "no such option '--property'"),
+        (("classic",), "the classic protocol is what `rota check` explores"),
         (("watchers", "--configuration", "lagg"), "no configuration of watchers called 'lagg'"),
         (("server-side", "--mutant", "by-wish"), "there is no mutant 'by-wish'; did you mean by-wishes?"),
         (("server-side", "--set", "fuel=1"), "no setting is called fuel; there are wishes,"),
@@ -181,13 +182,19 @@ def test_other_settings(invoke: Invoke) -> None:
     ],
 )
 def test_what_does_not_go_together(invoke: Invoke, arguments: tuple[str, ...], cause: str) -> None:
-    result = invoke("--design", *arguments)
+    result = invoke(*arguments)
     assert result.exit_code == 2
     assert cause in result.stderr
 
 
+def test_check_names_the_verb_that_has_the_designs() -> None:
+    result = CliRunner().invoke(main, ["check", "--design", "watchers"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "rota: `rota check` has no --design; the older designs are `rota design NAME`\n"
+
+
 def test_without_an_extra(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "find_spec", lambda name: None)
-    result = invoke("--design", "watchers", "--engine", "fast")
+    result = invoke("watchers", "--engine", "fast")
     assert result.exit_code == 2
     assert 'pip install "rota[fast]"' in result.stderr

@@ -1,4 +1,4 @@
-"""What `rota check --simulate` prints and writes: what walks met, and that this is no proof."""
+"""What `rota simulate` prints and writes: what walks met, and that this is no proof."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from rota.explore.walks.model import Coverage, Simulation, Walks
 from rota.kernel import Kind
-from rota.report import check_text
 from rota.report.check_json import report_of
 from rota.report.check_model import KNOWN, Plan, Report, Run
-from rota.report.check_text import coloured, counted, wrapped
+from rota.report.check_text import found_lines
+from rota.report.format import coloured, counted, wrapped
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def head(plan: Plan, walks: Walks) -> str:
     parts = [f"system {plan.system}"] if plan.origin else [f"scope {plan.scope}", f"profile {plan.profile}"]
     parts += [f"only {plan.only}"] if plan.only else []
     parts += [f"mutant {plan.mutant} (it replaces {plan.replaced})"] if plan.mutant else []
-    return wrapped("rota check: ", ", ".join([*parts, f"random walks with seed {walks.seed}"]))
+    return wrapped("rota simulate: ", ", ".join([*parts, f"random walks with seed {walks.seed}"]))
 
 
 class WalkTable:
@@ -98,7 +98,7 @@ def lines(walked: Walked) -> Iterator[str]:
     yield ""
     if report.found:
         last = walked.simulations[-1]
-        yield from check_text.found_lines(report, report.found)
+        yield from found_lines(report, report.found)
         yield (
             f"walked: {last.walked} steps, made shorter to {report.found.violation.steps}; there may be a "
             f"shorter run. The same walks again: --seed {walked.walks.seed} --depth {walked.walks.depth}"
@@ -144,7 +144,7 @@ def verdict_line(walked: Walked, quiet: bool) -> str:
 
 
 def as_json(walked: Walked) -> dict[str, Any]:
-    """The report of `rota check` with `seed`, `coverage` in all, and `coverage` of each run."""
+    """As the report of `rota check`, with `seed`, `coverage` in all, and `coverage` of each run."""
     out = report_of(walked.report)
     out.update(engine="simulate", reasons=list(walked.reasons()), seed=walked.walks.seed)
     runs = [one.coverage for one in walked.simulations]
@@ -161,16 +161,16 @@ def as_json(walked: Walked) -> dict[str, Any]:
         "rules_fired": len(walked.fired.intersection(walked.proper) if walked.proper else walked.fired),
         "rules_never_fired": list(walked.report.unfired),
     }
-    for told, one in zip(out["runs"], walked.simulations, strict=True):
-        told["coverage"] = _coverage(one.coverage)
-        if told["violation"] is not None:
+    for run, one in zip(out["runs"], walked.simulations, strict=True):
+        run["coverage"] = _coverage(one.coverage)
+        if run["violation"] is not None:
             shown = {
                 "walk": one.walk,
                 "steps_walked": one.walked,
                 "seed": walked.walks.seed,
                 "shortest": False,
             }
-            told["violation"].update(shown)
+            run["violation"].update(shown)
             out["violation"].update(shown)
     return out
 

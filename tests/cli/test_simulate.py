@@ -1,4 +1,4 @@
-"""`rota check --simulate`: what is printed and written, exit codes, planted bugs that walks find."""
+"""`rota simulate`: what is printed and written, exit codes, planted bugs that walks find."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rota.mutants import MUTANTS
 from rota.trace import read, rebuild, replay
 
 TOYS = Path(__file__).parents[1] / "systems"
-SIMULATE = ("check", "--simulate", "--seed", "7")
+SIMULATE = ("simulate", "--seed", "7")
 
 FOUND = (
     "protocols-checked-once",
@@ -61,12 +61,12 @@ def test_without_a_violation_nothing_is_proved(invoke: Invoke) -> None:
     result = invoke(*SIMULATE, "--scope", "tiny", "--configuration", "core", "--runs", "300")
     assert result.exit_code == 3, result.output
     lines = result.stdout.splitlines()
-    assert lines[0] == "rota check: scope tiny, profile kafka-4.x, random walks with seed 7"
+    assert lines[0] == "rota simulate: scope tiny, profile kafka-4.x, random walks with seed 7"
     assert lines[-1].startswith(
         "undecided: no violation in 300 walks, which is no proof (1 configuration, 5,"
     )
     assert "holds" not in result.stdout
-    told = json.loads(Path("rota-out/check.json").read_text(encoding="utf-8"))
+    told = json.loads(Path("rota-out/simulate.json").read_text(encoding="utf-8"))
     assert told["verdict"] == "undecided"
     assert told["engine"] == "simulate"
     assert {one["verdict"] for one in told["properties"] if one["kind"] != "witness"} == {"undecided"}
@@ -116,18 +116,21 @@ def test_the_same_seed_gives_the_same_bytes_in_any_process(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--runs", "3"), "--runs is for random walks; add --simulate, or leave it out"),
-        (("--simulate", "--liveness"), "--liveness does not go with --simulate; leave it out"),
-        (("--simulate", "--max-states", "3"), "--max-states does not go with --simulate; leave it out"),
-        (("--simulate", "--engine", "fast"), "--simulate uses no engine; leave --engine fast out"),
-        (("--simulate", "--design", "watchers"), "--simulate does not go with --design watchers"),
-        (("--simulate", "--property", "join.pending-ids-end"), "--simulate does not judge endless runs"),
-        (("--simulate", "--seconds", "0"), "invalid value for '--seconds'"),
+        (("check", "--runs", "3"), "`rota check` has no --runs; random walks are `rota simulate`"),
+        (("check", "--simulate"), "`rota check` has no --simulate; random walks are `rota simulate`"),
+        (("check", "--seed=3", "--json"), "`rota check` has no --seed; random walks are `rota simulate`"),
+        (("simulate", "--liveness"), "no such option '--liveness'"),
+        (("simulate", "--max-states", "3"), "no such option '--max-states'"),
+        (("simulate", "--engine", "fast"), "no such option '--engine'"),
+        (("simulate", "--property", "join.pending-ids-end"), "walks do not judge endless runs, which join.p"),
+        (("simulate", "--seconds", "0"), "invalid value for '--seconds'"),
     ],
 )
-def test_options_that_do_not_go_together(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+def test_options_of_other_verbs_and_impossible_ones(
+    arguments: tuple[str, ...], words: str, tmp_path: Path
+) -> None:
     made = subprocess.run(
-        [sys.executable, "-m", "rota.cli.main", "check", *arguments],
+        [sys.executable, "-m", "rota.cli.main", *arguments],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -1,0 +1,218 @@
+"""`rota design`: the two designs before the classic protocol, by themselves or beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import click
+
+from rota import herd
+from rota.cli.check_plan import CLASSIC, ENGINES, plan, recognised
+from rota.cli.check_system import parse_settings
+from rota.cli.errors import UsageError
+from rota.cli.mutants import list_mutants
+from rota.cli.options import CONFIGURATION, MAX_STATES, MUTANT, PROFILE, SETTING, Search, Selection, takes
+from rota.cli.reporting import EXIT_CODES, REPORTING, Reporting, seconds_alive, write_trace
+from rota.designs import suites
+from rota.explore import Limits, MissingExtra, engines
+from rota.herd import CHANGES, SUBJECTS
+from rota.kernel import System
+from rota.mutants import designs as mutants
+from rota.report import check_text
+from rota.report import design as report
+from rota.report.check_model import Found, Job, Plan, Report, Run
+from rota.report.check_progress import Explorations
+from rota.report.design import Judged
+
+ALL = "all"
+DESIGNS = (*suites.DESIGNS, ALL)
+
+BESIDE = "tiny"
+"""The scope of the classic protocol that is explored beside the others, unless one is named."""
+
+MEMBERS = 2
+"""Members of the group in which the cost of a change is counted over all runs."""
+
+REPORT = "design.json"
+
+
+@dataclass(frozen=True)
+class DesignOptions:
+    """What is explored of a design, and how. scope, profile: of the classic protocol, which `all` has too."""
+
+    scope: str | None = None
+    configurations: tuple[str, ...] = ()
+    profile: str = "kafka-4.x"
+    engine: str = "auto"
+    mutant: str | None = None
+    settings: tuple[str, ...] = ()
+    liveness: bool = False
+    max_states: int | None = None
+
+    def misplaced(self, design: str) -> str | None:
+        """An option that is given and does not go with the design."""
+        of_one = {"--configuration": self.configurations, "--mutant": self.mutant, "--set": self.settings,
+                  "--liveness": self.liveness}  # fmt: skip
+        wrong: Mapping[str, object] = of_one if design == ALL else {"--scope": self.scope}
+        return next((name for name, given in wrong.items() if given), None)
+
+
+OPTIONS = (
+    CONFIGURATION,
+    MUTANT,
+    SETTING,
+    click.option("--liveness", is_flag=True, help="Judge what must happen in the end, on endless runs."),
+    click.option("--scope", metavar="SCOPE",
+                 help=f"With all: of the classic protocol.  [default: {BESIDE}]"),
+    PROFILE,
+    click.option("--engine", default="auto", show_default=True, metavar="|".join(ENGINES),
+                 help="How to explore; the answer is the same."),
+    MAX_STATES,
+)  # fmt: skip
+"""The options of `DesignOptions`."""
+
+
+@click.command()
+@click.argument("design", metavar="|".join(DESIGNS))
+@takes("options", DesignOptions, *OPTIONS)
+@click.option("--list-mutants", "only_list", is_flag=True,
+              help="Name the bugs that can be planted; explore nothing.")  # fmt: skip
+@takes("reporting", Reporting, *REPORTING)
+@click.pass_context
+def design(
+    ctx: click.Context, /, design: str, options: DesignOptions, only_list: bool, reporting: Reporting
+) -> None:
+    """Explore a design before the classic protocol, or all side by side.
+
+    With all: what breaks in each, and what a change of membership costs.
+
+    Exit 0 if everything holds, 1 if something is violated or differs from what is pinned, 3 if a bound ended
+    the search. In watchers something is violated: that is why they were replaced.
+    """
+    if design == CLASSIC:
+        raise UsageError("the classic protocol is what `rota check` explores")
+    recognised("design", design, DESIGNS)
+    misplaced = "--list-mutants" if only_list and design == ALL else options.misplaced(design)
+    if misplaced:
+        raise UsageError(f"{misplaced} does not go with {design}; leave it out")
+    if only_list:
+        list_mutants(mutants.BUGS[design], reporting.as_json)
+        return
+    work = _Work(options, reporting)
+    output = work.all() if design == ALL else work.one(design)
+    reporting.write(REPORT, output.content)
+    reporting.conclude(REPORT, output.content, output.lines, output.last)
+    ctx.exit(EXIT_CODES[output.content["verdict"]])
+
+
+@dataclass(frozen=True)
+class _Output:
+    """The report, what is printed of it, and the verdict's line."""
+
+    content: Mapping[str, Any]
+    lines: Iterable[str]
+    last: str
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Explores configurations, and reports each as it is done."""
+
+    options: DesignOptions
+    reporting: Reporting
+
+    def one(self, name: str) -> _Output:
+        """One of the older designs."""
+        judged = self._explored(self._plan(name))
+        return _Output(report.as_json(judged), report.lines(judged), report.verdict_line(judged))
+
+    def all(self) -> _Output:
+        """All three, and what a change costs in each."""
+        classic = plan(
+            Selection(scope=self.options.scope or BESIDE, profile=self.options.profile),
+            Search(engine=self.options.engine),
+        )
+        every = [self._explored(each) for each in (*map(self._plan, suites.DESIGNS), classic)]
+        costs = {
+            name: {change: herd.explored(subject, MEMBERS, change) for change in CHANGES}
+            for name, subject in SUBJECTS.items()
+        }
+        return _Output(
+            report.all_as_json(every, costs, MEMBERS),
+            report.side_by_side(every, costs, MEMBERS),
+            report.together_line(every),
+        )
+
+    def _plan(self, design: str) -> Plan:
+        bugs, bug = mutants.BUGS[design], self.options.mutant
+        if bug is not None:
+            recognised("mutant", bug, bugs)
+        engine = recognised("engine", self.options.engine, ENGINES)
+        if self.options.liveness and engine != "auto":
+            raise UsageError(f"--liveness is a search of its own; leave --engine {engine} out")
+        return Plan(
+            design=design,
+            system=design,
+            engine=engines.LASSO if self.options.liveness else engine,
+            jobs=tuple(self._jobs(design, bug)),
+            scope=None,
+            mutant=bug,
+            replaced=bugs[bug].slug if bug else None,
+            rules=suites.DESIGNS[design].rules,
+            omitted=suites.DESIGNS[design].omitted,
+        )
+
+    def _jobs(self, design: str, bug: str | None) -> Iterator[Job]:
+        there = {one.name: one for one in suites.load(design).configurations}
+        first = (mutants.BUGS[design][bug].configuration,) if bug else there
+        overrides = parse_settings(self.options.settings)
+        lasting = self.options.liveness  # such a search goes on where others end with a violation
+        for name in self.options.configurations or first:
+            one = there[recognised(f"configuration of {design} called", name, there)]
+            yield Job(
+                name=one.name,
+                build=partial(_built, design, {**one.settings, **overrides}, bug),
+                feature=one.cause,
+                expected=None if bug or overrides or (lasting and one.cause) else one.expected,
+                size=one.expected["distinct"],
+            )
+
+    def _explored(self, what: Plan) -> Judged:
+        try:
+            explore = engines.choose(what.engine)
+        except MissingExtra as error:
+            raise UsageError(str(error)) from None
+        systems = [job.build() for job in what.jobs]
+        self.reporting.out.mkdir(parents=True, exist_ok=True)
+        table = check_text.RunTable([job.name for job in what.jobs])
+        self.reporting.say(report.head(what))
+        self.reporting.say(table.head())
+        runs: list[Run] = []
+        found: list[Found] = []
+        explorations = Explorations(self.reporting.live_line())
+        limits = Limits(self.options.max_states)
+        for job, system in zip(what.jobs, systems, strict=True):
+            explorations.begin(job.name, job.pinned)
+            try:
+                result = explore(system, limits, progress=partial(explorations.level, job.name))
+            finally:
+                explorations.end(job.name)
+            runs.append(Run(job, result))
+            self.reporting.say(report.row(table, runs[-1]))
+            if result.violation is not None:
+                name, out = f"{what.design}-{job.name}", self.reporting.out
+                found.append(write_trace(what, runs[-1], system, result.violation, out, name))
+        self.reporting.say("")
+        known = Report(what, tuple(runs), next(iter(found), None), seconds_alive())
+        return Judged(known, tuple(found))
+
+
+def _built(design: str, settings: Mapping[str, Any], bug: str | None) -> System:
+    """A world. Errors: UsageError for settings that it does not take."""
+    try:
+        return mutants.system(design, settings, bug) if bug else suites.system(design, settings)
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise UsageError(f"cannot build a world of {design} ({error}); check --set") from error

@@ -1,0 +1,135 @@
+"""`rota simulate`: random walks through configurations that are too large to be explored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import click
+
+from rota.cli.check_plan import plan
+from rota.cli.errors import UNDECIDED, VIOLATED, UsageError
+from rota.cli.options import SELECTION, Selection, takes
+from rota.cli.reporting import REPORTING, Reporting, seconds_alive, write_trace
+from rota.explore import MissingExtra, engines
+from rota.explore.walks.model import DEPTH, Simulation, Walks
+from rota.report import simulate as report
+from rota.report.check_model import Found, Plan, Report, Run
+from rota.report.check_progress import Explorations, walked
+from rota.report.simulate import Walked, WalkTable
+
+RUNS = 1024
+"""Walks in each configuration, unless a number or a time is given."""
+
+REPORT = "simulate.json"
+
+
+@dataclass(frozen=True)
+class WalkOptions:
+    """How many walks and how long. runs: in each configuration; seconds: in all; None: not given."""
+
+    runs: int | None = None
+    seconds: float | None = None
+    depth: int = DEPTH
+    seed: int = 0
+
+    def walks(self, configurations: int) -> Walks:
+        """What is walked in each of so many configurations."""
+        runs = RUNS if self.runs is None and self.seconds is None else self.runs
+        seconds = self.seconds and self.seconds / configurations
+        return Walks(self.seed, runs, seconds, self.depth)
+
+
+WALKS = (
+    click.option("--runs", type=click.IntRange(min=1), metavar="N",
+                 help=f"Walks in each configuration.  [default: {RUNS:,}]"),
+    click.option("--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S",
+                 help="Walk for so long in all."),
+    click.option("--depth", type=click.IntRange(min=1), metavar="D", default=DEPTH, show_default=True,
+                 help="Steps of a walk at most."),
+    click.option("--seed", type=click.IntRange(min=0), metavar="K", default=0, show_default=True,
+                 help="The same number, the same walks."),
+)  # fmt: skip
+"""The options of `WalkOptions`."""
+
+
+@dataclass
+class _Walking:
+    """A plan being walked. say: takes lines for stdout."""
+
+    plan: Plan
+    walks: Walks
+    reporting: Reporting
+    runs: list[Run] = field(default_factory=list)
+    simulations: list[Simulation] = field(default_factory=list)
+    found: Found | None = None
+
+    def work(self) -> None:
+        """Walk in each configuration, until one is violated."""
+        try:
+            engines.choose("numpy")  # walks need what that engine needs
+        except MissingExtra as error:
+            raise UsageError(str(error).replace("engine numpy", "rota simulate")) from None
+        from rota.explore.walks.simulate import simulate
+
+        # before the first line: bad settings are reported alone
+        systems = [job.build() for job in self.plan.jobs]
+        table = WalkTable([job.name for job in self.plan.jobs])
+        self.reporting.say(report.head(self.plan, self.walks))
+        self.reporting.say(table.head())
+        explorations = Explorations(self.reporting.live_line(), walked)
+        for job, system in zip(self.plan.jobs, systems, strict=True):
+            explorations.begin(job.name, None)
+            try:
+                one = simulate(system, self.walks, progress=_named(explorations, job.name))
+            finally:
+                explorations.end(job.name)
+            run = Run(job, one.result)
+            self.runs.append(run)
+            self.simulations.append(one)
+            self.reporting.say(table.row(run, one.coverage))
+            violation = one.result.violation
+            if violation is not None:
+                out = self.reporting.out
+                self.found = write_trace(self.plan, run, system, violation, out, violation.name)
+                return
+
+    def walked(self) -> Walked:
+        """What is known by now."""
+        known = Report(self.plan, tuple(self.runs), self.found, seconds_alive())
+        return Walked(known, self.walks, tuple(self.simulations))
+
+
+def _named(explorations: Explorations, name: str) -> Callable[[int, int, int, int, float], None]:
+    return lambda *level: explorations.level(name, *level)
+
+
+@click.command()
+@takes("selection", Selection, *SELECTION)
+@takes("options", WalkOptions, *WALKS)
+@takes("reporting", Reporting, *REPORTING)
+@click.pass_context
+def simulate(ctx: click.Context, /, selection: Selection, options: WalkOptions, reporting: Reporting) -> None:
+    """Walk at random through what is too large to be explored. Finds bugs and proves nothing.
+
+    All successors of the states on a walk are judged. The trace of a violation is not the shortest one.
+
+    Exit 1 if something is violated, else 3, and never 0.
+    """
+    what = plan(selection)
+    if what.lasting:
+        raise UsageError(
+            f"walks do not judge endless runs, which {what.only} is about; `rota check --property` does"
+        )
+    reporting.out.mkdir(parents=True, exist_ok=True)
+    walking = _Walking(what, options.walks(len(what.jobs)), reporting)
+    try:
+        walking.work()
+    finally:  # an interrupt keeps what was found until then
+        result = walking.walked()
+        content = report.as_json(result)
+        if walking.runs:
+            reporting.write(REPORT, content)
+    verdict = report.verdict_line(result, reporting.quiet)
+    reporting.conclude(REPORT, content, report.lines(result), verdict)
+    ctx.exit(VIOLATED if result.report.verdict == "violated" else UNDECIDED)
