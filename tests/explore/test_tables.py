@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 import toys
+
 from rota.explore import reference
 from rota.explore.fast import numpy_search
 from rota.explore.tables import arrays, machines, properties, successors, system
