@@ -120,10 +120,11 @@ def test_the_driver_dies_before_and_after_each_file_of_a_commit(
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [sys.argv[1], str(Path(sys.argv[1]).parent)]
 import toys
-from here import Context
-from rota.explore import Limits, spark
+from harness.spark_here import Context
+from rota.explore import Limits
+from rota.explore.spark import engine as spark
 
 def progress(depth, *_):
     if depth == int(sys.argv[3]):

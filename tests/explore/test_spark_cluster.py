@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 import toys
+
 from rota.explore import Limits, reference
 from rota.explore.spark import engine as spark
 from rota.explore.spark import session
@@ -21,7 +21,7 @@ from rota.kernel import System
 
 pytestmark = pytest.mark.spark
 
-HERE = str(Path(__file__).parent)
+SYSTEMS = str(Path(toys.__file__).parent)
 
 
 @contextmanager
@@ -96,7 +96,8 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import toys
-from rota.explore import Limits, spark
+from rota.explore import Limits
+from rota.explore.spark import engine as spark
 
 def progress(depth, *_):
     if depth == int(sys.argv[3]):
@@ -110,7 +111,7 @@ spark.explore(toys.channel(), limits, partitions=2, py_files=[toys.__file__], pr
 @pytest.mark.faults
 def test_the_driver_is_killed_and_a_cluster_goes_on(context: Any, tmp_path: Path) -> None:
     for depth in (2, 5):
-        given = [sys.executable, "-c", CHILD, HERE, str(tmp_path), str(depth)]
+        given = [sys.executable, "-c", CHILD, SYSTEMS, str(tmp_path), str(depth)]
         assert subprocess.run(given).returncode == -signal.SIGKILL
     agreed(toys.channel(), context, Limits(checkpoint=tmp_path, resume=True))
 

@@ -278,7 +278,7 @@ def test_results_do_not_depend_on_the_hash_seed() -> None:
     answers = []
     for seed in ("1", "20261"):
         run = subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(Path(__file__).parent)],
+            [sys.executable, "-c", SCRIPT, str(Path(toys.__file__).parent)],
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
