@@ -20,6 +20,7 @@ from rota.kernel.properties import (
     View,
 )
 from rota.kernel.rules import Rule, RuleTable, rule
+from rota.kernel.structs import frozen, replace
 from rota.kernel.symmetry import Symmetry
 from rota.kernel.system import System, SystemRef
 from rota.kernel.transition import Hop, State, Transition
@@ -52,6 +53,8 @@ __all__ = [
     "View",
     "component_hash",
     "encode",
+    "frozen",
+    "replace",
     "rule",
     "state_hash",
 ]

@@ -8,12 +8,15 @@ can do it for whole arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
+from itertools import chain
 from typing import Any
+
+from rota.kernel.structs import Frozen, parts_of
 
 MASK64 = (1 << 64) - 1
 MASK128 = (1 << 128) - 1
@@ -26,58 +29,70 @@ def encode(value: Any) -> bytes:
 
     Errors: TypeError for a type that states may not contain (lists, dicts, floats, named tuples).
     """
-    out: list[bytes] = []
-    _encode(value, out)
-    return b"".join(out)
+    return _ENCODERS[type(value)](value)
 
 
-def _encode(value: Any, out: list[bytes]) -> None:
-    if value is None or value is True or value is False:
-        out.append({None: b"N", True: b"T", False: b"F"}[value])
-    elif isinstance(value, Enum):
-        _text(b"e", f"{type(value).__qualname__}.{value.name}", out)
-    elif isinstance(value, int):
-        _text(b"i", str(int(value)), out)
-    elif isinstance(value, str):
-        _text(b"s", value, out)
-    elif isinstance(value, bytes):
-        out += (b"b%d:" % len(value), value)
-    elif isinstance(value, tuple):
-        _plain_tuple(value, out)
-    elif isinstance(value, frozenset):
-        out.append(b"{%d:" % len(value))
-        out += sorted(encode(item) for item in value)
-    elif isinstance(value, Mapping) and value.__hash__ is not None:
-        out.append(b"m%d:" % len(value))
-        for key, item in value.items():
-            _encode(key, out)
-            _encode(item, out)
-    elif is_dataclass(value) and not isinstance(value, type):
-        _text(b"d", type(value).__qualname__, out)
-        for name in _field_names(type(value)):
-            _encode(getattr(value, name), out)
-    else:
-        raise TypeError(f"a state cannot contain {type(value).__name__}: {value!r}")
+Encoder = Callable[[Any], bytes]
 
 
-def _plain_tuple(value: tuple[Any, ...], out: list[bytes]) -> None:
-    if type(value) is not tuple:
-        raise TypeError(
-            f"a state cannot contain the named tuple {type(value).__name__}; use a frozen dataclass"
-        )
-    out.append(b"(%d:" % len(value))
-    for item in value:
-        _encode(item, out)
+class _Encoders(dict[type, Encoder]):
+    """How values of each type that there has been are encoded."""
+
+    def __missing__(self, kind: type) -> Encoder:
+        self[kind] = encoder = _encoder(kind)
+        return encoder
 
 
-def _text(tag: bytes, text: str, out: list[bytes]) -> None:
+def _encoder(kind: type[Any]) -> Encoder:
+    if issubclass(kind, Enum):
+        prefix = f"{kind.__qualname__}."
+        return lambda value: _text(b"e", prefix + value.name)
+    if issubclass(kind, int):
+        return lambda value: _text(b"i", str(int(value)))
+    if issubclass(kind, str):
+        return lambda value: _text(b"s", value)
+    if issubclass(kind, bytes):
+        return lambda value: b"b%d:%b" % (len(value), value)
+    if issubclass(kind, Frozen):
+        head = _text(b"d", kind.__qualname__)
+        return lambda value: head + _all(parts_of(value))
+    if kind is tuple:
+        return lambda value: b"(%d:" % len(value) + _all(value)
+    if issubclass(kind, frozenset):
+        return lambda value: b"{%d:" % len(value) + b"".join(sorted([encode(item) for item in value]))
+    if issubclass(kind, Mapping) and kind.__hash__ is not None:
+        return lambda value: b"m%d:" % len(value) + _all(chain.from_iterable(value.items()))
+    if is_dataclass(kind) and not issubclass(kind, tuple):
+        return _of_dataclass(kind)
+    return _refused
+
+
+def _of_dataclass(kind: type[Any]) -> Encoder:
+    head, names = _text(b"d", kind.__qualname__), [one.name for one in fields(kind)]
+    return lambda value: head + _all([getattr(value, name) for name in names])
+
+
+def _refused(value: Any) -> bytes:
+    name = type(value).__name__
+    if isinstance(value, tuple):
+        raise TypeError(f"a state cannot contain the named tuple {name}; use a frozen value")
+    raise TypeError(f"a state cannot contain {name}: {value!r}")
+
+
+def _all(parts: Iterable[Any]) -> bytes:
+    encoders = _ENCODERS
+    return b"".join([encoders[type(part)](part) for part in parts])
+
+
+@lru_cache(1 << 16)
+def _text(tag: bytes, text: str) -> bytes:
     raw = text.encode("utf-8", "surrogatepass")
-    out += (tag, b"%d:" % len(raw), raw)
+    return b"%b%d:%b" % (tag, len(raw), raw)
 
 
-@cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+_ENCODERS = _Encoders(
+    {type(None): lambda value: b"N", bool: lambda value: b"T" if value else b"F"},
+)
 
 
 def component_hash(value: Any) -> tuple[int, int]:

@@ -12,11 +12,13 @@ combination once, remember the turns, and explore the product over integers.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rota.kernel.structs import frozen
+
 Value = Hashable
-"""A component's value: frozen dataclasses, FrozenMap, tuples, frozensets, enums, str, bytes, int, bool, None.
+"""A component's value: frozen values (`rota.kernel.structs`) or dataclasses, FrozenMap, tuples, frozensets,
+enums, str, bytes, int, bool, None.
 
 Never a named tuple: two kinds with equal fields compare equal and would be taken for one another.
 """
@@ -24,7 +26,7 @@ Never a named tuple: two kinds with equal fields compare equal and would be take
 Message = Hashable
 
 
-@dataclass(frozen=True)
+@frozen
 class Send:
     """A message for the machine called `to`."""
 
@@ -32,7 +34,7 @@ class Send:
     message: Message
 
 
-@dataclass(frozen=True)
+@frozen
 class Turn:
     """One outcome of a machine's step.
 

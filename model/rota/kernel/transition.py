@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rota.kernel.machine import Message, Value
+from rota.kernel.structs import frozen
 
 State = tuple[Value, ...]
 """One value per machine, in the system's order."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Hop:
     """One machine's part in a transition: who, what it took (None for the one that began), what it did.
 
@@ -25,7 +24,7 @@ class Hop:
     value: Value
 
 
-@dataclass(frozen=True)
+@frozen
 class Transition:
     """A step of the whole system. hops: at least the machine that began it."""
 

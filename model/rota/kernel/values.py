@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K")
@@ -41,6 +42,18 @@ class FrozenMap(Mapping[K, V], Generic[K, V]):
     def __contains__(self, key: object) -> bool:
         return key in self._dict
 
+    def keys(self) -> KeysView[K]:
+        """The keys, sorted. These three are views of the dict within: those of `Mapping` are slow."""
+        return self._dict.keys()
+
+    def values(self) -> ValuesView[V]:
+        """The values in the order of their keys."""
+        return self._dict.values()
+
+    def items(self) -> ItemsView[K, V]:
+        """Keys and values, sorted by key."""
+        return self._dict.items()
+
     def __hash__(self) -> int:
         if self._hash is None:
             self._hash = hash(tuple(self._dict.items()))
@@ -58,7 +71,8 @@ class FrozenMap(Mapping[K, V], Generic[K, V]):
     def set(self, key: K, value: V) -> FrozenMap[K, V]:
         """This map with `key` bound to `value`; itself when nothing changes."""
         if key in self._dict:
-            if self._dict[key] == value:
+            old = self._dict[key]
+            if old is value or old == value:
                 return self
             new = object.__new__(FrozenMap)
             new._dict = self._dict.copy()
@@ -74,5 +88,4 @@ class FrozenMap(Mapping[K, V], Generic[K, V]):
         return FrozenMap(tuple((k, v) for k, v in self._dict.items() if k not in keys))
 
 
-def _first(pair: tuple[Any, Any]) -> Any:
-    return pair[0]
+_first = itemgetter(0)
