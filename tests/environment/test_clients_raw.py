@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
@@ -96,7 +97,10 @@ def errors_in(message: Any) -> list[ErrorCode]:
     """Every error code in an answer."""
     if isinstance(message, ErrorCode):
         return [message]
-    parts = message if isinstance(message, tuple) else getattr(message, "__dict__", {}).values()
+    if is_dataclass(message):
+        parts = [getattr(message, one.name) for one in fields(message)]
+    else:
+        parts = message if isinstance(message, tuple) else ()
     return [error for part in parts for error in errors_in(part)]
 
 

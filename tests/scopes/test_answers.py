@@ -51,12 +51,12 @@ def codes(value: Any) -> Iterator[ErrorCode]:
     """All error codes in an answer, at any depth."""
     if isinstance(value, ErrorCode):
         yield value
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from codes(each)
     elif is_dataclass(value):
         for field in fields(value):
             yield from codes(getattr(value, field.name))
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from codes(each)
 
 
 @pytest.fixture(scope="module")

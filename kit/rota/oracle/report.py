@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from rota.kernel.rules import Rule
@@ -213,7 +213,7 @@ SHORT = {
 def brief_request(request: Request, version: int) -> str:
     """A request in one line: kind, version, and the fields that are set; but not the type "consumer"."""
     parts = [f"{type(request).__name__.removesuffix('Request')} v{version}"]
-    for name, value in vars(request).items():
+    for name, value in _named(request):
         if name == "member_id":
             parts.append(value or "(no member id)")
         elif name == "assignments" and not value:
@@ -225,9 +225,14 @@ def brief_request(request: Request, version: int) -> str:
     return " ".join(parts)
 
 
+def _named(message: Any) -> list[tuple[str, Any]]:
+    """What a request or a part of one says, field by field."""
+    return [(one.name, getattr(message, one.name)) for one in fields(message)]
+
+
 def _brief_entry(entry: Any) -> str:
     """A protocol, a share of an assignment, or somebody who leaves."""
-    name, *rest = (value for value in vars(entry).values() if value not in (None, b""))
+    name, *rest = (value for _, value in _named(entry) if value not in (None, b""))
     return ":".join((name or "''", *(repr(value) if isinstance(value, bytes) else value for value in rest)))
 
 

@@ -202,10 +202,10 @@ def _plain_fields(value: Any) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Enums as numbers, members as tuples of (field, value): the form in which both sides are equal."""
-    if isinstance(value, tuple):
-        return tuple(map(_plain, value))
     if hasattr(value, "__dataclass_fields__"):
         return tuple(sorted(_plain_fields(value).items()))
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
     return value.value if isinstance(value, Enum) else value
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rota.kernel import FrozenMap, Message, Turn, Value
+from rota.kernel import FrozenMap, Message, Turn, Value, frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Charge:
     """Something that the budget must allow."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from rota.kernel import frozen
 
 
 class Error(Enum):
@@ -15,12 +16,12 @@ class Error(Enum):
     NOT_COORDINATOR_FOR_GROUP = "NotCoordinatorForGroup"
 
 
-@dataclass(frozen=True)
+@frozen
 class ConsumerMetadata:
     """ConsumerMetadataRequest: who coordinates the group?"""
 
 
-@dataclass(frozen=True)
+@frozen
 class JoinGroup:
     """JoinGroupRequest, to a broker. strategy: the one that the member would like."""
 
@@ -28,7 +29,7 @@ class JoinGroup:
     strategy: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Heartbeat:
     """HeartbeatRequest, to a broker, in a generation."""
 
@@ -36,14 +37,14 @@ class Heartbeat:
     generation: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Coordinator:
     """ConsumerMetadataResponse."""
 
     broker: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Joined:
     """JoinGroupResponse. partitions: those of the member; strategy: by which they were computed; broker: who
     answers."""
@@ -54,13 +55,13 @@ class Joined:
     broker: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Answered:
     """Any other response."""
 
     error: Error
 
 
-@dataclass(frozen=True)
+@frozen
 class TakenForDead:
     """The coordinator misses heartbeats; a member that lives does not let it."""

@@ -7,7 +7,7 @@ decided by it. A request and its answer are one step, but for JoinGroup, which i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from rota.designs.budget import Charge
@@ -22,13 +22,13 @@ from rota.designs.requests import (
     TakenForDead,
 )
 from rota.designs.server_side import WIKI
-from rota.kernel import Message, RuleTable, Send, Turn, Value
+from rota.kernel import Message, RuleTable, Send, Turn, Value, frozen, replace
 from rota.kernel.rules import rule
 
 Turns = Sequence[Turn]
 
 
-@dataclass(frozen=True)
+@frozen
 class Member:
     """A member.
 

@@ -12,7 +12,7 @@ once), and lag in what a new coordinator reads (it syncs before). Mutants show w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from rota.designs.budget import Charge
@@ -26,7 +26,7 @@ from rota.designs.requests import (
     JoinGroup,
     TakenForDead,
 )
-from rota.kernel import FrozenMap, Message, RuleTable, Send, Turn, Value
+from rota.kernel import FrozenMap, Message, RuleTable, Send, Turn, Value, frozen, replace
 from rota.kernel.rules import rule
 
 Turns = Sequence[Turn]
@@ -35,7 +35,7 @@ WIKI = "Kafka wiki, Kafka 0.9 Consumer Rewrite Design: "
 BROKERS = 2
 
 
-@dataclass(frozen=True)
+@frozen
 class Kept:
     """What the coordinator has written to ZooKeeper: the generation, and who owns which partitions."""
 
@@ -43,7 +43,7 @@ class Kept:
     assignment: Assignment = field(default_factory=FrozenMap)
 
 
-@dataclass(frozen=True)
+@frozen
 class Group:
     """What the coordinator has in memory. joined: members whose JoinGroup is parked; answering: those whose
     JoinGroup is about to be answered; preparing: whether it waits for members to join."""
@@ -54,7 +54,7 @@ class Group:
     preparing: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Cluster:
     """The brokers and their ZooKeeper. leads: the broker that coordinates the group, None while it moves;
     last: the one that did before; stirred: a watch of the coordinator's is about to fire."""

@@ -11,7 +11,7 @@ topic's partitions instead. The model has both kinds of change, and who watches 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -31,7 +31,7 @@ from rota.designs.znodes import (
     Work,
 )
 from rota.designs.zookeeper import CONNECTOR
-from rota.kernel import Message, RuleTable, Send, Turn, Value
+from rota.kernel import Message, RuleTable, Send, Turn, Value, frozen, replace
 from rota.kernel.rules import rule
 
 Turns = Sequence[Turn]
@@ -52,7 +52,7 @@ class Phase(Enum):
 RESTING = frozenset({Phase.FETCHING, Phase.GAVE_UP})
 
 
-@dataclass(frozen=True)
+@frozen
 class Consumer:
     """A consumer.
 

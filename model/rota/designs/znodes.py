@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from enum import Enum
 
-from rota.kernel import FrozenMap
+from rota.kernel import FrozenMap, frozen, replace
 
 
-@dataclass(frozen=True)
+@frozen
 class Children:
     """What is read and watched: `/consumers/<group>/ids`, `/brokers/ids`, the topic's partitions."""
 
@@ -17,7 +17,7 @@ class Children:
     partitions: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Server:
     """One server. applied: what its clients read; behind: later writes that it has not applied, oldest first;
     watching: who has set a watch on it."""
@@ -27,7 +27,7 @@ class Server:
     watching: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@frozen
 class Nodes:
     """The tree, and the model's book about consumers.
 
@@ -79,64 +79,64 @@ class Work(Enum):
     FINISHED = "finished"
 
 
-@dataclass(frozen=True)
+@frozen
 class Request:
     """What a consumer asks of the server that it is connected to."""
 
     server: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Register(Request):
     """Create the ephemeral node of the consumer, in a new session."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Unregister(Request):
     """Close the session."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Read(Request):
     """Read the children and watch them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Claim(Request):
     """Create the owner node of a partition."""
 
     partition: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Release(Request):
     """Delete the owner nodes of the consumer."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Note:
     """A line for the book."""
 
     work: Work
 
 
-@dataclass(frozen=True)
+@frozen
 class BackoffOver:
     """A consumer wants to end its back-off."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Claimed:
     """The answer to a claim."""
 
     granted: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Stirred:
     """A watch has fired."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SessionEnded:
     """The consumer hears that its session is over."""

@@ -12,7 +12,7 @@ are one step. Offsets (`/consumers/<group>/offsets`) are left out: nothing is de
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from rota.designs.budget import Charge
@@ -33,7 +33,7 @@ from rota.designs.znodes import (
     Unregister,
     Work,
 )
-from rota.kernel import FrozenMap, Message, RuleTable, Send, Turn, Value
+from rota.kernel import FrozenMap, Message, RuleTable, Send, Turn, Value, replace
 from rota.kernel.rules import rule
 
 Turns = Sequence[Turn]

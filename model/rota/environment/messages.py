@@ -13,9 +13,9 @@ transition, whose node_id is the number to keep. `Renumbered` gives it a new num
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from rota.kernel import frozen
 from rota.spec import Call
 from rota.spec.effects import Record
 from rota.spec.offset_state import RetentionCheck
@@ -35,7 +35,7 @@ def same_broker(one: int, other: int) -> bool:
     return (one - other) % BROKERS == 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Deliver:
     """A broker takes a request from a connection.
 
@@ -47,17 +47,17 @@ class Deliver:
     broker: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Disconnected:
     """A client's connection is gone; what it had parked will be answered to nobody."""
 
 
-@dataclass(frozen=True)
+@frozen
 class GaveUp:
     """A client's request timed out and it closes the connection; only where no answer will ever come."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Evicted:
     """A timer took this id from its owner, or began a generation without it.
 
@@ -69,35 +69,35 @@ class Evicted:
     answered: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Append:
     """A record goes to the log."""
 
     record: Record
 
 
-@dataclass(frozen=True)
+@frozen
 class ForgetAppends:
     """No answer to an append of these kinds can do anything any more (see `settled_appends`)."""
 
     kinds: frozenset[Enum]
 
 
-@dataclass(frozen=True)
+@frozen
 class Unreachable:
     """A client's connection is gone: an answer to it that waits for a record will reach nobody."""
 
     client: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Owed:
     """A question: whether an answer to this client waits for a record. If so the log refuses the message."""
 
     client: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Recall:
     """A question: which ids do records still name? A newcomer gets none of them.
 
@@ -110,7 +110,7 @@ class Recall:
     client: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Recalled:
     """The log's answer to `Recall`: the same request, its `held` with the ids that records name."""
 
@@ -118,7 +118,7 @@ class Recalled:
     client: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Moved:
     """Another broker leads the log, so it is the coordinator. unanswered: the appends in flight until now.
 
@@ -128,26 +128,26 @@ class Moved:
     unanswered: tuple[Record, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Read:
     """The coordinator reads the log from its beginning."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Loaded:
     """What the log says of the group: its last record, None where there is none."""
 
     record: Record | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Renumbered:
     """To a client: the broker that it talks to lost the group and has it again, so it has a new number."""
 
     broker: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Appended:
     """The log answers: stored, or failed with an error."""
 
@@ -155,41 +155,41 @@ class Appended:
     error: AppendError | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Charge:
     """Something that the budget must allow: a kind of fault, a leave, an enforced rejoin, a fail-over."""
 
     kind: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Trespass:
     """To the offsets: a commit was accepted from somebody who must not commit. Nobody should ever say so."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RetentionDue:
     """From the offsets: it is time for the coordinator to say what may expire."""
 
     check: RetentionCheck
 
 
-@dataclass(frozen=True)
+@frozen
 class Reverted:
     """To the offsets: the group's creation could not be stored, so what was written after it fails, too."""
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetsThere:
     """From the offsets: some are stored, so there must be a group that they belong to."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Unused:
     """From the offsets: none is left, and the group may go."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Known:
     """A client learns of something that has happened; refused if the budget has not paid for it that often.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from rota.kernel import replace
 from rota.kernel.rules import rule
 from rota.spec.admin_messages import DeleteGroupsReply
 from rota.spec.classic.records import GroupRecord

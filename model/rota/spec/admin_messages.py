@@ -7,8 +7,7 @@ does not depend on the others). Client ids, hosts and authorised operations are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from rota.kernel import frozen
 from rota.spec.messages import ReplyMessage, Request
 from rota.spec.vocabulary import ErrorCode
 
@@ -16,14 +15,14 @@ CLASSIC = "classic"
 """The type of every group in this spec, as ListGroups tells it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DescribeGroupsRequest(Request):
     """DescribeGroups, of one group."""
 
     group_id: str
 
 
-@dataclass(frozen=True)
+@frozen
 class DescribedMember:
     """A member as DescribeGroups tells of it."""
 
@@ -33,7 +32,7 @@ class DescribedMember:
     member_assignment: bytes
 
 
-@dataclass(frozen=True)
+@frozen
 class DescribeGroupsReply(ReplyMessage):
     """The answer to DescribeGroups, for one group; the defaults are those of an error."""
 
@@ -45,7 +44,7 @@ class DescribeGroupsReply(ReplyMessage):
     members: tuple[DescribedMember, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class ListGroupsRequest(Request):
     """ListGroups; group_id is the one group that this is about, which the real request does not name.
 
@@ -57,7 +56,7 @@ class ListGroupsRequest(Request):
     types_filter: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class ListedGroup:
     """A group as ListGroups tells of it."""
 
@@ -67,7 +66,7 @@ class ListedGroup:
     group_type: str = CLASSIC
 
 
-@dataclass(frozen=True)
+@frozen
 class ListGroupsReply(ReplyMessage):
     """The answer to ListGroups, as far as one group is concerned."""
 
@@ -75,14 +74,14 @@ class ListGroupsReply(ReplyMessage):
     groups: tuple[ListedGroup, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class DeleteGroupsRequest(Request):
     """DeleteGroups, of one group."""
 
     group_id: str
 
 
-@dataclass(frozen=True)
+@frozen
 class DeleteGroupsReply(ReplyMessage):
     """The answer to DeleteGroups, for one group."""
 

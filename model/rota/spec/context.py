@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 from rota.kernel import RuleTable
@@ -49,6 +50,11 @@ class Spec:
     handlers: Mapping[str, tuple[str, ...]]
     received: Callable[[Call], Call]
     groups: GroupKind
+
+    @cached_property
+    def _functions(self) -> dict[str, Callable[..., Any]]:
+        """The rules' functions by slug, which are asked for all the time."""
+        return {slug: rule.function for slug, rule in self.rules.items()}
 
     def handle(self, group: AnyGroup | None, call: Call) -> AnySteps:
         """A request arrives; a step is all that a broker does with it under one lock of the group."""
@@ -113,23 +119,26 @@ class Spec:
         return self._first("transaction_ended", offsets, end)
 
     def _first(self, handler: str, state: Any, *inputs: Any) -> tuple[Any, ...]:
+        functions = self._functions
         for slug in self.handlers[handler]:
-            steps = self.apply(slug, state, *inputs)
+            steps: AnySteps = functions[slug](self, state, *inputs)
             if steps:
-                return steps
+                return tuple([step.fired(slug) for step in steps])
         raise NoRuleError(f"no rule of {handler} matches {state!r}, {inputs!r}")
 
     def apply(self, slug: str, *inputs: Any) -> AnySteps:
         """The outcomes of one rule, each marked with its slug; none where its guard fails."""
-        steps: AnySteps = self.rules[slug].function(self, *inputs)
-        return tuple(step.fired(slug) for step in steps)
+        steps: AnySteps = self._functions[slug](self, *inputs)
+        return tuple([step.fired(slug) for step in steps]) if steps else ()
 
     def ask(self, slug: str, *inputs: Any) -> Any:
         """The answer of a rule that decides rather than acts (a vote, a barrier)."""
-        return self.rules[slug].function(*inputs)
+        return self._functions[slug](*inputs)
 
     def then(self, steps: AnySteps, slug: str, *inputs: Any) -> AnySteps:
         """One further rule after each outcome, without repeats."""
+        if len(steps) == 1:
+            return self.apply(slug, steps[0], *inputs)
         return tuple(dict.fromkeys(after for step in steps for after in self.apply(slug, step, *inputs)))
 
 

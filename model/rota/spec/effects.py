@@ -6,14 +6,14 @@ armed or in flight. Within one step the last word on a timer wins.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Self
 
+from rota.kernel import frozen, replace
 from rota.spec.messages import ReplyMessage
 
 
-@dataclass(frozen=True, order=True)
+@frozen(order=True)
 class Timer:
     """The name of a timer; at most one of a name is armed. member_id is empty for the group's own."""
 
@@ -26,7 +26,7 @@ def timer(kind: Enum, member_id: str = "") -> Timer:
     return Timer(kind.value, member_id)
 
 
-@dataclass(frozen=True)
+@frozen
 class Arm:
     """(Re)start a timer. delay_ms: until it is due."""
 
@@ -34,14 +34,14 @@ class Arm:
     delay_ms: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Cancel:
     """Stop a timer; no error where it is not armed."""
 
     timer: Timer
 
 
-@dataclass(frozen=True)
+@frozen
 class Reply:
     """An answer. to: the address that came with the request."""
 
@@ -55,6 +55,8 @@ class Record:
     kind: why it is written, which decides what the log's answer does; answer: what is answered when the log
     has stored it, None where nobody waits for it; handler: the rules that hear the log's answer.
     """
+
+    __slots__ = ()
 
     kind: Enum
     answer: Reply | None
@@ -72,8 +74,10 @@ class Record:
 class ForOffsets:
     """What rules of a group say to the offsets: `rota.spec.offset_state` has the words."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, kw_only=True)
+
+@frozen(kw_only=True)
 class Effects:
     """What a rule does beside the next group, in the order given.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
+from rota.kernel import frozen
 from rota.spec.effects import Record, Timer
 
 AnyGroup = Any
@@ -40,7 +41,7 @@ class Live:
 MEMBERSHIP = Live()
 
 
-@dataclass(frozen=True)
+@frozen
 class Loss:
     """A member id that a timer took from its owner. parked: a request of the member waited for its answer."""
 

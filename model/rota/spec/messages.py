@@ -1,25 +1,28 @@
 """What every request and reply is, and those about no group's members: who coordinates a group.
 
-Messages are frozen dataclasses with the field names of Kafka's message schemas in snake_case, never named
+Messages are frozen values with the field names of Kafka's message schemas in snake_case, never named
 tuples: replies of different kinds must not compare equal.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from rota.kernel import frozen
 from rota.spec.vocabulary import ErrorCode, Hosting
 
 
 class Request:
     """A request of any API. Each API's requests stand with its part of the protocol."""
 
+    __slots__ = ()
+
 
 class ReplyMessage:
     """The body of an answer of any API."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True)
+
+@frozen
 class FindCoordinatorRequest(Request):
     """FindCoordinator.
 
@@ -30,7 +33,7 @@ class FindCoordinatorRequest(Request):
     key_type: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Node:
     """A broker as metadata name it; the defaults are those of nobody."""
 
@@ -39,7 +42,7 @@ class Node:
     port: int = -1
 
 
-@dataclass(frozen=True)
+@frozen
 class CoordinatorOf:
     """The answer for one key."""
 
@@ -48,7 +51,7 @@ class CoordinatorOf:
     node: Node = Node()
 
 
-@dataclass(frozen=True)
+@frozen
 class FindCoordinatorReply(ReplyMessage):
     """The answer to FindCoordinator, one for each key in the order of the request."""
 
@@ -60,7 +63,7 @@ class FindCoordinatorReply(ReplyMessage):
         return self.coordinators[0].error_code
 
 
-@dataclass(frozen=True)
+@frozen
 class Call:
     """A request as the coordinator gets it.
 

@@ -7,8 +7,7 @@ it. How offsets are read stands in `rota.spec.offset_fetch`.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from rota.kernel import replace
 from rota.kernel.rules import rule
 from rota.spec.classic.state import Group
 from rota.spec.classic.step import Step, Steps

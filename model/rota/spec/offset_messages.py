@@ -8,13 +8,13 @@ versions stand for them. Authorisation and unknown topics are dealt with before 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
+from rota.kernel import frozen, replace
 from rota.spec.messages import ReplyMessage, Request
 from rota.spec.vocabulary import ErrorCode
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetCommitPartition:
     """An offset to commit. committed_leader_epoch: -1 for none; commit_timestamp: of version 1, else -1."""
 
@@ -25,7 +25,7 @@ class OffsetCommitPartition:
     commit_timestamp: int = -1
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetCommitTopic:
     """What a commit says of one topic."""
 
@@ -33,7 +33,7 @@ class OffsetCommitTopic:
     partitions: tuple[OffsetCommitPartition, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetCommitRequest(Request):
     """OffsetCommit. A generation below 0 comes from outside of group management.
 
@@ -48,7 +48,7 @@ class OffsetCommitRequest(Request):
     retention_time_ms: int = -1
 
 
-@dataclass(frozen=True)
+@frozen
 class TxnOffsetCommitRequest(Request):
     """TxnOffsetCommit: offsets that count when the producer's transaction is committed.
 
@@ -64,7 +64,7 @@ class TxnOffsetCommitRequest(Request):
     group_instance_id: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class PartitionOutcome:
     """What became of one partition."""
 
@@ -72,7 +72,7 @@ class PartitionOutcome:
     error_code: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True)
+@frozen
 class TopicOutcome:
     """What became of one topic's partitions, in the order of the request."""
 
@@ -99,7 +99,7 @@ def first_error(topics: tuple[TopicOutcome, ...]) -> ErrorCode:
     return next((error for error in errors if error is not ErrorCode.NONE), ErrorCode.NONE)
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetCommitReply(ReplyMessage):
     """The answer to OffsetCommit: there is no error for the whole."""
 
@@ -111,7 +111,7 @@ class OffsetCommitReply(ReplyMessage):
         return first_error(self.topics)
 
 
-@dataclass(frozen=True)
+@frozen
 class TxnOffsetCommitReply(ReplyMessage):
     """The answer to TxnOffsetCommit: there is no error for the whole."""
 
@@ -145,7 +145,7 @@ def commit_reply(
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class TopicPartitions:
     """Partitions of a topic, as OffsetFetch and OffsetDelete name them."""
 
@@ -153,7 +153,7 @@ class TopicPartitions:
     partition_indexes: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetFetchRequest(Request):
     """OffsetFetch, of one group. topics: None asks for all that there is (version 2 and later)."""
 
@@ -162,7 +162,7 @@ class OffsetFetchRequest(Request):
     require_stable: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class FetchedPartition:
     """The offset of a partition; the defaults say that none was committed, which is no error."""
 
@@ -173,7 +173,7 @@ class FetchedPartition:
     error_code: ErrorCode = ErrorCode.NONE
 
 
-@dataclass(frozen=True)
+@frozen
 class FetchedTopic:
     """The offsets of one topic."""
 
@@ -181,7 +181,7 @@ class FetchedTopic:
     partitions: tuple[FetchedPartition, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetFetchReply(ReplyMessage):
     """The answer to OffsetFetch, for one group. Version 1 tells an error of each partition asked for."""
 
@@ -189,7 +189,7 @@ class OffsetFetchReply(ReplyMessage):
     topics: tuple[FetchedTopic, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetDeleteRequest(Request):
     """OffsetDelete (KIP-496)."""
 
@@ -197,7 +197,7 @@ class OffsetDeleteRequest(Request):
     topics: tuple[TopicPartitions, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetDeleteReply(ReplyMessage):
     """The answer to OffsetDelete: an error for the whole and no topics, or an error for each partition."""
 

@@ -7,9 +7,9 @@ goes to its end (`OffsetStep.line`), and whoever holds the offsets keeps the que
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
-from rota.kernel import FrozenMap
+from rota.kernel import FrozenMap, frozen, replace
 from rota.spec.effects import ForOffsets, Reply
 from rota.spec.messages import Call
 
@@ -17,7 +17,7 @@ NO_PRODUCER = -1
 """The producer id of what is no part of a transaction, as in the log."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Committed:
     """An offset as it is stored. Milliseconds. Source: upstream OffsetAndMetadata.
 
@@ -31,7 +31,7 @@ class Committed:
     expire_timestamp_ms: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetRecord:
     """A record of the log: an offset, of a transaction where producer_id says so."""
 
@@ -46,7 +46,7 @@ class OffsetRecord:
         return self.topic, self.partition_index
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetTombstone:
     """A record of the log: the end of an offset. expired: because of its age, not by a request."""
 
@@ -60,7 +60,7 @@ class OffsetTombstone:
         return self.topic, self.partition_index
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetBatch(ForOffsets):
     """Records that are stored together or not at all. answer: when they are stored, None: to nobody."""
 
@@ -68,7 +68,7 @@ class OffsetBatch(ForOffsets):
     answer: Reply | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupForgotten(ForOffsets):
     """The group is removed and takes its offsets with it, as soon as the log has its tombstone.
 
@@ -80,14 +80,14 @@ class GroupForgotten(ForOffsets):
     expired: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupForgottenAnswer(ForOffsets):
     """What the log said to a group's tombstone. stored: it has it."""
 
     stored: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class TransactionEnd(ForOffsets):
     """The marker that ends a producer's transaction. committed: else it is aborted."""
 
@@ -95,7 +95,7 @@ class TransactionEnd(ForOffsets):
     committed: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetRead(ForOffsets):
     """An OffsetFetch on its way to the offsets. known: there is its group; waits: for all earlier appends."""
 
@@ -104,7 +104,7 @@ class OffsetRead(ForOffsets):
     waits: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Expire(ForOffsets):
     """What may be removed for its age.
 
@@ -118,7 +118,7 @@ class Expire(ForOffsets):
     removable: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class RetentionCheck:
     """It is time to look what has expired. Milliseconds.
 
@@ -133,7 +133,7 @@ InLine = OffsetBatch | TransactionEnd | OffsetRead | GroupForgotten
 """What waits for the log, in its order."""
 
 
-@dataclass(frozen=True)
+@frozen
 class PendingOffset:
     """An offset of an open transaction. overtaken: a later record has set the committed one."""
 
@@ -141,7 +141,7 @@ class PendingOffset:
     overtaken: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Offsets:
     """The offsets of a group.
 
@@ -211,7 +211,7 @@ def _same(one: OffsetRecord, other: OffsetRecord) -> bool:
     return (one.key, one.producer_id) == (other.key, other.producer_id)
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetStep:
     """One allowed outcome for the offsets.
 

@@ -7,8 +7,7 @@ until it is there, so it never fails.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from rota.kernel import replace
 from rota.kernel.rules import rule
 from rota.spec.classic.state import Group
 from rota.spec.classic.step import Step, Steps

@@ -5,8 +5,7 @@ The rules speak the newest version; these two functions translate what comes in 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from rota.kernel import replace
 from rota.spec.classic.messages import JoinGroupReply, JoinGroupRequest, LeaveGroupReply
 from rota.spec.messages import Call, ReplyMessage
 from rota.spec.offset_messages import TxnOffsetCommitReply, with_errors

@@ -43,10 +43,10 @@ def render(value: Any) -> str:
         return _bracketed("{", sorted(render(item) for item in value), "}")
     if isinstance(value, Mapping):
         return _bracketed("{", [f"{render(key)}: {render(item)}" for key, item in value.items()], "}")
-    if isinstance(value, tuple):
-        return _bracketed("[", [render(item) for item in value], "]")
     if is_dataclass(value):
         return _dataclass(value)
+    if isinstance(value, tuple):
+        return _bracketed("[", [render(item) for item in value], "]")
     return repr(value)
 
 

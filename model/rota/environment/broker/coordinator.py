@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rota.environment.broker.log import DEFAULT, Prospects
 from rota.environment.broker.member_ids import fresh_id, is_newcomer, owner
@@ -32,7 +32,7 @@ from rota.environment.messages import (
     Unused,
     same_broker,
 )
-from rota.kernel import Message, Send, Turn, Value
+from rota.kernel import Message, Send, Turn, Value, frozen, replace
 from rota.spec import (
     Arm,
     FindCoordinatorRequest,
@@ -45,7 +45,7 @@ from rota.spec.effects import Record
 from rota.spec.kind import MEMBERSHIP, AnyGroup, AnyStep, GroupKind, Live, Loss
 
 
-@dataclass(frozen=True)
+@frozen
 class Coordinator:
     """The coordinator's part of the state.
 

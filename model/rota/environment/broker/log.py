@@ -7,7 +7,7 @@ record is what the next coordinator loads, and of the appends in flight any pref
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rota.environment.messages import (
     Append,
@@ -22,7 +22,7 @@ from rota.environment.messages import (
     Recalled,
     Unreachable,
 )
-from rota.kernel import Message, Send, Turn, Value
+from rota.kernel import Message, Send, Turn, Value, frozen, replace
 from rota.spec.effects import Record
 from rota.spec.kind import GroupKind
 from rota.spec.vocabulary import AppendError
@@ -30,7 +30,7 @@ from rota.spec.vocabulary import AppendError
 Appends = tuple[Record, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Records:
     """The log's part of the state.
 

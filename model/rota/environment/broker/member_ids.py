@@ -18,7 +18,10 @@ def fresh_id(client: str, group: Group | None, held: tuple[str, ...]) -> str:
     if group is not None:
         # Of those who must still sync some may be former ids of static members.
         known |= {*group.members, *group.pending, *group.pending_sync}
-    return next(name for name in (f"{client}-{n}" for n in count(1)) if name not in known)
+    for n in count(1):
+        if (name := f"{client}-{n}") not in known:
+            break
+    return name
 
 
 def is_newcomer(call: Call) -> bool:

@@ -19,7 +19,7 @@ not replaced, deleted or put in doubt since), and whether a promise or the right
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from rota.environment.messages import (
     NOBODY,
@@ -34,7 +34,7 @@ from rota.environment.messages import (
     Unreachable,
     Unused,
 )
-from rota.kernel import FrozenMap, Message, Send, Turn, Value
+from rota.kernel import FrozenMap, Message, Send, Turn, Value, frozen, replace
 from rota.spec import Group, GroupState, Spec
 from rota.spec.effects import Reply
 from rota.spec.offset_messages import (
@@ -62,7 +62,7 @@ from rota.spec.vocabulary import AppendError, ErrorCode
 Key = tuple[str, int]
 
 
-@dataclass(frozen=True)
+@frozen
 class OffsetsKept:
     """The offsets' part of the state.
 

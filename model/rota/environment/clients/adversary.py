@@ -8,17 +8,17 @@ breaks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from rota.environment.clients.malformed_requests import Odd, odd_requests
 from rota.environment.clients.subscription import Subscription
 from rota.environment.messages import Charge, Deliver
-from rota.kernel import Message, Send, Turn, Value
+from rota.kernel import Message, Send, Turn, Value, frozen, replace
 from rota.spec import ErrorCode, FindCoordinatorReply
 
 
-@dataclass(frozen=True)
+@frozen
 class Raw:
     """A raw client remembers nothing but who it is, and where it was last told that the coordinator is."""
 

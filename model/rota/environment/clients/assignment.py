@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rota.environment.assignors import ASSIGNORS, Subscription
+from rota.kernel import frozen
 from rota.spec import MemberMetadata
 
 TOPIC = "t"
@@ -20,7 +21,7 @@ TOPIC = "t"
 OTHER_TOPIC = "u"
 
 
-@dataclass(frozen=True)
+@frozen
 class Claim:
     """What a member says that it owns, and the generation in which it got it."""
 
@@ -70,7 +71,7 @@ class Metadata:
         return cls(wants.removesuffix("*"), wants.endswith("*"), claim, readable)
 
 
-@dataclass(frozen=True)
+@frozen
 class Assignment:
     """One member's part.
 

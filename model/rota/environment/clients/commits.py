@@ -6,11 +6,10 @@ record is read, and its offset committed, in one move, so the number is the offs
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rota.environment.clients.assignment import TOPIC
 from rota.environment.clients.state import Client, Phase
 from rota.environment.clients.subscription import Subscription
+from rota.kernel import replace
 from rota.spec import Call
 from rota.spec.offset_messages import (
     OffsetCommitPartition,

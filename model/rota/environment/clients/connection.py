@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rota.environment.clients.state import ENDED, Client, Phase
 from rota.environment.messages import NOBODY, Charge, Deliver, Disconnected, GaveUp
-from rota.kernel import Send, Turn
+from rota.kernel import Send, Turn, replace
 from rota.spec import Call, JoinGroupRequest, SyncGroupRequest
 from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchRequest
 

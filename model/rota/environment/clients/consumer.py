@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rota.environment.clients import connection
 from rota.environment.clients.assignment import Claim
@@ -32,7 +32,7 @@ from rota.environment.clients.retry_rules import Answer, Reaction, before_joinin
 from rota.environment.clients.state import Client, Phase
 from rota.environment.clients.subscription import Subscription
 from rota.environment.messages import Charge, Disconnected, Evicted, Known
-from rota.kernel import Message, Send, Turn, Value
+from rota.kernel import Message, Send, Turn, Value, replace
 from rota.spec import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from rota.spec.offset_messages import OffsetCommitReply, OffsetFetchReply
 

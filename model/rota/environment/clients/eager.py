@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rota.environment.clients.assignment import Claim
 from rota.environment.clients.commits import settled
 from rota.environment.clients.consumer import PoliteClient
 from rota.environment.clients.state import Client
+from rota.kernel import replace
 from rota.spec import SyncGroupReply
 
 STICKY = "sticky"

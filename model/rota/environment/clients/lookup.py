@@ -8,12 +8,10 @@ knows at first where the coordinator is: a wrong guess would cost it one more su
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rota.environment.clients.retry_rules import Answer, error_of
 from rota.environment.clients.state import Client
 from rota.environment.messages import Deliver, Renumbered, same_broker
-from rota.kernel import Message, Send
+from rota.kernel import Message, Send, replace
 from rota.spec import Call, ErrorCode, FindCoordinatorReply, FindCoordinatorRequest, LeaveGroupReply
 
 LOST = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})

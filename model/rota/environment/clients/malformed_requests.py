@@ -22,10 +22,11 @@ bring about, in some state of the group.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rota.environment.clients.assignment import OTHER_TOPIC, TOPIC, Assignment, Metadata
 from rota.environment.clients.subscription import Subscription
+from rota.kernel import frozen, replace
 from rota.spec import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -56,7 +57,7 @@ PRODUCER, TRANSACTION_VERSION = 1, 3
 TOO_LARGE = "x" * 4_097
 
 
-@dataclass(frozen=True)
+@frozen
 class Odd:
     """A line of the table. what: in which way it is odd."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rota.environment.clients.connection import turn
 from rota.environment.clients.eager import EagerClient
 from rota.environment.clients.state import Client, Phase
 from rota.environment.messages import Evicted
-from rota.kernel import Turn
+from rota.kernel import Turn, replace
 
 
 @dataclass(frozen=True)

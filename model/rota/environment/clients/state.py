@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
 
 from rota.environment.clients.assignment import Assignment, Claim
 from rota.environment.clients.retry_rules import Answer
 from rota.environment.messages import Evicted
+from rota.kernel import frozen, replace
 from rota.spec import Call, JoinGroupReply, LeaveGroupRequest
 from rota.spec.messages import Request
 
@@ -54,7 +54,7 @@ ASKING = frozenset(
 """Where a client waits for an answer."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Client:
     """A client with its connection.
 

@@ -7,8 +7,7 @@ admitted stands in `rota.spec.classic.admission`, the replacement of static memb
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from rota.kernel import replace
 from rota.kernel.rules import rule
 from rota.spec.classic.messages import JoinGroupReply, JoinGroupRequest
 from rota.spec.classic.rebalance import GMM, joined_reply

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
+from rota.kernel import replace
 from rota.spec.classic import settled
 from rota.spec.classic.records import GroupRecord
 from rota.spec.classic.state import Group
@@ -26,6 +27,16 @@ CONTENT = {
 }
 """What a record says, in the words of a trace."""
 
+DUE = {
+    TimerKind.INITIAL_JOIN: "the initial rebalance delay is over",
+    TimerKind.JOIN: "the rebalance timeout of the join phase is over",
+    TimerKind.SYNC: "the rebalance timeout for SyncGroup is over",
+    TimerKind.SESSION: "the session of {} is over",
+    TimerKind.NEW_MEMBER: "the time of the new member {} is over",
+    TimerKind.PENDING: "the time to use the member id {} is over",
+}
+"""That a timer is due, in the words of a trace. {}: its member."""
+
 
 @dataclass(frozen=True)
 class ClassicGroups:
@@ -42,15 +53,7 @@ class ClassicGroups:
 
     def timer_text(self, timer: Timer) -> str:
         """That a timer is due, in the words of a trace."""
-        names = {
-            TimerKind.INITIAL_JOIN: "the initial rebalance delay is over",
-            TimerKind.JOIN: "the rebalance timeout of the join phase is over",
-            TimerKind.SYNC: "the rebalance timeout for SyncGroup is over",
-            TimerKind.SESSION: f"the session of {timer.member_id} is over",
-            TimerKind.NEW_MEMBER: f"the time of the new member {timer.member_id} is over",
-            TimerKind.PENDING: f"the time to use the member id {timer.member_id} is over",
-        }
-        return names[kind_of(timer)]
+        return DUE[kind_of(timer)].format(timer.member_id)
 
     def losses(self, before: Group, after: Group | None) -> tuple[Loss, ...]:
         """The ids that are gone, or were left out of a generation.

@@ -7,9 +7,7 @@ were never written are lost, and their numbers are used again.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from rota.kernel import FrozenMap
+from rota.kernel import FrozenMap, replace
 from rota.kernel.rules import rule
 from rota.spec.classic.messages import JoinGroupReply, ProtocolMetadata, SyncGroupReply
 from rota.spec.classic.rebalance import GMM, subscriptions

@@ -4,13 +4,14 @@ snake_case.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from rota.kernel import frozen
 from rota.spec.messages import ReplyMessage, Request
 from rota.spec.vocabulary import ErrorCode
 
 
-@dataclass(frozen=True)
+@frozen
 class ProtocolMetadata:
     """An assignment protocol (assignor) that a member offers. metadata: opaque to the coordinator."""
 
@@ -18,7 +19,7 @@ class ProtocolMetadata:
     metadata: bytes = b""
 
 
-@dataclass(frozen=True)
+@frozen
 class JoinGroupRequest(Request):
     """JoinGroup. Milliseconds; protocols in order of preference; member_id is empty for a new member."""
 
@@ -31,7 +32,7 @@ class JoinGroupRequest(Request):
     group_instance_id: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class MemberMetadata:
     """A line of the member list that the leader gets: metadata for the chosen protocol."""
 
@@ -40,7 +41,7 @@ class MemberMetadata:
     group_instance_id: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class JoinGroupReply(ReplyMessage):
     """The answer to JoinGroup; the defaults are those of every error answer."""
 
@@ -54,7 +55,7 @@ class JoinGroupReply(ReplyMessage):
     members: tuple[MemberMetadata, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class MemberAssignment:
     """What the leader wants a member to get. assignment: opaque to the coordinator."""
 
@@ -62,7 +63,7 @@ class MemberAssignment:
     assignment: bytes
 
 
-@dataclass(frozen=True)
+@frozen
 class SyncGroupRequest(Request):
     """SyncGroup. protocol_type and protocol_name are None below version 5."""
 
@@ -75,7 +76,7 @@ class SyncGroupRequest(Request):
     group_instance_id: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class SyncGroupReply(ReplyMessage):
     """The answer to SyncGroup."""
 
@@ -85,7 +86,7 @@ class SyncGroupReply(ReplyMessage):
     assignment: bytes = b""
 
 
-@dataclass(frozen=True)
+@frozen
 class HeartbeatRequest(Request):
     """Heartbeat."""
 
@@ -95,14 +96,14 @@ class HeartbeatRequest(Request):
     group_instance_id: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class HeartbeatReply(ReplyMessage):
     """The answer to Heartbeat."""
 
     error_code: ErrorCode
 
 
-@dataclass(frozen=True)
+@frozen
 class LeavingMember:
     """One identity of a LeaveGroup batch."""
 
@@ -110,7 +111,7 @@ class LeavingMember:
     group_instance_id: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class LeaveGroupRequest(Request):
     """LeaveGroup; versions 0-2 carry exactly one identity."""
 
@@ -118,7 +119,7 @@ class LeaveGroupRequest(Request):
     members: tuple[LeavingMember, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class MemberOutcome:
     """The answer for one identity, in the order of the request."""
 
@@ -127,7 +128,7 @@ class MemberOutcome:
     error_code: ErrorCode
 
 
-@dataclass(frozen=True)
+@frozen
 class LeaveGroupReply(ReplyMessage):
     """The answer to LeaveGroup; versions 0-2 put the only member's error at the top level."""
 

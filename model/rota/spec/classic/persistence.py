@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from rota.kernel import replace
 from rota.kernel.rules import rule
 from rota.spec.classic.messages import JoinGroupReply, LeaveGroupReply
 from rota.spec.classic.rebalance import GMM, answer_syncs

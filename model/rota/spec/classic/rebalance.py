@@ -5,8 +5,7 @@ Used by every handler that changes the membership; each function takes a step an
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from rota.kernel import replace
 from rota.kernel.rules import rule
 from rota.spec.classic.messages import JoinGroupReply, SyncGroupReply
 from rota.spec.classic.records import record_of

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
+from rota.kernel import frozen, replace
 from rota.spec.classic.messages import ProtocolMetadata
 from rota.spec.classic.state import Group
 from rota.spec.classic.vocabulary import RecordKind
 from rota.spec.effects import Record, Reply
 
 
-@dataclass(frozen=True)
+@frozen
 class MemberRecord:
     """A member as a record keeps it. subscription: its metadata for the group's protocol; milliseconds."""
 
@@ -23,7 +23,7 @@ class MemberRecord:
     session_timeout_ms: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Replacement:
     """What the log's answer to a static member's replacement needs. Milliseconds.
 
@@ -40,7 +40,7 @@ class Replacement:
     protocols: tuple[ProtocolMetadata, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupRecord(Record):
     """A record for the log: the group as it will be after a fail-over. Source: upstream GroupMetadataValue.
 

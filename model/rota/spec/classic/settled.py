@@ -12,12 +12,12 @@ names.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from rota.kernel import replace
 from rota.spec.classic.records import GroupRecord
 from rota.spec.classic.state import Group, Member
-from rota.spec.classic.vocabulary import GroupState, RecordKind, TimerKind, kind_of
-from rota.spec.effects import Timer
+from rota.spec.classic.vocabulary import GroupState, RecordKind, TimerKind
+from rota.spec.effects import Timer, timer
 from rota.spec.kind import MEMBERSHIP, Live
 
 
@@ -29,7 +29,8 @@ def settled(group: Group, live: Live = MEMBERSHIP) -> Group:
     if group.state is not GroupState.STABLE and not live.describe:
         # Only `sync.stable` and records of a Stable group read assignments, and the step to Stable writes
         # them all.
-        group = group.with_each((i, replace(m, assignment=b"")) for i, m in group.members.items())
+        for member_id, member in group.members.items():
+            group = group.with_member(member_id, replace(member, assignment=b""))
     read = live.names or live.statics or live.describe
     if group.state is GroupState.PREPARING_REBALANCE and not read:
         # The next generation overwrites the protocol. `sync.inconsistent-protocol` reads it before it
@@ -55,13 +56,14 @@ def settled_timers(group: Group | None, armed: Iterable[Timer]) -> frozenset[Tim
     The session of a member with a parked request is ignored when it runs out (`timers.session-ignored`), and
     whatever answers the request arms it anew, unless the request waits for the log.
     """
-    members = {} if group is None else dict(group.members.items())
+    if group is None:
+        return frozenset(armed)
     ignored = {
-        i
-        for i, m in members.items()
+        timer(TimerKind.SESSION, i)
+        for i, m in group.members.items()
         if (m.awaiting_join is not None or m.awaiting_sync is not None) and not waits_for_log(m)
     }
-    return frozenset(t for t in armed if kind_of(t) is not TimerKind.SESSION or t.member_id not in ignored)
+    return frozenset(armed) - ignored
 
 
 def settled_appends(

@@ -7,14 +7,14 @@ append blindly (see `rota.spec.effects`), whoever holds the group folds these ef
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
-from rota.kernel import FrozenMap
+from rota.kernel import FrozenMap, frozen, replace
 from rota.spec.classic.messages import MemberMetadata, ProtocolMetadata
 from rota.spec.classic.vocabulary import GroupState
 
 
-@dataclass(frozen=True)
+@frozen
 class Member:
     """A member. Timeouts in milliseconds.
 
@@ -42,7 +42,7 @@ class Member:
         return next((p.metadata for p in self.protocols if p.name == name), b"")
 
 
-@dataclass(frozen=True)
+@frozen
 class InitialJoin:
     """The join phase of a group that was Empty.
 
@@ -53,7 +53,7 @@ class InitialJoin:
     remaining_ms: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Group:
     """A group. Source: upstream `ClassicGroup`.
 

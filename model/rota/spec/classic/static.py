@@ -6,8 +6,7 @@ answer to a replacement does stands in `rota.spec.classic.replacement`.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from rota.kernel import replace
 from rota.kernel.rules import rule
 from rota.spec.classic.admission import admit
 from rota.spec.classic.join import existing, join_request, recorded

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 
+from rota.kernel import frozen, replace
 from rota.spec.classic.records import GroupRecord
 from rota.spec.classic.state import Group
 from rota.spec.effects import Effects
 
 
-@dataclass(frozen=True)
+@frozen
 class Step(Effects):
     """One allowed outcome of a rule: the next group, None where there is none, and the effects."""
 

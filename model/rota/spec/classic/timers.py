@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from rota.kernel import replace
 from rota.kernel.rules import rule
 from rota.spec.classic.rebalance import GMM
 from rota.spec.classic.state import Group, InitialJoin

@@ -29,9 +29,12 @@ class TimerKind(Enum):
     PENDING = "pending"
 
 
+TIMER_KINDS = {kind.value: kind for kind in TimerKind}
+
+
 def kind_of(timer: Timer) -> TimerKind:
     """Which kind of timer it is, by its name."""
-    return TimerKind(timer.name)
+    return TIMER_KINDS[timer.name]
 
 
 class RecordKind(Enum):
