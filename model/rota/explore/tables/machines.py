@@ -18,6 +18,7 @@ import numpy as np
 from rota.explore.tables.arrays import Column, IntMap, Ints, Pool, Region, Words, mix, padded
 from rota.kernel import State, System, Turn, component_hash, encode
 from rota.kernel.encoding import MASK64, lane_factors
+from rota.kernel.structs import Frozen, parts_of
 
 EMPTY = 0
 """The queue in which nothing is pending."""
@@ -42,17 +43,21 @@ def same(a: Any, b: Any) -> bool:
         return False
     if kind in _ATOMS:
         return True
+    if kind is frozenset:
+        twins = {one: one for one in a}
+        return all(same(twins[one], one) for one in b)
     parts = _PARTS[kind]
     if parts is None:
         return encode(a) == encode(b)
-    for x, y in zip(parts(a), parts(b), strict=True):  # noqa: SIM110  all() costs a third more here
-        if x is not y and not same(x, y):
+    for x, y in zip(parts(a), parts(b), strict=True):
+        # much of it is one object or text, and then there is no call
+        if x is not y and not (type(x) is type(y) and (type(x) in _ATOMS or same(x, y))):
             return False
     return True
 
 
 class _Parts(dict[type, Callable[[Any], tuple[Any, ...]] | None]):
-    """How to take a value of each type apart; None where only the encoding can tell (sets, enums)."""
+    """How to take a value of each type apart; None where only the encoding can tell (enums)."""
 
     def __missing__(self, kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
         self[kind] = _taking_apart(kind)
@@ -60,6 +65,8 @@ class _Parts(dict[type, Callable[[Any], tuple[Any, ...]] | None]):
 
 
 def _taking_apart(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
+    if issubclass(kind, Frozen):
+        return parts_of
     if issubclass(kind, tuple):
         return tuple
     if issubclass(kind, Mapping):
@@ -275,7 +282,7 @@ class Learned:
     def _checked(self, table: MachineTable, turn: Turn) -> tuple[int, int, tuple[str, ...]]:
         if not isinstance(turn, Turn):
             raise BadTurn(f"machine {table.machine.name} returned {turn!r}, not a Turn")
-        sends = tuple(self._delivery(table, send.to, send.message) for send in turn.sends)
+        sends = tuple([self._delivery(table, send.to, send.message) for send in turn.sends])
         return table.intern(turn.value), self._queue(sends), turn.rules
 
     def _delivery(self, sender: MachineTable, to: str, message: Any) -> int:

@@ -56,16 +56,25 @@ class Check:
 
     prop: Property
     arguments: tuple[tuple[int, int, ViewTable], ...]
-    memo: dict[tuple[int, ...], bool] = field(default_factory=dict)
+    memo: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # a property of one view is asked for it twice, so that all have pairs
+        self.first, self.second = self.arguments[0], self.arguments[-1]
 
     def holds(self, joint: Sequence[tuple[int, ...]]) -> bool:
         """The predicate on the slots' joint views, called once per combination of what it reads."""
-        codes = tuple([joint[slot][index] for slot, index, _ in self.arguments])
+        slot, index, _ = self.first
+        other, at, _ = self.second
+        codes = joint[slot][index], joint[other][at]
         known = self.memo.get(codes)
         if known is None:
-            seen = [view.results[code] for (_, _, view), code in zip(self.arguments, codes, strict=True)]
-            known = self.memo[codes] = bool(self.prop.test(*seen))
+            known = self.memo[codes] = self._answer(codes)
         return known
+
+    def _answer(self, codes: tuple[int, int]) -> bool:
+        seen = [view.results[code] for (_, _, view), code in zip(self.arguments, codes, strict=False)]
+        return bool(self.prop.test(*seen))
 
 
 @dataclass(frozen=True)
