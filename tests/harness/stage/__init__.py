@@ -1,8 +1,8 @@
 """The language in which tests tell rebalances: one group in virtual time, and those who ask it.
 
 `Stage` is the group with its clock, timers, log and offsets, under any profile, with the coordinator core
-beside it or without. Who asks is a `Client` with a memory; tests of single rules speak through `ByMemberId`,
-which remembers nothing, so that any request can be made. `text` puts a stage into words.
+beside it or without. Who asks is a `Client` with a memory; tests of single rules speak through `ById`,
+which names member ids and remembers nothing. `text` puts a stage into words.
 """
 
 from harness.stage.beside import NotBesideCore

@@ -134,8 +134,9 @@ class Stage(Looks):
         """The newest version of a request that the broker has, unless another is wanted."""
         return dict(self.profile.versions)[api][1] if wanted is None else wanted
 
-    def ask(self, client: Client, request: Any, version: int | None = None) -> Asked:
-        """A request arrives. Errors: NotBesideCore."""
+    def ask(self, client: Client, request: Any, version: int | None = None, fresh: str = "") -> Asked:
+        """A request arrives. fresh: the id of a new member that it makes, if it is to be this one. Errors:
+        NotBesideCore."""
         if self.core is not None:
             self.core.check_request(request, self.hosting)
         version = self.version(type(request).__name__.removesuffix("Request"), version)
@@ -143,7 +144,9 @@ class Stage(Looks):
         self._asked[asked.address] = asked
         serial = len(self.owners) + 1
         in_spec = to_spec(request, version) if isinstance(request, CoreRequest) else request
-        call = Call(in_spec, asked.address, version, f"m{serial}", self.hosting, self.led_by, self.now)
+        call = Call(
+            in_spec, asked.address, version, fresh or f"m{serial}", self.hosting, self.led_by, self.now
+        )
         group = self.group if self._ours(request) else None
         ahead = 0
         if isinstance(request, core.SyncGroup | core.Heartbeat):
@@ -151,9 +154,10 @@ class Stage(Looks):
         self._play(asked, lambda spec: spec.handle(group, call), Ask(request, version, serial, ahead))
         return asked
 
-    def chooses(self, *, leader: Client | None = None, protocol: str | None = None) -> None:
+    def chooses(self, *, leader: Client | str | None = None, protocol: str | None = None) -> None:
         """The next step leaves open who leads or which protocol wins: it is this one."""
-        self._chosen = {"protocol_name": protocol, "leader": leader and leader.member_id}
+        leads = leader.member_id if isinstance(leader, Client) else leader
+        self._chosen = {"protocol_name": protocol, "leader": leads}
 
     def fire(self, timer: Timer) -> None:
         """An armed timer is due; the clock moves to its deadline."""
