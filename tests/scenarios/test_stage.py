@@ -165,3 +165,14 @@ def test_a_core_that_moved_is_the_one_that_is_compared():
     loaded(stage)
     assert (stage.state, stage.left("session", a)) == ("Stable 1", 10_000)
     assert a.heartbeat().error == "NONE"
+
+
+def test_after_a_core_has_resigned_it_is_not_told_what_the_log_says_of_its_appends():
+    stage = Stage(log_answers=False)
+    assert stage.client("A").enter(version=3).waits
+    stage.give_up()
+    assert not stage.appends
+    stage.hosting = Hosting.ACTIVE
+    again = stage.client("B").enter(version=3)
+    stage.log()
+    assert (stage.state, stage.members, again.waits) == ("PreparingRebalance 0", "B", True)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rota import coordinator as core
-from rota.oracle import Input, Lockstep
-from rota.oracle.lockstep import Moved
+from rota.oracle import Input, Lockstep, Moved, Resigned
 from rota.oracle.translate import CoreRequest
 from rota.spec import BrokerConfig, Group, Hosting, Timer
 
@@ -46,11 +45,11 @@ class CoreBeside:
                 f"{', '.join(settings)} changes while a coordinator is at work, or more than the size"
             )
 
-    def give_up(self, found: int) -> None:
+    def give_up(self, found: int, now: int) -> None:
         """The core resigns. Errors: NotBesideCore if appends in flight are in the log all the same."""
         if found:
             raise NotBesideCore("the log has what it did not answer")
-        self._lockstep.shadow.unload()
+        self.do(Resigned(), now)
 
     def load(self, group_max_size: int, now: int) -> None:
         """Another core reads what the log has stored."""

@@ -190,7 +190,7 @@ class Stage(Looks):
     def give_up(self, found: int = 0) -> None:
         """Another broker leads the group's partition. found: how many appends in flight that one has."""
         if self.core is not None:
-            self.core.give_up(found)
+            self.core.give_up(found, self.now)
         unanswered = tuple(one for one in self.appends if isinstance(one, GroupRecord))
         for record in unanswered[:found]:
             self.stored = record
