@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.stage import Asked, Client, Stage
+from harness.stage import Asked, Client, Stage, naming
 from rota.spec import PROFILES, BrokerConfig, Hosting
 from rota.spec.vocabulary import AppendError
 
@@ -47,7 +47,7 @@ class Then:
     client's last answer, member ids as their owners' names; lists: names of protocols that a member has;
     timeouts: the session and rebalance timeouts that a member has; offsets: what a client's last OffsetFetch
     told, "topic-partition" → offset, or offset and error; described: fields of the members in the last
-    DescribeGroups.
+    DescribeGroups; written: fields of each record that was written, as `harness.stage.Written` has them.
     """
 
     answers: str = ""
@@ -63,6 +63,7 @@ class Then:
     timeouts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     offsets: Mapping[str, Mapping[str, int | tuple[int, str]]] = field(default_factory=dict)
     described: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    written: tuple[Mapping[str, Any], ...] | None = None
 
     def check(self, stage: Stage, since: int) -> None:
         """Errors: AssertionError naming what differs. since: happenings before what was done."""
@@ -80,6 +81,13 @@ class Then:
         }
         wanted = {name: getattr(self, name) for name in looks if getattr(self, name) is not None}
         assert {name: looks[name] for name in wanted} == wanted
+        if self.written is not None:
+            records = [stage.in_names(record) for one in done for record in one.step.records]
+            found = [
+                {key: getattr(record, key) for key in fields}
+                for record, fields in zip(records, self.written, strict=True)
+            ]
+            assert found == [dict(fields) for fields in self.written]
         left = {name: _left(stage, name) for name in self.timers}
         assert left == dict(self.timers)
         for name, fields in self.said.items():
@@ -123,7 +131,8 @@ class Row:
 
     mirrors: upstream's tests, class#method; given: what leads to the start; steps: what is done, what is
     expected; lacks: what of the tests is left out, and why; settings: of the broker; alone: whether the
-    coordinator is not played beside the spec.
+    coordinator is not played beside the spec, as it must be where a row asks the broker what the coordinator
+    is not told (`harness.stage.NotBesideCore` says so).
     """
 
     mirrors: tuple[str, ...]
@@ -143,14 +152,14 @@ class Row:
         config = BrokerConfig(**{**BOUNDS, **self.settings})
         core = beside and profile == JAVA and not self.alone
         stage = Stage(config, PROFILES[profile], beside=core)
-        self.given(stage)
+        name = f"{self.mirrors[0]}, {profile}"
+        with naming(lambda: f"{name}, given"):
+            self.given(stage)
         for number, (do, then) in enumerate(self.steps, 1):
             since = len(stage.happenings)
-            do(stage)
-            try:
+            with naming(lambda number=number: f"{name}, step {number}"):
+                do(stage)
                 then.check(stage, since)
-            except AssertionError as failure:
-                raise AssertionError(f"{self.mirrors[0]}, step {number}: {failure}") from None
 
 
 def row(
@@ -210,9 +219,9 @@ def stable(*names: str) -> Do:
     return lambda stage: stage.stable(*(who(stage, name) for name in names))
 
 
-def enter(*names: str) -> Do:
-    """Newcomers join: each the handshake, unless it is static, then the JoinGroup that is parked."""
-    return lambda stage: [who(stage, name).enter() for name in names]
+def enter(*names: str, version: int | None = None) -> Do:
+    """Newcomers join: each the handshake, unless it is static or old, then the JoinGroup that is parked."""
+    return lambda stage: [who(stage, name).enter(version) for name in names]
 
 
 def join(name: str, **changes: Any) -> Do:

@@ -10,6 +10,7 @@ from checklist.checklist_words import (
     both,
     by,
     configure,
+    enter,
     given_up,
     heartbeat,
     held,
@@ -30,6 +31,9 @@ from rota.spec.vocabulary import AppendError
 elsewhere = hosts(Hosting.ELSEWHERE)
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 TOP = {"X": {"error_code": ErrorCode.NOT_COORDINATOR, "members": ""}}
+
+CREATED = {"kind": "creation", "generation": 0, "leader": None, "parts": {}}
+"""The record of a group that a newcomer of old has made, before anybody is assigned anything."""
 
 HOSTING: tuple[Row, ...] = (
     row(
@@ -71,7 +75,6 @@ MOVING: tuple[Row, ...] = (
     row(
         J("testClassicGroupOnUnloadedEmptyAndPreparingRebalance"),
         given=both(stable("A", "B", "C"), join("A"), join("B")),
-        alone=True,
         steps=[
             (
                 given_up,
@@ -88,7 +91,6 @@ MOVING: tuple[Row, ...] = (
     row(
         J("testClassicGroupOnUnloadedCompletingRebalance"),
         given=both(joined("A", "B", "C"), sync("B"), sync("C")),
-        alone=True,
         steps=[
             (
                 given_up,
@@ -105,7 +107,7 @@ MOVING: tuple[Row, ...] = (
         J("testGenerateRecordsOnNewClassicGroupFailureTransformsError"),
         given=held,
         steps=[
-            (join("A", version=3), Then("", "PreparingRebalance 0", members="A", records=1)),
+            (enter("A", version=3), Then("", "PreparingRebalance 0", members="A", written=(CREATED,))),
             (log(AppendError.NOT_LEADER_OR_FOLLOWER), Then("A NOT_COORDINATOR", "absent")),
         ],
     ),

@@ -47,6 +47,9 @@ only_the_absent_leader_is_left = both(
 )
 """A led generation 2 and was dropped, F has left: L, which did not join again, is the only member."""
 
+REPLACED = {"kind": "replacement", "generation": 1, "leader": "E", "instances": {"E": "leader"}}
+"""The record of a leader's restart: the new id stands for its instance, and leads."""
+
 FENCING: tuple[Row, ...] = (
     row(
         S("testJoinGroupProtocolTypeIsNotProvidedWhenAnErrorOccurs"),
@@ -303,7 +306,7 @@ RESTARTING: tuple[Row, ...] = (
         steps=[
             (
                 instead_of("E", "L", "range", "roundrobin", **DOUBLED),
-                Then("", "Stable 1", members="E", records=1),
+                Then("", "Stable 1", members="E", written=(REPLACED,)),
             ),
             (
                 log(),

@@ -11,7 +11,7 @@ import pytest
 from oracle import pin
 from rota.coordinator import GroupCoordinator, Heartbeat, JoinGroup, JoinGroupProtocol, SyncGroup, TimerId
 from rota.mutants.core import core_bugs, planted
-from rota.oracle import Ask, Divergence, Due, Lockstep, Logged, Moved, minimised, replay
+from rota.oracle import Ask, Divergence, Due, Lockstep, Logged, Moved, Resigned, minimised, replay
 from rota.oracle import walk as walks
 from rota.oracle.hunt import hunt
 from rota.spec.vocabulary import AppendError
@@ -138,6 +138,18 @@ def test_another_coordinator_goes_on_with_what_the_log_has():
     assert list(lockstep.group.members) == ["m3"]  # there is one place
     assert replay(lockstep.inputs) == (None, lockstep.inputs)
     assert lockstep.shadow.oracle.rules >= {"loading.load", "loading.unload", "join.group-max-size-reached"}
+
+
+def test_a_coordinator_that_resigns_has_no_group_until_another_has_read_the_log():
+    lockstep = Lockstepped().lockstep
+    lockstep.answer_creations()
+    lockstep.ask(SyncGroup("g", 1, "m1", None, "consumer", "range"), 5)
+    assert lockstep.appends == 1
+    assert lockstep.do(Resigned())
+    assert (lockstep.group, lockstep.appends, lockstep.followed.armed) == (None, 0, {})
+    assert lockstep.do(Moved(5))
+    assert (lockstep.group.state.value, lockstep.group.generation_id) == ("Empty", 0)
+    assert replay(lockstep.inputs) == (None, lockstep.inputs)
 
 
 def test_a_group_that_was_never_stored_is_not_there_any_more():

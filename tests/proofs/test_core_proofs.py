@@ -130,7 +130,7 @@ def _with(wish: Wish, move: Move) -> Any:
 
 def test_a_rule_that_can_never_run_proves_nothing() -> None:
     def never(s: State, a: Args) -> Effect:
-        return both(s.stage == s.u.RESTING, s.member(a.who), s.pending(a.who)), s.drop("member", a.who)
+        return both(s.point == s.u.RESTING, s.member(a.who), s.pending(a.who)), s.drop("member", a.who)
 
     move = Move("join.never", "", {"who": Sort.MEMBER}, never)
     kept = Obligation(

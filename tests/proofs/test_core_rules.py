@@ -23,8 +23,8 @@ from rota.proofs.core.logic import (
     Finite,
     Kind,
     Phase,
+    Point,
     Sort,
-    Stage,
     Symbolic,
     symbol,
 )
@@ -239,4 +239,4 @@ def test_a_universe_says_what_everything_means() -> None:
 def test_enumerations_are_those_of_the_spec() -> None:
     assert [one.value for one in Phase] == [one.value for one in GroupState if one is not GroupState.DEAD]
     assert {one.value for one in Kind} < {one.value for one in RecordKind}
-    assert len(Stage) == len({one.value for one in Stage})
+    assert len(Point) == len({one.value for one in Point})

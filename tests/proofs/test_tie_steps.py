@@ -15,7 +15,7 @@ from harness.steps_of_worlds import (
 )
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.proofs.core.coverage import COVERED, MOVES, WORDS
-from rota.proofs.core.logic import Stage
+from rota.proofs.core.logic import Point
 from rota.proofs.refinement.abstraction import picture, with_past
 from rota.proofs.refinement.backward import BEGIN, beyond
 from rota.proofs.refinement.compare import ELSEWHERE, Judge
@@ -55,7 +55,7 @@ UNSEEN = {
 
 LATER = "what it forgets is done once more later in the same step"
 NEVER = "in no group that is reached is there anything to forget"
-STAGE = "its guard is nothing but the place within a step"
+POINT = "its guard is nothing but the place within a step"
 
 SAME = {
     "join.new-member forgets held": "a dynamic newcomer holds no instance; what admits is shared with others",
@@ -73,8 +73,8 @@ SAME = {
     "persistence.assignment-failed forgets assigned": LATER,
     "persistence.assignment-failed forgets syncing": LATER,
     "static.replaced forgets syncing": LATER,
-    "leave.batch.begins looks at nothing": STAGE,
-    "leave.batch.ends looks at nothing": STAGE,
+    "leave.batch.begins looks at nothing": POINT,
+    "leave.batch.ends looks at nothing": POINT,
 }
 """Mistakes in formulas that make no other step, and why not."""
 
@@ -106,7 +106,7 @@ def test_each_rule_has_a_place_in_a_step():
     answers = {move for moves in ANSWERS.values() for move in moves}
     batch = {move for move in MOVES if move.slug == "leave.batch"}
     assert {*BEGIN, *continued, *answers, *LEAVES, *batch} == set(MOVES)
-    assert {*CONTINUED, Stage.RESTING, Stage.BATCH} == set(Stage)
+    assert {*CONTINUED, Point.RESTING, Point.BATCH} == set(Point)
 
 
 def test_both_make_the_same_steps(taken, judge):

@@ -8,7 +8,7 @@ import pytest
 import z3
 
 from harness.steps_of_worlds import entries
-from rota.proofs.core.logic import CONSTANTS, RIGID, SWITCHES, Kind, Phase, Sort, Stage, Symbolic, symbol
+from rota.proofs.core.logic import CONSTANTS, RIGID, SWITCHES, Kind, Phase, Point, Sort, Symbolic, symbol
 from rota.proofs.core.moves import GIVEN
 from rota.proofs.core.signature import SIGNATURE, symbolic
 from rota.proofs.refinement.abstraction import picture, state_of, universe, with_past
@@ -50,7 +50,7 @@ class Facts:
                 self._say(PRE.parts[name], self.state.parts[name], part.domain, part.value)
 
     def term(self, kind, value):
-        if kind in (Phase, Stage, Kind):
+        if kind in (Phase, Point, Kind):
             return getattr(U, value.name)
         if kind is None:
             return z3.BoolVal(bool(value))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.membership_stage import Stage
+from harness.stage.by_id import ById
 from rota.proofs import prove, select
 from rota.spec import ErrorCode, GroupState, Profile, TimerKind
 from rota.spec.effects import timer
@@ -23,8 +23,8 @@ def figures(name: str) -> dict[str, Any]:
     return example.as_json()
 
 
-def stage(delay: int = 0, profile: Profile = KAFKA_4, **config: int) -> Stage:
-    return Stage(profile, group_min_session_timeout_ms=1, group_initial_rebalance_delay_ms=delay, **config)
+def stage(delay: int = 0, profile: Profile = KAFKA_4, **config: int) -> ById:
+    return ById(profile, group_min_session_timeout_ms=1, group_initial_rebalance_delay_ms=delay, **config)
 
 
 def test_the_delay_may_be_longer_than_the_rebalance_timeout() -> None:
@@ -75,7 +75,7 @@ def test_a_newcomer_is_expired_though_its_join_is_parked() -> None:
     assert not on.live.members
 
 
-def restarted(on: Stage, former: int, asked: int) -> str:
+def restarted(on: ById, former: int, asked: int) -> str:
     """A static member is alone in a Stable group and restarts; returns the address of its JoinGroup."""
     on.join(instance="i", session=former)
     on.fire(TimerKind.INITIAL_JOIN)

@@ -11,7 +11,7 @@ import z3
 
 from rota.proofs import prove, select
 from rota.proofs.vote.encoding import votes
-from rota.proofs.vote.groups import CAST, Course, Stage
+from rota.proofs.vote.groups import CAST, Course, Snapshot
 from rota.proofs.vote.ties import BEST, bucket, by_bucket_alone, first_maximum
 
 ANY = [set(chosen) for size in (1, 2, 3) for chosen in combinations(CAST.protocols, size)]
@@ -23,17 +23,17 @@ def given(name: str) -> Course:
     return example
 
 
-def sets(stage: Stage) -> dict[str, set[str]]:
-    return {member: set(listed) for member, listed in stage.lists}
+def sets(snapshot: Snapshot) -> dict[str, set[str]]:
+    return {member: set(listed) for member, listed in snapshot.lists}
 
 
 def in_final(*members: str) -> Callable[[Course], list[set[str]]]:
-    return lambda course: [sets(course.stages[-1])[member] for member in members]
+    return lambda course: [sets(course.snapshots[-1])[member] for member in members]
 
 
 def before_and_after(*members: str) -> Callable[[Course], list[set[str]]]:
-    """Lists of the last stage, then alice's of the first."""
-    return lambda course: [*in_final(*members)(course), sets(course.stages[0])["alice"]]
+    """Lists of the last snapshot, then alice's of the first."""
+    return lambda course: [*in_final(*members)(course), sets(course.snapshots[0])["alice"]]
 
 
 GUARD: dict[str, tuple[Callable[[Course], list[set[str]]], Callable[..., object]]] = {
@@ -42,12 +42,12 @@ GUARD: dict[str, tuple[Callable[[Course], list[set[str]]], Callable[..., object]
     "each": (in_final("alice", "bob", "carol"), lambda a, b, c: a & b and b & c and a & c and not a & b & c),
     "at-first-request": (in_final("bob", "carol"), lambda b, c: not b & c),
     "put-back": (
-        lambda course: [*in_final("alice", "bob")(course), sets(course.stages[1])["alice"]],
+        lambda course: [*in_final("alice", "bob")(course), sets(course.snapshots[1])["alice"]],
         lambda old, b, new: old & new and new & b and not old & b,
     ),
     "member-exact": (before_and_after("alice"), lambda new, old: not new & old),
     "same-after-fail-over": (
-        lambda course: [sets(course.stages[0])["alice"], sets(course.stages[-1])["bob"]],
+        lambda course: [sets(course.snapshots[0])["alice"], sets(course.snapshots[-1])["bob"]],
         lambda a, b: "range" in a and a & b and "range" not in b,
     ),
 }
@@ -61,7 +61,7 @@ def test_a_course_breaks_its_claim_and_no_shorter_lists_do(name: str) -> None:
     lists = pick(course)
     assert breaks(*lists)
     if name not in ("member-exact", "same-after-fail-over"):
-        assert course.stages[-1].common == ()
+        assert course.snapshots[-1].common == ()
     entries = sum(map(len, lists))
     fewer = (chosen for chosen in product(ANY, repeat=len(lists)) if sum(map(len, chosen)) < entries)
     assert not [chosen for chosen in fewer if breaks(*chosen)]
@@ -70,10 +70,10 @@ def test_a_course_breaks_its_claim_and_no_shorter_lists_do(name: str) -> None:
 class Broker:
     """The counters of a broker: by entry, each on its own; a member's list is what came last."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self.counters: Counter[str] = Counter()
         self.members: dict[str, tuple[str, ...]] = {}
-        for member, listed in stage.lists:
+        for member, listed in snapshot.lists:
             self.add(member, listed)
 
     def add(self, member: str, listed: tuple[str, ...]) -> None:
@@ -84,13 +84,13 @@ class Broker:
         self.counters.subtract(self.members.pop(member))
 
 
-def mistaken(stage: Stage) -> list[str]:
+def mistaken(snapshot: Snapshot) -> list[str]:
     """Protocols of which the counter says something else than the lists."""
-    return [p for p, count in stage.counters if (count == len(stage.lists)) != (p in stage.common)]
+    return [p for p, count in snapshot.counters if (count == len(snapshot.lists)) != (p in snapshot.common)]
 
 
 def test_a_name_that_is_listed_twice_is_no_candidate() -> None:
-    before, after = given("voting.senders.named-twice").stages
+    before, after = given("voting.senders.named-twice").snapshots
     assert after.lists == (("bob", ("range", "range")),)
     broker = Broker(before)
     broker.add("bob", dict(after.lists)["bob"])
@@ -100,7 +100,7 @@ def test_a_name_that_is_listed_twice_is_no_candidate() -> None:
 
 @pytest.mark.parametrize("name", ["added-twice", "other-type"])
 def test_who_is_added_wrongly_counts(name: str) -> None:
-    before, after = given(f"voting.senders.{name}").stages
+    before, after = given(f"voting.senders.{name}").snapshots
     broker = Broker(before)
     added = "alice" if name == "added-twice" else "bob"
     broker.add(added, dict(after.lists)[added])
@@ -111,7 +111,7 @@ def test_who_is_added_wrongly_counts(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["other-list", "no-member"])
 def test_counters_that_have_drifted(name: str) -> None:
-    before, after = given(f"voting.senders.{name}").stages
+    before, after = given(f"voting.senders.{name}").snapshots
     assert dict(before.counters) == {p: Broker(before).counters[p] for p in CAST.protocols}
     assert mistaken(before) == []
     assert mistaken(after)
@@ -119,7 +119,7 @@ def test_counters_that_have_drifted(name: str) -> None:
 
 
 def test_a_counter_at_zero_stays() -> None:
-    before, after = given("voting.senders.names-kept").stages
+    before, after = given("voting.senders.names-kept").snapshots
     broker = Broker(before)
     broker.remove("alice")
     broker.add("alice", dict(after.lists)["alice"])

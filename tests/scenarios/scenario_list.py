@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from harness.stage import Stage
+from harness.stage import Stage, naming
 from rota.spec import KAFKA_4, PROFILES, BrokerConfig
 
 Play = Callable[[Stage], None]
@@ -48,6 +48,11 @@ class Scenario:
     def has_core(self) -> bool:
         """Whether the coordinator, which is like kafka-4.x, can be held to it."""
         return not self.alone and self.profile == KAFKA_4.name
+
+    def perform(self, stage: Stage) -> None:
+        """Plays the script. Errors: AssertionError where its point is missed, naming it and the last step."""
+        with naming(lambda: f"{self.name}, after step {len(stage.happenings)} of {stage!r}"):
+            self.play(stage)
 
     def stage(self, *, beside: bool = True) -> Stage:
         """An empty stage for it. beside: whether the coordinator is held to it, where it can be."""

@@ -110,3 +110,22 @@ def retries_do_not_pile_up(stage: Stage) -> None:
     assert len(stage.live.members) == 2
     assert a.join().reply.generation_id == again[-1].reply.generation_id == 2
     assert first.waits
+
+
+@scenario("23c", "KIP-394; KAFKA-7610")
+def old_client_piles_up_for_a_while(stage: Stage) -> None:
+    """A client of before the handshake asks a broker of today: it is a member with its first JoinGroup, and
+    one more with each that it repeats. But nobody is kept for ever: who is new and waits is taken out after
+    five minutes, unless it is answered before."""
+    patient = {"session": 600_000, "rebalance": 600_000}
+    a, b = stage.client("A", **patient), stage.client("B")
+    stage.stable(a)
+    again = [b.enter(version=3) for _ in range(2)]
+    assert [one.waits for one in again] == [True, True]
+    assert len(stage.live.members) == 3
+    stage.wait(299_999)
+    assert len(stage.live.members) == 3
+    stage.wait(1)
+    assert stage.members == "A"
+    assert [one.error for one in again] == ["UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID"]
+    assert a.join().reply.generation_id == 2

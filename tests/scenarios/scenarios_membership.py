@@ -205,9 +205,9 @@ def leader_leaves(stage: Stage) -> None:
     of members with its next JoinGroup answer, and assigns."""
     a, b, c = (stage.client(name) for name in "ABC")
     stage.stable(a, b, c)
-    assert a.leave(picks=(1,)).error == "NONE"
-    assert stage.last.outcomes == 2
-    assert stage.leader == "C"
+    stage.chooses(leader=c)
+    assert a.leave().error == "NONE"
+    assert (stage.candidates, stage.leader) == ("B C", "C")
     joined = [b.join(), c.join()]
     assert {one.reply.leader for one in joined} == {c.member_id}
     assert [len(one.reply.members) for one in joined] == [0, 2]

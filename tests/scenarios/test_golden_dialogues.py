@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.stage_text import text
+from harness.stage.text import text
 from rota.mutants import FOUND_BY_DIALOGUES
 from rota.mutants.core import core_bugs, planted
 from rota.mutants.mutant import SCENARIOS as HERE
@@ -37,7 +37,7 @@ SCRIPTS = (
 def dialogue(scenario: Scenario, *, beside: bool = True) -> str:
     """The scenario as text. Errors: AssertionError where its point is missed; Divergence."""
     stage = scenario.stage(beside=beside)
-    scenario.play(stage)
+    scenario.perform(stage)
     return text(scenario.name, scenario.point, scenario.source, stage)
 
 
@@ -58,7 +58,8 @@ def test_there_is_a_file_for_every_scenario_and_no_other():
     assert {path.stem for path in GOLDEN.glob("*")} == SCENARIOS.keys()
 
 
-def test_all_nineteen_are_played():
+def test_every_situation_is_played():
+    """The nineteen of the introductions, and five more."""
     assert {scenario.number for scenario in SCENARIOS.values()} == set(range(1, 25))
 
 
@@ -190,7 +191,7 @@ def test_what_no_property_sees_misses_the_point_of_its_scenario(mutant, plant_in
     plant_in_spec(mutant)
     scenario = SCENARIOS[FOUND_HERE[mutant].killer]
     with pytest.raises(AssertionError):
-        scenario.play(scenario.stage(beside=False))
+        scenario.perform(scenario.stage(beside=False))
 
 
 def test_a_mutant_that_misses_no_point_changes_the_text(plant_in_spec):

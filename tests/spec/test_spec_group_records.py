@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.membership_stage import Stage
+from harness.stage.by_id import ById
 from rota.spec import PROFILES, ErrorCode, Group, GroupState, JoinGroupReply, LeaveGroupReply, RecordKind
 from rota.spec.vocabulary import AppendError
 
@@ -26,7 +26,7 @@ FAILED = AppendError.NOT_ENOUGH_REPLICAS
     ids=["id handed out", "admitted at once", "static", "refused"],
 )
 def test_a_join_that_creates_a_group_writes_it(asked: dict[str, object]) -> None:
-    stage = Stage()
+    stage = ById()
     stage.join(**asked)  # type: ignore[arg-type]
     (record,) = stage.log
     assert (record.kind, record.generation_id, record.members) == (RecordKind.CREATION, 0, ())
@@ -38,7 +38,7 @@ def test_a_join_that_creates_a_group_writes_it(asked: dict[str, object]) -> None
 
 
 def test_only_the_first_join_creates_it() -> None:
-    stage = Stage()
+    stage = ById()
     for _ in range(2):
         stage.join()
         stage.join(version=3)
@@ -46,13 +46,13 @@ def test_only_the_first_join_creates_it() -> None:
 
 
 def test_an_unknown_group_is_not_created_by_a_member_id() -> None:
-    stage = Stage()
+    stage = ById()
     stage.join("m0")
     assert (stage.group, stage.log) == (None, [])
 
 
 def test_a_creation_that_cannot_be_stored_is_undone_and_who_waits_is_told() -> None:
-    stage = Stage()
+    stage = ById()
     handed, waiting = stage.join(), stage.join(version=3)
     stage.stored(FAILED)
     assert (stage.group, stage.due) == (None, {})
@@ -64,7 +64,7 @@ def test_a_creation_that_cannot_be_stored_is_undone_and_who_waits_is_told() -> N
 
 
 def test_a_group_that_has_had_a_generation_outlives_the_failure() -> None:
-    stage = Stage()
+    stage = ById()
     first = stage.join(version=3)
     stage.wait(3_000)
     assert stage.joined(first).generation_id == 1
@@ -78,7 +78,7 @@ def test_a_group_that_has_had_a_generation_outlives_the_failure() -> None:
 
 @pytest.mark.parametrize("version", [2, 5])
 def test_the_leave_that_empties_a_group_waits_for_the_record(version: int) -> None:
-    stage = Stage()
+    stage = ById()
     stage.stable(a=None)
     address = stage.leave("a", version=version)
     assert (stage.state, stage.waits(address)) == (EMPTY, True)
@@ -90,23 +90,23 @@ def test_the_leave_that_empties_a_group_waits_for_the_record(version: int) -> No
 
 
 def test_it_is_answered_whatever_has_become_of_the_group() -> None:
-    stage = Stage()
+    stage = ById()
     stage.stable(a=None)
     address = stage.leave("a")
     stage.join(version=3)
     stage.stored()
     assert stage.left(address).error_code is ErrorCode.NONE
-    stage.group = None
-    other = Stage()
+    stage.on.group = None
+    other = ById()
     other.stable(a=None)
     address = other.leave("a")
-    other.group = None
+    other.on.group = None
     other.stored()
     assert other.left(address).error_code is ErrorCode.NONE
 
 
 def test_where_the_record_cannot_be_stored_it_is_told_at_the_top_level_and_the_member_is_gone() -> None:
-    stage = Stage()
+    stage = ById()
     stage.stable(a=None)
     address = stage.leave("a")
     stage.stored(AppendError.NOT_LEADER_OR_FOLLOWER)
@@ -115,7 +115,7 @@ def test_where_the_record_cannot_be_stored_it_is_told_at_the_top_level_and_the_m
 
 
 def test_a_leave_that_empties_nothing_waits_for_nothing() -> None:
-    stage = Stage()
+    stage = ById()
     stage.stable(a=None, b=None)
     address = stage.leave("b", "nobody")
     assert (len(stage.left(address).members), stage.log) == (2, [])
@@ -123,7 +123,7 @@ def test_a_leave_that_empties_nothing_waits_for_nothing() -> None:
 
 @pytest.mark.parametrize("error", [None, FAILED])
 def test_a_group_that_a_timer_empties_is_answered_to_nobody(error: AppendError | None) -> None:
-    stage = Stage()
+    stage = ById()
     stage.stable(a=None)
     stage.wait(stage.now + 100_000, keep_alive=False)
     (record,) = stage.log
@@ -134,7 +134,7 @@ def test_a_group_that_a_timer_empties_is_answered_to_nobody(error: AppendError |
 
 
 def test_an_initial_delay_that_ends_with_nobody_is_answered_to_nobody() -> None:
-    stage = Stage()
+    stage = ById()
     stage.join(version=3)
     address = stage.leave("m1")
     assert stage.left(address).error_code is ErrorCode.NONE
@@ -159,7 +159,7 @@ def test_an_initial_delay_that_ends_with_nobody_is_answered_to_nobody() -> None:
 )
 @pytest.mark.parametrize("profile", PROFILES)
 def test_who_waits_for_a_group_record_is_told(profile: str, error: AppendError, told: ErrorCode) -> None:
-    stage = Stage(PROFILES[profile])
+    stage = ById(PROFILES[profile])
     stage.stable(a=None)
     stage.join("a", version=3)
     waiting = stage.sync("a", version=2)
@@ -172,7 +172,7 @@ def test_who_waits_for_a_group_record_is_told(profile: str, error: AppendError, 
 
 
 def test_subscriptions_are_known_from_the_first_generation_on() -> None:
-    stage = Stage()
+    stage = ById()
     stage.join(version=3, protocols={"range": b"x"})
     assert stage.live.subscriptions is None
     stage.join(version=3, protocols={"range": b"w"})
@@ -184,14 +184,14 @@ def test_subscriptions_are_known_from_the_first_generation_on() -> None:
 
 
 def test_an_empty_group_of_consumers_has_subscribed_to_nothing() -> None:
-    stage = Stage()
+    stage = ById()
     stage.stable(a=None)
     stage.leave("a")
     assert stage.live.subscriptions == ()
 
 
 def test_of_other_groups_nothing_is_known() -> None:
-    stage = Stage()
+    stage = ById()
     stage.join(version=3, protocol_type="connect")
     stage.wait(3_000)
     assert (stage.live.generation_id, stage.live.subscriptions) == (1, None)

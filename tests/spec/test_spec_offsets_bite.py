@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.offset_stage import BOTH, JAVA, OLD, RETENTION, SCALA, Stage, group, topics
+from harness.keeper_bench import BOTH, JAVA, OLD, RETENTION, SCALA, KeeperBench, group, topics
 from rota.kernel import RuleTable
 from rota.spec import PROFILES, RULES, Group, GroupState, Profile
 from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
@@ -26,71 +26,71 @@ EMPTY, STABLE = GroupState.EMPTY, GroupState.STABLE
 PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
 LONG = OffsetCommitPartition(0, 7, committed_metadata="x" * 4_097)
 
-Make = Callable[[Group | None], Stage]
+Make = Callable[[Group | None], KeeperBench]
 
 
-def commits(make: Make) -> list[Stage]:
-    stages = [make(None), make(group(STABLE, "t", instance="i")), make(group(COMPLETING)), make(Group())]
-    for stage in stages:
+def commits(make: Make) -> list[KeeperBench]:
+    benches = [make(None), make(group(STABLE, "t", instance="i")), make(group(COMPLETING)), make(Group())]
+    for bench in benches:
         for generation in (-1, 1, 2):
             for member_id in ("", "m1", "m2", "x"):
                 for instance in (None, "i"):
-                    stage.commit(
+                    bench.commit(
                         generation=generation,
                         member_id=member_id,
                         group_instance_id=instance,
                         topics=topics(t=LONG, u=generation),
                     )
-        stage.fetch("u", stable=True)
-        stage.fetch(None)
-        stage.store()
+        bench.fetch("u", stable=True)
+        bench.fetch(None)
+        bench.store()
     nowhere = make(None)
     nowhere.commit(generation=2, member_id="m1")
-    return [*stages, nowhere]
+    return [*benches, nowhere]
 
 
-def transactions(make: Make) -> list[Stage]:
-    stages = [make(None), make(group(STABLE, "t", instance="i")), make(group(COMPLETING)), make(Group())]
-    for stage in stages:
-        stage.stored(t=1)
-        stage.txn(group_id="")
+def transactions(make: Make) -> list[KeeperBench]:
+    benches = [make(None), make(group(STABLE, "t", instance="i")), make(group(COMPLETING)), make(Group())]
+    for bench in benches:
+        bench.stored(t=1)
+        bench.txn(group_id="")
         for producer, (generation, member_id) in enumerate(((2, "m1"), (1, "m2"), (-1, ""), (2, "x"))):
-            stage.txn(producer, generation_id=generation, member_id=member_id)
-            stage.txn(producer, generation_id=generation, member_id=member_id, group_instance_id="i")
-        stage.store()
-        stage.fetch(stable=True)
-        stage.commit()
-        stage.txn(8)
-        stage.store()
-        stage.txn(8)
-        stage.store(AppendError.NOT_ENOUGH_REPLICAS)
-        stage.txn(9, topics=topics(t=99))
+            bench.txn(producer, generation_id=generation, member_id=member_id)
+            bench.txn(producer, generation_id=generation, member_id=member_id, group_instance_id="i")
+        bench.store()
+        bench.fetch(stable=True)
+        bench.commit()
+        bench.txn(8)
+        bench.store()
+        bench.txn(8)
+        bench.store(AppendError.NOT_ENOUGH_REPLICAS)
+        bench.txn(9, topics=topics(t=99))
         for producer in range(10):
-            stage.end(producer, committed=producer != 9)
-        stage.store()
-        stage.fetch()
-    return stages
+            bench.end(producer, committed=producer != 9)
+        bench.store()
+        bench.fetch()
+    return benches
 
 
-def failures(make: Make) -> list[Stage]:
-    stages = []
+def failures(make: Make) -> list[KeeperBench]:
+    benches = []
     for error in AppendError:
-        stage = make(group(EMPTY))
-        stages.append(stage)
-        stage.commit(topics=topics(t=LONG, u=5))
-        stage.store(error, pick=-1)
-        stage.fetch("u")
-        stage.stored(v=1)
-        stage.delete("v")
-        stage.store(error)
-        stage.call(DeleteGroupsRequest("g"), 2)
-        stage.fetch("v")
-        stage.store(error)
-    return stages
+        bench = make(group(EMPTY))
+        benches.append(bench)
+        bench.commit(topics=topics(t=LONG, u=5))
+        bench.store(error, pick=-1)
+        bench.fetch("u")
+        bench.stored(v=1)
+        bench.delete("v")
+        bench.store(error)
+        bench.call(DeleteGroupsRequest("g"), 2)
+        bench.fetch("v")
+        bench.store(error)
+    return benches
 
 
-def deletions(make: Make) -> list[Stage]:
-    stages = [
+def deletions(make: Make) -> list[KeeperBench]:
+    benches = [
         make(there)
         for there in (
             None,
@@ -100,48 +100,48 @@ def deletions(make: Make) -> list[Stage]:
             replace(group(STABLE, "t"), subscriptions=(b"?",)),
         )
     ]
-    for stage in stages:
-        stage.stored(t=1, u=2)
-        stage.call(OffsetDeleteRequest("", ()), 0)
-        stage.commit(topics=topics(u=3))
-        stage.delete("t", "u")
-        stage.fetch("u")
-        stage.delete("none")
-        stage.store()
-        stage.fetch("u")
+    for bench in benches:
+        bench.stored(t=1, u=2)
+        bench.call(OffsetDeleteRequest("", ()), 0)
+        bench.commit(topics=topics(u=3))
+        bench.delete("t", "u")
+        bench.fetch("u")
+        bench.delete("none")
+        bench.store()
+        bench.fetch("u")
     nowhere = make(None)
     nowhere.delete("t")
-    return [*stages, nowhere]
+    return [*benches, nowhere]
 
 
-def administration(make: Make) -> list[Stage]:
-    stages = [make(None), make(group(EMPTY)), make(group(PREPARING)), make(group(STABLE, "t"))]
-    for stage in stages:
-        stage.stored(t=1)
-        stage.call(DescribeGroupsRequest("g"), 5)
-        stage.call(ListGroupsRequest("g", (" Stable ",)), 5)
-        stage.call(DeleteGroupsRequest("g"), 2)
-        stage.kept.line and stage.fetch()
-        stage.store()
-        stage.call(DescribeGroupsRequest("g"), 6)
-        stage.commit()
-        stage.store()
-        stage.fetch()
-    return stages
+def administration(make: Make) -> list[KeeperBench]:
+    benches = [make(None), make(group(EMPTY)), make(group(PREPARING)), make(group(STABLE, "t"))]
+    for bench in benches:
+        bench.stored(t=1)
+        bench.call(DescribeGroupsRequest("g"), 5)
+        bench.call(ListGroupsRequest("g", (" Stable ",)), 5)
+        bench.call(DeleteGroupsRequest("g"), 2)
+        bench.kept.line and bench.fetch()
+        bench.store()
+        bench.call(DescribeGroupsRequest("g"), 6)
+        bench.commit()
+        bench.store()
+        bench.fetch()
+    return benches
 
 
-def expiry(make: Make) -> list[Stage]:
-    stages = [make(g) for g in (Group(), group(EMPTY), group(PREPARING), group(STABLE, "t"))]
-    for stage in stages:
-        stage.stored(t=1, u=1, v=1)
-        stage.txn(topics=topics(v=2), generation_id=-1)
-        stage.store()
-        stage.check(RETENTION - 1, since=0)
-        stage.check(RETENTION, since=1)
-        stage.store()
-        stage.check(2 * RETENTION, since=0)
-        stage.fetch("u")
-        stage.store()
+def expiry(make: Make) -> list[KeeperBench]:
+    benches = [make(g) for g in (Group(), group(EMPTY), group(PREPARING), group(STABLE, "t"))]
+    for bench in benches:
+        bench.stored(t=1, u=1, v=1)
+        bench.txn(topics=topics(v=2), generation_id=-1)
+        bench.store()
+        bench.check(RETENTION - 1, since=0)
+        bench.check(RETENTION, since=1)
+        bench.store()
+        bench.check(2 * RETENTION, since=0)
+        bench.fetch("u")
+        bench.store()
     open_only = make(None)
     open_only.txn()
     open_only.store()
@@ -149,16 +149,16 @@ def expiry(make: Make) -> list[Stage]:
     open_only.store()
     open_only.end()
     open_only.store()
-    return [*stages, open_only]
+    return [*benches, open_only]
 
 
-def fail_overs(make: Make) -> list[Stage]:
-    stages = [make(Group()), make(Group()).stored(t=1)]
-    for stage in stages:
-        stage.fail_over()
-        stage.fetch()
-        stage.call(DescribeGroupsRequest("g"), 5)
-    return stages
+def fail_overs(make: Make) -> list[KeeperBench]:
+    benches = [make(Group()), make(Group()).stored(t=1)]
+    for bench in benches:
+        bench.fail_over()
+        bench.fetch()
+        bench.call(DescribeGroupsRequest("g"), 5)
+    return benches
 
 
 STORIES = (commits, transactions, failures, deletions, administration, expiry, fail_overs)
@@ -169,11 +169,11 @@ def ends(profile: Profile | str, rules: RuleTable = RULES) -> list[Any]:
     found: list[Any] = []
     for story in STORIES:
         try:
-            stages = story(lambda there: Stage(profile, there, rules))
+            benches = story(lambda there: KeeperBench(profile, there, rules))
         except (NoRuleError, ValueError, IndexError, KeyError, AssertionError) as error:
             found.append((story.__name__, type(error).__name__))
             continue
-        found.append([(s.told, s.kept, s.group, s.timers, s.log) for s in stages])
+        found.append([(s.told, s.kept, s.group, s.timers, s.log) for s in benches])
     return found
 
 
@@ -184,8 +184,8 @@ def test_the_stories_can_be_told_and_every_rule_takes_part() -> None:
     fired = set()
     for name in USUAL:
         for story in STORIES:
-            for stage in story(lambda there, name=name: Stage(name, there)):
-                fired.update(stage.rules)
+            for bench in story(lambda there, name=name: KeeperBench(name, there)):
+                fired.update(bench.rules)
     acting = {slug for slug in SLUGS if not RULES[slug].decides}
     assert acting - fired == set()
 

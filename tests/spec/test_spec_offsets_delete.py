@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.offset_stage import BOTH, JAVA, SCALA, Stage, group, subscription, topics
+from harness.keeper_bench import BOTH, JAVA, SCALA, KeeperBench, group, subscription, topics
 from rota.spec import ErrorCode, Group, GroupState, Hosting
 from rota.spec.offset_messages import (
     OffsetDeleteReply,
@@ -50,34 +50,34 @@ UNDER_WHOM = [
 @pytest.mark.parametrize("profile", BOTH)
 @pytest.mark.parametrize(("there", "told", "rule"), UNDER_WHOM)
 def test_under_whom(profile: str, there: Group | None, told: Any, rule: str) -> None:
-    stage = Stage(profile, there).stored(t=5)
-    answer = stage.delete("t")
+    bench = KeeperBench(profile, there).stored(t=5)
+    answer = bench.delete("t")
     if answer is None:
-        assert stage.fetch() == 5
-        answer = stage.store()
+        assert bench.fetch() == 5
+        answer = bench.store()
         answer = {topic.name: topic.partitions[0].error_code for topic in answer.topics}
     assert answer == told
-    assert rule in stage.rules
-    assert stage.group == there
-    assert stage.committed == ({} if told == FREE else {"t": 5})
+    assert rule in bench.rules
+    assert bench.group == there
+    assert bench.committed == ({} if told == FREE else {"t": 5})
 
 
 def test_each_topic_for_itself() -> None:
-    stage = Stage(group=group(STABLE, "bar")).stored(foo=1, bar=2)
-    assert stage.delete("foo", "bar", "none") is None
-    reply = stage.store()
+    bench = KeeperBench(group=group(STABLE, "bar")).stored(foo=1, bar=2)
+    assert bench.delete("foo", "bar", "none") is None
+    reply = bench.store()
     assert [(t.name, t.partitions[0].error_code) for t in reply.topics] == [
         ("foo", E.NONE),
         ("bar", E.GROUP_SUBSCRIBED_TO_TOPIC),
         ("none", E.NONE),
     ]
-    assert stage.committed == {"bar": 2}
+    assert bench.committed == {"bar": 2}
 
 
 @pytest.mark.parametrize("profile", BOTH)
 def test_the_empty_group_id_is_refused(profile: str) -> None:
-    stage = Stage(profile, group(EMPTY))
-    assert stage.call(OffsetDeleteRequest("", ()), 0) == OffsetDeleteReply(E.INVALID_GROUP_ID)
+    bench = KeeperBench(profile, group(EMPTY))
+    assert bench.call(OffsetDeleteRequest("", ()), 0) == OffsetDeleteReply(E.INVALID_GROUP_ID)
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_the_empty_group_id_is_refused(profile: str) -> None:
 def test_a_broker_whose_coordinator_does_not_run_and_the_empty_group_id(
     profile: str, told: ErrorCode
 ) -> None:
-    stage = Stage(profile, group(EMPTY))
-    reply = stage.call(OffsetDeleteRequest("", ()), 0, hosting=Hosting.INACTIVE)
+    bench = KeeperBench(profile, group(EMPTY))
+    reply = bench.call(OffsetDeleteRequest("", ()), 0, hosting=Hosting.INACTIVE)
     assert reply == OffsetDeleteReply(told)
     assert (
-        stage.call(TxnOffsetCommitRequest("", 1, topics(t=5)), 3, hosting=Hosting.INACTIVE).error_code is told
+        bench.call(TxnOffsetCommitRequest("", 1, topics(t=5)), 3, hosting=Hosting.INACTIVE).error_code is told
     )
 
 
@@ -100,27 +100,27 @@ def test_a_broker_whose_coordinator_does_not_run_and_the_empty_group_id(
     [(Hosting.LOADING, E.COORDINATOR_LOAD_IN_PROGRESS), (Hosting.ELSEWHERE, E.NOT_COORDINATOR)],
 )
 def test_a_broker_that_is_not_the_coordinator(profile: str, hosting: Hosting, told: ErrorCode) -> None:
-    stage = Stage(profile, group(EMPTY)).stored(t=5)
-    reply = stage.call(OffsetDeleteRequest("g", (TopicPartitions("t", (0,)),)), 0, hosting=hosting)
+    bench = KeeperBench(profile, group(EMPTY)).stored(t=5)
+    reply = bench.call(OffsetDeleteRequest("g", (TopicPartitions("t", (0,)),)), 0, hosting=hosting)
     assert reply == OffsetDeleteReply(told)
-    assert stage.committed == {"t": 5}
+    assert bench.committed == {"t": 5}
 
 
 @pytest.mark.parametrize("profile", BOTH)
 def test_where_there_is_nothing_no_tombstone_is_written(profile: str) -> None:
-    stage = Stage(profile, group(EMPTY))
-    assert stage.delete("t") == FREE
-    assert stage.rules[-1] == "offsets.nothing-to-delete"
-    assert not stage.kept.line
+    bench = KeeperBench(profile, group(EMPTY))
+    assert bench.delete("t") == FREE
+    assert bench.rules[-1] == "offsets.nothing-to-delete"
+    assert not bench.kept.line
 
 
 def test_what_is_only_in_flight_or_pending_is_deleted_too() -> None:
-    flying = Stage(group=group(EMPTY))
+    flying = KeeperBench(group=group(EMPTY))
     flying.commit()
     assert flying.delete("t") is None
     flying.store()
     assert flying.committed == {}
-    pending = Stage(group=group(EMPTY))
+    pending = KeeperBench(group=group(EMPTY))
     pending.txn()
     pending.store()
     assert pending.delete("t") is None
@@ -130,42 +130,42 @@ def test_what_is_only_in_flight_or_pending_is_deleted_too() -> None:
 
 
 def test_scala_deletes_at_once_and_ignores_what_was_in_flight() -> None:
-    stage = Stage(SCALA, group(EMPTY)).stored(t=3)
-    stage.commit()
-    assert stage.delete("t") == FREE
-    assert stage.rules[-1] == "offsets.deleted-at-once"
-    assert stage.fetch() == -1
-    assert stage.store().error_code is E.NONE, "the commit was stored"
-    assert stage.fetch() == -1, "and forgotten"
+    bench = KeeperBench(SCALA, group(EMPTY)).stored(t=3)
+    bench.commit()
+    assert bench.delete("t") == FREE
+    assert bench.rules[-1] == "offsets.deleted-at-once"
+    assert bench.fetch() == -1
+    assert bench.store().error_code is E.NONE, "the commit was stored"
+    assert bench.fetch() == -1, "and forgotten"
 
 
 def test_scala_counts_a_commit_after_the_deletion() -> None:
-    stage = Stage(SCALA, group(EMPTY)).stored(t=3)
-    stage.delete("t")
-    stage.commit()
-    stage.store()
-    assert stage.fetch() == 5
+    bench = KeeperBench(SCALA, group(EMPTY)).stored(t=3)
+    bench.delete("t")
+    bench.commit()
+    bench.store()
+    assert bench.fetch() == 5
 
 
 def test_java_deletes_with_the_log_and_tells_its_error() -> None:
-    stage = Stage(JAVA, group(EMPTY)).stored(t=3)
-    assert stage.delete("t") is None
-    assert stage.fetch() == 3
-    assert stage.store(AppendError.NOT_ENOUGH_REPLICAS) == OffsetDeleteReply(E.COORDINATOR_NOT_AVAILABLE)
-    assert stage.fetch() == 3
-    stage.delete("t")
-    assert stage.store().error_code is E.NONE
-    assert stage.fetch() == -1
+    bench = KeeperBench(JAVA, group(EMPTY)).stored(t=3)
+    assert bench.delete("t") is None
+    assert bench.fetch() == 3
+    assert bench.store(AppendError.NOT_ENOUGH_REPLICAS) == OffsetDeleteReply(E.COORDINATOR_NOT_AVAILABLE)
+    assert bench.fetch() == 3
+    bench.delete("t")
+    assert bench.store().error_code is E.NONE
+    assert bench.fetch() == -1
 
 
 def test_java_keeps_the_order_of_the_log() -> None:
-    stage = Stage(JAVA, group(EMPTY)).stored(t=3)
-    stage.delete("t")
-    stage.commit(topics=topics(t=9))
-    stage.delete("t")
-    stage.commit(topics=topics(t=8))
-    stage.store()
-    assert stage.fetch() == 8
+    bench = KeeperBench(JAVA, group(EMPTY)).stored(t=3)
+    bench.delete("t")
+    bench.commit(topics=topics(t=9))
+    bench.delete("t")
+    bench.commit(topics=topics(t=8))
+    bench.store()
+    assert bench.fetch() == 8
 
 
 @pytest.mark.parametrize(
@@ -187,4 +187,4 @@ def test_java_keeps_the_order_of_the_log() -> None:
     ],
 )
 def test_topics_of(metadata: bytes, found: Any) -> None:
-    assert Stage().spec.ask("offsets.topics-of", metadata) == found
+    assert KeeperBench().spec.ask("offsets.topics-of", metadata) == found

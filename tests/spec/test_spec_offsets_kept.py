@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.offset_stage import BOTH, JAVA, SCALA, Stage, group, topics
+from harness.keeper_bench import BOTH, JAVA, SCALA, KeeperBench, group, topics
 from rota.environment.broker.offsets import OffsetsKept, watched
 from rota.environment.messages import NOBODY, Charge, Moved, Owed, Reverted, Trespass, Unreachable
 from rota.environment.world import world
@@ -107,9 +107,9 @@ def test_who_trespasses(there: Group | None, request_: OffsetCommitRequest, tres
 
 
 def test_a_failed_commit_is_a_fault() -> None:
-    stage = Stage()
-    stage.commit()
-    stored, failed, _ = stage.keeper.offers(stage.kept)
+    bench = KeeperBench()
+    bench.commit()
+    stored, failed, _ = bench.keeper.offers(bench.kept)
     assert Send("budget", Charge("append")) not in stored.sends
     assert failed.sends[0] == Send("budget", Charge("append"))
     assert [send.to for send in stored.sends] == ["client/a", "coordinator"]
@@ -117,66 +117,66 @@ def test_a_failed_commit_is_a_fault() -> None:
 
 @pytest.mark.parametrize("survive", [0, 1, 2])
 def test_a_fail_over_keeps_a_prefix_and_tells_everybody(survive: int) -> None:
-    stage = Stage(JAVA, Group()).stored(t=3)
-    stage.commit(topics=topics(t=4))
-    stage.commit(topics=topics(t=5, u=6))
-    stage.fetch(stable=True)
-    stage.fail_over(survive)
-    told = [reply.error_code for reply in stage.told]
+    bench = KeeperBench(JAVA, Group()).stored(t=3)
+    bench.commit(topics=topics(t=4))
+    bench.commit(topics=topics(t=5, u=6))
+    bench.fetch(stable=True)
+    bench.fail_over(survive)
+    told = [reply.error_code for reply in bench.told]
     assert told == [E.NOT_COORDINATOR] * 3
-    assert stage.committed == [{"t": 3}, {"t": 4}, {"t": 5, "u": 6}][survive]
-    assert stage.kept.line == ()
-    assert not stage.kept.offsets.appended
-    assert stage.group == Group(), "offsets have a group"
+    assert bench.committed == [{"t": 3}, {"t": 4}, {"t": 5, "u": 6}][survive]
+    assert bench.kept.line == ()
+    assert not bench.kept.offsets.appended
+    assert bench.group == Group(), "offsets have a group"
 
 
 def test_what_was_acknowledged_survives_and_what_was_pending_too() -> None:
-    stage = Stage(JAVA, Group())
-    stage.commit()
-    stage.txn(topics=topics(u=7))
-    stage.store()
-    assert stage.kept.promised == FrozenMap({("t", 0): 5})
-    stage.fail_over()
-    assert stage.kept.promised == FrozenMap({("t", 0): 5})
-    assert stage.fetch() == 5
-    assert not stage.kept.broken
-    stage.end()
-    stage.fail_over()
-    stage.store()
-    assert stage.fetch("u") == 7, "the marker is written until it is there"
+    bench = KeeperBench(JAVA, Group())
+    bench.commit()
+    bench.txn(topics=topics(u=7))
+    bench.store()
+    assert bench.kept.promised == FrozenMap({("t", 0): 5})
+    bench.fail_over()
+    assert bench.kept.promised == FrozenMap({("t", 0): 5})
+    assert bench.fetch() == 5
+    assert not bench.kept.broken
+    bench.end()
+    bench.fail_over()
+    bench.store()
+    assert bench.fetch("u") == 7, "the marker is written until it is there"
 
 
 def test_a_group_without_offsets_is_gone_after_a_fail_over() -> None:
-    stage = Stage(SCALA, Group(pending=frozenset({"m1"})))
-    stage.fail_over()
-    assert stage.group is None
+    bench = KeeperBench(SCALA, Group(pending=frozenset({"m1"})))
+    bench.fail_over()
+    assert bench.group is None
 
 
 def test_a_broken_promise_is_noticed() -> None:
-    stage = Stage(JAVA, Group())
-    stage.commit()
-    stage.store()
-    stage.kept = replace(stage.kept, offsets=Offsets())
-    stage.fetch("u")
-    assert not stage.kept.broken
-    stage.fetch(None)
-    assert stage.kept.broken
+    bench = KeeperBench(JAVA, Group())
+    bench.commit()
+    bench.store()
+    bench.kept = replace(bench.kept, offsets=Offsets())
+    bench.fetch("u")
+    assert not bench.kept.broken
+    bench.fetch(None)
+    assert bench.kept.broken
 
 
 def test_what_is_not_stable_yet_breaks_no_promise() -> None:
-    stage = Stage(JAVA, Group())
-    stage.commit()
-    stage.txn()
-    stage.store()
-    assert stage.fetch(stable=True) is E.UNSTABLE_OFFSET_COMMIT
-    assert not stage.kept.broken
+    bench = KeeperBench(JAVA, Group())
+    bench.commit()
+    bench.txn()
+    bench.store()
+    assert bench.fetch(stable=True) is E.UNSTABLE_OFFSET_COMMIT
+    assert not bench.kept.broken
 
 
 def test_connections() -> None:
-    stage = Stage(JAVA, Group())
-    stage.commit()
-    stage.fetch(stable=True)
-    keeper, kept = stage.keeper, stage.kept
+    bench = KeeperBench(JAVA, Group())
+    bench.commit()
+    bench.fetch(stable=True)
+    keeper, kept = bench.keeper, bench.kept
     assert keeper.receive(kept, "coordinator", Owed("a")) == ()
     assert len(keeper.receive(kept, "coordinator", Owed("b"))) == 1
     (turn,) = keeper.receive(kept, "coordinator", Unreachable("a"))
@@ -189,28 +189,28 @@ def test_connections() -> None:
 
 
 def test_a_request_of_a_broken_connection_waits_for_nothing() -> None:
-    stage = Stage(JAVA, Group())
+    bench = KeeperBench(JAVA, Group())
     for request in (commit(-1, ""), OffsetFetchRequest("g", None, require_stable=True)):
-        (step,) = stage.spec.handle(stage.group, Call(request, NOBODY, 8))
-        stage._take(step)
-    assert [item.answer for item in stage.kept.line] == [None]  # type: ignore[union-attr]
+        (step,) = bench.spec.handle(bench.group, Call(request, NOBODY, 8))
+        bench._take(step)
+    assert [item.answer for item in bench.kept.line] == [None]  # type: ignore[union-attr]
 
 
 def test_what_was_written_after_a_creation_that_failed_fails_with_it() -> None:
-    stage = Stage(JAVA, Group())
-    stage.commit()
-    stage.fetch(stable=True)
-    (turn,) = stage.keeper.receive(stage.kept, "coordinator", Reverted())
+    bench = KeeperBench(JAVA, Group())
+    bench.commit()
+    bench.fetch(stable=True)
+    (turn,) = bench.keeper.receive(bench.kept, "coordinator", Reverted())
     first, second = (send.message for send in turn.sends)
     assert first.error_code is E.COORDINATOR_NOT_AVAILABLE  # type: ignore[attr-defined]
     assert second == OffsetFetchReply(E.NOT_COORDINATOR)
     assert turn.value == OffsetsKept()
-    stage.store()
-    assert stage.keeper.receive(stage.kept, "coordinator", Reverted()) == (), "the log has an order"
+    bench.store()
+    assert bench.keeper.receive(bench.kept, "coordinator", Reverted()) == (), "the log has an order"
 
 
 def test_a_fail_over_may_come_at_any_time() -> None:
-    stage = Stage()
-    assert stage.keeper.receive(stage.kept, "coordinator", Moved(())) == [Turn(OffsetsKept())]
+    bench = KeeperBench()
+    assert bench.keeper.receive(bench.kept, "coordinator", Moved(())) == [Turn(OffsetsKept())]
     with pytest.raises(TypeError, match="the offsets do not take 7"):
-        stage.keeper.receive(stage.kept, "coordinator", 7)
+        bench.keeper.receive(bench.kept, "coordinator", 7)

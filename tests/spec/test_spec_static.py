@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.membership_stage import REBALANCE, SESSION, Stage
+from harness.stage.by_id import REBALANCE, SESSION, ById
 from rota.spec import ErrorCode, Group, GroupState, JoinGroupReply, RecordKind, SyncGroupReply, TimerKind
 from rota.spec.classic.static import validate
 from rota.spec.effects import timer
@@ -17,8 +17,8 @@ STABLE = GroupState.STABLE
 OTHER = {"range": b"other"}
 
 
-def staged(**members: str | None) -> Stage:
-    stage = Stage()
+def staged(**members: str | None) -> ById:
+    stage = ById()
     stage.stable(**members)
     return stage
 
@@ -100,7 +100,7 @@ def test_no_check_that_fails_touches_a_timer() -> None:
 
 
 def test_a_pending_id_cannot_become_a_static_members_and_stays_pending() -> None:
-    stage = Stage()
+    stage = ById()
     stage.join()
     reply = stage.joined(stage.join("m1", "i"))
     assert (reply.error_code, reply.member_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "")
@@ -109,7 +109,7 @@ def test_a_pending_id_cannot_become_a_static_members_and_stays_pending() -> None
 
 
 def test_a_static_newcomer_extends_the_initial_delay_a_restart_does_not() -> None:
-    stage = Stage()
+    stage = ById()
     stage.join(instance="i")
     stage.join(instance="i")
     assert not stage.live.new_member_added
@@ -160,7 +160,7 @@ def test_while_completing_a_member_that_is_alone_rebalances_at_once() -> None:
     assert (reply.generation_id, reply.leader, stage.state) == (3, "m1", COMPLETING)
 
 
-def two_lists(stage: Stage) -> None:
+def two_lists(stage: ById) -> None:
     """Stable with `range`: two of three votes, one for `sticky`."""
     for names in (["range", "sticky"], ["range", "sticky"], ["sticky", "range"]):
         stage.join(instance=f"i{len(names)}{stage.now}", protocols=names)
@@ -172,7 +172,7 @@ def two_lists(stage: Stage) -> None:
 
 
 def test_in_stable_a_changed_vote_rebalances() -> None:
-    stage = Stage()
+    stage = ById()
     two_lists(stage)
     again = stage.join(instance="i20", protocols=["sticky", "range"])
     assert stage.waits(again)
@@ -180,7 +180,7 @@ def test_in_stable_a_changed_vote_rebalances() -> None:
 
 
 def test_in_stable_a_tied_vote_may_or_may_not_rebalance() -> None:
-    stage = Stage()
+    stage = ById()
     for instance in "ij":
         stage.join(instance=instance, protocols=["range", "sticky"])
     while stage.state is PREPARING:
@@ -225,8 +225,8 @@ def test_the_answer_tells_what_the_group_is_by_then() -> None:
     stage = staged(a="i", b="j", c="k")
     again = stage.join(instance="j")
     stage.join(version=3)
+    stage.on.chooses(leader="c")
     stage.leave(("", "i"))
-    stage.choose(lambda step: step.live.leader == "c")
     stage.stored()
     reply = stage.joined(again)
     assert (reply.generation_id, reply.leader, reply.skip_assignment) == (1, "c", False)
@@ -238,8 +238,8 @@ def test_who_leads_by_then_is_answered_only_when_the_rebalance_is_over() -> None
     stage = staged(a="i", b="j", c="k")
     again = stage.join(instance="j")
     stage.join(version=3)
+    stage.on.chooses(leader="m1")
     stage.leave(("", "i"))
-    stage.choose(lambda step: step.live.leader == "m1")
     stage.stored()
     assert stage.waits(again)
     stage.join("c", "k")

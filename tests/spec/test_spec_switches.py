@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rota.spec
-from harness.membership_stage import DELAY, REBALANCE, SESSION, Stage
+from harness.stage.by_id import DELAY, REBALANCE, SESSION, ById
 from rota.spec import KAFKA_4, PROFILES, ErrorCode, GroupState, Profile, RecordKind, TimerKind
 from rota.spec.effects import timer
 from rota.spec.vocabulary import AppendError
@@ -47,11 +47,11 @@ def test_the_switch_is_described_and_some_profile_differs_in_it(switch: str) -> 
     assert len({getattr(profile, switch) for profile in PROFILES.values()}) > 1
 
 
-def of(switch: str, value: object) -> Callable[..., Stage]:
+def of(switch: str, value: object) -> Callable[..., ById]:
     """A stage under the newest profile with one switch set."""
 
-    def make(**config: int) -> Stage:
-        return Stage(replace(KAFKA_4, **{switch: value}), **config)  # type: ignore[arg-type]
+    def make(**config: int) -> ById:
+        return ById(replace(KAFKA_4, **{switch: value}), **config)  # type: ignore[arg-type]
 
     return make
 
@@ -185,7 +185,7 @@ def test_leaves_one_by_one(on: bool) -> None:
 
 
 def test_one_by_one_a_batch_may_empty_the_group_twice_over() -> None:
-    stage = Stage(PROFILES["kafka-3.x"])
+    stage = ById(PROFILES["kafka-3.x"])
     stage.stable(a=None, b=None)
     outcomes = stage.left(stage.leave("a", "b", "a")).members
     assert [one.error_code for one in outcomes] == [

@@ -6,7 +6,7 @@ drives it at random is in `rota.oracle.machine` and run by `rota.oracle.walk`; `
 examples to planted bugs.
 """
 
-from rota.oracle.lockstep import Ask, Due, Input, Lockstep, Logged, Moved, replay
+from rota.oracle.lockstep import Ask, Due, Input, Lockstep, Logged, Moved, Resigned, replay
 from rota.oracle.minimise import minimised
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Shadow, Watch, watched
@@ -19,6 +19,7 @@ __all__ = [
     "Lockstep",
     "Logged",
     "Moved",
+    "Resigned",
     "Shadow",
     "Watch",
     "minimised",

@@ -1,7 +1,7 @@
 """A coordinator core and the spec, driven side by side in virtual time: inputs that can be kept and repeated.
 
 Whoever drives says what happens; `rota.oracle.shadow` compares. What was done is kept as values (`Ask`,
-`Due`, `Logged`, `Moved`), which `replay` does again, all of them or some.
+`Due`, `Logged`, `Moved`, `Resigned`), which `replay` does again, all of them or some.
 """
 
 from __future__ import annotations
@@ -62,7 +62,14 @@ class Moved:
     picks: tuple[int, ...] = ()
 
 
-Input = Ask | Due | Logged | Moved
+@dataclass(frozen=True)
+class Resigned:
+    """The coordinator gives its groups up, and nobody reads them from the log for now."""
+
+    picks: tuple[int, ...] = ()
+
+
+Input = Ask | Due | Logged | Moved | Resigned
 
 
 @dataclass
@@ -154,6 +161,8 @@ class Lockstep:
             return lambda: self._send(one)
         if isinstance(one, Moved):
             return lambda: self._move(one)
+        if isinstance(one, Resigned):
+            return self._resign
         if isinstance(one, Logged):
             if one.place >= len(self._appends):
                 return None
@@ -171,6 +180,10 @@ class Lockstep:
         self.config = replace(self.config, group_max_size=one.group_max_size)
         self.shadow.move(self.config)
         return core.Effects()
+
+    def _resign(self) -> core.Effects:
+        self._appends.clear()
+        return self.shadow.unload()
 
     def _send(self, one: Ask) -> core.Effects:
         self._picks.fresh = f"m{one.serial}"

@@ -49,9 +49,9 @@ def every_append(s: State, kind: Term, body: Callable[[Term], Term]) -> Term:
     return s.u.every(Sort.RECORD, lambda r: implies(both(s.appended(r), s.u.kind(r) == kind), body(r)))
 
 
-def at(s: State, *stages: Term) -> Term:
+def at(s: State, *points: Term) -> Term:
     """One of these rules is next."""
-    return either(*(s.stage == stage for stage in stages))
+    return either(*(s.point == point for point in points))
 
 
 def in_force(s: State) -> Term:

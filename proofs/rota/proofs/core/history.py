@@ -185,7 +185,7 @@ def leader_leads(s: State) -> Term:
     needed_by=("join.unchanged", "told-protocol"),
 )
 def protocol_is_chosen(s: State) -> Term:
-    return either(s.stage == s.u.COUNTING, s.chosen(s.generation, s.protocol))
+    return either(s.point == s.u.COUNTING, s.chosen(s.generation, s.protocol))
 
 
 @conjunct(
@@ -291,7 +291,7 @@ def successor_takes_the_place(s: State) -> Term:
         u.every(M, lambda m: implies(as_itself(s, g0, m), s.member(m))),
         u.every(INSTANCE, lambda i: s.seat(g0, i) == s.held(i)),
     )
-    return implies(both(s.stage == u.REPLACED, in_generation(s)), here)
+    return implies(both(s.point == u.REPLACED, in_generation(s)), here)
 
 
 def _leads(s: State) -> Term:

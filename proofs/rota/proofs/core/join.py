@@ -73,7 +73,7 @@ def group_max_size_reached(s: State, a: Args) -> Effect:
     guard = both(resting(s), s.phase != u.EMPTY, either(no(s.member(a.who)), late))
     then = ite(both(u.refusal_completes_phase, s.phase == u.PREPARING), u.CHANGED, u.RESTING)
     post = s.drop("pending", a.who).but(victim=a.who, after=then)
-    return guard, post.but(stage=ite(s.member(a.who), u.REMOVING, then))
+    return guard, post.but(point=ite(s.member(a.who), u.REMOVING, then))
 
 
 @move("join.member-id-required", fresh=M, who=M, at=INSTANCE, offered=OFFERED, room=None, shakes=None)
@@ -117,14 +117,14 @@ def admitted(s: State, a: Args, who: Term) -> State:
         assigned=lambda m: ite(m == who, u.nothing, old.assigned(m)),
         held=lambda i: either(old.held(i), both(i == u.instance(who), static(u, who))),
         leader=ite(old.leader == u.nobody, who, old.leader),
-        stage=u.CHANGED,
+        point=u.CHANGED,
     )
 
 
 def _rejoined(s: State, a: Args) -> State:
     """The new list holds and the request is parked, in place of an earlier one."""
     post = s.put("joining", a.who)
-    return post.but(supports=lambda m, p: ite(m == a.who, a.offered(p), s.supports(m, p)), stage=s.u.CHANGED)
+    return post.but(supports=lambda m, p: ite(m == a.who, a.offered(p), s.supports(m, p)), point=s.u.CHANGED)
 
 
 @move("join.while-preparing", who=M, at=INSTANCE, offered=OFFERED, room=None)

@@ -43,7 +43,7 @@ class Phase(Enum):
     STABLE = "Stable"
 
 
-class Stage(Enum):
+class Point(Enum):
     """Where within one step of the coordinator: which rule continues it. Nothing else runs in between."""
 
     RESTING = "at rest"
@@ -116,7 +116,7 @@ CONSTANTS: Mapping[str, Sort] = {
 
 
 class Universe:
-    """What there is. Attributes: `RIGID`, `CONSTANTS`, `SWITCHES`, and the names of Phase, Stage and Kind."""
+    """What there is. Attributes: `RIGID`, `CONSTANTS`, `SWITCHES`, and the names of Phase, Point and Kind."""
 
     def __init__(self, meanings: Mapping[str, Any]) -> None:
         self._meanings = dict(meanings)
@@ -176,7 +176,7 @@ def _enumeration(name: str, members: type[Enum]) -> tuple[Any, dict[str, Any]]:
 
 Z3_SORTS: dict[Any, Any] = {sort: z3.DeclareSort(sort.value) for sort in Sort}
 _VALUES: dict[str, Any] = {}
-for _name, _members in (("GroupPhase", Phase), ("Stage", Stage), ("RecordKind", Kind)):
+for _name, _members in (("GroupPhase", Phase), ("Point", Point), ("RecordKind", Kind)):
     Z3_SORTS[_members], _named = _enumeration(_name, _members)
     _VALUES |= _named
 Z3_SORTS[None] = z3.BoolSort()
@@ -236,14 +236,14 @@ class Finite(Universe):
     """The elements that are listed: formulas are True or False.
 
     Parameters: everything, elements by sort; meanings, of all names in `RIGID` (functions), `CONSTANTS`
-    (elements) and `SWITCHES` (bools). Phases, stages and kinds are the members of their enumerations.
+    (elements) and `SWITCHES` (bools). Phases, points and kinds are the members of their enumerations.
     """
 
     def __init__(self, everything: Everything, meanings: Mapping[str, Any]) -> None:
         missing = {*RIGID, *CONSTANTS, *SWITCHES} - set(meanings)
         if missing:
             raise ValueError(f"the universe must say what {', '.join(sorted(missing))} mean")
-        values = {member.name: member for enum in (Phase, Stage, Kind) for member in enum}
+        values = {member.name: member for enum in (Phase, Point, Kind) for member in enum}
         super().__init__(values | dict(meanings))
         self.everything = everything
 

@@ -28,13 +28,13 @@ class WrongRule:
 def same_generation(s: State, a: Args) -> Effect:
     """The generation is not incremented."""
     _, post = rebalance.next_generation.effect(s, SimpleNamespace(next=s.generation))
-    return s.stage == s.u.COUNTING, post
+    return s.point == s.u.COUNTING, post
 
 
 def emptied_in_the_same(s: State, a: Args) -> Effect:
     """Emptiness is no generation of its own."""
     _, post = rebalance.empty.effect(s, SimpleNamespace(next=s.generation))
-    return s.stage == s.u.EMPTYING, post
+    return s.point == s.u.EMPTYING, post
 
 
 def leader_stays(s: State, a: Args) -> Effect:
@@ -45,7 +45,7 @@ def leader_stays(s: State, a: Args) -> Effect:
 
 def absent_leads(s: State, a: Args) -> Effect:
     """The leader stays, rejoined or not."""
-    return s.stage == s.u.ELECTING, s.but(stage=s.u.VOTING)
+    return s.point == s.u.ELECTING, s.but(point=s.u.VOTING)
 
 
 def absent_stay(s: State, a: Args) -> Effect:
@@ -58,8 +58,8 @@ def voted_by_some(s: State, a: Args) -> Effect:
     """What any member supports may win."""
     u = s.u
     supported = u.some(M, lambda m: both(s.member(m), s.supports(m, a.winner)))
-    guard = both(s.stage == u.VOTING, a.winner != u.no_protocol, supported)
-    return guard, s.but(protocol=a.winner, stage=u.COUNTING)
+    guard = both(s.point == u.VOTING, a.winner != u.no_protocol, supported)
+    return guard, s.but(protocol=a.winner, point=u.COUNTING)
 
 
 def joins_stay_parked(s: State, a: Args) -> Effect:
@@ -156,7 +156,7 @@ def alive_in_any(s: State, a: Args) -> Effect:
 def leaving_unnoticed(s: State, a: Args) -> Effect:
     """Only the leader is missed."""
     guard, post = leave.batch_ends.effect(s, a)
-    return guard, post.but(stage=s.u.RESTING)
+    return guard, post.but(point=s.u.RESTING)
 
 
 def expired_unnoticed(s: State, a: Args) -> Effect:
@@ -169,7 +169,7 @@ def one_too_many(s: State, a: Args) -> Effect:
     """The generation grows by two."""
     guard, post = rebalance.next_generation.effect(s, SimpleNamespace(next=a.next))
     after = s.u.some(G, lambda g: both(follows(s.u, s.generation, g), follows(s.u, g, a.next)))
-    return both(s.stage == s.u.COUNTING, either(guard, after)), post
+    return both(s.point == s.u.COUNTING, either(guard, after)), post
 
 
 def leader_forgotten(s: State, a: Args) -> Effect:

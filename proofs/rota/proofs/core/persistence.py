@@ -32,7 +32,7 @@ def late_answer(s: State, a: Args) -> Effect:
 def assignment_failed(s: State, a: Args) -> Effect:
     """The parked SyncGroups are told so, and the group rebalances."""
     post = syncs_sent_back(s, True).drop("appended", a.record)
-    return both(_answered(s, a), _awaited(s, a)), post.but(stage=s.u.BEGINNING)
+    return both(_answered(s, a), _awaited(s, a)), post.but(point=s.u.BEGINNING)
 
 
 @move("persistence.assignment-stored", record=R)

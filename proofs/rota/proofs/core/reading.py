@@ -12,7 +12,7 @@ import z3
 
 from rota.proofs.core.claims import Goal, Rule, before, goes_wrong, symbols
 from rota.proofs.core.conjuncts import Formula
-from rota.proofs.core.logic import CONSTANTS, Z3_SORTS, Phase, Sort, Stage, Term
+from rota.proofs.core.logic import CONSTANTS, Z3_SORTS, Phase, Point, Sort, Term
 from rota.proofs.core.moves import Move
 from rota.proofs.core.signature import SIGNATURE, State
 from rota.proofs.core.small import ELEMENTS, elements
@@ -159,12 +159,12 @@ class Words:
 
     def _group(self, s: State) -> str:
         phase = Phase[self.name(s.phase).upper()].value
-        stage = Stage[self.name(s.stage).upper()].value
+        point = Point[self.name(s.point).upper()].value
         delay = ", initial delay" if self._holds(s.initial) else ""
         chosen = f"protocol {self.name(s.protocol).removeprefix('protocol ')}, leader {self.name(s.leader)}"
-        if self.name(s.stage) == Stage.REMOVING.name.lower():
-            stage += f" of {self.name(s.victim)}, which goes on {Stage[self.name(s.after).upper()].value}"
-        return f"{phase}, generation {self.name(s.generation)}, {chosen}{delay}; {stage}"
+        if self.name(s.point) == Point.REMOVING.name.lower():
+            point += f" of {self.name(s.victim)}, which goes on {Point[self.name(s.after).upper()].value}"
+        return f"{phase}, generation {self.name(s.generation)}, {chosen}{delay}; {point}"
 
     def _people(self, s: State) -> Iterator[str]:
         for m in self.elements(Sort.MEMBER):

@@ -17,8 +17,8 @@ def rebalance_or_complete(s: State, a: Args) -> Effect:
     """Begin a rebalance, or end the one that is prepared if its barrier is open; not in an initial delay."""
     u = s.u
     ends = both(no(s.initial), a.open)
-    stage = ite(s.phase != u.PREPARING, u.BEGINNING, ite(ends, u.ENDING, u.RESTING))
-    return both(s.stage == u.CHANGED, a.open == barrier(s)), s.but(stage=stage)
+    point = ite(s.phase != u.PREPARING, u.BEGINNING, ite(ends, u.ENDING, u.RESTING))
+    return both(s.point == u.CHANGED, a.open == barrier(s)), s.but(point=point)
 
 
 @move("join.complete-if-all-joined", open=None)
@@ -27,8 +27,8 @@ def complete_if_all_joined(s: State, a: Args) -> Effect:
     u = s.u
     runs_on = both(s.initial, no(u.expiry_ends_initial_delay))
     ends = both(s.phase == u.PREPARING, no(runs_on), a.open)
-    guard = both(s.stage == u.CHECKING, a.open == barrier(s))
-    return guard, s.but(stage=ite(ends, u.ENDING, u.RESTING))
+    guard = both(s.point == u.CHECKING, a.open == barrier(s))
+    return guard, s.but(point=ite(ends, u.ENDING, u.RESTING))
 
 
 def syncs_sent_back(s: State, where: Term) -> State:
@@ -45,10 +45,10 @@ def prepare_rebalance(s: State, a: Args) -> Effect:
     """A rebalance begins; from Empty with an initial delay, else it may end at once."""
     u = s.u
     empty = s.phase == u.EMPTY
-    guard = both(s.stage == u.BEGINNING, a.open == barrier(s))
+    guard = both(s.point == u.BEGINNING, a.open == barrier(s))
     post = syncs_sent_back(s, s.phase == u.COMPLETING).none("owes")
-    stage = ite(both(no(empty), a.open), u.ENDING, u.RESTING)
-    return guard, post.but(phase=u.PREPARING, initial=empty, stage=stage)
+    point = ite(both(no(empty), a.open), u.ENDING, u.RESTING)
+    return guard, post.but(phase=u.PREPARING, initial=empty, point=point)
 
 
 def stays(s: State, m: Term) -> Term:
@@ -61,7 +61,7 @@ def complete_phase(s: State, a: Args) -> Effect:
     """Who has not rejoined is out, but for static members."""
     u = s.u
     guard = both(
-        s.stage == u.ENDING,
+        s.point == u.ENDING,
         a.some_stay == u.some(M, lambda m: stays(s, m)),
         a.some_came == u.some(M, lambda m: both(s.member(m), s.joining(m))),
     )
@@ -70,7 +70,7 @@ def complete_phase(s: State, a: Args) -> Effect:
         is_new=lambda m: both(s.is_new(m), stays(s, m)),
         syncing=lambda m: both(s.syncing(m), stays(s, m)),
         initial=False,
-        stage=ite(no(a.some_stay), u.EMPTYING, ite(a.some_came, u.ELECTING, u.ABSENT)),
+        point=ite(no(a.some_stay), u.EMPTYING, ite(a.some_came, u.ELECTING, u.ABSENT)),
     )
     return guard, post
 
@@ -81,9 +81,9 @@ def empty(s: State, a: Args) -> Effect:
     u = s.u
     post = s.put("chosen", a.next, u.no_protocol)
     post = post.but(
-        phase=u.EMPTY, generation=a.next, protocol=u.no_protocol, leader=u.nobody, stage=u.RESTING
+        phase=u.EMPTY, generation=a.next, protocol=u.no_protocol, leader=u.nobody, point=u.RESTING
     )
-    return both(s.stage == u.EMPTYING, follows(u, s.generation, a.next)), post
+    return both(s.point == u.EMPTYING, follows(u, s.generation, a.next)), post
 
 
 @move("static.nobody-joined", heir=M)
@@ -93,7 +93,7 @@ def nobody_joined(s: State, a: Args) -> Effect:
     leads = either(
         both(s.member(s.leader), a.heir == s.leader), both(no(s.member(s.leader)), s.member(a.heir))
     )
-    return both(s.stage == u.ABSENT, leads), s.but(leader=a.heir, stage=u.RESTING)
+    return both(s.point == u.ABSENT, leads), s.but(leader=a.heir, point=u.RESTING)
 
 
 @move("join.leader", heir=M)
@@ -102,7 +102,7 @@ def elect_leader(s: State, a: Args) -> Effect:
     u = s.u
     joined = both(s.member(s.leader), s.joining(s.leader))
     leads = either(both(joined, a.heir == s.leader), both(no(joined), s.member(a.heir), s.joining(a.heir)))
-    return both(s.stage == u.ELECTING, leads), s.but(leader=a.heir, stage=u.VOTING)
+    return both(s.point == u.ELECTING, leads), s.but(leader=a.heir, point=u.VOTING)
 
 
 @move("join.protocol", winner=P)
@@ -110,8 +110,8 @@ def choose_protocol(s: State, a: Args) -> Effect:
     """Any candidate may win; who may is the business of the proofs of the vote. None where there is none."""
     u = s.u
     without = both(a.winner == u.no_protocol, no(u.some(P, lambda p: candidate(s, p))))
-    guard = both(s.stage == u.VOTING, either(candidate(s, a.winner), without))
-    return guard, s.but(protocol=a.winner, stage=u.COUNTING)
+    guard = both(s.point == u.VOTING, either(candidate(s, a.winner), without))
+    return guard, s.but(protocol=a.winner, point=u.COUNTING)
 
 
 @move("join.next-generation", next=G)
@@ -122,14 +122,14 @@ def next_generation(s: State, a: Args) -> Effect:
     post = told.put("led", a.next, s.leader).put("chosen", a.next, s.protocol)
     post = post.but(
         phase=u.COMPLETING,
-        stage=u.RESTING,
+        point=u.RESTING,
         joining=lambda m: both(s.joining(m), no(s.member(m))),
         is_new=lambda m: both(s.is_new(m), no(s.member(m))),
         owes=lambda m: both(u.sync_timer, s.member(m)),
         belonged=lambda g, m: either(s.belonged(g, m), both(g == a.next, s.member(m))),
         seat=lambda g, i: either(s.seat(g, i), both(g == a.next, s.held(i))),
     )
-    return both(s.stage == u.COUNTING, follows(u, s.generation, a.next)), post
+    return both(s.point == u.COUNTING, follows(u, s.generation, a.next)), post
 
 
 def told_current(s: State, answered: Callable[[Term], Term]) -> State:
@@ -169,4 +169,4 @@ def remove_member(s: State, a: Args) -> Effect:
     for name in ("member", "joining", "syncing", "is_new", "owes"):
         post = post.drop(name, who)
     post = post.drop("held", u.instance(who))
-    return both(s.stage == u.REMOVING, leads), post.but(leader=a.heir, stage=s.after)
+    return both(s.point == u.REMOVING, leads), post.but(leader=a.heir, point=s.after)

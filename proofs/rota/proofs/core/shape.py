@@ -77,7 +77,7 @@ def common_protocol(s: State) -> Term:
     needed_by=("join.next-generation", "chosen-supported-by-all"),
 )
 def chosen_supported_by_all(s: State) -> Term:
-    return implies(either(in_force(s), s.stage == s.u.COUNTING), candidate(s, s.protocol))
+    return implies(either(in_force(s), s.point == s.u.COUNTING), candidate(s, s.protocol))
 
 
 @conjunct(
@@ -99,7 +99,7 @@ def empty_has_nobody(s: State) -> Term:
 def joins_fit(s: State) -> Term:
     u = s.u
     begins = either(s.phase == u.PREPARING, at(s, u.CHANGED, u.BEGINNING))
-    restarts = either(s.phase == u.STABLE, s.stage == u.REPLACED)
+    restarts = either(s.phase == u.STABLE, s.point == u.REPLACED)
     return u.every(M, lambda m: implies(s.joining(m), either(begins, both(restarts, static(u, m)))))
 
 
@@ -136,7 +136,7 @@ def delay_fits(s: State) -> Term:
     needed_by=("leave.remove-member", "held-by-members"),
 )
 def removed_are_members(s: State) -> Term:
-    return implies(s.stage == s.u.REMOVING, s.member(s.victim))
+    return implies(s.point == s.u.REMOVING, s.member(s.victim))
 
 
 @conjunct(
@@ -167,7 +167,7 @@ def pending_are_dynamic(s: State) -> Term:
 def ending_fits(s: State) -> Term:
     u = s.u
     late = at(s, u.EMPTYING, u.ABSENT, u.ELECTING, u.VOTING, u.COUNTING)
-    preparing = implies(either(s.stage == u.ENDING, late), s.phase == u.PREPARING)
+    preparing = implies(either(s.point == u.ENDING, late), s.phase == u.PREPARING)
     return both(preparing, implies(late, no(s.initial)))
 
 
@@ -178,7 +178,7 @@ def ending_fits(s: State) -> Term:
     needed_by=("join.empty", "empty-has-nobody"),
 )
 def emptying_has_nobody(s: State) -> Term:
-    return implies(s.stage == s.u.EMPTYING, s.u.every(M, lambda m: no(s.member(m))))
+    return implies(s.point == s.u.EMPTYING, s.u.every(M, lambda m: no(s.member(m))))
 
 
 @conjunct(
@@ -215,7 +215,7 @@ def removal_goes_on(s: State) -> Term:
     rebalances = either(s.after == u.CHANGED, s.after == u.BEGINNING, s.after == u.SWEEPING)
     where = either(rebalances, both(s.after == u.BATCH, s.gone), s.phase == u.PREPARING)
     within = either(rebalances, s.after == u.BATCH, s.after == u.RESTING, s.after == u.CHECKING)
-    return implies(s.stage == u.REMOVING, both(where, within))
+    return implies(s.point == u.REMOVING, both(where, within))
 
 
 @conjunct(
@@ -228,7 +228,7 @@ def successor_fits(s: State) -> Term:
     u, new, old, r = s.u, s.subject, s.victim, s.change
     ids = both(s.member(new), s.joining(new), no(s.member(old)), u.instance(new) == u.instance(old))
     record = both(u.newcomer(r) == new, u.former(r) == old, u.led_then(r) != new)
-    return implies(s.stage == u.REPLACED, both(ids, static(u, new), record, s.phase != u.EMPTY))
+    return implies(s.point == u.REPLACED, both(ids, static(u, new), record, s.phase != u.EMPTY))
 
 
 @conjunct(

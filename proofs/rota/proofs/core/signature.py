@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rota.proofs.core.logic import Kind, Phase, Sort, Stage, Term, Universe, both, either, symbol
+from rota.proofs.core.logic import Kind, Phase, Point, Sort, Term, Universe, both, either, symbol
 
 M, INSTANCE, G = Sort.MEMBER, Sort.INSTANCE, Sort.GENERATION
 P, A, R = Sort.PROTOCOL, Sort.ASSIGNMENT, Sort.RECORD
@@ -24,7 +24,7 @@ class Part:
 
     role: str
     domain: tuple[Sort, ...]
-    value: Sort | type[Phase] | type[Stage] | type[Kind] | None
+    value: Sort | type[Phase] | type[Point] | type[Kind] | None
     meaning: str
 
 
@@ -44,9 +44,9 @@ SIGNATURE: Mapping[str, Part] = {
     "assigned": Part("group", (M,), A, "Member.assignment; only of members, `nothing` for no bytes"),
     "held": Part("group", (INSTANCE,), None, "Group.holder(instance) is not None"),
     "appended": Part("group", (R,), None, "a record of a `Kind` that the log has not answered yet"),
-    "stage": Part("control", (), Stage, "which rule continues the step"),
+    "point": Part("control", (), Point, "which rule continues the step"),
     "victim": Part("control", (), M, "who is removed; the former id in `REPLACED`"),
-    "after": Part("control", (), Stage, "where the step goes on when it is removed"),
+    "after": Part("control", (), Point, "where the step goes on when it is removed"),
     "subject": Part("control", (), M, "the new id in `REPLACED`"),
     "change": Part("control", (), R, "the record that a replacement would write"),
     "gone": Part("control", (), None, "within a LeaveGroup: a member has been removed"),

@@ -50,7 +50,7 @@ def replaced(s: State, a: Args) -> Effect:
         victim=a.holder,
         subject=a.fresh,
         change=r,
-        stage=u.REPLACED,
+        point=u.REPLACED,
     )
     return both(request, here, fresh, content), post
 
@@ -58,13 +58,13 @@ def replaced(s: State, a: Args) -> Effect:
 @move("static.replaced-while-preparing")
 def replaced_while_preparing(s: State, a: Args) -> Effect:
     """While a rebalance is prepared the barrier may be open now."""
-    return both(s.stage == s.u.REPLACED, s.phase == s.u.PREPARING), s.but(stage=s.u.CHANGED)
+    return both(s.point == s.u.REPLACED, s.phase == s.u.PREPARING), s.but(point=s.u.CHANGED)
 
 
 @move("static.replaced-while-completing")
 def replaced_while_completing(s: State, a: Args) -> Effect:
     """In CompletingRebalance a rebalance begins."""
-    return both(s.stage == s.u.REPLACED, s.phase == s.u.COMPLETING), s.but(stage=s.u.BEGINNING)
+    return both(s.point == s.u.REPLACED, s.phase == s.u.COMPLETING), s.but(point=s.u.BEGINNING)
 
 
 @move("static.replaced-changed-vote")
@@ -72,7 +72,7 @@ def replaced_changed_vote(s: State, a: Args) -> Effect:
     """In Stable, where a vote may choose another protocol, a rebalance begins. Any candidate may win."""
     other = s.u.some(P, lambda p: both(p != s.protocol, candidate(s, p)))
     loses = either(no(candidate(s, s.protocol)), other)
-    return both(s.stage == s.u.REPLACED, s.phase == s.u.STABLE, loses), s.but(stage=s.u.CHANGED)
+    return both(s.point == s.u.REPLACED, s.phase == s.u.STABLE, loses), s.but(point=s.u.CHANGED)
 
 
 def takes_place(s: State, old: Term, new: Term) -> State:
@@ -96,8 +96,8 @@ def replaced_in_stable(s: State, a: Args) -> Effect:
     u, r = s.u, s.change
     covers = u.every(M, lambda m: u.covers(r, m) == s.member(m))
     written = both(no(s.appended(r)), u.kind(r) == u.REPLACEMENT, u.written_in(r) == s.generation, covers)
-    guard = both(s.stage == u.REPLACED, s.phase == u.STABLE, candidate(s, s.protocol), written)
-    return guard, takes_place(s, s.victim, s.subject).put("appended", r).but(stage=u.RESTING)
+    guard = both(s.point == u.REPLACED, s.phase == u.STABLE, candidate(s, s.protocol), written)
+    return guard, takes_place(s, s.victim, s.subject).put("appended", r).but(point=u.RESTING)
 
 
 def _answered(s: State, a: Args) -> Term:

@@ -23,27 +23,27 @@ def initial_delay_extended(s: State, a: Args) -> Effect:
 @move("timers.initial-delay-over")
 def initial_delay_over(s: State, a: Args) -> Effect:
     """The first join phase ends."""
-    return both(resting(s), s.phase == s.u.PREPARING, s.initial), s.but(stage=s.u.ENDING)
+    return both(resting(s), s.phase == s.u.PREPARING, s.initial), s.but(point=s.u.ENDING)
 
 
 @move("timers.join-timeout")
 def join_timeout(s: State, a: Args) -> Effect:
     """The join phase ends with those who came."""
-    return both(resting(s), s.phase == s.u.PREPARING, no(s.initial)), s.but(stage=s.u.ENDING)
+    return both(resting(s), s.phase == s.u.PREPARING, no(s.initial)), s.but(point=s.u.ENDING)
 
 
 @move("timers.sync-timeout", "begins")
 def sync_timeout_begins(s: State, a: Args) -> Effect:
     """Somebody has not synced in time."""
-    return both(resting(s), s.u.some(M, lambda m: s.owes(m))), s.but(stage=s.u.SWEEPING)
+    return both(resting(s), s.u.some(M, lambda m: s.owes(m))), s.but(point=s.u.SWEEPING)
 
 
 @move("timers.sync-timeout", "removes", who=M)
 def sync_timeout_removes(s: State, a: Args) -> Effect:
     """A member that has not is removed; in any order, which decides nothing."""
     u = s.u
-    guard = both(s.stage == u.SWEEPING, s.member(a.who), s.owes(a.who))
-    return guard, s.but(victim=a.who, after=u.SWEEPING, stage=u.REMOVING)
+    guard = both(s.point == u.SWEEPING, s.member(a.who), s.owes(a.who))
+    return guard, s.but(victim=a.who, after=u.SWEEPING, point=u.REMOVING)
 
 
 @move("timers.sync-timeout", "ends")
@@ -51,7 +51,7 @@ def sync_timeout_ends(s: State, a: Args) -> Effect:
     """The rest rebalance."""
     u = s.u
     rest = u.every(M, lambda m: no(both(s.member(m), s.owes(m))))
-    return both(s.stage == u.SWEEPING, rest), s.but(stage=u.BEGINNING)
+    return both(s.point == u.SWEEPING, rest), s.but(point=u.BEGINNING)
 
 
 @move("timers.session-ignored", who=M)
@@ -64,7 +64,7 @@ def session_ignored(s: State, a: Args) -> Effect:
 def _removed(s: State, a: Args) -> State:
     u = s.u
     then = ite(s.phase == u.PREPARING, u.CHECKING, u.BEGINNING)
-    return s.but(victim=a.who, after=then, stage=u.REMOVING)
+    return s.but(victim=a.who, after=then, point=u.REMOVING)
 
 
 @move("timers.session-expired", who=M)
@@ -84,4 +84,4 @@ def new_member_expired(s: State, a: Args) -> Effect:
 @move("timers.pending-expired", who=M)
 def pending_expired(s: State, a: Args) -> Effect:
     """An id that was not used in time is forgotten."""
-    return both(resting(s), s.pending(a.who)), s.drop("pending", a.who).but(stage=s.u.CHECKING)
+    return both(resting(s), s.pending(a.who)), s.drop("pending", a.who).but(point=s.u.CHECKING)

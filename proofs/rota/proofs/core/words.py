@@ -33,7 +33,7 @@ def follows(u: Universe, one: Term, following: Term) -> Term:
 
 def resting(s: State) -> Term:
     """Between two steps."""
-    return s.stage == s.u.RESTING
+    return s.point == s.u.RESTING
 
 
 def in_generation(s: State) -> Term:
@@ -43,7 +43,7 @@ def in_generation(s: State) -> Term:
 
 def calm(s: State) -> Term:
     """Nobody has come or gone in this step: between two, or where only unused ids have been forgotten."""
-    return either(resting(s), both(s.stage == s.u.BATCH, no(s.gone)), s.stage == s.u.CHECKING)
+    return either(resting(s), both(s.point == s.u.BATCH, no(s.gone)), s.point == s.u.CHECKING)
 
 
 def fenced(s: State, who: Term, instance: Term) -> Term:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from rota.proofs.core.logic import SWITCHES, Everything, Finite, Kind, Phase, Sort, Stage
+from rota.proofs.core.logic import SWITCHES, Everything, Finite, Kind, Phase, Point, Sort
 from rota.proofs.core.signature import SIGNATURE, State
 from rota.spec import Group, GroupRecord, GroupState, Profile, RecordKind
 
@@ -139,7 +139,7 @@ def _nothing(name: str) -> Any:
     part = SIGNATURE[name]
     if part.domain:
         return frozenset()
-    return {Stage: Stage.RESTING, Sort.MEMBER: "", Sort.RECORD: None, None: False}.get(part.value)
+    return {Point: Point.RESTING, Sort.MEMBER: "", Sort.RECORD: None, None: False}.get(part.value)
 
 
 _NOTHING: Picture = {name: _nothing(name) for name in SIGNATURE}

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from rota.proofs.core import leave, rebalance, static, timers
-from rota.proofs.core.logic import Finite, Stage
+from rota.proofs.core.logic import Finite, Point
 from rota.proofs.core.moves import Args, Effect, Move
 from rota.proofs.core.signature import State
 from rota.proofs.refinement.abstraction import Picture, drawn, settled_form, state_of
@@ -21,19 +21,19 @@ Choices = Mapping[str, Sequence[Any]]
 Swapped = Mapping[str, Callable[[State, Args], Effect]]
 """Other effects for some moves, by name: formulas gone wrong."""
 
-CONTINUED: Mapping[Stage, tuple[Move, ...]] = {
-    Stage.REMOVING: (rebalance.remove_member,),
-    Stage.SWEEPING: (timers.sync_timeout_removes, timers.sync_timeout_ends),
-    Stage.CHANGED: (rebalance.rebalance_or_complete,),
-    Stage.CHECKING: (rebalance.complete_if_all_joined,),
-    Stage.BEGINNING: (rebalance.prepare_rebalance,),
-    Stage.ENDING: (rebalance.complete_phase,),
-    Stage.EMPTYING: (rebalance.empty,),
-    Stage.ABSENT: (rebalance.nobody_joined,),
-    Stage.ELECTING: (rebalance.elect_leader,),
-    Stage.VOTING: (rebalance.choose_protocol,),
-    Stage.COUNTING: (rebalance.next_generation,),
-    Stage.REPLACED: (
+CONTINUED: Mapping[Point, tuple[Move, ...]] = {
+    Point.REMOVING: (rebalance.remove_member,),
+    Point.SWEEPING: (timers.sync_timeout_removes, timers.sync_timeout_ends),
+    Point.CHANGED: (rebalance.rebalance_or_complete,),
+    Point.CHECKING: (rebalance.complete_if_all_joined,),
+    Point.BEGINNING: (rebalance.prepare_rebalance,),
+    Point.ENDING: (rebalance.complete_phase,),
+    Point.EMPTYING: (rebalance.empty,),
+    Point.ABSENT: (rebalance.nobody_joined,),
+    Point.ELECTING: (rebalance.elect_leader,),
+    Point.VOTING: (rebalance.choose_protocol,),
+    Point.COUNTING: (rebalance.next_generation,),
+    Point.REPLACED: (
         static.replaced_while_preparing,
         static.replaced_while_completing,
         static.replaced_changed_vote,
@@ -95,13 +95,13 @@ class Runner:
             if here in known:
                 continue
             known.add(here)
-            if now["stage"] is Stage.RESTING:
+            if now["point"] is Point.RESTING:
                 slugs = Counter(move.slug for move in moves if move.part not in UNCOUNTED)
                 found.add(Outcome(settled_form(now), frozenset(slugs.items())))
                 continue
             if len(moves) > LONGEST:
                 raise EndlessStep(" ".join(move.name for move in moves))
-            within = now["stage"] is Stage.BATCH
+            within = now["point"] is Point.BATCH
             following = self._within(done, batch) if within else _continued(now)
             after = done + (within and done < len(batch))
             todo += [(later, after, (*moves, move)) for later, move in self._each(now, following)]
@@ -136,4 +136,4 @@ class Runner:
 
 
 def _continued(shown: Picture) -> tuple[Started, ...]:
-    return tuple(Started(move) for move in CONTINUED[shown["stage"]])
+    return tuple(Started(move) for move in CONTINUED[shown["point"]])

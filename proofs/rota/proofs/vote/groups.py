@@ -71,7 +71,7 @@ def list_of(member: Formula) -> Rule:
 
 
 @dataclass(frozen=True)
-class Stage:
+class Snapshot:
     """A group in names. Parameters: what happened; list by member; counter by protocol, if any are kept."""
 
     what: str
@@ -94,29 +94,30 @@ class Stage:
 
 @dataclass(frozen=True)
 class Course:
-    """Stages that break a claim. Parameters: stages; conclusion, a sentence."""
+    """Snapshots that break a claim. Parameters: snapshots; conclusion, a sentence."""
 
-    stages: tuple[Stage, ...]
+    snapshots: tuple[Snapshot, ...]
     conclusion: str
 
     def as_lines(self) -> Iterator[str]:
         """For people."""
-        for stage in self.stages:
-            yield from stage.as_lines()
-        yield f"in common: {join_names(self.stages[-1].common) if self.stages[-1].lists else 'anything'}"
+        for snapshot in self.snapshots:
+            yield from snapshot.as_lines()
+        last = self.snapshots[-1]
+        yield f"in common: {join_names(last.common) if last.lists else 'anything'}"
         yield self.conclusion
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
         return {
-            "stages": [
+            "snapshots": [
                 {
-                    "what": stage.what,
-                    "lists": {member: list(listed) for member, listed in stage.lists},
-                    "common": list(stage.common),
-                    "counters": dict(stage.counters),
+                    "what": snapshot.what,
+                    "lists": {member: list(listed) for member, listed in snapshot.lists},
+                    "common": list(snapshot.common),
+                    "counters": dict(snapshot.counters),
                 }
-                for stage in self.stages
+                for snapshot in self.snapshots
             ],
             "conclusion": self.conclusion,
         }
@@ -150,9 +151,9 @@ def smallest(
     return Claim(assumptions, goal, measure=z3.Sum(weight), instances=(CAST.ground_claim,))
 
 
-def read_stage(
+def read_snapshot(
     model: Any, what: str, group: Group, counters: Mapping[str, Formula] | None = None, times: Any = None
-) -> Stage:
+) -> Snapshot:
     """A group in a model of `CAST`. times: how often a member lists a name, if not once."""
 
     def is_so(fact: Formula) -> bool:
@@ -170,7 +171,7 @@ def read_stage(
 
     members = [(name, CAST.member(name)) for name in CAST.members]
     held = tuple((name, tuple(listed(member))) for name, member in members if is_so(group.inside(member)))
-    return Stage(what, held, tuple((name, number(term)) for name, term in (counters or {}).items()))
+    return Snapshot(what, held, tuple((name, number(term)) for name, term in (counters or {}).items()))
 
 
 def read_names(model: Any, names: Rule) -> str:

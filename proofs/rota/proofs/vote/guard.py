@@ -29,7 +29,7 @@ from rota.proofs.vote.groups import (
     Group,
     has_common,
     list_of,
-    read_stage,
+    read_snapshot,
     smallest,
 )
 from rota.proofs.vote.small_groups import group_claim
@@ -235,20 +235,20 @@ PROVED = (
 )
 
 
-def _read(*stages: tuple[str, Group], conclusion: str) -> Callable[[Any], Course]:
-    """The explanation of a model by these stages."""
-    return lambda model: Course(tuple(read_stage(model, *stage) for stage in stages), conclusion)
+def _read(*snapshots: tuple[str, Group], conclusion: str) -> Callable[[Any], Course]:
+    """The explanation of a model by these snapshots."""
+    return lambda model: Course(tuple(read_snapshot(model, *snapshot) for snapshot in snapshots), conclusion)
 
 
 def _refuted(
     name: str,
     statement: str,
     claim: tuple[dict[str, Formula], Formula],
-    stages: Sequence[tuple[str, Group]],
+    snapshots: Sequence[tuple[str, Group]],
     conclusion: str,
 ) -> Obligation:
-    build = partial(smallest, *claim, [group for _, group in stages], [brings])
-    return Obligation(name, statement, "refuted", build, explain=_read(*stages, conclusion=conclusion))
+    build = partial(smallest, *claim, [group for _, group in snapshots], [brings])
+    return Obligation(name, statement, "refuted", build, explain=_read(*snapshots, conclusion=conclusion))
 
 
 _BOB_IN = NOW.with_list(BOB, BOBS)

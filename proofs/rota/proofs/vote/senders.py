@@ -29,7 +29,7 @@ from rota.proofs.vote.groups import (
     has_common,
     list_of,
     read_names,
-    read_stage,
+    read_snapshot,
     smallest,
 )
 
@@ -82,7 +82,7 @@ class Keeping:
     def read(self, model: Any) -> Course:
         """The step in a model, with the counters before and after."""
         before, after = (
-            read_stage(
+            read_snapshot(
                 model, what, group, {p: CAST.ground(count(CAST.protocol(p))) for p in CAST.protocols}, entries
             )
             for what, group, count in (("before", NOW, right(NOW)), (self.what, self.group, self.counter))
@@ -188,8 +188,8 @@ def names_kept() -> Claim:
 
 def _read_names(model: Any) -> Course:
     after = NOW.with_list(ALICE, names_taken)
-    stages = read_stage(model, "before", NOW), read_stage(model, "alice changes her list", after)
-    return Course(stages, "a counter of zero is kept for a name that nobody lists any more")
+    snapshots = read_snapshot(model, "before", NOW), read_snapshot(model, "alice changes her list", after)
+    return Course(snapshots, "a counter of zero is kept for a name that nobody lists any more")
 
 
 def _refuted(name: str, statement: str, keeping: Keeping) -> Obligation:

@@ -24,7 +24,11 @@ from rota.spec.offset_messages import (
 )
 
 if TYPE_CHECKING:
-    from harness.stage import Stage
+    from harness.stage.stage import Stage
+
+
+HANDSHAKE = 4
+"""The first version of JoinGroup in which a newcomer is given an id before it is admitted."""
 
 
 @dataclass(eq=False)
@@ -112,7 +116,7 @@ class Client:
             self.member_id, self.generation = reply.member_id, reply.generation_id
             self.protocol = reply.protocol_name or self.protocol
 
-    def join(self, version: int | None = None, picks: tuple[int, ...] = (), **changes: Any) -> Asked:
+    def join(self, version: int | None = None, **changes: Any) -> Asked:
         """JoinGroup as the client is, in the newest version unless said; `changes` overwrite fields."""
         pairs = (entry.partition(":") for entry in self.protocols)
         fields = {
@@ -127,14 +131,16 @@ class Client:
             ),
             "group_instance_id": self.instance,
         }
-        return self.stage.ask(self, core.JoinGroup(**fields | changes), version, picks)
+        return self.stage.ask(self, core.JoinGroup(**fields | changes), version)
 
-    def enter(self) -> Asked:
-        """A newcomer's JoinGroup, which is returned; before it the handshake, unless the client is static."""
+    def enter(self, version: int | None = None) -> Asked:
+        """A newcomer's JoinGroup, which is returned; before it the handshake, unless the client is static, or
+        old: in a version before the handshake it is admitted with its first request."""
         self.member_id = ""
-        if self.instance is None and self.stage.profile.member_id_handshake:
-            assert self.join().error == "MEMBER_ID_REQUIRED"
-        return self.join()
+        old = version is not None and version < HANDSHAKE
+        if self.instance is None and self.stage.profile.member_id_handshake and not old:
+            assert self.join(version).error == "MEMBER_ID_REQUIRED"
+        return self.join(version)
 
     def sync(
         self, parts: Mapping[Client, str] | None = None, version: int | None = None, **changes: Any
@@ -163,12 +169,12 @@ class Client:
         }
         return self.stage.ask(self, core.Heartbeat(**fields | changes))
 
-    def leave(self, *others: Any, group_id: str | None = None, picks: tuple[int, ...] = ()) -> Asked:
+    def leave(self, *others: Any, group_id: str | None = None) -> Asked:
         """LeaveGroup of this one, or of the others: clients, member ids, (member id, instance id)."""
         pairs = [_identity(other) for other in others or (self,)]
         group = self.stage.group_id if group_id is None else group_id
         request = core.LeaveGroup(group, tuple(core.MemberIdentity(*pair) for pair in pairs))
-        return self.stage.ask(self, request, picks=picks)
+        return self.stage.ask(self, request)
 
     def commit(self, *offsets: Offset, version: int | None = None, **changes: Any) -> Asked:
         """OffsetCommit of a member; `changes` overwrite fields."""

@@ -1,17 +1,16 @@
-"""A group on a stage: calls, timers and the log's answers in virtual time, for tests that read as a story."""
+"""Requests by member id, for tests of single rules: nothing is remembered, so any request can be made."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.stage.clients import Asked
+from harness.stage.stage import Stage
 from rota.spec import (
     KAFKA_4,
-    Arm,
     BrokerConfig,
-    Call,
     Group,
-    GroupRecord,
     GroupState,
     HeartbeatReply,
     HeartbeatRequest,
@@ -28,12 +27,10 @@ from rota.spec import (
     SyncGroupRequest,
     Timer,
     TimerKind,
-    classic,
 )
 from rota.spec.classic.vocabulary import kind_of
 from rota.spec.effects import timer
 from rota.spec.messages import Request
-from rota.spec.versions import as_sent
 from rota.spec.vocabulary import AppendError
 
 DELAY = 3_000
@@ -43,38 +40,72 @@ REBALANCE = 60_000
 Lists = Mapping[str, bytes]
 
 
-class Stage:
-    """One group under a profile. `told`: the answers by address; `log`: the appends in flight, oldest first;
-    `due`: when each armed timer is; `outcomes`: all that the last rule allowed, of which the first was taken.
+class ById:
+    """A stage without the core, on which the log answers when it is told to; who asks is a member id.
+
+    Parameters: profile; config, settings of the broker. Attributes: on, the stage. Requests are known by
+    their addresses, which the methods that ask return.
     """
 
     def __init__(self, profile: Profile = KAFKA_4, **config: int) -> None:
-        self.spec = classic(BrokerConfig(**config), profile=profile)
-        self.group: Group | None = None
-        self.now = 0
-        self.due: dict[Timer, int] = {}
-        self.told: dict[str, list[Any]] = {}
-        self.log: list[GroupRecord] = []
-        self.outcomes: tuple[Step, ...] = ()
-        self._versions: dict[str, int] = {}
+        self.on = Stage(BrokerConfig(**config), profile, beside=False, log_answers=False)
+        self._sender = self.on.client("anybody")
+        self._asked: dict[str, Asked] = {}
         self._minted = 0
 
     @property
+    def group(self) -> Group | None:
+        return self.on.group
+
+    @property
     def live(self) -> Group:
-        assert self.group is not None
-        return self.group
+        return self.on.live
 
     @property
     def state(self) -> GroupState:
         return self.live.state
 
+    @property
+    def now(self) -> int:
+        return self.on.now
+
+    @now.setter
+    def now(self, now: int) -> None:
+        self.on.now = now
+
+    @property
+    def due(self) -> dict[Timer, int]:
+        """When each armed timer is due."""
+        return self.on.armed
+
+    @property
+    def log(self) -> list[Any]:
+        """The appends in flight, oldest first."""
+        return self.on.appends
+
+    @property
+    def outcomes(self) -> tuple[Step, ...]:
+        """All that the last rule allowed."""
+        return self.on.last.allowed
+
+    @property
+    def told(self) -> dict[str, list[Any]]:
+        """All answers by address."""
+        found: dict[str, list[Any]] = {}
+        for one in self.on.happenings:
+            for asked, reply in one.answers:
+                found.setdefault(asked.address, []).append(reply)
+        return found
+
     def ask(self, request: Request, version: int) -> str:
         """A request; returns its address."""
-        address = f"r{len(self._versions) + 1}"
-        self._versions[address] = version
         self._minted += isinstance(request, JoinGroupRequest) and not request.member_id
-        self._take(self.spec.handle(self.group, Call(request, address, version, f"m{self._minted}")))
-        return address
+        return self._ask(request, version, f"m{self._minted}")
+
+    def _ask(self, request: Request, version: int, fresh: str) -> str:
+        asked = self.on.ask(self._sender, request, version, fresh)
+        self._asked[asked.address] = asked
+        return asked.address
 
     def join(
         self,
@@ -117,9 +148,9 @@ class Stage:
         return self.ask(LeaveGroupRequest("g", tuple(LeavingMember(*one) for one in given)), version)
 
     def answer(self, address: str) -> Any:
-        """The only answer to a request, as its version can carry it."""
+        """The only answer to a request."""
         (message,) = self.told[address]
-        return as_sent(message, self._versions[address])
+        return message
 
     def joined(self, address: str) -> JoinGroupReply:
         reply = self.answer(address)
@@ -140,13 +171,11 @@ class Stage:
         return reply
 
     def waits(self, address: str) -> bool:
-        return address not in self.told
+        return self._asked[address].waits
 
     def fire(self, kind: TimerKind, member_id: str = "") -> None:
         """A timer is due now."""
-        which = timer(kind, member_id)
-        self.now = max(self.now, self.due.pop(which))
-        self._take(self.spec.fire(self.live, which))
+        self.on.fire(timer(kind, member_id))
 
     def wait(self, until: int, keep_alive: bool = True) -> None:
         """Time passes; timers due are fired in order. keep_alive: sessions are not, everybody heartbeats."""
@@ -160,7 +189,7 @@ class Stage:
 
     def stored(self, error: AppendError | None = None) -> None:
         """The log answers the oldest append."""
-        self._take(self.spec.appended(self.group, self.log.pop(0), error))
+        self.on.log(error)
 
     def stable(self, **members: str | None) -> None:
         """A Stable group of these members, member id -> instance id; the first one leads.
@@ -176,10 +205,7 @@ class Stage:
     def _join_as(self, member_id: str, instance: str | None) -> None:
         protocols = (ProtocolMetadata("range", b"m"),)
         request = JoinGroupRequest("g", SESSION, REBALANCE, "", "consumer", protocols, instance)
-        version = 3 if instance is None else 9
-        address = f"first-{member_id}"
-        self._versions[address] = version
-        self._take(self.spec.handle(self.group, Call(request, address, version, member_id)))
+        self._ask(request, 3 if instance is None else 9, member_id)
 
     def sync_all(self) -> None:
         """Everybody syncs, the leader last, and the log stores."""
@@ -192,23 +218,5 @@ class Stage:
             self.stored()
         assert self.state is GroupState.STABLE
 
-    def choose(self, wanted: Callable[[Step], bool]) -> None:
-        """Of the outcomes of the last rule, which only differ in the group: another one."""
-        (step,) = (step for step in self.outcomes if wanted(step))
-        self.group = step.group
 
-    def _take(self, steps: tuple[Step, ...]) -> None:
-        self.outcomes = steps
-        step = steps[0]
-        self.group = step.group
-        for effect in step.timers:
-            if isinstance(effect, Arm):
-                self.due[effect.timer] = self.now + max(effect.delay_ms, 0)
-            else:
-                self.due.pop(effect.timer, None)
-        for reply in step.replies:
-            self.told.setdefault(reply.to, []).append(reply.message)
-        self.log += step.records
-
-
-__all__ = ["DELAY", "REBALANCE", "SESSION", "HeartbeatReply", "Stage"]
+__all__ = ["DELAY", "REBALANCE", "SESSION", "ById", "HeartbeatReply"]

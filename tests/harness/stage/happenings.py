@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.stage_client import Asked
+from harness.stage.clients import Asked
 from rota.spec import GroupRecord, Step, Timer
 from rota.spec.offset_state import InLine, Offsets, TransactionEnd
 from rota.spec.vocabulary import AppendError
@@ -52,6 +52,7 @@ class Found:
 class Happening:
     """One step.
 
+    allowed: all outcomes that it might have had, `step` among them;
     timers: delay in milliseconds, None where stopped; armed: when what is armed is due; line: what about
     offsets waits for the log from now on; offsets: those stored and pending.
     """
@@ -59,7 +60,7 @@ class Happening:
     now: int
     what: Asked | Timer | Answered | TransactionEnd | GivenUp | Loaded | LookForExpired | Unused | Found
     step: Step
-    outcomes: int
+    allowed: tuple[Step, ...]
     rules: tuple[str, ...]
     answers: tuple[tuple[Asked, Any], ...]
     timers: Mapping[Timer, int | None]

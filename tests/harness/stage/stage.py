@@ -1,7 +1,7 @@
 """A stage: one group of the spec in virtual time, clients with a memory, and the coordinator core beside it.
 
 A script says who asks what and how much time passes. The spec answers; what it did is kept, step by step, for
-`stage_text`. The core gets the same inputs through the oracle's lockstep: it must do the same, and stand
+`text`. The core gets the same inputs through the oracle's lockstep: it must do the same, and stand
 where the spec stands after every step.
 """
 
@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.stage_client import Asked, Client
-from harness.stage_happenings import (
+from harness.stage.beside import CoreBeside, NotBesideCore
+from harness.stage.clients import Asked, Client
+from harness.stage.happenings import (
     Answered,
     Found,
     GivenUp,
@@ -22,11 +23,11 @@ from harness.stage_happenings import (
     Unused,
     Waiting,
 )
-from harness.stage_offsets import Ledger
+from harness.stage.ledger import Ledger
+from harness.stage.looks import Looks
 from rota import coordinator as core
-from rota.oracle import Ask, Due, Lockstep, Logged
+from rota.oracle import Ask, Due, Logged
 from rota.oracle.follow import Oracle
-from rota.oracle.lockstep import Moved
 from rota.oracle.translate import CoreRequest, to_spec
 from rota.spec import (
     KAFKA_4,
@@ -55,21 +56,13 @@ from rota.spec.offset_state import (
 from rota.spec.versions import as_sent
 from rota.spec.vocabulary import AppendError
 
-__all__ = ["Asked", "Client", "Happening", "Stage"]
-
 
 def _names(clients: Iterable[Client]) -> str:
     return " and ".join(client.name for client in clients)
 
 
-def _core_config(config: BrokerConfig) -> core.CoordinatorConfig:
-    """The settings that the core knows too."""
-    known = core.CoordinatorConfig.__dataclass_fields__.keys() & config.__dataclass_fields__.keys()
-    return core.CoordinatorConfig(**{name: getattr(config, name) for name in known})
-
-
-@dataclass(eq=False)
-class Stage:
+@dataclass(eq=False, repr=False)
+class Stage(Looks):
     """The spec, a clock and clients.
 
     Parameters: config, of the broker; profile, which line of brokers it is; beside, whether the core, which
@@ -101,7 +94,8 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.oracle = Oracle(self.config, self.profile)
-        self.lockstep = Lockstep(_core_config(self.config)) if self.beside else None
+        self.core = CoreBeside(self.config) if self.beside else None
+        self._chosen: dict[str, str | None] = {}
         self.ledger = Ledger(lambda: self.oracle.spec)
         self._asked: dict[str, Asked] = {}
 
@@ -140,23 +134,30 @@ class Stage:
         """The newest version of a request that the broker has, unless another is wanted."""
         return dict(self.profile.versions)[api][1] if wanted is None else wanted
 
-    def ask(
-        self, client: Client, request: Any, version: int | None = None, picks: tuple[int, ...] = ()
-    ) -> Asked:
-        """A request arrives. picks: which of the outcomes, where Kafka leaves a choice."""
+    def ask(self, client: Client, request: Any, version: int | None = None, fresh: str = "") -> Asked:
+        """A request arrives. fresh: the id of a new member that it makes, if it is to be this one. Errors:
+        NotBesideCore."""
+        if self.core is not None:
+            self.core.check_request(request, self.hosting)
         version = self.version(type(request).__name__.removesuffix("Request"), version)
         asked = Asked(client, f"r{len(self._asked) + 1}", request, version)
         self._asked[asked.address] = asked
         serial = len(self.owners) + 1
         in_spec = to_spec(request, version) if isinstance(request, CoreRequest) else request
-        call = Call(in_spec, asked.address, version, f"m{serial}", self.hosting, self.led_by, self.now)
+        call = Call(
+            in_spec, asked.address, version, fresh or f"m{serial}", self.hosting, self.led_by, self.now
+        )
         group = self.group if self._ours(request) else None
         ahead = 0
         if isinstance(request, core.SyncGroup | core.Heartbeat):
             ahead = request.generation_id - (group.generation_id if group else 0)
-        twin = Ask(request, version, serial, ahead, picks)
-        self._play(asked, lambda spec: spec.handle(group, call), twin, picks)
+        self._play(asked, lambda spec: spec.handle(group, call), Ask(request, version, serial, ahead))
         return asked
+
+    def chooses(self, *, leader: Client | str | None = None, protocol: str | None = None) -> None:
+        """The next step leaves open who leads or which protocol wins: it is this one."""
+        leads = leader.member_id if isinstance(leader, Client) else leader
+        self._chosen = {"protocol_name": protocol, "leader": leads}
 
     def fire(self, timer: Timer) -> None:
         """An armed timer is due; the clock moves to its deadline."""
@@ -175,20 +176,21 @@ class Stage:
             self._settle((first, error), self.ledger.answered(first, error))
 
     def end_transaction(self, producer_id: int, *, committed: bool) -> None:
-        """The marker that ends a producer's transaction is on its way to the log."""
+        """The marker that ends a producer's transaction is on its way to the log. Errors: NotBesideCore."""
+        self._without_core("a transaction ends")
         self.appends.append(TransactionEnd(producer_id, committed))
         self._drain()
 
     def look_for_expired(self) -> None:
-        """The broker looks what has expired, as it does every ten minutes."""
+        """The broker looks what has expired, as it does every ten minutes. Errors: NotBesideCore."""
+        self._without_core("offsets expire")
         check = RetentionCheck(self.now, self.since)
         self._play(LookForExpired(self.since), lambda spec: spec.retention(self.live, check))
 
     def give_up(self, found: int = 0) -> None:
-        """Another broker leads the group's partition. found: how many appends in flight it has all the same.
-
-        The core beside gives up and loads in one (see `load`).
-        """
+        """Another broker leads the group's partition. found: how many appends in flight that one has."""
+        if self.core is not None:
+            self.core.give_up(found, self.now)
         unanswered = tuple(one for one in self.appends if isinstance(one, GroupRecord))
         for record in unanswered[:found]:
             self.stored = record
@@ -199,12 +201,15 @@ class Stage:
     def load(self) -> None:
         """A coordinator has read the log: the next one, which is played from now on."""
         self.hosting = Hosting.ACTIVE
-        twin = Moved(self.config.group_max_size)
-        self._play(Loaded(self.stored), lambda spec: spec.load(self.stored), twin)
+        if self.core is not None:
+            self.core.load(self.config.group_max_size, self.now)
+        self._play(Loaded(self.stored), lambda spec: spec.load(self.stored))
         self._find_group()
 
     def configure(self, **settings: int) -> None:
-        """Another broker takes over in silence: the same group, other settings."""
+        """Another broker takes over in silence: the same group, other settings. Errors: NotBesideCore."""
+        if self.core is not None:
+            self.core.check_settings(settings, self.hosting)
         self.config = replace(self.config, **settings)
         self.oracle.spec = replace(self.oracle.spec, config=self.config)
 
@@ -225,54 +230,6 @@ class Stage:
             fired = self._next()
             self.fire(fired)
 
-    # -- what a script looks at ---------------------------------------------------------------------------
-    @property
-    def live(self) -> Group:
-        """The group, which must exist."""
-        assert self.group is not None, "there is no group"
-        return self.group
-
-    @property
-    def state(self) -> str:
-        """The group's state and generation, "absent" without a group."""
-        return "absent" if self.group is None else f"{self.group.state.value} {self.group.generation_id}"
-
-    @property
-    def states(self) -> list[str]:
-        """All states so far with their generations, without repeats in a row."""
-        found: list[str] = []
-        for one in self.happenings:
-            group = one.step.group
-            state = "absent" if group is None else f"{group.state.value} {group.generation_id}"
-            found += [state] if found[-1:] != [state] else []
-        return found
-
-    @property
-    def leader(self) -> str | None:
-        """The name of the client that leads."""
-        leader = self.live.leader
-        return None if leader is None else self.owners[leader].name
-
-    @property
-    def members(self) -> str:
-        """The names of the clients that are members."""
-        return " ".join(sorted(self.owners[member_id].name for member_id in self.live.members))
-
-    @property
-    def pending(self) -> str:
-        """The names of the clients whose handed-out ids are not used."""
-        return " ".join(sorted(self.owners[member_id].name for member_id in self.live.pending))
-
-    @property
-    def last(self) -> Happening:
-        """The last step."""
-        return self.happenings[-1]
-
-    def left(self, kind: str, client: Client | None = None) -> int | None:
-        """Milliseconds until a timer is due, None where it is not armed."""
-        due = self.armed.get(Timer(kind, "" if client is None else client.member_id))
-        return None if due is None else due - self.now
-
     def _given(self, begin: int, told: str) -> None:
         """Marks the way to the situation that a script is about, and where that begins."""
         if begin == 0:
@@ -281,23 +238,29 @@ class Stage:
 
     # -- one step -----------------------------------------------------------------------------------------
     def _play(
-        self,
-        what: Any,
-        ask: Callable[[Spec], tuple[Step, ...]],
-        twin: Any = None,
-        picks: tuple[int, ...] = (),
+        self, what: Any, ask: Callable[[Spec], tuple[Step, ...]], twin: Ask | Due | Logged | None = None
     ) -> None:
         steps = self.oracle.outcomes(ask)
-        step = steps[picks[0] if picks else 0]
+        pick = self._pick(steps)
+        step = steps[pick]
         used = tuple(rule.slug for rule in self.oracle.used(step))
         told = [self.ledger.tell(word, queue=bool(self.appends)) for word in step.offsets]
-        self._happened(what, step, len(steps), used, told)
-        self._compare(twin)
+        self._happened(what, step, steps, used, told)
+        self._compare(replace(twin, picks=(pick,)) if twin is not None and pick else twin)
         self._drain()
+
+    def _pick(self, steps: tuple[Step, ...]) -> int:
+        """Which outcome: the first, unless it was said what is chosen."""
+        wanted = {name: value for name, value in self._chosen.items() if value is not None}
+        self._chosen = {}
+        open_to = [{name: getattr(step.group, name, None) for name in wanted} for step in steps]
+        assert wanted in open_to, f"{wanted} is not left open: {open_to}"
+        return open_to.index(wanted)
 
     def _settle(self, what: Answered, outcome: OffsetStep) -> None:
         """The log has answered something about offsets."""
-        self._happened(what, Step(self.group), 1, (), [outcome])
+        step = Step(self.group)
+        self._happened(what, step, (step,), (), [outcome])
         if isinstance(what[0], OffsetBatch):
             self._find_group()
         self._drain()
@@ -308,7 +271,12 @@ class Stage:
             self._play(Found(), lambda spec: spec.offsets_found(self.group))
 
     def _happened(
-        self, what: Any, step: Step, outcomes: int, used: tuple[str, ...], told: list[OffsetStep]
+        self,
+        what: Any,
+        step: Step,
+        allowed: tuple[Step, ...],
+        used: tuple[str, ...],
+        told: list[OffsetStep],
     ) -> None:
         replies = (*step.replies, *(reply for one in told for reply in one.replies))
         rules = (*used, *(slug for one in told for slug in one.rules))
@@ -323,7 +291,7 @@ class Stage:
         self.appends += [*step.records, *line]
         offsets = self.ledger.offsets
         self.happenings.append(
-            Happening(self.now, what, step, outcomes, rules, answers, timers, dict(self.armed), line, offsets)
+            Happening(self.now, what, step, allowed, rules, answers, timers, dict(self.armed), line, offsets)
         )
         if any(one.removes_group for one in told):
             self._play(Unused(), lambda spec: spec.unused(self.live))
@@ -365,13 +333,15 @@ class Stage:
             asked.client.told(message)
         return asked, message
 
-    def _compare(self, twin: Any) -> None:
-        if self.lockstep is None or twin is None:
-            return
-        self.lockstep.now = self.now
-        assert self.lockstep.do(twin), f"not possible for the coordinator: {twin}"
-        assert self.lockstep.group == self.group, "coordinator and spec chose differently"
-        assert self.lockstep.followed.armed == self.armed, "coordinator and spec differ in timers"
+    def _compare(self, twin: Ask | Due | Logged | None) -> None:
+        if self.core is not None:
+            if twin is not None:
+                self.core.do(twin, self.now)
+            self.core.compare(self.group, self.armed)
+
+    def _without_core(self, what: str) -> None:
+        if self.core is not None:
+            raise NotBesideCore(what)
 
     def _next(self) -> Timer | None:
         return min(self.armed, key=lambda timer: (self.armed[timer], timer), default=None)

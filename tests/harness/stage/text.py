@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.stage import Asked, Client, Stage
-from harness.stage_happenings import Found, GivenUp, Happening, Loaded, LookForExpired, Unused
-from harness.stage_words import (
+from harness.stage.happenings import Found, GivenUp, Happening, Loaded, LookForExpired, Unused
+from harness.stage.stage import Asked, Client, Stage
+from harness.stage.words import (
     line_in_words,
     offset_in_words,
     protocol_of,
@@ -94,8 +94,8 @@ class Speech:
         if kept:
             yield f"{MARGIN}offsets  " + ", ".join(offset_in_words(key, value) for key, value in kept)
         yield f"{MARGIN}rules    {', '.join(one.rules)}"
-        if one.outcomes > 1:
-            yield f"{MARGIN}choice   one of {one.outcomes} outcomes that are allowed"
+        if len(one.allowed) > 1:
+            yield f"{MARGIN}choice   one of {len(one.allowed)} outcomes that are allowed"
 
     def _name(self, member_id: str | None) -> str:
         if not member_id:

@@ -1,4 +1,9 @@
-"""A group and its offsets on a stage: requests in, answers out, and a log that answers when it is told to."""
+"""A group and the machine that keeps its offsets in the world: requests in, answers out, and a log that
+answers when it is told to.
+
+It stands beside `harness.stage`, which keeps offsets as the rules alone say: here the world's own keeper
+does, with its line, its promises and its fail-overs, so that both are tested.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +79,7 @@ def topics(**offsets: int | OffsetCommitPartition) -> tuple[OffsetCommitTopic, .
     return tuple(OffsetCommitTopic(name, (line,)) for name, line in lines.items())
 
 
-class Stage:
+class KeeperBench:
     """A group under a profile, with its offsets. `log`: group records; `rules`: what has fired, in order."""
 
     def __init__(
@@ -163,7 +168,7 @@ class Stage:
             (step,) = self.spec.retention(self.group, RetentionCheck(now, since))
             self._take(step)
 
-    def stored(self, **offsets: int) -> Stage:
+    def stored(self, **offsets: int) -> KeeperBench:
         """With these offsets of partitions 0 stored at time 0."""
         for line in topics(**offsets):
             record = record_of(line.name, line.partitions[0].committed_offset)
