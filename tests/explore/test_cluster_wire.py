@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 import toys
+
 from rota.environment.world import world
 from rota.explore.compiled.packing import Layout
 from rota.explore.fast import numpy_search

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import toys
 from rota.explore import CheckpointError, Limits, reference
 from rota.explore.checkpoint import identity
 from rota.explore.compiled import state_set

@@ -10,10 +10,10 @@ from typing import Any
 import networkx
 import numpy as np
 import pytest
+import toys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import toys
 from rota.explore.fast import engine as fast
 from rota.explore.liveness import check as liveness
 from rota.explore.liveness import (

@@ -11,8 +11,8 @@ from typing import Any
 
 import networkx
 import pytest
-
 import toys
+
 from rota.explore.liveness import check as liveness
 from rota.explore.liveness import compiled_search, plain_search
 from rota.explore.liveness.check import Lasso, LivenessVerdict, check

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-
 import toys
+
 from rota.explore import reference
 from rota.explore.result import DEADLOCK, Outcome
 from rota.explore.tables.system import Tables

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 import toys
+
 from rota.explore import Limits, reference
 from rota.explore.result import MissingExtra
 from rota.explore.spark import archive, session

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 import toys
+
 from rota.explore import Limits, reference
 from rota.explore.spark import engine as spark
 from rota.explore.spark import session
