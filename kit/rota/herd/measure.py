@@ -90,7 +90,7 @@ def _chosen(
 
 
 def explored(subject: Subject, members: int, change: str) -> Range:
-    """The cost over all runs of a change, from every stable state that a group reaches whose members join together.
+    """The cost over all runs of a change, from every stable state that a group reaches that joins together.
 
     members, errors: as in `simulated`.
     """
