@@ -36,7 +36,7 @@ BROKERS = 2
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredGroup:
     """What the coordinator has written to ZooKeeper: the generation, and who owns which partitions."""
 
     generation: int = 0
@@ -44,7 +44,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Group:
+class MemoryGroup:
     """What the coordinator has in memory. joined: members whose JoinGroup is parked; answering: those whose
     JoinGroup is about to be answered; preparing: whether it waits for members to join."""
 
@@ -63,8 +63,8 @@ class Cluster:
     leads: int | None = 0
     last: int = 0
     notified: bool = False
-    group: Group = field(default_factory=Group)
-    kept: Kept = field(default_factory=Kept)
+    group: MemoryGroup = field(default_factory=MemoryGroup)
+    kept: StoredGroup = field(default_factory=StoredGroup)
 
 
 @rule("server-side.lookup", source=WIKI + "ConsumerMetadataRequest")
@@ -108,7 +108,7 @@ def not_coordinator(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
 
 
 @rule("server-side.barrier", source=WIKI + "the coordinator waits for all consumers to join", decides=True)
-def barrier(group: Group) -> bool:
+def barrier(group: MemoryGroup) -> bool:
     """A rebalance ends when every member has joined; one that does not join expires."""
     return group.preparing and group.joined == group.members
 
@@ -125,8 +125,8 @@ def complete(machine: Brokers, cluster: Cluster) -> Outcomes:
     """All have joined: the coordinator assigns, writes the next generation to ZooKeeper, and then answers."""
     group = cluster.group
     assignment = machine.rules["server-side.assign"].function(cluster, machine.strategy, machine.wishes)
-    kept = Kept(cluster.kept.generation + 1, assignment)
-    return (Turn(replace(cluster, group=Group(group.members, answering=group.joined), kept=kept)),)
+    kept = StoredGroup(cluster.kept.generation + 1, assignment)
+    return (Turn(replace(cluster, group=MemoryGroup(group.members, answering=group.joined), kept=kept)),)
 
 
 @rule("server-side.answer", source=WIKI + "JoinGroupResponse")
@@ -147,7 +147,7 @@ def dead(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     """
     group = cluster.group
     members = group.members - {who}
-    left = Group(members, group.joined, group.answering, preparing=bool(members))
+    left = MemoryGroup(members, group.joined, group.answering, preparing=bool(members))
     return (Turn(replace(cluster, group=left)),)
 
 
@@ -164,7 +164,9 @@ def lose(machine: Brokers, cluster: Cluster) -> Outcomes:
     parked = sorted(cluster.group.joined | cluster.group.answering)
     sends = tuple(machine.to(who, Answered(Error.NOT_COORDINATOR_FOR_GROUP)) for who in parked)
     assert cluster.leads is not None
-    return (Turn(replace(cluster, leads=None, last=cluster.leads, notified=False, group=Group()), sends),)
+    return (
+        Turn(replace(cluster, leads=None, last=cluster.leads, notified=False, group=MemoryGroup()), sends),
+    )
 
 
 @rule("server-side.take-over", source=WIKI + "coordinator fail-over: state is read from ZooKeeper")
@@ -175,7 +177,7 @@ def take_over(machine: Brokers, cluster: Cluster) -> Outcomes:
     """
     assigned = sum(len(owned) for owned in cluster.kept.assignment.values())
     members = frozenset(cluster.kept.assignment)
-    group = Group(members, preparing=bool(members) and assigned != cluster.partitions)
+    group = MemoryGroup(members, preparing=bool(members) and assigned != cluster.partitions)
     return (Turn(replace(cluster, leads=(cluster.last + 1) % BROKERS, group=group)),)
 
 

@@ -71,7 +71,7 @@ def _believed(member: Member) -> tuple[str, int, tuple[int, ...]]:
     return member.who, member.generation, member.partitions
 
 
-def _agree(kept: server_side.Kept, believed: tuple[str, int, tuple[int, ...]]) -> bool:
+def _agree(kept: server_side.StoredGroup, believed: tuple[str, int, tuple[int, ...]]) -> bool:
     who, generation, partitions = believed
     return generation != kept.generation or not generation or kept.assignment.get(who) == partitions
 

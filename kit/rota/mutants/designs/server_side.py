@@ -9,7 +9,7 @@ from rota.designs import served as members
 from rota.designs import server_side
 from rota.designs.requests import Answered, Coordinator, Error, Joined
 from rota.designs.served import Member, Served
-from rota.designs.server_side import Assignment, Brokers, Cluster, Group, Kept
+from rota.designs.server_side import Assignment, Brokers, Cluster, MemoryGroup, StoredGroup
 from rota.kernel import FrozenMap, Turn
 from rota.mutants.mutant import bug
 
@@ -52,7 +52,7 @@ def old_coordinator_goes_on(machine: Brokers, cluster: Cluster, who: str) -> Out
 
 
 @bug("server-side.barrier", dies_in="leave", by="server-side.no-double-fetch")
-def does_not_wait(group: Group) -> bool:
+def does_not_wait(group: MemoryGroup) -> bool:
     """A rebalance ends as soon as anybody has joined."""
     return group.preparing and bool(group.joined)
 
@@ -123,7 +123,7 @@ def leaves_parked_requests(machine: Brokers, cluster: Cluster) -> Outcomes:
 @bug("server-side.take-over", dies_in="move", by="server-side.generations-grow")
 def begins_anew(machine: Brokers, cluster: Cluster) -> Outcomes:
     """The new coordinator does not read what is kept in ZooKeeper."""
-    return server_side.take_over(machine, replace(cluster, kept=Kept()))
+    return server_side.take_over(machine, replace(cluster, kept=StoredGroup()))
 
 
 @bug("server-side.take-over", dies_in="move-partitions", by="server-side.no-gap")
@@ -131,7 +131,7 @@ def takes_over_old_partitions(machine: Brokers, cluster: Cluster) -> Outcomes:
     """The new coordinator does not look whether partitions came while nobody watched."""
     (outcome,) = server_side.take_over(machine, cluster)
     assert isinstance(outcome.value, Cluster)
-    return (replace(outcome, value=replace(outcome.value, group=Group(outcome.value.group.members))),)
+    return (replace(outcome, value=replace(outcome.value, group=MemoryGroup(outcome.value.group.members))),)
 
 
 @bug("server-side.found", dies_in="move", by="server-side.can_survive_a_move")
