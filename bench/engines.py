@@ -123,10 +123,15 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _write(given: argparse.Namespace, rows: Sequence[Row], missing: dict[str, str]) -> None:
-    told = {"schema": 1, "cores": os.cpu_count(), "rows": [row.report() for row in rows], "missing": missing}
+    record = {
+        "schema": 1,
+        "cores": os.cpu_count(),
+        "rows": [row.report() for row in rows],
+        "missing": missing,
+    }
     curve = [row for row in rows if row.instance in CURVE]
     for path, content in (
-        (given.json, json.dumps(told, indent=2) + "\n"),
+        (given.json, json.dumps(record, indent=2) + "\n"),
         (given.plot, svg(curve) if curve else ""),
     ):
         if path is not None:

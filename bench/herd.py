@@ -47,7 +47,7 @@ class Row:
     seeds: int
     means: Mapping[str, float]
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """As it stands in the file."""
         return {**vars(self), "means": dict(self.means)}
 
@@ -125,7 +125,7 @@ def documents(rows: Sequence[Row], page: str) -> dict[str, str]:
     _, end, after = rest.partition(END)
     if not (begin and end):
         raise ValueError(f"designs.md has no place for the table; put it between {BEGIN} and {END}")
-    lines = ",\n  ".join(json.dumps(row.told()) for row in rows)
+    lines = ",\n  ".join(json.dumps(row.as_json()) for row in rows)
     return {
         "herd.json": f'{{"schema": 1, "rows": [\n  {lines}\n]}}\n',
         "images/herd.svg": plot(rows),

@@ -25,7 +25,7 @@ APART = 16 / (HEIGHT - TOP - BOTTOM)
 
 @dataclass(frozen=True)
 class Curve:
-    """A design's numbers. growth: as it is told beside the curve; points: (members, number)."""
+    """A design's numbers. growth: as it is written beside the curve; points: (members, number)."""
 
     design: str
     growth: str

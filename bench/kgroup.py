@@ -106,7 +106,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Group:
+class KGroup:
     """The group; members by id."""
 
     members: tuple[Member, ...]
@@ -125,7 +125,7 @@ class Group:
         """The members' ids as bits."""
         return sum(1 << i for i in self.present)
 
-    def put(self, index: int, member: Member) -> Group:
+    def put(self, index: int, member: Member) -> KGroup:
         """The group with one member exchanged."""
         return replace(self, members=(*self.members[:index], member, *self.members[index + 1 :]))
 
@@ -135,7 +135,7 @@ def supported(preferences: Sequence[int]) -> set[int]:
     return set.intersection({1, 2}, *(set(PREFERENCES[p]) for p in preferences))
 
 
-def vote(group: Group) -> int:
+def vote(group: KGroup) -> int:
     """Each member votes for the first candidate of its list; B wins only with more votes than A."""
     lists = [group.members[i].preference for i in group.present]
     candidates = supported(lists)
@@ -162,11 +162,11 @@ class Coordinator:
     name: str = "coordinator"
     role: str = "coordinator"
 
-    def initial(self) -> list[Group]:
+    def initial(self) -> list[KGroup]:
         """An Empty group."""
-        return [Group((Member(),) * (2 * self.clients))]
+        return [KGroup((Member(),) * (2 * self.clients))]
 
-    def offers(self, group: Group) -> list[Turn]:
+    def offers(self, group: KGroup) -> list[Turn]:
         """Sessions expire, the join phase ends, an Empty group is deleted."""
         out = []
         for member in group.present:
@@ -181,7 +181,7 @@ class Coordinator:
             out.append(Turn(replace(group, state=DEAD), label="group deleted"))
         return out
 
-    def receive(self, group: Group, sender: str, message: Request | Restarted) -> list[Turn]:
+    def receive(self, group: KGroup, sender: str, message: Request | Restarted) -> list[Turn]:
         """A request is answered or parked."""
         if isinstance(message, Restarted):
             return [] if group.members[message.member].place else [Turn(group)]
@@ -212,7 +212,7 @@ class Coordinator:
             return [Turn(parked)]
         return [self.assigned(parked, order) for order in self._orders(message.data)]
 
-    def _join_new(self, group: Group, message: Request) -> list[Turn]:
+    def _join_new(self, group: KGroup, message: Request) -> list[Turn]:
         member = message.member
         lists = [group.members[i].preference for i in group.present]
         if group.state == DEAD or not supported([message.preference, *lists]):
@@ -223,7 +223,7 @@ class Coordinator:
         joined = prepared.put(member, Member(JOINING, message.preference))
         return [Turn(replace(joined, leader=leader), sends)]
 
-    def _join_again(self, group: Group, message: Request) -> list[Turn]:
+    def _join_again(self, group: KGroup, message: Request) -> list[Turn]:
         member, leads = message.member, group.leader == message.member
         if group.state != PREPARING and not (group.state == STABLE and leads):
             listed = group.bits if leads else 0
@@ -231,11 +231,11 @@ class Coordinator:
         prepared, sends = prepare(group)
         return [Turn(prepared.put(member, replace(prepared.members[member], place=JOINING)), sends)]
 
-    def removed(self, group: Group, members: list[int]) -> list[tuple[Group, tuple[Send, ...]]]:
+    def removed(self, group: KGroup, members: list[int]) -> list[tuple[KGroup, tuple[Send, ...]]]:
         """The group less some members, preparing; one for each new leader that there may be."""
         return [prepare(left) for left in self._leaders(group, members)]
 
-    def completed(self, group: Group) -> Turn:
+    def completed(self, group: KGroup) -> Turn:
         """The join phase ends; who is late has been removed."""
         group = replace(group, generation=group.generation + 1)
         if not group.present:
@@ -248,7 +248,7 @@ class Coordinator:
         )
         return Turn(group, sends, "join phase ends")
 
-    def assigned(self, group: Group, order: Sequence[int]) -> Turn:
+    def assigned(self, group: KGroup, order: Sequence[int]) -> Turn:
         """The leader deals the partitions to a list of members; parked syncs are answered."""
         sends = []
         for partition in range(PARTITIONS):
@@ -261,7 +261,7 @@ class Coordinator:
                 group = group.put(i, replace(group.members[i], place=IN))
         return Turn(replace(group, state=STABLE), tuple(sends))
 
-    def _leaders(self, group: Group, members: list[int]) -> list[Group]:
+    def _leaders(self, group: KGroup, members: list[int]) -> list[KGroup]:
         for member in members:
             group = group.put(member, Member())
         if group.leader not in members:
@@ -277,12 +277,12 @@ class Coordinator:
         return [tuple(listed)]
 
     def _turns(
-        self, outcomes: list[tuple[Group, tuple[Send, ...]]], first: tuple[Send, ...], label: str
+        self, outcomes: list[tuple[KGroup, tuple[Send, ...]]], first: tuple[Send, ...], label: str
     ) -> list[Turn]:
         return [Turn(group, first + sends, label) for group, sends in outcomes]
 
 
-def prepare(group: Group) -> tuple[Group, tuple[Send, ...]]:
+def prepare(group: KGroup) -> tuple[KGroup, tuple[Send, ...]]:
     """A rebalance begins, unless one does already: parked syncs are sent back, assignments forgotten."""
     if group.state == PREPARING:
         return group, ()
@@ -402,20 +402,20 @@ def _held_list(client: Client) -> int:
     return client.generation if client.state in (JOINED, AWAIT_SYNC) and client.data else 0
 
 
-def _led(group: Group) -> bool:
+def _led(group: KGroup) -> bool:
     if group.leader == NOBODY:
         return group.state not in (COMPLETING, STABLE)
     return bool(group.members[group.leader].place)
 
 
-def _dealt(group: Group) -> bool:
+def _dealt(group: KGroup) -> bool:
     if any(member.assignment and not member.place for member in group.members):
         return False
     owners = [sum(m.assignment >> p & 1 for m in group.members) for p in range(PARTITIONS)]
     return group.state != STABLE or owners == [1] * PARTITIONS
 
 
-def _elected(group: Group) -> bool:
+def _elected(group: KGroup) -> bool:
     if group.state not in (COMPLETING, STABLE):
         return True
     return all(group.protocol in PREFERENCES[group.members[i].preference] for i in group.present)
@@ -425,7 +425,7 @@ def _owned(client: Client) -> tuple[int, int]:
     return (client.generation, client.data) if client.state in (STEADY, AWAIT_HEARTBEAT) else (0, 0)
 
 
-def _whole(group: Group) -> Group:
+def _whole(group: KGroup) -> KGroup:
     return group
 
 
@@ -464,7 +464,7 @@ def _listing(client: Client) -> tuple[bool, bool]:
 
 def _renamed(role: str, value: Any, places: Sequence[int]) -> Any:
     """A value after the clients have changed places."""
-    if isinstance(value, Group):
+    if isinstance(value, KGroup):
         members = [Member()] * len(value.members)
         for i, place in enumerate(places):
             members[2 * place : 2 * place + 2] = value.members[2 * i : 2 * i + 2]
@@ -482,7 +482,7 @@ def _renamed(role: str, value: Any, places: Sequence[int]) -> Any:
 
 def _seen(role: str, value: Any, i: int) -> Any:
     """What client i is in a value."""
-    if isinstance(value, Group):
+    if isinstance(value, KGroup):
         return (value.members[2 * i : 2 * i + 2], value.leader - 2 * i if value.leader // 2 == i else NOBODY)
     if isinstance(value, Client):
         own, response = _listing(value)

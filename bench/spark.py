@@ -46,7 +46,7 @@ def measure(one: Measurement, work: Path) -> dict[str, Any]:
         seen = spark_watch.run(command, environment, folder, Path(place, "said"), one.limit)
         events = _events(Path(place, "said.out"))
         complaint = Path(place, "said.err").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    told = {
+    record = {
         "name": one.name,
         "group": one.group,
         "subject": asdict(one.subject),
@@ -60,17 +60,17 @@ def measure(one: Measurement, work: Path) -> dict[str, Any]:
     rounds = events.get("round", [])
     if begin:
         until = end["at"] if end else (rounds[-1]["at"] if rounds else begin["at"])
-        told["core_seconds"] = round(seen.core_seconds(begin["at"], until), 2)
-        told["partitions"] = begin.get("partitions")
+        record["core_seconds"] = round(seen.core_seconds(begin["at"], until), 2)
+        record["partitions"] = begin.get("partitions")
         for earlier, later in zip([begin, *rounds], rounds, strict=False):
             later["core_seconds"] = round(seen.core_seconds(earlier["at"], later["at"]), 2)
-    told |= {
+    record |= {
         name: getattr(seen, name) for name in ("pss", "anonymous", "java", "files", "taken", "processes")
     }
     if end is None:
-        told["failed"] = seen.ended or f"exit {seen.exit}: {' '.join(complaint[-1:])[:500]}"
-    told |= {"end": end, "rounds": rounds, "notes": [note["text"] for note in events.get("note", [])]}
-    return told
+        record["failed"] = seen.ended or f"exit {seen.exit}: {' '.join(complaint[-1:])[:500]}"
+    record |= {"end": end, "rounds": rounds, "notes": [note["text"] for note in events.get("note", [])]}
+    return record
 
 
 def _events(path: Path) -> dict[str, list[dict[str, Any]]]:
@@ -115,8 +115,8 @@ def _asked(given: argparse.Namespace) -> list[Measurement]:
         ways = [WAYS[name] for name in given.way or ["strict"]]
         more = {"max_states": given.max_states, "memory": given.memory and given.memory << 20}
         more = {name: value for name, value in more.items() if value}
-        told = "".join(f", {name.replace('_', ' ')} {value}" for name, value in more.items())
-        ways = [replace(way, name=way.name + told, options={**way.options, **more}) for way in ways]
+        variation = "".join(f", {name.replace('_', ' ')} {value}" for name, value in more.items())
+        ways = [replace(way, name=way.name + variation, options={**way.options, **more}) for way in ways]
         return [large(subject, way, given.limit) for subject in subjects for way in ways]
     chosen = [one for one in MEASUREMENTS if one.group in given.group]
     return [one for one in chosen if not given.way or one.way.name in given.way]
@@ -186,10 +186,10 @@ def main(arguments: Sequence[str]) -> int:
         if before and not (given.again and before.get("failed")):
             continue
         _say(f"{time.strftime('%H:%M:%S')} {one.name}")
-        told = measure(one, given.work)
-        _say("         " + (told.get("failed") or spark_tables.brief(told)))
+        record = measure(one, given.work)
+        _say("         " + (record.get("failed") or spark_tables.brief(record)))
         with given.json.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(told) + "\n")
+            file.write(json.dumps(record) + "\n")
     done = known(given.json)
     for line in (*spark_tables.lines(done), *spark_model.lines(done)):
         print(line)

@@ -1,4 +1,4 @@
-"""What a round costs: fitted on runs with 1 and 2 local executors, checked on 4, then told for N.
+"""What a round costs: fitted on runs with 1 and 2 local executors, checked on 4, then extrapolated to N.
 
     core-seconds of a round = a + d * executors + b * states + c * bytes exchanged
     seconds of a round      = a' + (d * executors + b' * states + c' * bytes exchanged) / cores at work
@@ -8,7 +8,7 @@ cores of one machine. d is what a round costs each executor whatever is in it, a
 core-seconds. Four executors on two cores show whether work grows with their number as the model says; that N
 machines do theirs at the same time is what the model adds, and the network between them is not in it.
 Coefficients are not negative, squares are weighted by 1 / seconds. The first rounds, in which worker
-processes start and learn most, are told apart: so many core-seconds, and so many more for each executor.
+processes start and learn most, are distinguished: so many core-seconds, and so many more for each executor.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ FITTED = (1, 2)
 """Executors of the runs that are fitted; those with more are predicted."""
 
 START = 2
-"""Rounds at the beginning that are told apart."""
+"""Rounds at the beginning that are distinguished."""
 
 ASKED = (1, 2, 4, 8, 16, 32, 64)
-"""Executors for which a time is told."""
+"""Executors for which a time is predicted."""
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ def lines(done: Sequence[dict[str, Any]]) -> list[str]:
             if one["group"] == "executors" and one["end"] and one["way"]["options"]["files"] is files
         ]
         if {_executors(one) for one in runs} >= set(FITTED):
-            out += _told("exchange by files" if files else "Spark's exchange, two copies kept", runs, done)
+            out += _section("exchange by files" if files else "Spark's exchange, two copies kept", runs, done)
     return out
 
 
-def _told(title: str, runs: Sequence[dict[str, Any]], done: Sequence[dict[str, Any]]) -> list[str]:
+def _section(title: str, runs: Sequence[dict[str, Any]], done: Sequence[dict[str, Any]]) -> list[str]:
     wall, core = model(runs)
     out = ["", f"cost of a round, {title}; fitted on {' and '.join(map(str, FITTED))} executors:",
            f"  seconds:      {wall}", f"  core-seconds: {core}",

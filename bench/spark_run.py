@@ -28,7 +28,7 @@ from rota.explore.spark.protocol import Report
 from rota.kernel import System
 
 
-def tell(event: str, **more: Any) -> None:
+def emit(event: str, **more: Any) -> None:
     """Print an event."""
     print(json.dumps({"event": event, "at": time.time(), **more}), flush=True)
 
@@ -50,7 +50,7 @@ class Rounds:
 
     def __init__(self) -> None:
         self.last = time.perf_counter()
-        self.told: dict[str, Any] = {}
+        self.exchanged: dict[str, Any] = {}
 
     def watch(self, kind: type[Shuffle] | type[Files]) -> None:
         """From now on see what the exchange is given."""
@@ -60,7 +60,7 @@ class Rounds:
             started = time.perf_counter()
             answers = original(exchange, round_, inbox, task)
             reports = [answer for answer in answers if isinstance(answer, Report)]
-            self.told = {
+            self.exchanged = {
                 "in_spark": time.perf_counter() - started,
                 "sent_bytes": sum(report.sent_bytes for report in reports),
                 "expanded": sum(report.states for report in reports),
@@ -74,8 +74,8 @@ class Rounds:
     def done(self, round_: int, distinct: int, level: int, generated: int, seconds: float) -> None:
         """What the engine calls after a round."""
         now = time.perf_counter()
-        told = {"round": round_, "distinct": distinct, "level": level, "seconds": now - self.last}
-        tell("round", **{**told, **self.told})
+        figures = {"round": round_, "distinct": distinct, "level": level, "seconds": now - self.last}
+        emit("round", **{**figures, **self.exchanged})
         self.last = now
 
 
@@ -90,7 +90,7 @@ def on_spark(system: System, options: dict[str, Any], folder: Path) -> Result:
     checkpoint = folder / "checkpoint" if options.get("files") else None
     limits = Limits(checkpoint=checkpoint, memory=options.get("memory"), max_states=options.get("max_states"))
     with spark_context(options["master"]) as context:
-        tell("begin", partitions=options.get("partitions") or context.defaultParallelism)
+        emit("begin", partitions=options.get("partitions") or context.defaultParallelism)
         rounds.last = time.perf_counter()
         return spark.explore(
             system,
@@ -99,13 +99,13 @@ def on_spark(system: System, options: dict[str, Any], folder: Path) -> Result:
             progress=rounds.done,
             partitions=options.get("partitions"),
             local_levels=options.get("local_levels", 1),
-            say=lambda line: tell("note", text=line),
+            say=lambda line: emit("note", text=line),
         )
 
 
 def on_threads(system: System, options: dict[str, Any]) -> Result:
     """The fast engine. options: threads, max_states."""
-    tell("begin")
+    emit("begin")
     limits = Limits(workers=options["threads"], max_states=options.get("max_states"))
     return search.explore(system, limits, progress=_level)
 
@@ -116,12 +116,12 @@ def naively(system: System, options: dict[str, Any], folder: Path) -> Counted:
 
     with spark_context(options["master"]) as context:
         context.setCheckpointDir(str(folder / "rdd"))
-        tell("begin", partitions=context.defaultParallelism)
+        emit("begin", partitions=context.defaultParallelism)
         return explore(context, system, _level)
 
 
 def _level(round_: int, distinct: int, level: int, generated: int, seconds: float) -> None:
-    tell("round", round=round_, distinct=distinct, level=level, seconds_so_far=seconds)
+    emit("round", round=round_, distinct=distinct, level=level, seconds_so_far=seconds)
 
 
 def main(measurement: str, folder: str) -> None:
@@ -135,14 +135,14 @@ def main(measurement: str, folder: str) -> None:
         result = on_threads(system, options)
     else:
         result = naively(system, options, Path(folder))
-    told = {"distinct": result.distinct, "generated": result.generated, "seconds": result.seconds}
+    figures = {"distinct": result.distinct, "generated": result.generated, "seconds": result.seconds}
     if isinstance(result, Result):
         strict = options.get("local_levels", 1) == 1
-        told |= {"outcome": result.outcome.value, "digest": result.digest, "stats": dict(result.stats)}
-        told["depth"] = result.depth if strict else None
+        figures |= {"outcome": result.outcome.value, "digest": result.digest, "stats": dict(result.stats)}
+        figures["depth"] = result.depth if strict else None
     else:
-        told["depth"] = result.depth
-    tell("end", **told)
+        figures["depth"] = result.depth
+    emit("end", **figures)
 
 
 if __name__ == "__main__":

@@ -91,8 +91,8 @@ def lines(done: Sequence[Measured]) -> list[str]:
     ordered = sorted((one for one in done if one["group"] != "warm"), key=_size)
     for subject, some in groupby(ordered, key=name_of):
         runs = list(some)
-        told = runs[0]["subject"]
-        settings = " ".join(map(str, told["kgroup"] or (*told["spec"], *told["settings"])))
+        subject = runs[0]["subject"]
+        settings = " ".join(map(str, subject["kgroup"] or (*subject["spec"], *subject["settings"])))
         out += ["", f"{subject}: {settings}", HEAD]
         ways = dict.fromkeys(one["way"]["name"] for one in runs)
         out += [_row(way, [one for one in runs if one["way"]["name"] == way]) for way in ways]

@@ -24,7 +24,7 @@ class Differ(Exception):
 
 
 @dataclass(frozen=True)
-class Run:
+class Measurement:
     """One search. seconds: as the tool reports, else of the whole process; peak_kib: of that."""
 
     counts: Counts
@@ -38,7 +38,7 @@ class Row:
 
     tool: Tool
     instance: Instance
-    runs: tuple[Run, ...]
+    runs: tuple[Measurement, ...]
 
     @property
     def counts(self) -> Counts:
@@ -82,7 +82,7 @@ class Row:
         }
 
 
-def run(tool: Tool, instance: Instance, command: Sequence[str], limit: float) -> Run:
+def run(tool: Tool, instance: Instance, command: Sequence[str], limit: float) -> Measurement:
     """One run. Parameters: limit, seconds after which it is killed. Errors: Failed, Differ."""
     started = time.monotonic()
     with tempfile.TemporaryFile("w+", encoding="utf-8") as out, tempfile.TemporaryFile("w+") as err:
@@ -100,7 +100,7 @@ def run(tool: Tool, instance: Instance, command: Sequence[str], limit: float) ->
             raise Failed(f"{tool.name} on {instance.name}: {failed}") from None
     _compare(tool, instance, reading.counts)
     seconds = lasted if reading.seconds is None else reading.seconds
-    return Run(reading.counts, seconds, reading.peak_kib or usage.ru_maxrss)
+    return Measurement(reading.counts, seconds, reading.peak_kib or usage.ru_maxrss)
 
 
 def _wait(process: subprocess.Popen[bytes], limit: float) -> resource.struct_rusage:
@@ -157,7 +157,7 @@ def measure(
                 commands[tool] = tool.prepare(instance, folder)
             except Missing as reason:
                 missing[tool.name] = str(reason)
-    runs: dict[Tool, list[Run]] = {tool: [] for tool in commands}
+    runs: dict[Tool, list[Measurement]] = {tool: [] for tool in commands}
     for number in range(rounds):
         for tool, command in commands.items():
             say(f"{instance.name}, round {number + 1} of {rounds}: {tool.name}")

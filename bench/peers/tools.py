@@ -110,10 +110,10 @@ def _rota_command(options: tuple[str, ...], instance: Instance, folder: Path) ->
 
 
 def _rota_reading(printed: str) -> Reading:
-    told = json.loads(printed)
-    if told["verdict"] != "holds":
-        raise Failed(f"the verdict is {told['verdict']}")
-    return Reading(Counts(told["distinct"], told["generated"], told["depth"]), told["seconds"])
+    figures = json.loads(printed)
+    if figures["verdict"] != "holds":
+        raise Failed(f"the verdict is {figures['verdict']}")
+    return Reading(Counts(figures["distinct"], figures["generated"], figures["depth"]), figures["seconds"])
 
 
 # Stateright
@@ -132,11 +132,11 @@ def _stateright_command(search: str, threads: int, instance: Instance, folder: P
 
 
 def _stateright_reading(printed: str) -> Reading:
-    told = json.loads(printed)
-    if told["violated"]:
-        raise Failed(f"violated: {told['violated']}")
-    counts = Counts(told["distinct"], told["generated"], told["depth"])
-    return Reading(counts, told["seconds"], told["peak_kib"])
+    figures = json.loads(printed)
+    if figures["violated"]:
+        raise Failed(f"violated: {figures['violated']}")
+    counts = Counts(figures["distinct"], figures["generated"], figures["depth"])
+    return Reading(counts, figures["seconds"], figures["peak_kib"])
 
 
 # Spin
@@ -195,7 +195,7 @@ def _spin_reading(printed: str) -> Reading:
 
 
 def other(named: str) -> Tool:
-    """A tool told by NAME=COMMAND; {N}, {G} and so on in the command stand for an instance's settings.
+    """A tool given as NAME=COMMAND; {N}, {G} and so on in the command stand for an instance's settings.
 
     It prints distinct and generated, perhaps depth and seconds, as name=number or JSON. Errors: ValueError.
     """
@@ -210,13 +210,13 @@ def other(named: str) -> Tool:
 
 
 def _other_reading(printed: str) -> Reading:
-    told = dict(re.findall(r'"?\b(distinct|generated|depth|seconds)"?[=:] *([\d.]+)', printed))
-    missing = {"distinct", "generated"} - told.keys()
+    figures = dict(re.findall(r'"?\b(distinct|generated|depth|seconds)"?[=:] *([\d.]+)', printed))
+    missing = {"distinct", "generated"} - figures.keys()
     if missing:
         raise Failed(f"it does not say {', '.join(sorted(missing))}")
-    depth = int(told["depth"]) if "depth" in told else None
-    seconds = float(told["seconds"]) if "seconds" in told else None
-    return Reading(Counts(int(told["distinct"]), int(told["generated"]), depth), seconds)
+    depth = int(figures["depth"]) if "depth" in figures else None
+    seconds = float(figures["seconds"]) if "seconds" in figures else None
+    return Reading(Counts(int(figures["distinct"]), int(figures["generated"]), depth), seconds)
 
 
 def _everywhere(instance: Instance) -> bool:

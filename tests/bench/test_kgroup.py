@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from bench.kgroup import PREFERENCES, Coordinator, Group, Member, kgroup
+from bench.kgroup import PREFERENCES, Coordinator, KGroup, Member, kgroup
 
 from bench import kgroup as model
 from rota.explore import Outcome, engines
@@ -52,38 +52,38 @@ def test_the_engines_agree(text: str) -> None:
     assert reference.outcome is Outcome.HOLDS
 
 
-def leader_stays(self: Coordinator, group: Group, members: list[int]) -> list[Group]:
+def leader_stays(self: Coordinator, group: KGroup, members: list[int]) -> list[KGroup]:
     """A leader that goes is not replaced."""
     for member in members:
         group = group.put(member, Member())
     return [group]
 
 
-def list_for_all(self: Coordinator, group: Group) -> Turn:
+def list_for_all(self: Coordinator, group: KGroup) -> Turn:
     """At the end of the join phase everybody is told the member list."""
-    turn = COMPLETED(self, group)
-    return with_answers(turn, data=turn.value.bits)
+    outcome = COMPLETED(self, group)
+    return with_answers(outcome, data=outcome.value.bits)
 
 
-def generation_stays(self: Coordinator, group: Group) -> Turn:
+def generation_stays(self: Coordinator, group: KGroup) -> Turn:
     """The coordinator tells a new generation and keeps its old one."""
-    turn = COMPLETED(self, group)
-    return replace(turn, value=replace(turn.value, generation=group.generation))
+    outcome = COMPLETED(self, group)
+    return replace(outcome, value=replace(outcome.value, generation=group.generation))
 
 
-def dealt_to_the_first(self: Coordinator, group: Group, order: Sequence[int]) -> Turn:
+def dealt_to_the_first(self: Coordinator, group: KGroup, order: Sequence[int]) -> Turn:
     """The first partition goes to everybody."""
-    turn = ASSIGNED(self, group, order)
-    members = tuple(replace(m, assignment=m.assignment | 1) if m.place else m for m in turn.value.members)
-    return replace(turn, value=replace(turn.value, members=members))
+    outcome = ASSIGNED(self, group, order)
+    members = tuple(replace(m, assignment=m.assignment | 1) if m.place else m for m in outcome.value.members)
+    return replace(outcome, value=replace(outcome.value, members=members))
 
 
-def everything_to_all(self: Coordinator, group: Group, order: Sequence[int]) -> Turn:
+def everything_to_all(self: Coordinator, group: KGroup, order: Sequence[int]) -> Turn:
     """Every parked SyncGroup is answered with both partitions, whoever owns them."""
     return with_answers(ASSIGNED(self, group, order), data=0b11)
 
 
-def first_list(group: Group) -> int:
+def first_list(group: KGroup) -> int:
     """The first member's favourite is elected, whatever the others support."""
     return PREFERENCES[group.members[group.present[0]].preference][0] if group.present else 0
 
@@ -91,10 +91,10 @@ def first_list(group: Group) -> int:
 COMPLETED, ASSIGNED = Coordinator.completed, Coordinator.assigned
 
 
-def with_answers(turn: Turn, **fields: int) -> Turn:
-    """The turn with other fields in all of its responses."""
+def with_answers(outcome: Turn, **fields: int) -> Turn:
+    """The outcome with other fields in all of its responses."""
     return replace(
-        turn, sends=tuple(replace(send, message=replace(send.message, **fields)) for send in turn.sends)
+        outcome, sends=tuple(replace(send, message=replace(send.message, **fields)) for send in outcome.sends)
     )
 
 

@@ -17,7 +17,7 @@ from rota.cli.main import main
 from rota.cli.prove_options import TACTICS
 from rota.cli.prove_workers import Answer, Provers, Question
 from rota.proofs import TACTICS as KNOWN
-from rota.proofs import Asking, Family, Obligation, Outcome, catalogue, select
+from rota.proofs import Asking, Family, Obligation, ObligationResult, catalogue, select
 from rota.report.live_line import LiveLine
 from rota.report.prove_model import Decision
 from rota.report.prove_text import FEW, IN_FULL, Printer, far
@@ -173,7 +173,7 @@ def test_negative_checks(planted: Invoke) -> None:
 def results(*verdicts: tuple[str, str]) -> Iterator[Decision]:
     for name, verdict in verdicts:
         one = Obligation(name, "a planted claim", "proved", dict)  # type: ignore[arg-type]
-        yield Decision(Outcome(one, verdict, 2.0, reason="odd" if verdict == "unknown" else ""))  # type: ignore[arg-type]
+        yield Decision(ObligationResult(one, verdict, 2.0, reason="odd" if verdict == "unknown" else ""))  # type: ignore[arg-type]
 
 
 def test_many_are_told_in_groups_and_what_is_wrong_by_itself() -> None:

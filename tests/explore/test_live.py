@@ -104,33 +104,33 @@ def test_components_are_those_of_networkx(edges: Any, number: int) -> None:
 def test_fairness_is_what_it_is_said_to_be(edges: Any, number: int, classes: list[set[int]]) -> None:
     """70 classes take two words."""
     offsets, targets, kinds = arrays(edges)
-    belongs = np.array([[one in owed for one in range(70)] for owed in classes])
+    belongs = np.array([[one in members for one in range(70)] for members in classes])
     inside, bad = np.ones(len(edges), np.bool_), flags(number, len(edges))
     component, members, starts = graph_search.components(offsets, targets, inside)
     fair = graph_search.fair(
         component, members, starts, offsets, targets, kinds, compiled_search._bits(belongs), bad)  # fmt: skip
     for part, answer in enumerate(fair):
         states = members[starts[part] : starts[part + 1]].tolist()
-        possible = [set().union(*(classes[kind] for _, kind in edges[state])) for state in states]
+        enabled = [set().union(*(classes[kind] for _, kind in edges[state])) for state in states]
         taken = [classes[kind] for state in states for to, kind in edges[state] if to in states]
-        owed = set.intersection(*possible) <= set().union(*taken)
-        assert answer == (owed and bool(bad[states].any()))
+        stays_fair = set.intersection(*enabled) <= set().union(*taken)
+        assert answer == (stays_fair and bool(bad[states].any()))
 
 
 @given(GRAPHS, FLAGS, FLAGS, FLAGS)
 @settings(max_examples=80, deadline=None)
-def test_a_stem_is_a_shortest_path(edges: Any, in_: int, start: int, trap: int) -> None:
+def test_a_stem_is_a_shortest_path(edges: Any, in_: int, start: int, accepts: int) -> None:
     """Each state a level of its own: to begin at state n takes n steps."""
     inside = flags(in_, len(edges))
-    starts, traps = inside & flags(start, len(edges)), inside & flags(trap, len(edges))
+    starts, accepting = inside & flags(start, len(edges)), inside & flags(accepts, len(edges))
     offsets, targets, _ = arrays(edges)
     levels = np.arange(len(edges) + 1)
-    entry, origin = graph_search.stem(offsets, targets, levels, inside, np.flatnonzero(starts), traps)
+    entry, origin = graph_search.stem(offsets, targets, levels, inside, np.flatnonzero(starts), accepting)
     net = net_of(edges, inside)
     net.add_weighted_edges_from([("begin", state, state) for state in np.flatnonzero(starts).tolist()])
     net.add_node("begin")
     far = networkx.single_source_dijkstra_path_length(net, "begin", weight=lambda a, b, d: d.get("weight", 1))
-    nearest = min(((far[s], s) for s in np.flatnonzero(traps).tolist() if s in far), default=(0, -1))
+    nearest = min(((far[s], s) for s in np.flatnonzero(accepting).tolist() if s in far), default=(0, -1))
     assert entry == nearest[1]
     if entry >= 0:
         steps, state = 0, int(entry)
@@ -222,13 +222,15 @@ def test_both_searches_say_the_same(shape: Any, prop: Liveness) -> None:
 
 @given(SYSTEMS, SENTENCES, st.sampled_from((0, 1, 2)))
 @settings(max_examples=60, deadline=None)
-def test_a_cycle_without_the_room_to_be_shortest_is_fair(shape: Any, prop: Liveness, goals: int) -> None:
+def test_a_cycle_that_too_many_pairs_keep_from_being_shortest_is_fair(
+    shape: Any, prop: Liveness, goals: int
+) -> None:
     system = asking(shape)
     (shortest,) = compiled_search.judge(system, [prop], 1000)[1]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cycles, "MOST_GOALS", max(1, goals))
-        patch.setattr(compiled_search, "ROOMS", (1,) if goals else ())
-        patch.setattr(plain_search, "MOST_PAIRS", 1)
+        patch.setattr(compiled_search, "PAIR_LIMITS", (1,) if goals else ())
+        patch.setattr(plain_search, "MAX_PAIRS", 1)
         (verdict,) = compiled_search.judge(system, [prop], 1000)[1]
         holds_together(system, prop, plain_search.judge(system, [prop], 1000)[1][0])
     holds_together(system, prop, verdict)
@@ -239,7 +241,7 @@ def test_a_cycle_without_the_room_to_be_shortest_is_fair(shape: Any, prop: Liven
 
 
 def test_a_loop_that_meets_nothing_is_cut() -> None:
-    class Ground:
+    class Ring:
         """Edges are (from, to); what is met is to be in 2."""
 
         def target(self, edge: tuple[int, int]) -> int:
@@ -253,7 +255,7 @@ def test_a_loop_that_meets_nothing_is_cut() -> None:
 
     ring = [(0, 1), (1, 3), (3, 1), (1, 2), (2, 1), (1, 0)]
     kept = [(0, 1), (1, 2), (2, 1), (1, 0)]
-    assert cycles._cut(Ground(), 0, ring, frozenset({7})) == kept  # type: ignore[arg-type]
+    assert cycles._cut(Ring(), 0, ring, frozenset({7})) == kept  # type: ignore[arg-type]
 
 
 # ---- what is read of a transition
@@ -324,12 +326,12 @@ def sentence_of(role: str, test: Callable[[Any], bool]) -> Liveness:
     return Liveness("toy", LivenessKind.EVENTUALLY_ALWAYS, "As it should.", views, test, (PER_MACHINE,))
 
 
-def test_levels_are_told() -> None:
-    told_by: list[list[tuple[int, ...]]] = [[], []]
-    for search, levels in zip((plain_search, compiled_search), told_by, strict=True):
+def test_both_searches_report_the_same_levels() -> None:
+    reported: list[list[tuple[int, ...]]] = [[], []]
+    for search, levels in zip((plain_search, compiled_search), reported, strict=True):
         search.judge(toys.ring(4), [], 1000, lambda *level, to=levels: to.append(level[:4]))
-    assert told_by[0] == told_by[1]
-    assert [(depth, left) for depth, _, left, _ in told_by[0]][:2] == [(0, 1), (1, 4 + 1)]
+    assert reported[0] == reported[1]
+    assert [(depth, left) for depth, _, left, _ in reported[0]][:2] == [(0, 1), (1, 4 + 1)]
 
 
 # ---- the protocol
@@ -410,15 +412,16 @@ BUGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         graph_search, "fair", lambda real: lambda component, *rest: real(np.zeros_like(component), *rest),
     ),
     "classes are forgotten": (
-        fairness_labels.Told, "belongs", lambda real: lambda self, classes: np.zeros_like(real(self,
+        fairness_labels.LabelledTables, "belongs", lambda real: lambda self, classes: np.zeros_like(real(self,
         classes)),
     ),
     "only the first hop is looked at": (
-        fairness_labels.Told, "_kind_by_hops", lambda real: lambda self, hops: real(self, hops[:1]),
+        fairness_labels.LabelledTables, "_kind_by_local_steps",
+        lambda real: lambda self, local_steps: real(self, local_steps[:1]),
     ),
     "what a machine was before is read": (
-        fairness_labels.Told, "_kind_by_turns", lambda real: lambda self, turns: real(self, [turns[0] * 0] *
-        len(turns)),
+        fairness_labels.LabelledTables, "_kind_by_outcomes",
+        lambda real: lambda self, outcomes: real(self, [outcomes[0] * 0] * len(outcomes)),
     ),
     "components fall apart": (
         graph_search, "components", lambda real: lambda *given: one_by_one(*real(*given)),
@@ -426,13 +429,13 @@ BUGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "flags are turned round": (
         compiled_graph.Group, "status", lambda real: lambda self, columns: 3 - real(self, columns),
     ),
-    "stems begin in traps": (
+    "stems begin in accepting states": (
         graph_search, "stem", lambda real: lambda *given: real(*given[:4], np.flatnonzero(given[5]),
         given[5]),
     ),
     "goals are forgotten": (
-        compiled_search._Ground, "walk", lambda real: lambda self, start, goals, home: real(self, start, (),
-        home),
+        compiled_search._FairComponent, "walk",
+        lambda real: lambda self, start, goals, final: real(self, start, (), final),
     ),
     "an edge is dropped": (graph_kernel, "grow", dropping),
     "an edge goes astray": (graph_kernel, "grow", astray),

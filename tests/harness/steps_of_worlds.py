@@ -17,7 +17,7 @@ from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.proofs.core.coverage import COVERED, WORDS
 from rota.proofs.core.moves import Move
 from rota.proofs.refinement import inputs_of_groups
-from rota.proofs.refinement.abstraction import picture, settled_form
+from rota.proofs.refinement.abstraction import abstract_state, normal_form
 from rota.proofs.refinement.backward import beyond
 from rota.proofs.refinement.compare import Disagreement, Judge
 from rota.proofs.refinement.forward import CONTINUED, EndlessStep
@@ -72,14 +72,14 @@ def entries(configuration: Configuration, profile: str, engine: str = "auto") ->
 
 
 def asked(found: Iterable[Entry], most: int | None = None) -> Iterator[Entry]:
-    """Everything that may be asked of the groups in these entries, one group of each picture.
+    """Everything that may be asked of the groups in these entries, one group of each abstract state.
 
     most: groups, evenly spread over them.
     """
     groups = {}
     for spec, group, _ in found:
         if group is not None:
-            shown = settled_form(picture(group, group.generation_id))
+            shown = normal_form(abstract_state(group, group.generation_id))
             groups.setdefault((spec.profile.name, shown), (spec, addressed(group)))
     each = list(groups.values())
     for spec, group in each[:: 1 if most is None else max(1, len(each) // most)]:
@@ -166,7 +166,7 @@ def unnoticed(mistake: Mistake, table: dict[str, list[Entry]], most: int = 150) 
     pool = [one for slug in {move.slug for move in family(mistake.move)} for one in table.get(slug, [])[:20]]
     own = table.get(mistake.move.slug, [])
     pending = [one for one in own if one[1] is not None and one[1].pending]
-    judge = Judge(swapped={mistake.move.name: mistake.effect})
+    judge = Judge(replaced={mistake.move.name: mistake.effect})
     try:
         return not any(disagreements(judge, [*spread(own, most), *spread(pending, most), *pool]))
     except EndlessStep:
@@ -184,8 +184,8 @@ def overlooked(mistake: Mistake, table: dict[str, list[Entry]]) -> bool:
         for spec, group, _ in found
         if group is not None and len(group.members) < 2 and spec.profile.size_limit
     }
-    swapped = {mistake.move.name: mistake.effect}
-    return not any(beyond(spec, group, swapped)[1] for spec, group in groups.values())
+    replaced = {mistake.move.name: mistake.effect}
+    return not any(beyond(spec, group, replaced)[1] for spec, group in groups.values())
 
 
 def _steps(scope: str, profiles: list[str]) -> int:

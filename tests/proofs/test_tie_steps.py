@@ -16,7 +16,7 @@ from harness.steps_of_worlds import (
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.proofs.core.coverage import COVERED, MOVES, WORDS
 from rota.proofs.core.logic import Point
-from rota.proofs.refinement.abstraction import picture, with_past
+from rota.proofs.refinement.abstraction import abstract_state, with_past
 from rota.proofs.refinement.backward import BEGIN, beyond
 from rota.proofs.refinement.compare import ELSEWHERE, Judge
 from rota.proofs.refinement.forward import CONTINUED
@@ -51,7 +51,7 @@ UNSEEN = {
     "failed-replacement-unanswered": ERRORS,
     "syncs-answered-twice": "what was told stays told: that it is told twice says nothing more",
 }
-"""Mutants of covered rules that change nothing in a picture, and why not."""
+"""Mutants of covered rules that change nothing in an abstract state, and why not."""
 
 LATER = "what it forgets is done once more later in the same step"
 NEVER = "in no group that is reached is there anything to forget"
@@ -171,9 +171,9 @@ def test_with_any_arguments_formulas_lead_where_the_spec_does():
 
 
 def test_a_group_that_is_not_there_looks_like_one_just_made():
-    assert with_past(picture(None, 0)) == picture(Group(), 0)
+    assert with_past(abstract_state(None, 0)) == abstract_state(Group(), 0)
 
 
-def test_groups_of_one_picture_are_asked_once(taken):
+def test_groups_of_one_abstract_state_are_asked_once(taken):
     some = taken[:400]
     assert len(list(asked(some + some))) == len(list(asked(some)))

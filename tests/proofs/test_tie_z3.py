@@ -11,7 +11,7 @@ from harness.steps_of_worlds import entries
 from rota.proofs.core.logic import CONSTANTS, RIGID, SWITCHES, Kind, Phase, Point, Sort, Symbolic, symbol
 from rota.proofs.core.moves import GIVEN
 from rota.proofs.core.signature import SIGNATURE, symbolic
-from rota.proofs.refinement.abstraction import picture, state_of, universe, with_past
+from rota.proofs.refinement.abstraction import abstract_state, state_of, universe, with_past
 from rota.proofs.refinement.forward import Runner
 from rota.proofs.refinement.inputs import reading
 from rota.proofs.refinement.outcomes import addressed
@@ -105,7 +105,7 @@ def agree(facts, move, args):
 
 @pytest.fixture(scope="module")
 def attempts():
-    """Rules tried on pictures of tiny groups, guards that hold among them, by the name of the rule."""
+    """Rules tried on abstract states of tiny groups, guards that hold among them, by the name of the rule."""
     found = {}
     for name in ("core", "static"):
         for spec, group, given in entries(load("tiny").configuration(name), "kafka-4.x", "reference"):
@@ -113,7 +113,7 @@ def attempts():
             if read is None:
                 continue
             here = addressed(group)
-            shown = with_past(picture(here, 0 if here is None else here.generation_id, read.appended))
+            shown = with_past(abstract_state(here, 0 if here is None else here.generation_id, read.appended))
             u = universe(read.cast, spec.profile)
             for start in read.starts:
                 for args in Runner(u).arguments(start):
@@ -131,7 +131,7 @@ def test_guards_and_outcomes_are_those_that_z3_sees(attempts):
         assert agree(Facts(u, shown), move, args) == z3.unsat, move.name
 
 
-def test_another_picture_is_not_what_z3_sees(attempts):
+def test_another_abstract_state_is_not_what_z3_sees(attempts):
     u, shown, move, args = attempts["join.pending-member", True]
     facts = Facts(u, shown)
     facts.state = state_of(u, {**shown, "pending": frozenset()})

@@ -16,7 +16,7 @@ from rota.cli.check_workers import MOST, cores
 from rota.cli.prove_options import ProveOptions
 from rota.cli.prove_plan import Item
 from rota.cli.prove_workers import Answer, Provers
-from rota.proofs import FAMILIES, Asking, Outcome, not_proved
+from rota.proofs import FAMILIES, Asking, ObligationResult, not_proved
 from rota.report.live_line import LiveLine
 from rota.report.prove_model import Conditions, Decision, Overall, as_json, overall
 from rota.report.prove_text import Printer, far, last_lines
@@ -108,9 +108,11 @@ def _words() -> dict[str, str]:
     return found
 
 
-def outcome(item: Item, answer: Answer) -> Outcome:
+def outcome(item: Item, answer: Answer) -> ObligationResult:
     """The answer beside what it answers."""
-    return Outcome(item.obligation, answer.verdict, answer.seconds, answer.counterexample, answer.reason)
+    return ObligationResult(
+        item.obligation, answer.verdict, answer.seconds, answer.counterexample, answer.reason
+    )
 
 
 def askings_of(options: ProveOptions) -> tuple[Asking, ...]:

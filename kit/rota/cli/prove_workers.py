@@ -35,7 +35,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a question; see `rota.proofs.Outcome`."""
+    """What became of a question; see `rota.proofs.ObligationResult`."""
 
     verdict: Verdict
     seconds: float

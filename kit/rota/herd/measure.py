@@ -6,18 +6,18 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rota.herd.subjects import Group, Subject
+from rota.herd.subjects import MeasuredGroup, Subject
 from rota.herd.tally import COUNTS, Tally, tally
 from rota.kernel import State, Transition
 
 CHANGES = ("join", "leave")
-"""One more joins a settled group; one of a settled group leaves. Both end with the same number of members,
+"""One more joins a stable group; one of a stable group leaves. Both end with the same number of members,
 so that what differs is the change."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """The least and the most of each number over all runs. rest: settled states from which they began."""
+    """The least and the most of each number over all runs. rest: stable states from which they began."""
 
     least: Tally
     most: Tally
@@ -46,18 +46,18 @@ def simulated(subject: Subject, members: int, change: str, seed: int) -> Tally:
     return _walked(group, state, (), choices)[1]
 
 
-def _group(subject: Subject, members: int, change: str) -> Group:
+def _group(subject: Subject, members: int, change: str) -> MeasuredGroup:
     if change not in CHANGES:
         raise ValueError(f"there is no change {change}; there are {', '.join(CHANGES)}")
-    return Group(subject, members + (change == "leave"))
+    return MeasuredGroup(subject, members + (change == "leave"))
 
 
-def _late(group: Group, change: str) -> tuple[int, ...]:
-    """The member that joins a settled group."""
+def _late(group: MeasuredGroup, change: str) -> tuple[int, ...]:
+    """The member that joins a stable group."""
     return group.members[-1:] if change == "join" else ()
 
 
-def _entered(group: Group, late: Sequence[int]) -> State:
+def _entered(group: MeasuredGroup, late: Sequence[int]) -> State:
     """All members but the late one have come, one after the other, and have done nothing else."""
     (state,) = group.system.initial_states()
     for position in group.members:
@@ -68,18 +68,20 @@ def _entered(group: Group, late: Sequence[int]) -> State:
 
 
 def _walked(
-    group: Group, state: State, without: Sequence[int], choices: random.Random
+    group: MeasuredGroup, state: State, without: Sequence[int], choices: random.Random
 ) -> tuple[State, Tally]:
-    """A random run until nothing can move, and what it costs."""
+    """A random run until no transition is enabled, and what it costs."""
     total = Tally()
     while (step := _chosen(group, state, without, choices)) is not None:
         state, total = step.target, total + tally(step)
     return state, total
 
 
-def _chosen(group: Group, state: State, without: Sequence[int], choices: random.Random) -> Transition | None:
+def _chosen(
+    group: MeasuredGroup, state: State, without: Sequence[int], choices: random.Random
+) -> Transition | None:
     """A step of a machine that can move, every such machine with the same chance."""
-    for machines in group.turns(without):
+    for machines in group.by_priority(without):
         for position in choices.sample(machines, len(machines)):
             steps = list(group.moves(position, state))
             if steps:
@@ -88,7 +90,7 @@ def _chosen(group: Group, state: State, without: Sequence[int], choices: random.
 
 
 def explored(subject: Subject, members: int, change: str) -> Range:
-    """The cost over all runs of a change, from every settled state that members come to who enter together.
+    """The cost over all runs of a change, from every stable state that a group reaches that joins together.
 
     members, errors: as in `simulated`.
     """
@@ -107,9 +109,9 @@ def explored(subject: Subject, members: int, change: str) -> Range:
     return Range(least, most, len(rest))
 
 
-def _steps(group: Group, state: State, without: Sequence[int] = ()) -> list[Transition]:
-    """All that may happen next."""
-    for machines in group.turns(without):
+def _steps(group: MeasuredGroup, state: State, without: Sequence[int] = ()) -> list[Transition]:
+    """The transitions that are enabled."""
+    for machines in group.by_priority(without):
         steps = [step for position in machines for step in group.moves(position, state)]
         if steps:
             return steps
@@ -117,7 +119,7 @@ def _steps(group: Group, state: State, without: Sequence[int] = ()) -> list[Tran
 
 
 def _reached(
-    group: Group, begin: Sequence[State], without: Sequence[int]
+    group: MeasuredGroup, begin: Sequence[State], without: Sequence[int]
 ) -> Iterator[tuple[State, list[Transition]]]:
     """Every state that can be reached, and the steps that lead out of it."""
     seen, waiting = set(begin), list(begin)
@@ -143,12 +145,12 @@ def _both(pair: Pair, more: Tally) -> Pair:
 
 
 class _Costs:
-    """(least, most) from a state until nothing can move, each state worked out once.
+    """(least, most) from a state until no transition is enabled, memoised by state.
 
-    A run that comes back to a state has no most; the models have none, for what changes nothing is no step.
+    A run with a cycle has no most; the models have none, for what changes nothing is no step.
     """
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: MeasuredGroup) -> None:
         self._group = group
         self._known: dict[State, Pair] = {}
 

@@ -55,8 +55,8 @@ SUBJECTS: Mapping[str, Subject] = {
 }
 
 
-class Group:
-    """A subject of so many members, and how its states are left: one change at a time, and no fault."""
+class MeasuredGroup:
+    """A design with so many members, and its transitions: one change at a time, and no fault."""
 
     def __init__(self, subject: Subject, members: int) -> None:
         self.subject, self.system = subject, subject.build(members)
@@ -71,13 +71,13 @@ class Group:
     def _hub(self) -> tuple[int, ...]:
         return (self.system.index[self.subject.hub],) if self.subject.hub else ()
 
-    def turns(self, without: Sequence[int] = ()) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """(machines that may move, those that may when none of these can), but for some that keep still."""
+    def by_priority(self, without: Sequence[int] = ()) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """(machines that act first, those that act when none of these can), without some that do not act."""
         others = range(len(self.system.machines))
         return tuple(i for i in others if i not in (*self._hub, *without)), self._hub
 
     def moves(self, position: int, state: State) -> Iterator[Transition]:
-        """What a machine may do that changes something and costs nothing of the budget."""
+        """The transitions of a machine that change something and cost nothing of the budget."""
         for transition in self.system.begun_by(position, state):
             if transition.target != state and all(hop.machine != "budget" for hop in transition.hops):
                 yield transition

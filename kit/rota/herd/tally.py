@@ -1,4 +1,4 @@
-"""What is counted of a transition, by the messages and rules in it."""
+"""What a transition costs, counted by the messages and rules in it."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:  # Z3 is an extra, and slow to import: `rota --help` does without it
-    from rota.proofs import Outcome
+    from rota.proofs import ObligationResult
 
 SCHEMA = 1
 """Raised when a key changes its meaning or goes; new keys may come without."""
@@ -24,9 +24,9 @@ class Decision:
     it when it was asked otherwise, None if it was not.
     """
 
-    outcome: Outcome
+    outcome: ObligationResult
     variant: str = ""
-    second: Outcome | None = None
+    second: ObligationResult | None = None
 
     @property
     def name(self) -> str:
@@ -46,7 +46,7 @@ class Decision:
         )
 
     @property
-    def outcomes(self) -> tuple[Outcome, ...]:
+    def outcomes(self) -> tuple[ObligationResult, ...]:
         """One or two."""
         return (self.outcome,) if self.second is None else (self.outcome, self.second)
 

@@ -1,4 +1,4 @@
-"""What must happen in the end, in either of the older designs."""
+"""Liveness of the older designs: what holds from some state on in every fair run."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ GOING_ON = Fairness(
 )
 
 
-def in_the_end(name: str, meaning: str, test: Callable[..., bool], *views: View) -> Liveness:
-    """From some state on it holds for ever, in every run that goes on."""
+def eventually_always(name: str, meaning: str, test: Callable[..., bool], *views: View) -> Liveness:
+    """From some state on it holds for ever, in every fair run."""
     return Liveness(name, LivenessKind.EVENTUALLY_ALWAYS, meaning, views, test, fairness=(GOING_ON,))

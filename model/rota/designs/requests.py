@@ -1,4 +1,4 @@
-"""What members and brokers of the second design say to each other."""
+"""The requests and responses of the second design."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rota.kernel import frozen
 
 
 class Error(Enum):
-    """What an answer says."""
+    """The error of an answer."""
 
     NONE = "None"
     ILLEGAL_GENERATION = "IllegalGeneration"

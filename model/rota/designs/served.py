@@ -1,4 +1,4 @@
-"""Members of the second design: they watch nothing, and do what the coordinator's answers say.
+"""Members of the second design: they set no watches and follow the coordinator's answers.
 
 Source: Kafka wiki, Kafka 0.9 Consumer Rewrite Design: consumer. Committing offsets is left out: nothing is
 decided by it. A request and its answer are one step, but for JoinGroup, which is answered later.
@@ -25,7 +25,7 @@ from rota.designs.server_side import WIKI
 from rota.kernel import Message, RuleTable, Send, Turn, Value, frozen, replace
 from rota.kernel.rules import rule
 
-Turns = Sequence[Turn]
+Outcomes = Sequence[Turn]
 
 
 @frozen
@@ -49,15 +49,15 @@ class Member:
 
 
 @rule("server-side.found", source=WIKI + "ConsumerMetadataResponse")
-def found(machine: Served, value: Member, message: Coordinator) -> Turns:
+def found(machine: Served, value: Member, message: Coordinator) -> Outcomes:
     """It knows the coordinator, and goes on in its generation if it has one."""
     return (Turn(replace(value, knows=message.broker)),)
 
 
 @rule("server-side.served", source=WIKI + "JoinGroupResponse")
-def served(machine: Served, value: Member, message: Joined) -> Turns:
-    """It fetches what it was told to."""
-    told = Member(
+def served(machine: Served, value: Member, message: Joined) -> Outcomes:
+    """It fetches the partitions that it is assigned."""
+    fetching = Member(
         who=value.who,
         wish=value.wish,
         knows=value.knows,
@@ -66,17 +66,17 @@ def served(machine: Served, value: Member, message: Joined) -> Turns:
         strategy=message.strategy,
         source=message.broker,
     )
-    return (Turn(told),)
+    return (Turn(fetching),)
 
 
 @rule("server-side.rejoin", source=WIKI + "IllegalGeneration, UnknownConsumer: JoinGroupRequest")
-def rejoin(machine: Served, value: Member) -> Turns:
+def rejoin(machine: Served, value: Member) -> Outcomes:
     """Its generation is over: it stops to fetch; its next request is a JoinGroup."""
     return (Turn(Member(value.who, value.wish, value.knows)),)
 
 
 @rule("server-side.look-again", source=WIKI + "NotCoordinatorForGroup")
-def look_again(machine: Served, value: Member) -> Turns:
+def look_again(machine: Served, value: Member) -> Outcomes:
     """It has to look the coordinator up again. Meanwhile it fetches what it did."""
     return (Turn(replace(value, knows=None, waiting=False)),)
 
@@ -106,18 +106,18 @@ class Served:
         """It knows nothing."""
         return (Member(self.who, self.wish),)
 
-    def offers(self, value: Member) -> Turns:
+    def offers(self, value: Member) -> Outcomes:
         """Its next request; leaving, which it tells nobody: it falls silent."""
         if value.gone:
             return ()
-        turns = []
+        outcomes = []
         if not value.waiting:
             after, what, request = self._request(value)
-            turns.append(Turn(after, (Send("brokers", request),), f"{self.who} {what}"))
+            outcomes.append(Turn(after, (Send("brokers", request),), f"{self.who} {what}"))
         if value.generation or value.waiting:
             silent = Member(self.who, self.wish, gone=True)
-            turns.append(Turn(silent, (Send("budget", Charge("leave")),), f"{self.who} falls silent"))
-        return turns
+            outcomes.append(Turn(silent, (Send("budget", Charge("leave")),), f"{self.who} falls silent"))
+        return outcomes
 
     def _request(self, value: Member) -> tuple[Member, str, Message]:
         if value.knows is None:
@@ -128,8 +128,8 @@ class Served:
         joining = replace(value, waiting=True)
         return joining, f"sends JoinGroup to broker {value.knows}", JoinGroup(value.knows, self.wish)
 
-    def receive(self, value: Member, sender: str, message: Message) -> Turns:
-        """What a broker says. Whoever is gone hears nothing, and may be taken for dead."""
+    def receive(self, value: Member, sender: str, message: Message) -> Outcomes:
+        """A broker's answer. A member that is gone ignores it, and may be taken for dead."""
         if isinstance(message, TakenForDead):
             return (Turn(value),) if value.gone else ()
         if value.gone:
@@ -142,6 +142,6 @@ class Served:
         slug = ANSWERS.get(message.error)
         return self._apply(slug, value) if slug else (Turn(value),)
 
-    def _apply(self, slug: str, *inputs: Any) -> Turns:
-        turns = self.rules[slug].function(self, *inputs)
-        return tuple(replace(turn, rules=(slug, *turn.rules)) for turn in turns)
+    def _apply(self, slug: str, *inputs: Any) -> Outcomes:
+        outcomes = self.rules[slug].function(self, *inputs)
+        return tuple(replace(outcome, rules=(slug, *outcome.rules)) for outcome in outcomes)

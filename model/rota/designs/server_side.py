@@ -1,4 +1,4 @@
-"""The second design: a coordinator is the only one that watches ZooKeeper; it assigns and tells its members.
+"""The second design: only a coordinator watches ZooKeeper; it computes assignments and answers members.
 
 Designed between 0.8 and 0.9. Members ask any broker where the coordinator is, send it heartbeats, and learn
 from the answers that a rebalance has begun or that the coordinator has moved. JoinGroup returns the
@@ -29,14 +29,14 @@ from rota.designs.requests import (
 from rota.kernel import FrozenMap, Message, RuleTable, Send, Turn, Value, frozen, replace
 from rota.kernel.rules import rule
 
-Turns = Sequence[Turn]
+Outcomes = Sequence[Turn]
 Assignment = FrozenMap[str, tuple[int, ...]]
 WIKI = "Kafka wiki, Kafka 0.9 Consumer Rewrite Design: "
 BROKERS = 2
 
 
 @frozen
-class Kept:
+class StoredGroup:
     """What the coordinator has written to ZooKeeper: the generation, and who owns which partitions."""
 
     generation: int = 0
@@ -44,7 +44,7 @@ class Kept:
 
 
 @frozen
-class Group:
+class MemoryGroup:
     """What the coordinator has in memory. joined: members whose JoinGroup is parked; answering: those whose
     JoinGroup is about to be answered; preparing: whether it waits for members to join."""
 
@@ -57,18 +57,18 @@ class Group:
 @frozen
 class Cluster:
     """The brokers and their ZooKeeper. leads: the broker that coordinates the group, None while it moves;
-    last: the one that did before; stirred: a watch of the coordinator's is about to fire."""
+    last: the one that did before; notified: a watch of the coordinator has fired and is not handled."""
 
     partitions: int
     leads: int | None = 0
     last: int = 0
-    stirred: bool = False
-    group: Group = field(default_factory=Group)
-    kept: Kept = field(default_factory=Kept)
+    notified: bool = False
+    group: MemoryGroup = field(default_factory=MemoryGroup)
+    kept: StoredGroup = field(default_factory=StoredGroup)
 
 
 @rule("server-side.lookup", source=WIKI + "ConsumerMetadataRequest")
-def lookup(machine: Brokers, cluster: Cluster, who: str) -> Turns:
+def lookup(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     """Every broker knows who coordinates. While nobody does a member asks again, which is left out."""
     if cluster.leads is None:
         return ()
@@ -76,7 +76,7 @@ def lookup(machine: Brokers, cluster: Cluster, who: str) -> Turns:
 
 
 @rule("server-side.join", source=WIKI + "JoinGroupRequest")
-def join(machine: Brokers, cluster: Cluster, who: str) -> Turns:
+def join(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     """A JoinGroup begins a rebalance, or is part of the one that runs; it is answered when that ends."""
     group = cluster.group
     parked = replace(
@@ -90,8 +90,8 @@ def join(machine: Brokers, cluster: Cluster, who: str) -> Turns:
 
 
 @rule("server-side.heartbeat", source=WIKI + "HeartbeatRequest: IllegalGeneration")
-def heartbeat(machine: Brokers, cluster: Cluster, who: str, generation: int) -> Turns:
-    """The answer tells a member of a rebalance: then its generation is over and it has to join."""
+def heartbeat(machine: Brokers, cluster: Cluster, who: str, generation: int) -> Outcomes:
+    """During a rebalance the answer is IllegalGeneration: the generation is over, the member has to join."""
     if who not in cluster.group.members:
         error = Error.UNKNOWN_CONSUMER
     elif cluster.group.preparing or generation != cluster.kept.generation:
@@ -102,14 +102,14 @@ def heartbeat(machine: Brokers, cluster: Cluster, who: str, generation: int) -> 
 
 
 @rule("server-side.not-coordinator", source=WIKI + "NotCoordinatorForGroup")
-def not_coordinator(machine: Brokers, cluster: Cluster, who: str) -> Turns:
-    """A broker that does not coordinate the group says so, whatever is asked."""
+def not_coordinator(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
+    """A broker that does not coordinate the group answers NotCoordinatorForGroup, whatever the request."""
     return (Turn(cluster, (machine.to(who, Answered(Error.NOT_COORDINATOR_FOR_GROUP)),)),)
 
 
 @rule("server-side.barrier", source=WIKI + "the coordinator waits for all consumers to join", decides=True)
-def barrier(group: Group) -> bool:
-    """A rebalance ends when every member has joined; who does not is taken for dead in time."""
+def barrier(group: MemoryGroup) -> bool:
+    """A rebalance ends when every member has joined; one that does not join expires."""
     return group.preparing and group.joined == group.members
 
 
@@ -121,61 +121,63 @@ def assign(cluster: Cluster, strategy: str, wishes: FrozenMap[str, str]) -> Assi
 
 
 @rule("server-side.complete", source=WIKI + "the new generation and owners are written to ZooKeeper")
-def complete(machine: Brokers, cluster: Cluster) -> Turns:
+def complete(machine: Brokers, cluster: Cluster) -> Outcomes:
     """All have joined: the coordinator assigns, writes the next generation to ZooKeeper, and then answers."""
     group = cluster.group
     assignment = machine.rules["server-side.assign"].function(cluster, machine.strategy, machine.wishes)
-    kept = Kept(cluster.kept.generation + 1, assignment)
-    return (Turn(replace(cluster, group=Group(group.members, answering=group.joined), kept=kept)),)
+    kept = StoredGroup(cluster.kept.generation + 1, assignment)
+    return (Turn(replace(cluster, group=MemoryGroup(group.members, answering=group.joined), kept=kept)),)
 
 
 @rule("server-side.answer", source=WIKI + "JoinGroupResponse")
-def answer(machine: Brokers, cluster: Cluster, who: str) -> Turns:
+def answer(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     """A JoinGroup is answered with the generation and the member's own partitions."""
     kept, group = cluster.kept, cluster.group
     assert cluster.leads is not None
     joined = Joined(kept.generation, kept.assignment[who], machine.strategy, cluster.leads)
-    told = replace(cluster, group=replace(group, answering=group.answering - {who}))
-    return (Turn(told, (machine.to(who, joined),)),)
+    answered = replace(cluster, group=replace(group, answering=group.answering - {who}))
+    return (Turn(answered, (machine.to(who, joined),)),)
 
 
 @rule("server-side.dead", source=WIKI + "failure detection by heartbeats")
-def dead(machine: Brokers, cluster: Cluster, who: str) -> Turns:
+def dead(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     """No heartbeat for too long: the member is taken for dead, and the others have to join again.
 
     None are expected while its JoinGroup is parked or about to be answered.
     """
     group = cluster.group
     members = group.members - {who}
-    left = Group(members, group.joined, group.answering, preparing=bool(members))
+    left = MemoryGroup(members, group.joined, group.answering, preparing=bool(members))
     return (Turn(replace(cluster, group=left)),)
 
 
 @rule("server-side.metadata-changed", source=WIKI + "the coordinator watches topics and partitions")
-def metadata_changed(machine: Brokers, cluster: Cluster) -> Turns:
+def metadata_changed(machine: Brokers, cluster: Cluster) -> Outcomes:
     """The coordinator's watch fires: it begins a rebalance. Nobody else is notified."""
     group = replace(cluster.group, preparing=bool(cluster.group.members))
-    return (Turn(replace(cluster, stirred=False, group=group)),)
+    return (Turn(replace(cluster, notified=False, group=group)),)
 
 
 @rule("server-side.lose", source=WIKI + "coordinator fail-over")
-def lose(machine: Brokers, cluster: Cluster) -> Turns:
-    """The coordinator loses the group and all that it had in memory; parked requests are told so."""
+def lose(machine: Brokers, cluster: Cluster) -> Outcomes:
+    """The coordinator loses the group and all that it had in memory; who has a parked request hears of it."""
     parked = sorted(cluster.group.joined | cluster.group.answering)
     sends = tuple(machine.to(who, Answered(Error.NOT_COORDINATOR_FOR_GROUP)) for who in parked)
     assert cluster.leads is not None
-    return (Turn(replace(cluster, leads=None, last=cluster.leads, stirred=False, group=Group()), sends),)
+    return (
+        Turn(replace(cluster, leads=None, last=cluster.leads, notified=False, group=MemoryGroup()), sends),
+    )
 
 
 @rule("server-side.take-over", source=WIKI + "coordinator fail-over: state is read from ZooKeeper")
-def take_over(machine: Brokers, cluster: Cluster) -> Turns:
+def take_over(machine: Brokers, cluster: Cluster) -> Outcomes:
     """Another broker takes the group over and reads from ZooKeeper who owns what, in which generation.
 
     Members go on as they were, unless the partitions have changed meanwhile.
     """
     assigned = sum(len(owned) for owned in cluster.kept.assignment.values())
     members = frozenset(cluster.kept.assignment)
-    group = Group(members, preparing=bool(members) and assigned != cluster.partitions)
+    group = MemoryGroup(members, preparing=bool(members) and assigned != cluster.partitions)
     return (Turn(replace(cluster, leads=(cluster.last + 1) % BROKERS, group=group)),)
 
 
@@ -203,26 +205,26 @@ class Brokers:
         """A coordinator without members."""
         return (Cluster(self.partitions),)
 
-    def offers(self, value: Cluster) -> Turns:
-        """The coordinator's next steps, and what happens to it."""
-        more = replace(value, partitions=value.partitions + 1, stirred=value.leads is not None)
-        turns = [Turn(more, (Send("budget", Charge("partitions")),), "a partition appears")]
+    def offers(self, value: Cluster) -> Outcomes:
+        """The coordinator's own actions, and what happens to it."""
+        more = replace(value, partitions=value.partitions + 1, notified=value.leads is not None)
+        outcomes = [Turn(more, (Send("budget", Charge("partitions")),), "a partition appears")]
         if value.leads is None:
-            return [*turns, *self.apply("server-side.take-over", value, label="another broker takes over")]
-        if value.stirred:
-            turns += self.apply("server-side.metadata-changed", value, label="the coordinator is notified")
+            return [*outcomes, *self.apply("server-side.take-over", value, label="another broker takes over")]
+        if value.notified:
+            outcomes += self.apply("server-side.metadata-changed", value, label="the coordinator is notified")
         if self.rules["server-side.barrier"].function(value.group):
-            turns += self.apply("server-side.complete", value, label="the coordinator assigns")
+            outcomes += self.apply("server-side.complete", value, label="the coordinator assigns")
         for who in sorted(value.group.answering):
-            turns += self.apply("server-side.answer", value, who, label=f"{who} is answered")
+            outcomes += self.apply("server-side.answer", value, who, label=f"{who} is answered")
         for who in sorted(value.group.members - value.group.joined - value.group.answering):
-            for turn in self.apply("server-side.dead", value, who, label=f"{who} is taken for dead"):
-                turns.append(_charged(turn, Send(f"member/{who}", TakenForDead())))
-                turns.append(_charged(turn, Send("budget", Charge("expire"))))
+            for outcome in self.apply("server-side.dead", value, who, label=f"{who} is taken for dead"):
+                outcomes.append(_charged(outcome, Send(f"member/{who}", TakenForDead())))
+                outcomes.append(_charged(outcome, Send("budget", Charge("expire"))))
         (lost,) = self.apply("server-side.lose", value, label="the coordinator loses the group")
-        return [*turns, _charged(lost, Send("budget", Charge("move")))]
+        return [*outcomes, _charged(lost, Send("budget", Charge("move")))]
 
-    def receive(self, value: Cluster, sender: str, message: Message) -> Turns:
+    def receive(self, value: Cluster, sender: str, message: Message) -> Outcomes:
         """A member's request."""
         who = sender.removeprefix("member/")
         if isinstance(message, ConsumerMetadata):
@@ -234,10 +236,10 @@ class Brokers:
             return self.apply("server-side.join", value, who)
         return self.apply("server-side.heartbeat", value, who, message.generation)
 
-    def apply(self, slug: str, *inputs: Any, label: str = "") -> Turns:
+    def apply(self, slug: str, *inputs: Any, label: str = "") -> Outcomes:
         """The outcomes of a rule, marked with its slug."""
-        turns = self.rules[slug].function(self, *inputs)
-        return tuple(replace(turn, rules=(slug, *turn.rules), label=label) for turn in turns)
+        outcomes = self.rules[slug].function(self, *inputs)
+        return tuple(replace(outcome, rules=(slug, *outcome.rules), label=label) for outcome in outcomes)
 
     @staticmethod
     def to(who: str, message: Message) -> Send:
@@ -245,5 +247,5 @@ class Brokers:
         return Send(f"member/{who}", message)
 
 
-def _charged(turn: Turn, first: Send) -> Turn:
-    return replace(turn, sends=(first, *turn.sends))
+def _charged(outcome: Turn, first: Send) -> Turn:
+    return replace(outcome, sends=(first, *outcome.sends))

@@ -9,7 +9,7 @@ from typing import Any
 
 from rota.designs import served, server_side
 from rota.designs.budget import Budget, chosen_from
-from rota.designs.lasting import in_the_end
+from rota.designs.lasting import eventually_always
 from rota.designs.served import Member, Served
 from rota.designs.server_side import WIKI, Brokers, Cluster
 from rota.kernel import FrozenMap, Kind, Property, RuleTable, System, SystemRef, View
@@ -52,7 +52,7 @@ def _both(one: Fetching, other: Fetching) -> bool:
 
 def _stable(cluster: Cluster) -> bool:
     group = cluster.group
-    return cluster.leads is not None and not (group.preparing or group.answering or cluster.stirred)
+    return cluster.leads is not None and not (group.preparing or group.answering or cluster.notified)
 
 
 def _owned(cluster: Cluster) -> tuple[bool, int, frozenset[int]]:
@@ -71,7 +71,7 @@ def _believed(member: Member) -> tuple[str, int, tuple[int, ...]]:
     return member.who, member.generation, member.partitions
 
 
-def _agree(kept: server_side.Kept, believed: tuple[str, int, tuple[int, ...]]) -> bool:
+def _agree(kept: server_side.StoredGroup, believed: tuple[str, int, tuple[int, ...]]) -> bool:
     who, generation, partitions = believed
     return generation != kept.generation or not generation or kept.assignment.get(who) == partitions
 
@@ -80,7 +80,7 @@ def _not_less(before: int, after: int) -> bool:
     return before <= after
 
 
-def _settled(cluster: Cluster) -> tuple[bool, int, frozenset[str]]:
+def _stability(cluster: Cluster) -> tuple[bool, int, frozenset[str]]:
     """(stable, generation, members)."""
     return _stable(cluster), cluster.kept.generation, cluster.group.members
 
@@ -89,8 +89,8 @@ def _place(member: Member) -> tuple[str, int, bool]:
     return member.who, 0 if member.knows is None else member.generation, member.gone
 
 
-def _at_rest(settled: tuple[bool, int, frozenset[str]], place: tuple[str, int, bool]) -> bool:
-    stable, current, members = settled
+def _at_rest(stability: tuple[bool, int, frozenset[str]], place: tuple[str, int, bool]) -> bool:
+    stable, current, members = stability
     who, generation, gone = place
     return stable and (who not in members if gone else who in members and generation == current)
 
@@ -107,8 +107,8 @@ def _moved(member: Member) -> bool:
     return member.generation > 0 and member.knows is not None and member.knows != member.source
 
 
-def _alone(settled: tuple[bool, int, frozenset[str]], gone: bool) -> bool:
-    return gone and settled[0] and len(settled[2]) == 1
+def _alone(stability: tuple[bool, int, frozenset[str]], gone: bool) -> bool:
+    return gone and stability[0] and len(stability[2]) == 1
 
 
 def _grown(first: int, seen: tuple[bool, int, frozenset[int]]) -> bool:
@@ -180,12 +180,12 @@ PROPERTIES = (
         "ends.settled",
         Kind.TERMINAL,
         "No rebalance runs, and every member that lives is in the current generation.",
-        (View("coordinator", _settled), View("member", _place)),
+        (View("coordinator", _stability), View("member", _place)),
         _at_rest,
     ),
 )
 
-SETTLES = in_the_end("server-side.settles", PROPERTIES[-1].meaning, _at_rest, *PROPERTIES[-1].views)
+SETTLES = eventually_always("server-side.settles", PROPERTIES[-1].meaning, _at_rest, *PROPERTIES[-1].views)
 
 NO_DOUBLE_FETCH = Property(
     "server-side.no-double-fetch",
@@ -220,7 +220,7 @@ def _witnesses(chosen: Mapping[str, Any]) -> Iterator[Property]:
         yield _witness("can_survive_a_move", meaning, bool, View("member", _moved))
     if budget.get("leave") and members > 1:
         meaning = "One member is gone, another one is alone in the group and no rebalance runs."
-        views = (View("coordinator", _settled), View("member", attrgetter("gone")))
+        views = (View("coordinator", _stability), View("member", attrgetter("gone")))
         yield _witness("can_go_on_alone", meaning, _alone, *views)
     if budget.get("partitions"):
         meaning = "A partition has come and is assigned."

@@ -8,7 +8,7 @@ from typing import Any
 
 from rota.designs import watchers, zookeeper
 from rota.designs.budget import Budget, chosen_from
-from rota.designs.lasting import in_the_end
+from rota.designs.lasting import eventually_always
 from rota.designs.watchers import Consumer, Phase, Watcher
 from rota.designs.znodes import Children, Nodes
 from rota.designs.zookeeper import ZooKeeper
@@ -41,12 +41,12 @@ Rest = tuple[bool, int, FrozenMap[int, str]]
 
 def _at_rest(nodes: Nodes) -> Rest:
     """(all have finished, partitions of a group with members, owners)."""
-    return nodes.calm, nodes.children.partitions if nodes.children.ids else 0, nodes.owners
+    return nodes.quiescent, nodes.children.partitions if nodes.children.ids else 0, nodes.owners
 
 
 def _no_gap(rest: Rest) -> bool:
-    calm, partitions, owners = rest
-    return not calm or set(owners) >= set(range(partitions))
+    quiescent, partitions, owners = rest
+    return not quiescent or set(owners) >= set(range(partitions))
 
 
 def _fetches(consumer: Consumer) -> frozenset[int]:
@@ -63,21 +63,21 @@ def _fetching(consumer: Consumer) -> tuple[str, frozenset[int]]:
 
 def _shared(nodes: Nodes) -> tuple[bool, Children, FrozenMap[int, str]]:
     """(all have finished, children, owners)."""
-    return nodes.calm, nodes.children, nodes.owners
+    return nodes.quiescent, nodes.children, nodes.owners
 
 
 def _owned(shared: tuple[bool, Children, FrozenMap[int, str]], fetching: tuple[str, frozenset[int]]) -> bool:
-    calm, children, owners = shared
+    quiescent, children, owners = shared
     who, fetches = fetching
     owned = {partition for partition, owner in owners.items() if owner == who}
-    return not calm or fetches == owned == set(watchers.compute(children, who))
+    return not quiescent or fetches == owned == set(watchers.compute(children, who))
 
 
 def _finished(consumer: Consumer) -> bool:
     return consumer.finished
 
 
-def _calm(rest: Rest, finished: bool) -> bool:
+def _quiescent(rest: Rest, finished: bool) -> bool:
     return rest[0] and finished
 
 
@@ -90,18 +90,18 @@ def _gone(consumer: Consumer) -> bool:
 
 
 def _taken_over(rest: Rest, gone: bool) -> bool:
-    calm, partitions, owners = rest
-    return gone and calm and len(set(owners.values())) == 1 and len(owners) == partitions
+    quiescent, partitions, owners = rest
+    return gone and quiescent and len(set(owners.values())) == 1 and len(owners) == partitions
 
 
 def _owners(nodes: Nodes) -> tuple[bool, int, int]:
     """(all have finished, partitions with an owner, partitions)."""
-    return nodes.calm, len(nodes.owners), nodes.children.partitions
+    return nodes.quiescent, len(nodes.owners), nodes.children.partitions
 
 
 def _grown(first: int, seen: tuple[bool, int, int]) -> bool:
-    calm, owned, partitions = seen
-    return calm and owned == partitions > first
+    quiescent, owned, partitions = seen
+    return quiescent and owned == partitions > first
 
 
 def _waits(consumer: Consumer) -> bool:
@@ -141,11 +141,11 @@ PROPERTIES = (
         Kind.TERMINAL,
         "Everybody has finished.",
         (View("zookeeper", _at_rest), View("consumer", _finished)),
-        _calm,
+        _quiescent,
     ),
 )
 
-FINISHES = in_the_end("watchers.finishes", PROPERTIES[-1].meaning, _calm, *PROPERTIES[-1].views)
+FINISHES = eventually_always("watchers.finishes", PROPERTIES[-1].meaning, _quiescent, *PROPERTIES[-1].views)
 
 
 def _witnesses(chosen: Mapping[str, Any]) -> Iterator[Property]:

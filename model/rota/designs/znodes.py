@@ -1,4 +1,4 @@
-"""What ZooKeeper holds for a group of watchers, and what consumers and ZooKeeper say to each other."""
+"""The znodes of a group of watchers, and the messages between consumers and ZooKeeper."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Server:
 
 @frozen
 class Nodes:
-    """The tree, and the model's book about consumers.
+    """The tree of znodes, and which consumers have work left.
 
     children, owners: as the leader has them; ended: consumers whose session is over and who do not know;
-    busy, waiting: consumers that are at work, or wait before they try again. The book is not ZooKeeper's: by
-    it the model knows when all have finished.
+    busy, waiting: consumers that are at work, or in a back-off. These two are not ZooKeeper's: they stand for
+    time in the model, which has no clock, and say when all have finished.
     """
 
     children: Children
@@ -49,7 +49,7 @@ class Nodes:
         return any(server.behind for server in self.servers)
 
     @property
-    def calm(self) -> bool:
+    def quiescent(self) -> bool:
         """Whether all have finished: nobody works, waits or is to hear something, and no server lags."""
         return not (self.busy or self.waiting or self.ended or self.lagging)
 
@@ -58,7 +58,7 @@ class Nodes:
         return replace(self, owners=FrozenMap((p, owner) for p, owner in self.owners.items() if owner != who))
 
     def noted(self, who: str, work: Work) -> Nodes:
-        """With a line in the book."""
+        """With what a consumer reports of its work."""
         busy, waiting = self.busy - {who}, self.waiting - {who}
         if work is Work.BUSY:
             busy |= {who}
@@ -72,7 +72,7 @@ class Nodes:
 
 
 class Work(Enum):
-    """What the book says of a consumer."""
+    """Whether a consumer has work left."""
 
     BUSY = "busy"
     WAITING = "waiting"
@@ -115,7 +115,7 @@ class Release(Request):
 
 @frozen
 class Note:
-    """A line for the book."""
+    """A consumer reports whether it has work left; not part of ZooKeeper, see `Nodes`."""
 
     work: Work
 

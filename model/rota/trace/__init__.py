@@ -1,7 +1,7 @@
-"""A run as a thing: made from transitions, shown to a person, written as JSON lines, replayed.
+"""Traces of runs: recorded from transitions, shown as text, written as JSON lines, replayed.
 
-A trace carries texts and component hashes and nothing of the protocol's types, so a file can be shown
-without the system that it came from, and be verified with it. Same inputs give the same bytes.
+A trace consists of texts and component hashes, no value of the protocol's types. So a file can be shown
+without the system that it came from, and verified by replay with it. Same inputs give the same bytes.
 """
 
 from rota.trace.jsonl import TraceFileError, dumps, read

@@ -1,6 +1,6 @@
-"""Endless runs, judged by the definitions alone: whether a lasso is fair and breaks a sentence.
+"""Lassos judged by the definitions: whether one is closed, fair and violates a liveness property.
 
-The search that finds lassos is not asked: a replay of its trace would prove nothing else.
+Nothing of the search that finds lassos is used here, so that a replay checks it independently.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ def closed(states: Sequence[State], cycle: int) -> bool:
 def unfair(
     system: System, prop: Liveness, states: Sequence[State], path: Sequence[Transition], cycle: int
 ) -> tuple[Fairness, ...]:
-    """The assumptions of a sentence that a run does not keep, if it repeats its last steps for ever.
+    """The fairness assumptions of a property that a run violates, if it repeats its last steps for ever.
 
-    It keeps one if it takes each of its classes again and again, or is again and again where that is
-    impossible.
+    A run satisfies one (weak fairness) if it takes each of its classes infinitely often, or each is disabled
+    infinitely often.
     """
     loop = path[len(path) - cycle :]
     visited = states[len(states) - 1 - cycle :]
@@ -40,7 +40,7 @@ def _classes(one: Fairness, transitions: Iterable[Transition]) -> set[Hashable]:
 def breaking(
     system: System, prop: Liveness, states: Sequence[State], cycle: int
 ) -> tuple[tuple[int, ...], ...]:
-    """The choices of machines on which a run breaks a sentence, if it repeats its last steps for ever."""
+    """The choices of machines on which a run violates a property, if it repeats its last steps for ever."""
     return tuple(choice for choice in system.positions(prop) if _breaks(prop, choice, states, cycle))
 
 
@@ -57,7 +57,7 @@ def _breaks(prop: Liveness, choice: tuple[int, ...], states: Sequence[State], cy
 
 
 def worst(prop: Liveness, choice: tuple[int, ...], states: Sequence[State], cycle: int) -> State:
-    """A state of the cycle in which the sentence's predicate does not hold, the last one of them."""
+    """A state of the cycle in which the property's predicate does not hold, the last one of them."""
     loop = states[len(states) - 1 - cycle :]
     return next(state for state in reversed(loop) if not _says(prop, choice, prop.test, state))
 

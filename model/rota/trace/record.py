@@ -64,7 +64,7 @@ def _kind(prop: Property | Liveness | None) -> str:
 
 
 def origin_of(system: System) -> Origin:
-    """What a system says of itself: how it is rebuilt."""
+    """How a system is rebuilt, by its own reference."""
     return Origin(system.ref.factory, dict(system.ref.settings)) if system.ref else Origin()
 
 
@@ -127,7 +127,7 @@ def _why(system: System, prop: Property | None, states: Sequence[State]) -> Iter
             yield Sight(1, machine.name, None, render(value))
         return
     judge = _step_judge if prop.kind is Kind.STEP else _state_judge
-    told: set[frozenset[tuple[str, str]]] = set()
+    reported: set[frozenset[tuple[str, str]]] = set()
     for positions in system.positions(prop):
         if judge(prop, positions, states):
             continue
@@ -137,12 +137,12 @@ def _why(system: System, prop: Property | None, states: Sequence[State]) -> Iter
             for view, position in zip(prop.views, positions, strict=True)
         ]
         same = frozenset(zip(names, seen, strict=True))
-        if same in told:  # two machines of one role, taken the other way round
+        if same in reported:  # two machines of one role, in the other order
             continue
-        told.add(same)
+        reported.add(same)
         before = render(prop.views[0].of(states[-2][positions[0]])) if prop.kind is Kind.STEP else None
         for name, after in zip(names, seen, strict=True):
-            yield Sight(len(told), name, before, after)
+            yield Sight(len(reported), name, before, after)
 
 
 def _lasting(system: System, prop: Liveness, states: Sequence[State], cycle: int) -> Iterator[Sight]:

@@ -54,11 +54,11 @@ def _is_own(factory: str) -> bool:
 
 
 def replay(trace: Trace, system: System) -> int:
-    """Follow a trace; the number of steps after which the property is contradicted.
+    """Follow a trace; the number of its steps, after which the property is violated.
 
     Every step must be a transition of the system with the same label, rules and component hashes, the
     last state must contradict the property (or an endless run must close, be fair and contradict it), and
-    everything else that the trace tells must be what this run tells. Errors: ReplayError with the first step
+    every other text of the trace must be that of this run. Errors: ReplayError with the first step
     that differs.
     """
     machines = tuple(machine.name for machine in system.machines)
@@ -83,10 +83,12 @@ def _start(trace: Trace, system: System) -> State:
 
 
 def _follow(system: System, state: State, step: Step) -> Transition:
-    """The transition that a step tells of."""
+    """The transition that a step describes."""
     same_label = [t for t in system.successors(state) if t.label == step.label]
     for transition in same_label:
-        if hashes(transition.target) == step.hashes and _rules(transition) == _told(step):
+        if hashes(transition.target) == step.hashes and _rules_of_transition(transition) == _rules_of_step(
+            step
+        ):
             return transition
     if not same_label:
         raise ReplayError(step.index, f"the system cannot do {step.label!r} here")
@@ -100,14 +102,14 @@ def _follow(system: System, state: State, step: Step) -> Transition:
 def _unequal(system: System, transition: Transition, step: Step) -> list[str]:
     """The machines whose values are not those of the trace."""
     pairs = zip(system.machines, hashes(transition.target), step.hashes, strict=True)
-    return [machine.name for machine, mine, told in pairs if mine != told]
+    return [machine.name for machine, mine, recorded in pairs if mine != recorded]
 
 
-def _rules(transition: Transition) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _rules_of_transition(transition: Transition) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((hop.machine, hop.rules) for hop in transition.hops)
 
 
-def _told(step: Step) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _rules_of_step(step: Step) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((hop.machine, hop.rules) for hop in step.hops)
 
 
@@ -121,12 +123,12 @@ def _judge(trace: Trace, system: System, states: list[State], path: list[Transit
         raise ReplayError(len(states) - 1, cause)
 
 
-def _compare(told: Trace, mine: Trace) -> None:
+def _compare(recorded: Trace, mine: Trace) -> None:
     """The texts of the trace against those of the same run now."""
-    for one, other in zip(told.steps, mine.steps, strict=True):
+    for one, other in zip(recorded.steps, mine.steps, strict=True):
         if one != other:
             raise ReplayError(one.index, "the step is the same, but the trace describes it otherwise")
-    if told.start != mine.start:
+    if recorded.start != mine.start:
         raise ReplayError(0, "the state is the same, but the trace describes it otherwise")
-    if told != mine:
-        raise ReplayError(len(told.steps), "the end is the same, but the trace describes it otherwise")
+    if recorded != mine:
+        raise ReplayError(len(recorded.steps), "the end is the same, but the trace describes it otherwise")

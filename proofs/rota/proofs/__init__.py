@@ -11,7 +11,7 @@ from rota.proofs.obligations import (
     Counterexample,
     Mutant,
     Obligation,
-    Outcome,
+    ObligationResult,
     Verdict,
 )
 from rota.proofs.runner import TACTICS, Asking, Flaw, check_assumptions, decide, prove, smt2
@@ -27,7 +27,7 @@ __all__ = [
     "Flaw",
     "Mutant",
     "Obligation",
-    "Outcome",
+    "ObligationResult",
     "UnknownObligation",
     "Verdict",
     "check_assumptions",

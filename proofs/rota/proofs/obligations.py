@@ -1,4 +1,4 @@
-"""What has to be proved: claims, obligations, their mutants, and what becomes of them."""
+"""What has to be proved: claims, obligations, their mutants and their results."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Obligation:
-    """A sentence with its formula.
+    """A statement with its formula.
 
     Parameters: name, dotted, its family first; statement, in words; expect; build, makes the claim anew;
     mutants, for those to be proved, beside the ones that drop an assumption; explain, from a model of
@@ -122,10 +122,10 @@ class Obligation:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of an obligation.
+class ObligationResult:
+    """The result of asking the solver about an obligation.
 
-    Parameters: seconds, wall clock; counterexample, if it is refuted and can be told in names; reason,
+    Parameters: seconds, wall clock; counterexample, if it is refuted and can be put in names; reason,
     why it is unknown or vacuous, else ''.
     """
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import z3
 
-from rota.proofs.obligations import Claim, Obligation, Outcome, Verdict
+from rota.proofs.obligations import Claim, Obligation, ObligationResult, Verdict
 from rota.proofs.readout import read
 
 _EQUATIONS = ("simplify", "propagate-values", "solve-eqs", "smt")
@@ -48,7 +48,9 @@ class Flaw(NamedTuple):
     reason: str
 
 
-def prove(obligation: Obligation, asking: Asking | None = None, watch: Watch | None = None) -> Outcome:
+def prove(
+    obligation: Obligation, asking: Asking | None = None, watch: Watch | None = None
+) -> ObligationResult:
     """Decide the claim. A proof counts only if the assumptions have a model: else everything follows.
 
     That is not asked where a refutation is expected: there a proof is wrong in either case.
@@ -60,7 +62,7 @@ def prove(obligation: Obligation, asking: Asking | None = None, watch: Watch | N
     if verdict == obligation.expect == "proved" and (flaw := solving.flaw(claim)):
         verdict, reason = flaw
     example = (obligation.explain or read)(model) if model is not None else None
-    return Outcome(obligation, verdict, time.monotonic() - start, example, reason)
+    return ObligationResult(obligation, verdict, time.monotonic() - start, example, reason)
 
 
 def decide(claim: Claim, asking: Asking | None = None) -> tuple[Verdict, Any, str]:
@@ -195,8 +197,8 @@ def smt2(obligation: Obligation) -> str:
     ]
     named = zip([*names, "not the claim"], assertions, strict=True)
     body = "".join(f"\n; {name}\n(assert{asserted}" for name, asserted in named)
-    told = f"; {obligation.name}: {obligation.statement}\n; expected: {obligation.expect} ({answer})\n"
-    return told + head.replace(":status unknown", f":status {answer}") + body
+    heading = f"; {obligation.name}: {obligation.statement}\n; expected: {obligation.expect} ({answer})\n"
+    return heading + head.replace(":status unknown", f":status {answer}") + body
 
 
 def _refuted_version(claim: Claim) -> Claim:

@@ -1,4 +1,4 @@
-"""A counterexample that is told: what happens, line by line, and the figures that it happens with."""
+"""A counterexample in words: what happens, line by line, and the values that the solver chose."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ def figures_of(model: Any, terms: Mapping[str, Formula]) -> dict[str, Any]:
     }
 
 
-def told(figures: Mapping[str, Figure], *lines: str) -> Story:
+def story(figures: Mapping[str, Figure], *lines: str) -> Story:
     """A story of these lines, each a format that names figures."""
     return Story(tuple(line.format_map(figures) for line in lines), tuple(figures.items()))

@@ -1,9 +1,9 @@
 """Liveness: whether every fair endless run does what it should, and a lasso where one does not.
 
-A run that breaks a property ends up in a strongly connected component of the states that it may still visit;
-under weak fairness, if any part of such a component can be walked for ever in a fair way, so can the whole.
-So maximal components decide. The whole graph is held in memory: compiled code does the work where numba is
-there, plain Python with networkx where it is not.
+The states that a violating run visits infinitely often lie in one strongly connected component of those that
+it may still visit. Under weak fairness, if a part of a component has a fair cycle, so has the whole: maximal
+components decide. The whole graph is held in memory: compiled code does the work where numba is there, plain
+Python with networkx where it is not.
 
 A counterexample is a lasso: a stem from an initial state, and a cycle that goes on for ever. An empty cycle
 means that the run stays where it is, for nothing is left that fairness demands.
@@ -88,7 +88,7 @@ def judge(
     most = most_states() if max_states is None else max_states
     if _compiled():
         compiled = import_module(COMPILED)
-        # an assumption that reads more than hops is no error, it takes the other search
+        # an assumption that reads more than local steps is no error, the other search is taken
         with suppress(compiled.CannotTabulate):
             return compiled.judge(system, properties, most, progress)  # type: ignore[no-any-return]
         plain_most: int = import_module(PLAIN).MAX_STATES
@@ -97,7 +97,7 @@ def judge(
 
 
 def most_states() -> int:
-    """States that are held unless told otherwise."""
+    """States that are held by default."""
     return int(import_module(COMPILED if _compiled() else PLAIN).MAX_STATES)
 
 

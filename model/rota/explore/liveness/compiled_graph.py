@@ -1,4 +1,4 @@
-"""The graph of a system at size: packed states, edges in two arrays, built and read by compiled code.
+"""The graph of a large system: packed states, edges in two arrays, built and read by compiled code.
 
 It has the states, numbers and transitions of `rota.explore.liveness.graph`, in the same order. Memory: for a
 state 8 bytes a word (most systems need one), 8 for where its edges begin and, while it is built, 6 to 12 for
@@ -17,9 +17,19 @@ from rota.explore.compiled import arguments
 from rota.explore.compiled.arguments import Fields
 from rota.explore.compiled.packing import Layout
 from rota.explore.liveness import graph_kernel
-from rota.explore.liveness.fairness_labels import Told
+from rota.explore.liveness.fairness_labels import LabelledTables
 from rota.explore.liveness.graph import TooManyStates
-from rota.explore.liveness.graph_kernel import DONE, FREE, MISSED, NO_EDGES, NO_SLOTS, NO_STATES, TOO_DEEP
+from rota.explore.liveness.graph_kernel import (
+    AGAIN_AT,
+    DONE,
+    FREE,
+    MISSED,
+    MISSES_AT,
+    NO_EDGES,
+    NO_SLOTS,
+    NO_STATES,
+    TOO_DEEP,
+)
 from rota.explore.result import Progress
 from rota.explore.tables.arrays import Flags, Ints, Longs, Words, total128
 from rota.explore.tables.machines import BadTurn
@@ -28,7 +38,7 @@ from rota.explore.tables.system import EngineError, blocks, sample
 from rota.kernel import Digest, Fairness, Kind, Liveness, Property, State, System, Transition
 
 PIECE = 1 << 14
-"""States that are left at a time: what is missing is learned for all of them at once."""
+"""States that are expanded at a time: what is missing is learned for all of them at once."""
 
 BLOCK = 1 << 18
 """States that numpy looks at at a time."""
@@ -38,13 +48,13 @@ class LargeGraph:
     """All reachable states and transitions; see `build`.
 
     offsets: where the edges of each state begin, shape [states + 1]; targets, kinds: per edge the state that
-    it leads to and the number of the set of its classes in `told`; levels: the first state of each level, and
-    the number of states.
+    it leads to and the number of the set of its classes in `tables`; levels: the first state of each level,
+    and the number of states.
     """
 
-    def __init__(self, system: System, told: Told) -> None:
-        self.system, self.told = system, told
-        self.layout = Layout([len(table.interned) for table in told.machines])
+    def __init__(self, system: System, tables: LabelledTables) -> None:
+        self.system, self.tables = system, tables
+        self.layout = Layout([len(table.interned) for table in tables.machines])
         self.keys: Words = np.empty((0, 0), np.uint64)
         self.offsets: Longs = np.zeros(1, np.int64)
         self.targets: Ints = np.empty(0, np.int32)
@@ -74,7 +84,7 @@ class LargeGraph:
     @property
     def fired(self) -> frozenset[str]:
         """Slugs of the rules seen in any transition."""
-        return self.told.fired()
+        return self.tables.fired()
 
     @property
     def nbytes(self) -> int:
@@ -85,13 +95,13 @@ class LargeGraph:
         """The sum of the states' hashes."""
         digest = Digest()
         for rows in self._rows():
-            digest.add([total128(*self.told.hashes(rows))])
+            digest.add([total128(*self.tables.hashes(rows))])
         return digest.hex()
 
     def flags(self, prop: Liveness, choice: Sequence[int], test: Callable[..., bool]) -> Flags:
         """Per state: a predicate over the views of a property, on one choice of machines."""
         group = Group(len(choice), Pools(), 0)
-        seen = [ViewTable(self.told, place, view) for place, view in zip(choice, prop.views, strict=True)]
+        seen = [ViewTable(self.tables, place, view) for place, view in zip(choice, prop.views, strict=True)]
         as_property = Property(prop.name, Kind.SAFETY, prop.meaning, prop.views, test)
         group.add(as_property, list(enumerate(seen)))
         out = np.empty(self.distinct, np.bool_)
@@ -108,18 +118,18 @@ class LargeGraph:
 
     def _rows(self) -> Iterator[Ints]:
         for begin, end in blocks(0, self.distinct, BLOCK):
-            yield self.layout.unpack(self.keys[begin:end], self.told.width)
+            yield self.layout.unpack(self.keys[begin:end], self.tables.width)
 
     def state(self, number: int) -> State:
         """A state by its number."""
-        return self.told.state(self.layout.unpack(self.keys[number : number + 1], self.told.width)[0])
+        return self.tables.state(self.layout.unpack(self.keys[number : number + 1], self.tables.width)[0])
 
     def source(self, edge: int) -> int:
         """The state that an edge leads out of."""
         return int(np.searchsorted(self.offsets, edge, side="right")) - 1
 
     def path_to(self, state: int) -> list[int]:
-        """The edges by which the search came to a state first, from an initial one."""
+        """The edges by which the search visited a state first, from an initial one."""
         path: list[int] = []
         depth = int(np.searchsorted(self.levels, state, side="right")) - 1
         for level in range(depth - 1, -1, -1):
@@ -147,7 +157,7 @@ class LargeGraph:
             for to, kind in zip(self.targets[edges].tolist(), self.kinds[edges].tolist(), strict=True)
         ]
         steps = self.system.successors(self.state(number))
-        theirs = [(step.target, self.told.kind_of(step)) for step in steps]
+        theirs = [(step.target, self.tables.kind_of(step)) for step in steps]
         if ours != theirs:
             raise EngineError(
                 f"{self.system.name}: the graph has {len(ours)} transitions and the system {len(theirs)}, or "
@@ -173,12 +183,12 @@ class _Building:
     """A graph that grows. count: states so far; the arrays are longer than what is in them."""
 
     def __init__(self, system: System, fairness: Iterable[Fairness], max_states: int) -> None:
-        self.told = Told(system, fairness)
-        initial = [self.told.intern_state(state) for state in system.initial_states()]
-        self.graph = LargeGraph(system, self.told)
+        self.tables = LabelledTables(system, fairness)
+        initial = [self.tables.intern_state(state) for state in system.initial_states()]
+        self.graph = LargeGraph(system, self.tables)
         self.max_states = max_states
-        self.room = graph_kernel.new_room(PIECE)
-        self.keys = self.graph.layout.pack(np.array(initial, np.int32).reshape(-1, self.told.width))
+        self.miss_log = graph_kernel.new_miss_log(PIECE)
+        self.keys = self.graph.layout.pack(np.array(initial, np.int32).reshape(-1, self.tables.width))
         self.count = len(initial)
         self.slots = _free(1 << max(12, (2 * self.count).bit_length()))
         self._number()
@@ -189,13 +199,13 @@ class _Building:
         started, levels = perf_counter(), self.graph.levels
         while levels[-1] < self.count:
             levels.append(self.count)
-            self._leave(levels[-2], levels[-1])
+            self._expand(levels[-2], levels[-1])
             if progress:
                 edges, left = int(self.offsets[levels[-1]]), levels[-1] - levels[-2]
                 progress(len(levels) - 2, self.count, left, edges, perf_counter() - started)
         return self._finished()
 
-    def _leave(self, begin: int, end: int) -> None:
+    def _expand(self, begin: int, end: int) -> None:
         """The edges out of the states of a level. Errors: TooManyStates, BadTurn."""
         while begin < end:
             begin, self.count, why = self._grow(np.arange(begin, min(end, begin + PIECE)))
@@ -204,25 +214,25 @@ class _Building:
             if why == MISSED:
                 self._learn()
             elif why == TOO_DEEP:
-                raise BadTurn(f"more than {graph_kernel.MAX_HOPS} messages in one transition")
+                raise BadTurn(f"more than {graph_kernel.MAX_LOCAL_STEPS} messages in one transition")
             elif why != DONE:
-                self._make_room(why)
+                self._enlarge(why)
 
     def _learn(self) -> None:
         """Learn what the states of a piece miss, until they miss nothing."""
-        room = self.room
-        while room.counts[2]:
-            again = room.again[: room.counts[2]].copy()
-            self.told.learn(room.misses[: room.counts[3]])
-            room.asked[:], room.counts[:] = 0, 0
+        log = self.miss_log
+        while log.counts[AGAIN_AT]:
+            again = log.again[: log.counts[AGAIN_AT]].copy()
+            self.tables.learn(log.misses[: log.counts[MISSES_AT]])
+            log.asked[:], log.counts[:] = 0, 0
             self._fit()
             self._grow(again, trying=True)
 
     def _grow(self, todo: Longs, trying: bool = False) -> tuple[int, int, int]:
-        fields, learnt = Fields(*self.graph.layout.fields()), arguments.learnt(self.told)
+        fields, learnt = Fields(*self.graph.layout.fields()), arguments.learnt(self.tables)
         stopped, count, why = graph_kernel.grow(
             self.keys, self.count, self.slots, _shift(self.slots), todo, trying, learnt,
-            self.told.says(), fields, self.offsets, self.targets, self.kinds, self.room,
+            self.tables.label_tables(), fields, self.offsets, self.targets, self.kinds, self.miss_log,
             self._unit)  # fmt: skip
         return int(stopped), int(count), int(why)
 
@@ -231,7 +241,7 @@ class _Building:
         """What tells compiled code how many words a state has: a tuple as long."""
         return (0,) * int(self.keys.shape[1])
 
-    def _make_room(self, why: int) -> None:
+    def _enlarge(self, why: int) -> None:
         if why == NO_EDGES:
             # resizing moves pages instead of copying them; nobody keeps a view
             more = len(self.targets) * 3 // 2
@@ -252,14 +262,14 @@ class _Building:
 
     def _fit(self) -> None:
         """Pack all states anew if a machine has more values than its field can number."""
-        counts = [len(table.interned) for table in self.told.machines]
+        counts = [len(table.interned) for table in self.tables.machines]
         old = self.graph.layout
         if old.fits(counts):
             return
         new = self.graph.layout = Layout(counts)
         packed = np.empty((len(self.keys), new.words), np.uint64)
         for begin, end in blocks(0, self.count, BLOCK):
-            packed[begin:end] = new.pack(old.unpack(self.keys[begin:end], self.told.width))
+            packed[begin:end] = new.pack(old.unpack(self.keys[begin:end], self.tables.width))
         self.keys = packed
         self.slots[:] = FREE
         self._number()

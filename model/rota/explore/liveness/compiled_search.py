@@ -1,5 +1,5 @@
-"""The search for lassos in compiled code: the same answers as `rota.explore.liveness.plain_search`, at
-size.
+"""The search for lassos in compiled code, for large graphs: the answers of
+`rota.explore.liveness.plain_search`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from rota.explore.liveness import cycles, graph_search
 from rota.explore.liveness.compiled_graph import LargeGraph, build
 from rota.explore.liveness.fairness_labels import CannotTabulate
-from rota.explore.liveness.verdict import LivenessVerdict, Run, verdict
+from rota.explore.liveness.verdict import LassoPath, LivenessVerdict, verdict
 from rota.explore.result import Progress
 from rota.explore.tables.arrays import Flags, Ints, Words
 from rota.kernel import Liveness, LivenessKind, System
@@ -20,10 +20,11 @@ from rota.kernel import Liveness, LivenessKind, System
 __all__ = ["MAX_STATES", "CannotTabulate", "judge"]
 
 MAX_STATES = 10_000_000
-"""States that are held unless told otherwise."""
+"""States that are held by default."""
 
-ROOMS = (1 << 12, 1 << 18, 1 << 24)
-"""Pairs of a state and goals that are looked at for a shortest cycle, try by try; 28 bytes each."""
+PAIR_LIMITS = (1 << 12, 1 << 18, 1 << 24)
+"""Most pairs of a state and the goals met so far in one search for a shortest cycle, try by try; 28 bytes
+each."""
 
 
 def judge(
@@ -43,7 +44,7 @@ class _Search:
 
     def __init__(self, graph: LargeGraph, prop: Liveness, choice: tuple[int, ...]) -> None:
         self.graph, self.choice = graph, choice
-        self.classes = graph.told.of(prop.fairness)
+        self.classes = graph.tables.of(prop.fairness)
         self.bad = ~graph.flags(prop, choice, prop.test)
         everywhere = np.ones(graph.distinct, np.bool_)
         given = everywhere if prop.given is None else graph.flags(prop, choice, prop.given)
@@ -51,30 +52,30 @@ class _Search:
         self.starts = np.flatnonzero(given & self.inside)
         self.occasions = int(np.count_nonzero(given))
 
-    def run(self) -> Run[int] | None:
+    def run(self) -> LassoPath[int] | None:
         """The violating run with the shortest stem, none where the property holds."""
         if not len(self.starts) or not self.bad.any():
             return None
         graph = self.graph
-        masks = _bits(graph.told.belongs(self.classes))
+        masks = _bits(graph.tables.belongs(self.classes))
         component, members, begins = graph_search.components(graph.offsets, graph.targets, self.inside)
         edges = graph.offsets, graph.targets, graph.kinds
         fair = graph_search.fair(component, members, begins, *edges, masks, self.bad)
-        traps = self.inside & fair[component] if len(fair) else self.inside
-        stem = self._stem(traps) if traps.any() else None
+        accepting = self.inside & fair[component] if len(fair) else self.inside
+        stem = self._stem(accepting) if accepting.any() else None
         if stem is None:
             return None
         path, entry = stem
-        ground = _Ground(graph, self.bad, self.classes, component)
-        loop = cycles.cycle(ground, entry, (cycles.BAD, *self.classes))
-        return Run(graph.source(path[0]) if path else entry, path, loop, self.choice)
+        fair_component = _FairComponent(graph, self.bad, self.classes, component)
+        loop = cycles.cycle(fair_component, entry, (cycles.BAD, *self.classes))
+        return LassoPath(graph.source(path[0]) if path else entry, path, loop, self.choice)
 
-    def _stem(self, traps: Flags) -> tuple[list[int], int] | None:
-        """A shortest path into a trap, on which the property begins to demand and is not satisfied after."""
+    def _stem(self, accepting: Flags) -> tuple[list[int], int] | None:
+        """A shortest path to an accepting state: the property begins to demand and stays unsatisfied."""
         graph = self.graph
         levels = np.array(graph.levels, np.int64)
         entry, origin = graph_search.stem(
-            graph.offsets, graph.targets, levels, self.inside, self.starts, traps
+            graph.offsets, graph.targets, levels, self.inside, self.starts, accepting
         )
         if entry < 0:
             return None
@@ -94,8 +95,8 @@ def _bits(belongs: Flags) -> Words:
     return words
 
 
-class _Ground:
-    """A component of a graph, as `rota.explore.liveness.cycles.Ground`."""
+class _FairComponent:
+    """A component of a graph, as `rota.explore.liveness.cycles.FairComponent`."""
 
     def __init__(self, graph: LargeGraph, bad: Flags, classes: Sequence[int], component: Ints) -> None:
         self.graph, self.bad, self.component = graph, bad, component
@@ -105,26 +106,26 @@ class _Ground:
         return int(self.graph.targets[edge])
 
     def met_by(self, edge: int) -> frozenset[int]:
-        return self.classes & self.graph.told.kinds[int(self.graph.kinds[edge])]
+        return self.classes & self.graph.tables.kinds[int(self.graph.kinds[edge])]
 
     def met_in(self, state: int) -> frozenset[int]:
         edges = range(self.graph.offsets[state], self.graph.offsets[state + 1])
-        impossible: frozenset[int] = self.classes.difference(*map(self.met_by, edges))
-        return impossible | {cycles.BAD} if self.bad[state] else impossible
+        disabled: frozenset[int] = self.classes.difference(*map(self.met_by, edges))
+        return disabled | {cycles.BAD} if self.bad[state] else disabled
 
-    def walk(self, start: int, goals: Sequence[int], home: int | None) -> list[int] | None:
+    def walk(self, start: int, goals: Sequence[int], final: int | None) -> list[int] | None:
         graph = self.graph
-        bits = _bits(graph.told.belongs(goals))[:, 0]
-        bad_bit = np.uint64(1 << goals.index(cycles.BAD) if cycles.BAD in goals else 0)
+        bits = _bits(graph.tables.belongs(goals))[:, 0]
+        bad_goal = np.uint64(1 << goals.index(cycles.BAD) if cycles.BAD in goals else 0)
         wanted = np.uint64((1 << len(goals)) - 1)
         search = partial(
             graph_search.walk, graph.offsets, graph.targets, graph.kinds, self.component, self.bad, bits,
-            bad_bit, wanted, start, -1 if home is None else home)  # fmt: skip
-        many = bool(goals) and home is not None
-        own = int(np.count_nonzero(self.component == self.component[start]))
-        for room in ROOMS if many else (own,):
-            end, edges, before = search(room)
-            if end != graph_search.NO_ROOM:
+            bad_goal, wanted, start, -1 if final is None else final)  # fmt: skip
+        many = bool(goals) and final is not None
+        members = int(np.count_nonzero(self.component == self.component[start]))
+        for max_pairs in PAIR_LIMITS if many else (members,):
+            end, edges, before = search(max_pairs)
+            if end != graph_search.TOO_MANY_PAIRS:
                 break
         else:
             return None

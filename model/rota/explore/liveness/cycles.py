@@ -1,9 +1,10 @@
 """Short fair cycles, whichever graph they are in.
 
-A cycle has goals to meet: to be in a bad state, and for each class either to take it or to be where it is
-impossible. The shortest walk that meets all and comes home is found breadth first over pairs (state, goals
-met so far). Where these are too many it goes to the nearest goal again and again, then home, and what can be
-left out is: such a cycle is fair, and not always as short as can be.
+A fair cycle meets goals: to visit a bad state, and for each class either to take it or to visit a state in
+which it is disabled. The shortest closed walk that meets all is found breadth first over pairs (state, goals
+met so far). Where these are too many, the walk goes greedily to the nearest goal left and back to its start
+at the end, and closed parts that no goal needs are cut out: such a cycle is fair, and not always the
+shortest.
 """
 
 from __future__ import annotations
@@ -14,66 +15,66 @@ from typing import Protocol, TypeVar
 E = TypeVar("E")
 
 BAD = -1
-"""The goal to be in a bad state; the others are numbers of classes."""
+"""The goal to visit a bad state; the others are numbers of classes."""
 
 MOST_GOALS = 31
-"""Goals that a walk keeps apart."""
+"""Most goals of one exact search."""
 
 
-class Ground(Protocol[E]):
-    """A component to walk in. E: how its edges are named."""
+class FairComponent(Protocol[E]):
+    """A strongly connected component with a fair violating cycle. E: how its edges are named."""
 
     def target(self, edge: E) -> int:
         """Where an edge leads."""
         ...
 
     def met_in(self, state: int) -> frozenset[int]:
-        """The goals that being in a state meets."""
+        """The goals that a visit to a state meets."""
         ...
 
     def met_by(self, edge: E) -> frozenset[int]:
         """The goals that taking an edge meets."""
         ...
 
-    def walk(self, start: int, goals: Sequence[int], home: int | None) -> list[E] | None:
-        """A shortest walk that meets all goals and ends at home; without a home, that meets any of them.
+    def walk(self, start: int, goals: Sequence[int], final: int | None) -> list[E] | None:
+        """A shortest walk that meets all goals and ends in final; final None: that meets any of them.
 
-        Of the shortest ones the first, if states are left in the order in which they are come to, by their
-        edges in order. None where all goals and a home are too many pairs to look at.
+        Of several shortest ones the first in a breadth-first search that takes edges in order. None where the
+        search would visit too many pairs of a state and the goals met so far.
         """
         ...
 
 
-def cycle(ground: Ground[E], entry: int, goals: Iterable[int]) -> list[E]:
+def cycle(fair_component: FairComponent[E], entry: int, goals: Iterable[int]) -> list[E]:
     """A fair cycle through a state; empty where all goals are met by staying there."""
-    wanted = sorted(set(goals) - ground.met_in(entry))
-    shortest = ground.walk(entry, wanted, entry) if len(wanted) <= MOST_GOALS else None
+    wanted = sorted(set(goals) - fair_component.met_in(entry))
+    shortest = fair_component.walk(entry, wanted, entry) if len(wanted) <= MOST_GOALS else None
     if shortest is not None:
         return shortest
-    return _cut(ground, entry, _greedy(ground, entry, wanted), frozenset(wanted))
+    return _cut(fair_component, entry, _greedy(fair_component, entry, wanted), frozenset(wanted))
 
 
-def _greedy(ground: Ground[E], entry: int, wanted: Sequence[int]) -> list[E]:
+def _greedy(fair_component: FairComponent[E], entry: int, wanted: Sequence[int]) -> list[E]:
     walk: list[E] = []
     at, left = entry, list(wanted)
     while left:
-        further = ground.walk(at, left[:MOST_GOALS], None) or []
+        further = fair_component.walk(at, left[:MOST_GOALS], None) or []
         walk += further
-        at = ground.target(further[-1])
-        met = _met(ground, further)
+        at = fair_component.target(further[-1])
+        met = _met(fair_component, further)
         left = [goal for goal in left if goal not in met]
-    return walk + (ground.walk(at, (), entry) or [])
+    return walk + (fair_component.walk(at, (), entry) or [])
 
 
-def _met(ground: Ground[E], walk: Iterable[E]) -> frozenset[int]:
+def _met(fair_component: FairComponent[E], walk: Iterable[E]) -> frozenset[int]:
     """The goals that a walk meets after its start."""
-    met = (ground.met_by(edge) | ground.met_in(ground.target(edge)) for edge in walk)
+    met = (fair_component.met_by(edge) | fair_component.met_in(fair_component.target(edge)) for edge in walk)
     return frozenset[int]().union(*met)
 
 
-def _cut(ground: Ground[E], entry: int, walk: list[E], wanted: frozenset[int]) -> list[E]:
+def _cut(fair_component: FairComponent[E], entry: int, walk: list[E], wanted: frozenset[int]) -> list[E]:
     """A cycle without the loops in it that can be left out, the longest first."""
-    states = [entry, *(ground.target(edge) for edge in walk)]
+    states = [entry, *(fair_component.target(edge) for edge in walk)]
     loops = [
         (begin, end)
         for begin, state in enumerate(states)
@@ -82,6 +83,6 @@ def _cut(ground: Ground[E], entry: int, walk: list[E], wanted: frozenset[int]) -
     ]
     for begin, end in sorted(loops, key=lambda loop: (loop[0] - loop[1], loop)):
         left = walk[:begin] + walk[end:]
-        if wanted <= _met(ground, left):
-            return _cut(ground, entry, left, wanted)
+        if wanted <= _met(fair_component, left):
+            return _cut(fair_component, entry, left, wanted)
     return walk

@@ -16,7 +16,7 @@ from rota.kernel import Digest, Kind, Liveness, System
 
 
 def explore(system: System, limits: Limits | None = None, *, progress: Progress | None = None) -> Result:
-    """Judge every sentence of a system about endless runs; undecided beyond so many states.
+    """Judge every liveness property of a system; undecided beyond so many states.
 
     The violation is the shortest of the lassos that were found, one per property; the counts are complete all
     the same. Errors: MissingExtra, ValueError for two properties of one name.
@@ -26,9 +26,9 @@ def explore(system: System, limits: Limits | None = None, *, progress: Progress 
     try:
         graph, found = judge(system, system.liveness, most, progress)
     except TooManyStates:
-        return _given_up(system, most or most_states(), perf_counter() - started)
+        return _undecided(system, most or most_states(), perf_counter() - started)
     pairs = tuple(zip(system.liveness, found, strict=True))
-    properties = tuple(_told(prop, verdict) for prop, verdict in pairs)
+    properties = tuple(_property_verdict(prop, verdict) for prop, verdict in pairs)
     return Result(
         engine="lasso",
         outcome=_overall(properties),
@@ -45,8 +45,8 @@ def explore(system: System, limits: Limits | None = None, *, progress: Progress 
     )
 
 
-def _told(prop: Liveness, verdict: LivenessVerdict) -> PropertyVerdict:
-    """A sentence that is known not to hold is a witness: the run that breaks it must be there."""
+def _property_verdict(prop: Liveness, verdict: LivenessVerdict) -> PropertyVerdict:
+    """A property that is known not to hold counts as a witness: a run that violates it must exist."""
     if not prop.broken:
         return PropertyVerdict(prop.name, Kind.LIVENESS, prop.meaning, verdict.outcome)
     steps = None if verdict.lasso is None else length(verdict.lasso)
@@ -75,7 +75,7 @@ def _overall(properties: Sequence[PropertyVerdict]) -> Outcome:
     return Outcome.VIOLATED if broken else Outcome.HOLDS
 
 
-def _given_up(system: System, most: int, seconds: float) -> Result:
+def _undecided(system: System, most: int, seconds: float) -> Result:
     return Result(
         engine="lasso",
         outcome=Outcome.UNDECIDED,

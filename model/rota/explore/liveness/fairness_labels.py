@@ -1,7 +1,8 @@
-"""What tables tell of a transition beside where it goes: its classes of fairness, and the rules in it.
+"""Labels of transitions, from tables: the fairness classes that a transition belongs to, and its rules.
 
-A transition is known by its hops, each without the value that the machine then has: there are far fewer of
-these than of transitions. Where an assumption reads a hop's value, the transition is known by its turns.
+They are looked up by the sequence of its local steps, each without the value that the machine then has: there
+are far fewer of these than of transitions. Where an assumption reads the value after a local step, they are
+looked up by the sequence of the machines' outcomes.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from rota.explore.tables.arrays import Column, Flags, IntMap, Ints, Longs
 from rota.explore.tables.machines import Learned, MachineTable
 from rota.kernel import Fairness, Hop, System, Transition, Turn
 
-NO_HOP, NO_KIND, NO_TURN, NO_TURN_KIND = range(16, 20)
+NO_LOCAL_STEP, NO_KIND, NO_OUTCOME, NO_OUTCOME_KIND = range(16, 20)
 """Kinds of misses beside those of `rota.explore.compiled.arguments`: (kind, 0, chain, next number or 0)."""
 
-UNKNOWN, BY_TURNS = -1, -2
-"""The kind of a transition that nobody has asked for, and of one that its hops do not tell."""
+UNKNOWN, BY_OUTCOMES = -1, -2
+"""Instead of a kind: it was not computed yet, or the local steps do not decide it and the outcomes do."""
 
 
 class CannotTabulate(Exception):
-    """An assumption reads more of a transition than its hops."""
+    """An assumption reads more of a transition than its local steps."""
 
 
 class _Read(Exception):
-    """Somebody looked at what was not there."""
+    """A value was read that is not there."""
 
 
 def _read(*_: Any) -> NoReturn:
@@ -47,19 +48,19 @@ class _Unread:
 
 
 UNREAD: Any = _Unread()
-"""Instead of a transition's target, or of what a machine is after a hop."""
+"""Instead of a transition's target, or of a machine's value after a local step."""
 
 
 class Chains:
     """Sequences of numbers: 0 is the empty one, every other an earlier one and a number more.
 
-    answer: what is known of each, `UNKNOWN` at first.
+    kind: of the transitions with this sequence, `UNKNOWN` at first.
     """
 
     def __init__(self) -> None:
         self.longer = IntMap()
-        self.answer = Column(np.int32, fill=UNKNOWN)
-        self.answer.reserve(1)
+        self.kind = Column(np.int32, fill=UNKNOWN)
+        self.kind.reserve(1)
         self._links = [(0, 0)]
 
     def lengthen(self, chains: Longs, numbers: Longs) -> None:
@@ -67,7 +68,7 @@ class Chains:
         first = len(self._links)
         self._links += zip(chains.tolist(), numbers.tolist(), strict=True)
         self.longer.put(chains << 32 | numbers, np.arange(first, len(self._links), dtype=np.int32))
-        self.answer.reserve(len(self._links))
+        self.kind.reserve(len(self._links))
 
     def numbers(self, chain: int) -> list[int]:
         """What a chain is made of."""
@@ -78,20 +79,21 @@ class Chains:
         return out[::-1]
 
 
-class Says(NamedTuple):
-    """The tables of `Told` for compiled code: the hop of each turn, both kinds of chains, what they say."""
+class LabelTables(NamedTuple):
+    """What compiled code reads of `LabelledTables`: the local step of each outcome, and the kinds of
+    sequences of local steps and of outcomes."""
 
-    turn_hop: Ints
-    hops: Longs
-    hop_shift: int
-    by_hops: Ints
-    turns: Longs
-    turn_shift: int
-    by_turns: Ints
+    local_step_of: Ints
+    local_steps: Longs
+    local_step_shift: int
+    by_local_steps: Ints
+    outcomes: Longs
+    outcome_shift: int
+    by_outcomes: Ints
 
 
-class Told(Learned):
-    """What is learned about a system, with what some assumptions say of its transitions.
+class LabelledTables(Learned):
+    """The tables of a system, with the classes of its transitions under some fairness assumptions.
 
     kinds: the sets of classes that a transition may belong to, by number; classes: (assumption, class) ->
     number.
@@ -103,13 +105,13 @@ class Told(Learned):
         self.classes: dict[tuple[Fairness, Any], int] = {}
         self.kinds: list[Classes] = []
         self._kind_numbers: dict[Classes, int] = {}
-        self._by_hops, self._by_turns = Chains(), Chains()
-        self._turn_hop = Column(np.int32)
-        self._hops: list[tuple[int, Hop]] = []
-        self._hop_numbers: dict[tuple[int, int, str, tuple[str, ...]], int] = {}
+        self._by_local_steps, self._by_outcomes = Chains(), Chains()
+        self._local_step_of = Column(np.int32)
+        self._local_steps: list[tuple[int, Hop]] = []
+        self._local_step_numbers: dict[tuple[int, int, str, tuple[str, ...]], int] = {}
         self._taken = -1
 
-    # ---- what each turn looks like
+    # ---- the local step of each outcome
 
     def _receive(self, table: MachineTable, value: int, delivery: int) -> int:
         self._taken = delivery
@@ -118,23 +120,25 @@ class Told(Learned):
         finally:
             self._taken = -1
 
-    def _enter(self, table: MachineTable, turns: Sequence[Turn]) -> int:
-        entry = super()._enter(table, turns)
-        for turn in turns:
-            self._turn_hop.append(self._hop(table.position, turn))
+    def _enter(self, table: MachineTable, outcomes: Sequence[Turn]) -> int:
+        entry = super()._enter(table, outcomes)
+        for outcome in outcomes:
+            self._local_step_of.append(self._local_step(table.position, outcome))
         return entry
 
-    def _hop(self, position: int, turn: Turn) -> int:
-        """The number of a turn's hop, whatever the machine is afterwards."""
-        key = (position, self._taken, turn.label, turn.rules)
-        number = self._hop_numbers.setdefault(key, len(self._hops))
-        if number == len(self._hops):
+    def _local_step(self, position: int, outcome: Turn) -> int:
+        """The number of an outcome's local step, which leaves out the value after it."""
+        key = (position, self._taken, outcome.label, outcome.rules)
+        number = self._local_step_numbers.setdefault(key, len(self._local_steps))
+        if number == len(self._local_steps):
             message = sender = None
             if self._taken >= 0:
                 origin, _, content = self._delivery_list[self._taken]
                 message, sender = self.messages.values[content], self.system.machines[origin].name
             name = self.system.machines[position].name
-            self._hops.append((position, Hop(name, message, sender, turn.label, turn.rules, UNREAD)))
+            self._local_steps.append(
+                (position, Hop(name, message, sender, outcome.label, outcome.rules, UNREAD))
+            )
         return number
 
     # ---- what was missing
@@ -145,16 +149,16 @@ class Told(Learned):
         for kind in np.unique(distinct[:, 0]).tolist():
             some = distinct[distinct[:, 0] == kind]
             if kind in (NO_OFFER, NO_RECEIVE, NO_QUEUE):
-                self._learn_turns(kind, some)
-            elif kind in (NO_HOP, NO_TURN):
-                chains = self._by_hops if kind == NO_HOP else self._by_turns
+                self._learn_outcomes(kind, some)
+            elif kind in (NO_LOCAL_STEP, NO_OUTCOME):
+                chains = self._by_local_steps if kind == NO_LOCAL_STEP else self._by_outcomes
                 chains.lengthen(some[:, 2], some[:, 3])
             elif kind == NO_KIND:
-                self._answer(self._by_hops, some[:, 2], self._kind_by_hops)
+                self._find_kinds(self._by_local_steps, some[:, 2], self._kind_by_local_steps)
             else:
-                self._answer(self._by_turns, some[:, 2], self._kind_by_turns)
+                self._find_kinds(self._by_outcomes, some[:, 2], self._kind_by_outcomes)
 
-    def _learn_turns(self, kind: int, some: Longs) -> None:
+    def _learn_outcomes(self, kind: int, some: Longs) -> None:
         for place in np.unique(some[:, 1]).tolist():
             one, other = some[some[:, 1] == place][:, 2:].astype(np.int32).T
             if kind == NO_OFFER:
@@ -164,39 +168,41 @@ class Told(Learned):
             else:
                 self.joined(one, other)
 
-    def _answer(self, chains: Chains, some: Longs, kind: Callable[[list[int]], int]) -> None:
+    def _find_kinds(self, chains: Chains, some: Longs, kind_of: Callable[[list[int]], int]) -> None:
         for chain in some.tolist():
-            chains.answer.data[chain] = kind(chains.numbers(chain))
+            chains.kind.data[chain] = kind_of(chains.numbers(chain))
 
-    def _kind_by_hops(self, hops: list[int]) -> int:
-        """The kind of a transition with these hops, or `BY_TURNS`."""
+    def _kind_by_local_steps(self, local_steps: list[int]) -> int:
+        """The kind of a transition with these local steps, or `BY_OUTCOMES`."""
         try:
-            return self._kind([self._hops[hop][1] for hop in hops])
-        except Exception:  # what is not there may fail in any way; a mistake of its own fails again below
-            return BY_TURNS
+            return self._kind([self._local_steps[local_step][1] for local_step in local_steps])
+        except (
+            Exception
+        ):  # reading what is not there fails in any way; the assumption's own errors recur below
+            return BY_OUTCOMES
 
-    def _kind_by_turns(self, turns: list[int]) -> int:
-        """The kind of a transition in which these turns are taken."""
-        hops = []
-        for turn in turns:
-            position, hop = self._hops[self._turn_hop.data[turn]]
-            value = self.machines[position].interned.values[self.turns.data[turn, 0]]
-            hops.append(replace(hop, value=value))
+    def _kind_by_outcomes(self, outcomes: list[int]) -> int:
+        """The kind of a transition with these outcomes."""
+        local_steps = []
+        for outcome in outcomes:
+            position, local_step = self._local_steps[self._local_step_of.data[outcome]]
+            value = self.machines[position].interned.values[self.turns.data[outcome, 0]]
+            local_steps.append(replace(local_step, value=value))
         try:
-            return self._kind(hops)
-        except Exception as error:  # a mistake of its own fails again in the plain search
+            return self._kind(local_steps)
+        except Exception as error:  # an error of the assumption itself recurs in the plain search
             raise CannotTabulate from error
 
-    def _kind(self, hops: Iterable[Hop]) -> int:
-        return self.kind_of(Transition(UNREAD, tuple(hops)))
+    def _kind(self, local_steps: Iterable[Hop]) -> int:
+        return self.kind_of(Transition(UNREAD, tuple(local_steps)))
 
     def kind_of(self, transition: Transition) -> int:
         """The number of the set of classes that a transition belongs to."""
         named = [(one, name) for one in self.fairness for name in one.of(transition)]
-        owed = frozenset(self.classes.setdefault(pair, len(self.classes)) for pair in named)
-        number = self._kind_numbers.setdefault(owed, len(self.kinds))
+        members = frozenset(self.classes.setdefault(pair, len(self.classes)) for pair in named)
+        number = self._kind_numbers.setdefault(members, len(self.kinds))
         if number == len(self.kinds):
-            self.kinds.append(owed)
+            self.kinds.append(members)
         return number
 
     # ---- what is known
@@ -208,21 +214,23 @@ class Told(Learned):
 
     def belongs(self, classes: Sequence[int]) -> Flags:
         """Whether transitions of each kind belong to each class, shape [kinds, classes]."""
-        rows = [[one in owed for one in classes] for owed in self.kinds]
+        rows = [[one in members for one in classes] for members in self.kinds]
         return np.array(rows, np.bool_).reshape(len(self.kinds), len(classes))
 
-    def says(self) -> Says:
+    def label_tables(self) -> LabelTables:
         """The tables as they are now."""
-        return Says(
-            self._turn_hop.data,
-            *self._by_hops.longer.arrays,
-            self._by_hops.answer.data,
-            *self._by_turns.longer.arrays,
-            self._by_turns.answer.data,
+        return LabelTables(
+            self._local_step_of.data,
+            *self._by_local_steps.longer.arrays,
+            self._by_local_steps.kind.data,
+            *self._by_outcomes.longer.arrays,
+            self._by_outcomes.kind.data,
         )
 
     def fired(self) -> frozenset[str]:
-        """The slugs of the rules in transitions whose kind was asked for."""
-        asked = np.flatnonzero(self._by_hops.answer.data != UNKNOWN).tolist()
-        hops = {hop for chain in asked for hop in self._by_hops.numbers(chain)}
-        return frozenset(slug for hop in hops for slug in self._hops[hop][1].rules)
+        """The slugs of the rules in transitions whose kind was computed."""
+        asked = np.flatnonzero(self._by_local_steps.kind.data != UNKNOWN).tolist()
+        local_steps = {local_step for chain in asked for local_step in self._by_local_steps.numbers(chain)}
+        return frozenset(
+            slug for local_step in local_steps for slug in self._local_steps[local_step][1].rules
+        )

@@ -1,7 +1,7 @@
-"""The whole graph of a system in memory: every state, every transition, and what fairness says of each.
+"""The whole graph of a system in memory: every state, every transition, and the fairness classes of each.
 
 For questions about endless runs, which a breadth-first search over levels cannot answer. Plain Python over
-`System.successors`; each machine's turns are computed once per distinct (value, message).
+`System.successors`; each machine's outcomes are computed once per distinct (value, message).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Classes = frozenset[int]
 """Numbers of classes of fairness assumptions."""
 
 Origin = dict[int, Edge | None]
-"""State -> the transition by which a search first came to it, None where it began."""
+"""State -> the transition by which a search visited it first, None where the search began."""
 
 
 class TooManyStates(Exception):
@@ -47,8 +47,8 @@ class Graph:
     """States are numbered in the order of a breadth-first search, so a lower number is never deeper.
 
     states; depth and parent, per state: edges from the nearest initial state and the last one of them (None:
-    initial); targets and owed, per state and transition: where it goes and the classes it belongs to;
-    possible, per state: the classes of all its transitions; classes: (assumption, class) -> number; rules:
+    initial); targets and edge_classes, per state and transition: where it goes and the classes it belongs to;
+    enabled, per state: the classes of its transitions; classes: (assumption, class) -> number; rules:
     slugs of those seen in any transition.
     """
 
@@ -57,8 +57,8 @@ class Graph:
     depth: list[int] = field(default_factory=list)
     parent: Origin = field(default_factory=dict)
     targets: list[tuple[int, ...]] = field(default_factory=list)
-    owed: list[tuple[Classes, ...]] = field(default_factory=list)
-    possible: list[Classes] = field(default_factory=list)
+    edge_classes: list[tuple[Classes, ...]] = field(default_factory=list)
+    enabled: list[Classes] = field(default_factory=list)
     classes: dict[tuple[Fairness, Hashable], int] = field(default_factory=dict)
     rules: set[str] = field(default_factory=set)
 
@@ -109,7 +109,7 @@ class Graph:
 
     def classes_of(self, edge: Edge) -> Classes:
         """The classes that a transition belongs to."""
-        return self.owed[edge[0]][edge[1]]
+        return self.edge_classes[edge[0]][edge[1]]
 
     def within(self, state: int, inside: Callable[[int], bool]) -> list[tuple[Edge, int]]:
         """The transitions out of a state whose targets are inside, with the targets, in order."""
@@ -132,7 +132,7 @@ class Graph:
 
 
 def path_to(origin: Origin, state: int) -> list[Edge]:
-    """The way that a search took to a state."""
+    """The path by which a search visited a state first."""
     path = []
     while (edge := origin[state]) is not None:
         path.append(edge)
@@ -140,8 +140,8 @@ def path_to(origin: Origin, state: int) -> list[Edge]:
     return path[::-1]
 
 
-Watch = Callable[[State, Transition], None]
-"""Is shown every transition, with the state that it leaves."""
+Observer = Callable[[State, Transition], None]
+"""Called with every transition and the state that it leaves."""
 
 
 def build(
@@ -149,13 +149,13 @@ def build(
     fairness: Iterable[Fairness],
     max_states: int,
     progress: Progress | None = None,
-    watch: Watch | None = None,
+    watch: Observer | None = None,
 ) -> Graph:
     """The graph of all reachable states. progress is called after each level. Errors: TooManyStates."""
     assumptions = tuple(dict.fromkeys(fairness))
-    graph = Graph(replace(system, machines=tuple(_Remembering(machine) for machine in system.machines)))
+    graph = Graph(replace(system, machines=tuple(_Memoised(machine) for machine in system.machines)))
     numbers: dict[State, int] = {}
-    tell = _Levels(graph, progress)
+    end_of_state = _Levels(graph, progress)
 
     def number(state: State, parent: Edge | None) -> int:
         known = numbers.setdefault(state, len(numbers))
@@ -171,39 +171,39 @@ def build(
     while at < len(graph.states):
         if len(graph.states) > max_states:
             raise TooManyStates
-        targets, owed = [], []
+        targets, edge_classes = [], []
         for i, transition in enumerate(graph.system.successors(graph.states[at])):
             targets.append(number(transition.target, (at, i)))
-            owed.append(_classes(graph, assumptions, transition))
+            edge_classes.append(_classes(graph, assumptions, transition))
             graph.rules.update(transition.rules)
             if watch:
                 watch(graph.states[at], transition)
         graph.targets.append(tuple(targets))
-        graph.owed.append(tuple(owed))
-        graph.possible.append(frozenset[int]().union(*owed))
+        graph.edge_classes.append(tuple(edge_classes))
+        graph.enabled.append(frozenset[int]().union(*edge_classes))
         at += 1
-        tell(at, len(targets))
+        end_of_state(at, len(targets))
     return graph
 
 
 class _Levels:
-    """Tells of each level when the last of its states has been left."""
+    """Reports each level when the last of its states has been expanded."""
 
     def __init__(self, graph: Graph, progress: Progress | None) -> None:
         self._graph, self._progress = graph, progress
         self._began = perf_counter()
         self._level, self._first, self._edges = 0, 0, 0
 
-    def __call__(self, left: int, edges: int) -> None:
-        """left: how many states have been left so far; edges: transitions out of the last one."""
+    def __call__(self, expanded: int, edges: int) -> None:
+        """expanded: how many states have been expanded so far; edges: transitions out of the last one."""
         depth, states = self._graph.depth, len(self._graph.states)
         self._edges += edges
-        if left < states and depth[left] == self._level:
+        if expanded < states and depth[expanded] == self._level:
             return
         if self._progress:
             seconds = perf_counter() - self._began
-            self._progress(self._level, states, left - self._first, self._edges, seconds)
-        self._level, self._first = self._level + 1, left
+            self._progress(self._level, states, expanded - self._first, self._edges, seconds)
+        self._level, self._first = self._level + 1, expanded
 
 
 def _classes(graph: Graph, assumptions: Iterable[Fairness], transition: Transition) -> Classes:
@@ -211,8 +211,8 @@ def _classes(graph: Graph, assumptions: Iterable[Fairness], transition: Transiti
     return frozenset(graph.classes.setdefault(pair, len(graph.classes)) for pair in named)
 
 
-class _Remembering:
-    """A machine that computes its turns once per distinct value and message; machines are pure."""
+class _Memoised:
+    """A machine that computes its outcomes once per distinct value and message; machines are pure."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine, self.name, self.role = machine, machine.name, machine.role

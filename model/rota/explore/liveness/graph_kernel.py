@@ -1,8 +1,8 @@
 """Building the graph in compiled code: states are numbered breadth first, edges are kept in their order.
 
-The walk from hop to hop in `grow` is that of `kernels.expand`, written out in both on purpose. As a function
-of its own it is given thirty arrays for each transition, whose references numba counts, whether it inlines
-the call or not: searches then took four times as long.
+The walk from local step to local step in `grow` is that of `kernels.expand`, written out in both on purpose.
+As a function of its own it is given thirty arrays for each transition, whose references numba counts, whether
+it inlines the call or not: searches then took four times as long.
 """
 
 from __future__ import annotations
@@ -16,26 +16,37 @@ from numba import njit
 from rota.explore.compiled.arguments import NO_OFFER, NO_QUEUE, NO_RECEIVE
 from rota.explore.compiled.cache import forget_stale
 from rota.explore.compiled.primitives import code_of, find, note_miss, value_of
-from rota.explore.liveness.fairness_labels import BY_TURNS, NO_HOP, NO_KIND, NO_TURN, NO_TURN_KIND, UNKNOWN
+from rota.explore.liveness.fairness_labels import (
+    BY_OUTCOMES,
+    NO_KIND,
+    NO_LOCAL_STEP,
+    NO_OUTCOME,
+    NO_OUTCOME_KIND,
+    UNKNOWN,
+)
 from rota.explore.tables.arrays import Longs, Words
 
 forget_stale(Path(__file__).parent)  # before anything is compiled or taken from disk
 
-MAX_HOPS = 1000
+MAX_LOCAL_STEPS = 1000
 """Longest chain of messages within a transition."""
 
 DONE, MISSED, NO_EDGES, NO_STATES, NO_SLOTS, TOO_DEEP = range(6)
-"""Why `grow` returned: what had no room, or what there was."""
+"""Why `grow` returned: it is done, or what was missing, or which array was full."""
 
 FREE = -1
 """A slot that holds no state."""
 
 
-class Room(NamedTuple):
-    """Where misses are noted, and the states that miss something. asked: as in
-    `rota.explore.compiled.arguments.Room`.
+AGAIN_AT, MISSES_AT = 2, 3
+"""Where `MissLog.counts` has the number of states to expand again, and of misses: as in the compiled tables,
+whose `note_miss` writes the second."""
 
-    counts: [2] states, [3] misses.
+
+class MissLog(NamedTuple):
+    """Misses, and the states in whose expansion something was missing.
+
+    asked, counts: as in `rota.explore.compiled.arguments.Room`, of which `AGAIN_AT` and `MISSES_AT` are used.
     """
 
     misses: Longs
@@ -44,40 +55,47 @@ class Room(NamedTuple):
     counts: Longs
 
 
-def new_room(states: int, most: int = 1 << 16) -> Room:
-    """Room for so many states and misses."""
+def new_miss_log(states: int, most: int = 1 << 16) -> MissLog:
+    """An empty log with space for so many states and misses."""
     asked = np.zeros(2 * most, np.uint64)
-    return Room(np.empty((most, 4), np.int64), asked, np.empty(states, np.int64), np.zeros(4, np.int64))
+    return MissLog(np.empty((most, 4), np.int64), asked, np.empty(states, np.int64), np.zeros(4, np.int64))
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _longer(chain: Any, number: Any, chains: Any, shift: Any, kind: Any, room: Any) -> Any:
-    """The chain that is one number longer; -1 and a miss where nobody has numbered it."""
+def _longer(chain: Any, number: Any, chains: Any, shift: Any, kind: Any, miss_log: Any) -> Any:
+    """The chain that is one number longer; -1 and a miss where it has no number yet."""
     if chain < 0:
         return np.int64(-1)
     longer = find(chains, shift, (chain << 32) | number)
     if longer < 0:
-        note_miss(room, kind, 0, chain, number)
+        note_miss(miss_log, kind, 0, chain, number)
     return longer
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _kind_of(chain: Any, turn: Any, depth: Any, says: Any, room: Any) -> Any:
-    """The kind of a transition by its hops, or by turn[: depth + 1] if they do not tell; below 0 a miss."""
-    kind = np.int64(says.by_hops[chain])
+def _kind_of(chain: Any, outcome: Any, depth: Any, labels: Any, miss_log: Any) -> Any:
+    """The kind of a transition by its local steps, else by outcome[: depth + 1]; below 0 a miss."""
+    kind = np.int64(labels.by_local_steps[chain])
     if kind == UNKNOWN:
-        note_miss(room, NO_KIND, 0, chain, 0)
+        note_miss(miss_log, NO_KIND, 0, chain, 0)
         return np.int64(-1)
-    if kind != BY_TURNS:
+    if kind != BY_OUTCOMES:
         return kind
     longer = np.int64(0)
     for level in range(depth + 1):
-        longer = _longer(longer, turn[level], says.turns, says.turn_shift, NO_TURN, room)
+        longer = _longer(
+            longer,
+            outcome[level],
+            labels.outcomes,
+            labels.outcome_shift,
+            NO_OUTCOME,
+            miss_log,
+        )
     if longer < 0:
         return np.int64(-1)
-    kind = np.int64(says.by_turns[longer])
+    kind = np.int64(labels.by_outcomes[longer])
     if kind < 0:
-        note_miss(room, NO_TURN_KIND, 0, longer, 0)
+        note_miss(miss_log, NO_OUTCOME_KIND, 0, longer, 0)
     return kind
 
 
@@ -119,27 +137,27 @@ def grow(
     todo: Any,
     trying: Any,
     learnt: Any,
-    says: Any,
+    labels: Any,
     fields: Any,
     offsets: Any,
     targets: Any,
     kinds: Any,
-    room: Any,
+    miss_log: Any,
     unit: Any,
 ) -> Any:
-    """The edges out of the states todo, in the order of `System.successors`; new states are numbered.
+    """Expand the states todo: their edges in the order of `System.successors`; new states are numbered.
 
-    Returns (the first state that is still to be left, how many states there are, why). From the first miss on
+    Returns (the first state that is not expanded yet, how many states there are, why). From the first miss on
     nothing is written; the rest is only walked to find what else is missing. trying: do that from the start.
     """
     most = len(slots) // 10 * 7
     machines = len(fields.word)
-    key = np.empty((MAX_HOPS + 4, len(unit)), np.uint64)
-    place = np.empty(MAX_HOPS + 2, np.int64)
-    turn = np.empty(MAX_HOPS + 2, np.int64)
-    last = np.empty(MAX_HOPS + 2, np.int64)
-    queue = np.empty(MAX_HOPS + 2, np.int64)
-    chain = np.empty(MAX_HOPS + 3, np.int64)
+    key = np.empty((MAX_LOCAL_STEPS + 4, len(unit)), np.uint64)
+    place = np.empty(MAX_LOCAL_STEPS + 2, np.int64)
+    outcome = np.empty(MAX_LOCAL_STEPS + 2, np.int64)
+    last = np.empty(MAX_LOCAL_STEPS + 2, np.int64)
+    queue = np.empty(MAX_LOCAL_STEPS + 2, np.int64)
+    chain = np.empty(MAX_LOCAL_STEPS + 3, np.int64)
     chain[0] = 0
     stopped = np.int64(todo[0] if trying else -1)
     edges = offsets[todo[0]]
@@ -152,33 +170,33 @@ def grow(
             entry = np.int64(learnt.offers[learnt.offers_at[position] + value])
             if entry < 0:
                 missing = True
-                note_miss(room, NO_OFFER, position, value, 0)
+                note_miss(miss_log, NO_OFFER, position, value, 0)
                 continue
             depth = 0
             place[0] = position
-            turn[0] = learnt.entries[entry, 0] - 1
-            last[0] = turn[0] + learnt.entries[entry, 1]
+            outcome[0] = learnt.entries[entry, 0] - 1
+            last[0] = outcome[0] + learnt.entries[entry, 1]
             queue[0] = 0
             while depth >= 0:
-                if turn[depth] == last[depth]:
+                if outcome[depth] == last[depth]:
                     depth -= 1
                     continue
-                turn[depth] += 1
-                taken = turn[depth]
+                outcome[depth] += 1
+                taken = outcome[depth]
                 here = place[depth]
                 chain[depth + 1] = _longer(
                     chain[depth],
-                    np.int64(says.turn_hop[taken]),
-                    says.hops,
-                    says.hop_shift,
-                    NO_HOP,
-                    room,
+                    np.int64(labels.local_step_of[taken]),
+                    labels.local_steps,
+                    labels.local_step_shift,
+                    NO_LOCAL_STEP,
+                    miss_log,
                 )
                 for word in range(len(unit)):
                     key[depth + 1, word] = key[depth, word]
-                home, bits, mask = fields.word[here], fields.shift[here], fields.mask[here]
-                key[depth + 1, home] &= ~(mask << bits)
-                key[depth + 1, home] |= np.uint64(learnt.turns[taken, 0]) << bits
+                word_at, bits, mask = fields.word[here], fields.shift[here], fields.mask[here]
+                key[depth + 1, word_at] &= ~(mask << bits)
+                key[depth + 1, word_at] |= np.uint64(learnt.turns[taken, 0]) << bits
                 pending = queue[depth]
                 sends = np.int64(learnt.turns[taken, 1])
                 if pending == 0:
@@ -188,7 +206,7 @@ def grow(
                     joined = find(learnt.joins, learnt.join_shift, both)
                     if joined < 0:
                         missing = True
-                        note_miss(room, NO_QUEUE, 0, pending, sends)
+                        note_miss(miss_log, NO_QUEUE, 0, pending, sends)
                         continue
                     pending = joined
                 if pending != 0:
@@ -199,19 +217,19 @@ def grow(
                     entry = find(learnt.receives, learnt.receive_shift, wanted)
                     if entry < 0:
                         missing = True
-                        note_miss(room, NO_RECEIVE, there, held, delivery)
+                        note_miss(miss_log, NO_RECEIVE, there, held, delivery)
                         continue
-                    if depth == MAX_HOPS:
+                    if depth == MAX_LOCAL_STEPS:
                         return number, count, TOO_DEEP
                     depth += 1
                     place[depth] = there
-                    turn[depth] = learnt.entries[entry, 0] - 1
-                    last[depth] = turn[depth] + learnt.entries[entry, 1]
+                    outcome[depth] = learnt.entries[entry, 0] - 1
+                    last[depth] = outcome[depth] + learnt.entries[entry, 1]
                     queue[depth] = np.int64(learnt.rest[pending])
                     continue
                 kind = np.int64(-1)
                 if chain[depth + 1] >= 0:
-                    kind = _kind_of(chain[depth + 1], turn, depth, says, room)
+                    kind = _kind_of(chain[depth + 1], outcome, depth, labels, miss_log)
                 if kind < 0:
                     missing = True
                 if missing or stopped >= 0:
@@ -232,8 +250,8 @@ def grow(
                 kinds[edges] = kind
                 edges += 1
         if missing:
-            room.again[room.counts[2]] = number
-            room.counts[2] += 1
+            miss_log.again[miss_log.counts[AGAIN_AT]] = number
+            miss_log.counts[AGAIN_AT] += 1
             if stopped < 0:
                 stopped = number
         elif stopped < 0:

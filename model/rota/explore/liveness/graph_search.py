@@ -1,4 +1,4 @@
-"""Compiled searches in a graph of states: components, fairness, stems, walks that take what is wanted.
+"""Compiled searches in a graph of states: strongly connected components, fairness, stems, fair cycles.
 
 The graph is arrays: the edges out of a state are offsets[state] to offsets[state + 1], each leads to
 targets[edge] and is of the kind kinds[edge].
@@ -18,10 +18,10 @@ from rota.kernel.encoding import GOLDEN
 forget_stale(Path(__file__).parent)  # before anything is compiled or taken from disk
 
 NOWHERE, START = -2, -1
-"""How a search came to a state: not at all, or it began there; else by an edge."""
+"""The predecessor edge of a state that was not visited, and of one in which the search began."""
 
-NONE, NO_ROOM = -1, -2
-"""Instead of the end of a walk: there is none, or the search for it had no room."""
+NONE, TOO_MANY_PAIRS = -1, -2
+"""Instead of the last pair of a walk: there is none, or too many pairs would have to be visited."""
 
 _GOLDEN = np.uint64(GOLDEN)
 
@@ -96,9 +96,9 @@ def fair(
     """
     words = masks.shape[1]
     out = np.zeros(len(starts) - 1, np.bool_)
-    owed = np.empty(words, np.uint64)
+    always_enabled = np.empty(words, np.uint64)
     taken = np.empty(words, np.uint64)
-    possible = np.empty(words, np.uint64)
+    enabled = np.empty(words, np.uint64)
     for part in range(len(starts) - 1):
         some = False
         for at in range(starts[part], starts[part + 1]):
@@ -107,32 +107,32 @@ def fair(
                 break
         if not some:
             continue
-        owed[:], taken[:] = ~np.uint64(0), np.uint64(0)
+        always_enabled[:], taken[:] = ~np.uint64(0), np.uint64(0)
         for at in range(starts[part], starts[part + 1]):
             state = members[at]
-            possible[:] = np.uint64(0)
+            enabled[:] = np.uint64(0)
             for edge in range(offsets[state], offsets[state + 1]):
                 stays = component[targets[edge]] == part
                 for word in range(words):
                     mask = masks[kinds[edge], word]
-                    possible[word] |= mask
+                    enabled[word] |= mask
                     if stays:
                         taken[word] |= mask
             for word in range(words):
-                owed[word] &= possible[word]
+                always_enabled[word] &= enabled[word]
         out[part] = True
         for word in range(words):
-            if owed[word] & ~taken[word] != 0:
+            if always_enabled[word] & ~taken[word] != 0:
                 out[part] = False
     return out
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def stem(offsets: Any, targets: Any, levels: Any, inside: Any, starts: Any, traps: Any) -> Any:
-    """A shortest path into a trap: to any start by as many edges as its level says, then inside.
+def stem(offsets: Any, targets: Any, levels: Any, inside: Any, starts: Any, accepting: Any) -> Any:
+    """A shortest path into an accepting state: to any start by as many edges as its level says, then inside.
 
-    starts: states inside, in order of their numbers. Returns (the trap with the lowest number among the
-    nearest ones, or -1; how each state was come to). Of two ways to a state the first is taken.
+    starts: states inside, in order of their numbers. Returns (the accepting state with the lowest number
+    among the nearest ones, or -1; the edge by which each state was visited first).
     """
     origin = np.full(len(inside), NOWHERE, np.int64)
     level = np.empty(len(inside), np.int32)
@@ -148,7 +148,7 @@ def stem(offsets: Any, targets: Any, levels: Any, inside: Any, starts: Any, trap
                 begun += 1
         entry = np.int64(-1)
         for at in range(first, end):
-            if traps[level[at]] and (entry < 0 or level[at] < entry):
+            if accepting[level[at]] and (entry < 0 or level[at] < entry):
                 entry = np.int64(level[at])
         if entry >= 0 or (first == end and begun == len(starts)):
             return entry, origin
@@ -166,13 +166,13 @@ def stem(offsets: Any, targets: Any, levels: Any, inside: Any, starts: Any, trap
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _met_in(state: Any, offsets: Any, kinds: Any, bits: Any, bad: Any, wanted: Any, bad_bit: Any) -> Any:
-    """The goals that being in a state meets: a class that is impossible there, a bad state."""
-    possible = bad_bit
+def _met_in(state: Any, offsets: Any, kinds: Any, bits: Any, bad: Any, wanted: Any, bad_goal: Any) -> Any:
+    """The goals that a state meets: a class that is disabled there, and a bad state its own."""
+    enabled = bad_goal
     for edge in range(offsets[state], offsets[state + 1]):
-        possible |= bits[kinds[edge]]
-    met = wanted & ~possible
-    return met | (wanted & bad_bit) if bad[state] else met
+        enabled |= bits[kinds[edge]]
+    met = wanted & ~enabled
+    return met | (wanted & bad_goal) if bad[state] else met
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -183,39 +183,39 @@ def walk(
     component: Any,
     bad: Any,
     bits: Any,
-    bad_bit: Any,
+    bad_goal: Any,
     wanted: Any,
     start: Any,
-    home: Any,
-    room: Any,
+    final: Any,
+    max_pairs: Any,
 ) -> Any:
-    """A shortest walk within the component of a state that meets all goals and ends at home.
+    """A shortest walk within the component of a state that meets all goals and ends in final.
 
-    bits: per kind the goals that its transitions meet; bad_bit: the goal that a bad state meets; wanted: all
-    goals, so many lowest bits; home: -1 for a walk that ends as soon as it meets any; room: most pairs of a
-    state and the goals met so far that are looked at. Returns (its last pair, or NONE or NO_ROOM; the edge to
-    each pair; the pair before it). The first of the shortest ones, pairs first come first served.
+    bits: per kind the goals that its transitions meet; bad_goal: the goal that a bad state meets; wanted: all
+    goals, so many lowest bits; final: -1 for a walk that ends as soon as it meets any; max_pairs: of a state
+    and the goals met so far, looked at at most. Returns (its last pair, or NONE or TOO_MANY_PAIRS; the edge
+    to each pair; the pair before it). Of several shortest walks the first in the order of the search.
     """
     shift = np.uint64(0)
     while (np.uint64(1) << shift) <= wanted:
         shift += np.uint64(1)
     size = 1024
-    while size < 2 * room:
+    while size < 2 * max_pairs:
         size *= 2
-    turned = np.uint64(64)
-    while size >> np.int64(np.uint64(64) - turned) > 1:
-        turned -= np.uint64(1)
+    code_shift = np.uint64(64)
+    while size >> np.int64(np.uint64(64) - code_shift) > 1:
+        code_shift -= np.uint64(1)
     slots = np.full(size, -1, np.int32)
-    codes = np.empty(room + 1, np.uint64)
-    edges = np.empty(room + 1, np.int64)
-    before = np.empty(room + 1, np.int32)
+    codes = np.empty(max_pairs + 1, np.uint64)
+    edges = np.empty(max_pairs + 1, np.int64)
+    before = np.empty(max_pairs + 1, np.int32)
     own = component[start]
-    met = _met_in(start, offsets, kinds, bits, bad, wanted, bad_bit)
+    met = _met_in(start, offsets, kinds, bits, bad, wanted, bad_goal)
     codes[0] = (np.uint64(start) << shift) | met
     edges[0], before[0] = -1, -1
-    if (met == wanted and start == home) or (home < 0 and met != 0):
+    if (met == wanted and start == final) or (final < 0 and met != 0):
         return 0, edges, before
-    slots[np.int64((codes[0] * _GOLDEN) >> turned)] = 0
+    slots[np.int64((codes[0] * _GOLDEN) >> code_shift)] = 0
     head, filled = 0, 1
     while head < filled:
         state = np.int64(codes[head] >> shift)
@@ -224,17 +224,17 @@ def walk(
             to = np.int64(targets[edge])
             if component[to] != own:
                 continue
-            now = met | bits[kinds[edge]] | _met_in(to, offsets, kinds, bits, bad, wanted, bad_bit)
+            now = met | bits[kinds[edge]] | _met_in(to, offsets, kinds, bits, bad, wanted, bad_goal)
             code = (np.uint64(to) << shift) | now
             codes[filled], edges[filled], before[filled] = code, edge, head
-            if (now == wanted and to == home) or (home < 0 and now != 0):
+            if (now == wanted and to == final) or (final < 0 and now != 0):
                 return filled, edges, before
-            place = np.int64((code * _GOLDEN) >> turned)
+            place = np.int64((code * _GOLDEN) >> code_shift)
             while slots[place] >= 0 and codes[slots[place]] != code:
                 place = (place + 1) & (size - 1)
             if slots[place] < 0:
-                if filled == room:
-                    return NO_ROOM, edges, before
+                if filled == max_pairs:
+                    return TOO_MANY_PAIRS, edges, before
                 slots[place] = filled
                 filled += 1
         head += 1

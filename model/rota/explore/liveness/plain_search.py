@@ -9,15 +9,15 @@ from typing import Any
 
 from rota.explore.liveness import cycles
 from rota.explore.liveness.graph import Classes, Edge, Graph, Origin, build, path_to
-from rota.explore.liveness.verdict import LivenessVerdict, Run, verdict
+from rota.explore.liveness.verdict import LassoPath, LivenessVerdict, verdict
 from rota.explore.result import MissingExtra, Progress
 from rota.kernel import Liveness, LivenessKind, System
 
 MAX_STATES = 200_000
-"""States that are held unless told otherwise."""
+"""States that are held by default."""
 
-MOST_PAIRS = 1 << 20
-"""Pairs of a state and goals that are looked at for a shortest cycle."""
+MAX_PAIRS = 1 << 20
+"""Most pairs of a state and the goals met so far in one search for a shortest cycle."""
 
 
 def judge(
@@ -73,30 +73,30 @@ class _Search:
         self.starts = [asked and stays for asked, stays in zip(given, self.inside, strict=True)]
         self.occasions = sum(given)
 
-    def run(self) -> Run[Edge] | None:
+    def run(self) -> LassoPath[Edge] | None:
         """The violating run with the shortest stem, none where the property holds."""
-        traps: dict[int, frozenset[int]] = {}
+        accepting: dict[int, frozenset[int]] = {}
         for part in self.components(self.graph, self.inside):
             if any(self.bad[state] for state in part) and self._fair(part):
-                traps.update(dict.fromkeys(part, part))
-        stem = self._stem(traps) if traps else None
+                accepting.update(dict.fromkeys(part, part))
+        stem = self._stem(accepting) if accepting else None
         if stem is None:
             return None
         path, entry = stem
-        ground = _Ground(self.graph, self.bad, self.classes, traps[entry])
-        loop = cycles.cycle(ground, entry, (cycles.BAD, *self.classes))
-        return Run(path[0][0] if path else entry, path, loop, self.choice)
+        fair_component = _FairComponent(self.graph, self.bad, self.classes, accepting[entry])
+        loop = cycles.cycle(fair_component, entry, (cycles.BAD, *self.classes))
+        return LassoPath(path[0][0] if path else entry, path, loop, self.choice)
 
     def _fair(self, part: frozenset[int]) -> bool:
-        """Whether a run can stay in a component and take every class that it always could take."""
-        demanded = self.classes.intersection(*(self.graph.possible[state] for state in part))
-        if not demanded:
+        """Whether a run can stay in a component and take every class that is enabled in all its states."""
+        always_enabled = self.classes.intersection(*(self.graph.enabled[state] for state in part))
+        if not always_enabled:
             return True
         edges = (edge for state in part for edge, _ in self.graph.within(state, part.__contains__))
-        return demanded <= {one for edge in edges for one in self.graph.classes_of(edge)}
+        return always_enabled <= {one for edge in edges for one in self.graph.classes_of(edge)}
 
-    def _stem(self, traps: Mapping[int, Any]) -> tuple[list[Edge], int] | None:
-        """A shortest path into a trap, on which the property begins to demand and is not satisfied after."""
+    def _stem(self, accepting: Mapping[int, Any]) -> tuple[list[Edge], int] | None:
+        """A shortest path to an accepting state: the property begins to demand and stays unsatisfied."""
         begins: dict[int, list[int]] = defaultdict(list)
         for state, starts in enumerate(self.starts):
             if starts:
@@ -108,7 +108,7 @@ class _Search:
                 if state not in origin:
                     origin[state] = None
                     level.append(state)
-            entry = min((state for state in level if state in traps), default=None)
+            entry = min((state for state in level if state in accepting), default=None)
             if entry is not None:
                 path = path_to(origin, entry)
                 first = path[0][0] if path else entry
@@ -129,25 +129,25 @@ class _Search:
         return fresh
 
 
-class _Ground:
-    """A component of a graph, as `rota.explore.liveness.cycles.Ground`."""
+class _FairComponent:
+    """A component of a graph, as `rota.explore.liveness.cycles.FairComponent`."""
 
     def __init__(self, graph: Graph, bad: Sequence[bool], classes: Classes, part: frozenset[int]) -> None:
         self.graph, self.bad, self.classes, self.part = graph, bad, classes, part
         self.target = graph.target
 
     def met_in(self, state: int) -> frozenset[int]:
-        impossible = self.classes - self.graph.possible[state]
-        return impossible | {cycles.BAD} if self.bad[state] else impossible
+        disabled = self.classes - self.graph.enabled[state]
+        return disabled | {cycles.BAD} if self.bad[state] else disabled
 
     def met_by(self, edge: Edge) -> frozenset[int]:
         return self.classes & self.graph.classes_of(edge)
 
-    def walk(self, start: int, goals: Sequence[int], home: int | None) -> list[Edge] | None:
+    def walk(self, start: int, goals: Sequence[int], final: int | None) -> list[Edge] | None:
         wanted = frozenset(goals)
 
         def ended(state: int, met: frozenset[int]) -> bool:
-            return bool(met) if home is None else state == home and met == wanted
+            return bool(met) if final is None else state == final and met == wanted
 
         first = (start, self.met_in(start) & wanted)
         before: dict[Any, Any] = {first: None}
@@ -158,16 +158,16 @@ class _Ground:
             for edge, to in self.graph.within(state, self.part.__contains__):
                 pair = (to, met | (wanted & (self.met_by(edge) | self.met_in(to))))
                 if ended(*pair):
-                    return [*_way(before, (state, met)), edge]
+                    return [*_edges_to(before, (state, met)), edge]
                 if pair not in before:
-                    if len(pairs) == MOST_PAIRS and wanted and home is not None:
+                    if len(pairs) == MAX_PAIRS and wanted and final is not None:
                         return None
                     before[pair] = ((state, met), edge)
                     pairs.append(pair)
         raise AssertionError("a fair component contains whatever fairness demands of it")
 
 
-def _way(before: Mapping[Any, Any], pair: Any) -> list[Edge]:
+def _edges_to(before: Mapping[Any, Any], pair: Any) -> list[Edge]:
     path = []
     while before[pair] is not None:
         pair, edge = before[pair]

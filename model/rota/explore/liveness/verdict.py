@@ -1,4 +1,4 @@
-"""What a search for lassos answers, and how its answer is chosen, whichever search it is."""
+"""The verdict of a search for lassos, and which of several lassos it shows; the same for both searches."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class Explored(Protocol[Given]):
 
 
 @dataclass(frozen=True)
-class Run(Generic[E]):
-    """A violating run. start: the number of its initial state; choice: of machines."""
+class LassoPath(Generic[E]):
+    """A lasso as a path in a graph. start: the number of its initial state; choice: of machines."""
 
     start: int
     stem: list[E]
@@ -86,7 +86,7 @@ class Run(Generic[E]):
 
     @property
     def order(self) -> tuple[int, int, tuple[int, ...]]:
-        """What decides which of several runs is shown."""
+        """The least of several is shown."""
         return len(self.stem), len(self.cycle), self.choice
 
     def lasso(self, graph: Explored[E]) -> Lasso:
@@ -104,11 +104,11 @@ class Search(Protocol[E]):
 
     @property
     def occasions(self) -> int: ...
-    def run(self) -> Run[E] | None: ...
+    def run(self) -> LassoPath[E] | None: ...
 
 
 def verdict(graph: Explored[E], prop: Liveness, searches: Iterable[Search[E]]) -> LivenessVerdict:
-    """What searches on all choices of machines say of a property, one after another."""
+    """The verdict on a property from the searches on all choices of machines."""
     occasions, worst = 0, None
     for search in searches:
         occasions += search.occasions

@@ -1,4 +1,4 @@
-"""What random walks are asked for and what they answer; `rota.explore.walks.simulate` walks."""
+"""The settings and the result of random walks; `rota.explore.walks.simulate` walks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from rota.explore.result import Result
 
 DEPTH = 200
-"""Steps of a walk at most, unless told otherwise."""
+"""Steps of a walk at most, by default."""
 
-Told = Callable[[int, int, int, int, float], None]
+WalkProgress = Callable[[int, int, int, int, float], None]
 """Called after each round of walks: walks, distinct states, steps, transitions so far, seconds."""
 
 

@@ -1,12 +1,12 @@
-"""Random walks through a system that is too large to be explored: every state met is judged, no other is.
+"""Random walks through a system that is too large to be explored: only the states met are judged.
 
 Many walks go side by side over the tables of `rota.explore.tables.machines`, so that Python runs once per
 distinct (value, input) here too. All successors of a state on a walk are met, judged and counted; the walk
-goes on to one of them. Uniform choice comes back to the same states again and again (heartbeats, a fault that
-is spent at once); so a successor counts the less the more often a walk has gone there before, and a machine
-with many moves has no more chances than one with few.
+goes on to one of them. A uniform choice revisits the same states (heartbeats, a fault that is spent at once);
+so a successor weighs the less the more often walks have visited it, and a machine with many actions is not
+chosen more often than one with few.
 
-Walks end in nothing but a violation or an open question: that none was met proves nothing.
+Walks never prove that a property holds: they end in a violation or undecided.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Find, Outcome, Resul
 from rota.explore.tables.arrays import Flags, Ints, Longs, RowSet, total128
 from rota.explore.tables.successors import Expansion, expand
 from rota.explore.tables.system import Expanded, Tables, violation
-from rota.explore.walks.model import Coverage, Simulation, Told, Walks
+from rota.explore.walks.model import Coverage, Simulation, WalkProgress, Walks
 from rota.explore.walks.shorten import shortened
 from rota.kernel import Digest, Kind, Property, State, System
 
@@ -33,7 +33,7 @@ REMEMBERED = 1 << 22
 
 
 def simulate(
-    system: System, walks: Walks, *, progress: Told | None = None, remembered: int = REMEMBERED
+    system: System, walks: Walks, *, progress: WalkProgress | None = None, remembered: int = REMEMBERED
 ) -> Simulation:
     """Walk until a violation, or to the end of what was asked for.
 
@@ -47,7 +47,7 @@ def simulate(
 
 @dataclass
 class _Found:
-    """What a walk has met. find: where; prop: a step property that is broken; walker: which of the round."""
+    """A violation. find: where; prop: the step property that is violated; walker: which walk of the round."""
 
     name: str
     meaning: str
@@ -57,7 +57,7 @@ class _Found:
 
 
 class _Simulation:
-    def __init__(self, system: System, walks: Walks, progress: Told | None, remembered: int) -> None:
+    def __init__(self, system: System, walks: Walks, progress: WalkProgress | None, remembered: int) -> None:
         self.system, self.walks, self.progress, self.remembered = system, walks, progress, remembered
         self.tables = Tables(system)
         self.learned, self.judge = self.tables.learned, self.tables.judge
@@ -85,7 +85,7 @@ class _Simulation:
         return Simulation(self._result(None), self._coverage())
 
     def _over(self) -> bool:
-        """Whether the time is."""
+        """Whether the time is over."""
         bound = self.walks.seconds
         return bound is not None and perf_counter() - self.started >= bound
 
@@ -93,7 +93,7 @@ class _Simulation:
         return self.walks.runs is not None and self.walked >= self.walks.runs
 
     def _round(self) -> _Found | None:
-        """So many walks side by side, from their starts to their ends."""
+        """A batch of walks side by side, from their initial states to their ends."""
         left = SIDE_BY_SIDE if self.walks.runs is None else self.walks.runs - self.walked
         rows = self.starts[self.random.integers(0, len(self.starts), min(left, SIDE_BY_SIDE))]
         self.walkers = np.arange(len(rows))
@@ -159,7 +159,7 @@ class _Simulation:
         return _Found(prop.name, prop.meaning, find, None, walker)
 
     def _lost(self, rows: Ints, expansion: Expansion) -> _Found | None:
-        """A walk in a state that nothing leaves and that is no declared end."""
+        """A walk in deadlock: no transition leads out of its state, which is no declared end."""
         if not self.judge.has_ends:
             return None
         stuck = np.flatnonzero(expansion.stuck(rows))
@@ -211,10 +211,10 @@ class _Simulation:
         if path[-1] != found.find.state:
             path.append(found.find.state)
         short = shortened(self.tables, found.name, found.prop, path)
-        told = violation(self.system, found.name, found.meaning, short, found.prop)
+        shortest_known = violation(self.system, found.name, found.meaning, short, found.prop)
         walked = len(path) - 1 + (found.prop is not None)
         number = self.walked + found.walker
-        return Simulation(self._result(told), self._coverage(), number, walked)
+        return Simulation(self._result(shortest_known), self._coverage(), number, walked)
 
     def _result(self, found: Violation | None) -> Result:
         seconds = perf_counter() - self.started

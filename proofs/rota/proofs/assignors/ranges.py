@@ -15,7 +15,7 @@ from typing import Any
 import z3
 
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
-from rota.proofs.story import Story, figures_of, told
+from rota.proofs.story import Story, figures_of, story
 
 N, K, Q, R = z3.Ints("partitions subscribers share extra")
 PLACE, OTHER, P = z3.Ints("place other_place partition")
@@ -150,7 +150,7 @@ def even_over_topics() -> Claim:
 
 def _tell_uneven(model: Any) -> Story:
     terms = {"t": FIRST_TOPIC, "u": SECOND_TOPIC, "alice": has(0), "bob": has(1)}
-    return told(
+    return story(
         figures_of(model, terms),
         "topic t has {t} partitions, topic u {u}; alice and bob subscribe to both",
         "alice gets {alice} of them all, bob {bob}",

@@ -14,7 +14,7 @@ import z3
 
 from rota.proofs.assignors.ranges import one_if
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
-from rota.proofs.story import Story, figures_of, told
+from rota.proofs.story import Story, figures_of, story
 
 K, PLACE, TAKER, X, Y = z3.Ints("members place taker x y")
 wants = z3.Function("wants", z3.IntSort(), z3.BoolSort())
@@ -26,9 +26,9 @@ def inside(place: Formula, count: Formula = K) -> Formula:
     return z3.And(place >= 0, place < count)
 
 
-def following(place: Formula, count: Formula = K, turns: bool = True) -> Formula:
-    """The next place in the circle. turns: (False for a mutant) after the last one comes the first."""
-    return z3.If(place + 1 == count, 0, place + 1) if turns else place + 1
+def following(place: Formula, count: Formula = K, wraps: bool = True) -> Formula:
+    """The next place in the circle. wraps: (False for a mutant) after the last one comes the first."""
+    return z3.If(place + 1 == count, 0, place + 1) if wraps else place + 1
 
 
 def way(place: Formula, taker: Formula) -> Formula:
@@ -40,9 +40,9 @@ def _a_taker() -> dict[str, Formula]:
     return {"a place": inside(PLACE), "somebody wants it": z3.And(inside(TAKER), wants(TAKER))}
 
 
-def skip(turns: bool = True) -> Claim:
+def skip(wraps: bool = True) -> Claim:
     """A place is passed over: its member does not want the topic."""
-    after = following(PLACE, turns=turns)
+    after = following(PLACE, wraps=wraps)
     facts = _a_taker() | {"not wanted here": z3.Not(wants(PLACE))}
     shorter = z3.And(way(after, TAKER) == way(PLACE, TAKER) - 1, way(after, TAKER) >= 0)
     return Claim(facts, z3.And(inside(after), shorter))
@@ -101,15 +101,15 @@ def one_owner(missing: int = 0) -> Claim:
 ROUNDS, GOT, GOT_TOO = z3.Ints("rounds got got_too")
 
 
-def _rounds_after(turns: bool = True) -> Formula:
-    return ROUNDS + one_if(following(PLACE, turns=turns) == 0)
+def _rounds_after(wraps: bool = True) -> Formula:
+    return ROUNDS + one_if(following(PLACE, wraps=wraps) == 0)
 
 
-def circle_step(turns: bool = True) -> Claim:
+def circle_step(wraps: bool = True) -> Claim:
     """All want the same: a partition more goes to the next place at once."""
-    after = following(PLACE, turns=turns)
+    after = following(PLACE, wraps=wraps)
     facts = {"up to now": DEALT == ROUNDS * K + PLACE, "a place": inside(PLACE)}
-    return Claim(facts, z3.And(_rounds_after(turns) * K + after == DEALT + 1, inside(after)))
+    return Claim(facts, z3.And(_rounds_after(wraps) * K + after == DEALT + 1, inside(after)))
 
 
 def share_step(to_the_next: bool = False) -> Claim:
@@ -175,7 +175,7 @@ def _tell_uneven(model: Any) -> Story:
     chosen = figures_of(model, {"t": IN_T} | dict(zip(NAMES, have(), strict=True)))
     flags = figures_of(model, {f"{name} {topic}": term for (name, topic), term in wish.items()})
     lists = {f"{name}_wants": " and ".join(t for t in TOPICS if flags[f"{name} {t}"]) for name in NAMES}
-    return told(
+    return story(
         chosen | {"u": PARTITIONS - chosen["t"]} | lists,
         "partitions of topic t: {t}, of topic u: {u}",
         "alice subscribes to {alice_wants}, bob to {bob_wants}",

@@ -92,7 +92,7 @@ def step_claim(move: Move, goal: Goal, rule: Rule | None = None) -> Claim:
 
 
 def wrong_claim(move: Move, goal: Goal, name: str, rule: Rule) -> Claim:
-    """The same of a rule gone wrong. name: of the mistake; it stands in the model, for who reads it."""
+    """The same of a mutant of a rule. name: of the mistake; it stands in the model, for who reads it."""
     claim = step_claim(move, goal, rule)
     return Claim({**claim.assumptions, "the rule goes wrong": goes_wrong(name)}, claim.goal)
 

@@ -27,7 +27,7 @@ class Conjunct:
     why: str = ""
 
     @property
-    def told(self) -> str:
+    def full_statement(self) -> str:
         """The statement, with what a strengthening is for."""
         return f"{self.statement} (needed: {self.why})" if self.why else self.statement
 

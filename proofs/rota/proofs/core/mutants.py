@@ -17,7 +17,7 @@ M, G, P = Sort.MEMBER, Sort.GENERATION, Sort.PROTOCOL
 
 @dataclass(frozen=True)
 class WrongRule:
-    """A rule gone wrong. breaks: the name of the conjunct that it does not keep."""
+    """A mutant of a rule. breaks: the name of the conjunct that it does not keep."""
 
     name: str
     move: Move
@@ -77,8 +77,8 @@ def syncs_stay_parked(s: State, a: Args) -> Effect:
 def list_for_everybody(s: State, a: Args) -> Effect:
     """Whoever asks again gets the list."""
     guard, post = join.unchanged.effect(s, a)
-    told = s.told_list
-    return guard, post.but(told_list=lambda m, g: either(told(m, g), both(g == s.generation, m == a.who)))
+    had_list = s.told_list
+    return guard, post.but(told_list=lambda m, g: either(had_list(m, g), both(g == s.generation, m == a.who)))
 
 
 def id_stays_pending(s: State, a: Args) -> Effect:

@@ -70,7 +70,7 @@ def kept(move: Move, conjunct: Conjunct) -> Obligation:
     wrong = [one for one in WRONG_RULES if (one.move.name, one.breaks) == (move.name, conjunct.name)]
     return Obligation(
         f"core.{conjunct.name}.{move.name}",
-        f"{move.name} keeps it: {conjunct.told}",
+        f"{move.name} keeps it: {conjunct.full_statement}",
         "proved",
         partial(_kept if needed else kept_claim, move, conjunct),
         _variants(goal, wrong),
@@ -83,7 +83,7 @@ def started(conjunct: Conjunct) -> Obligation:
     """The conjunct holds at the start."""
     return Obligation(
         f"core.{conjunct.name}.at-the-start",
-        f"in a group that was just made: {conjunct.told}",
+        f"in a group that was just made: {conjunct.full_statement}",
         "proved",
         partial(start_claim, conjunct),
         explain=state_reader(conjunct.formula, conjunct.statement),
@@ -186,7 +186,7 @@ WISHED = tuple(refused(wish) for wish in WISHES)
 """Planted false ones; refuted."""
 
 TOGETHER = {
-    **{f"core.{one.name}": one.told for one in CONJUNCTS},
+    **{f"core.{one.name}": one.full_statement for one in CONJUNCTS},
     **{f"core.{one.name}": one.statement for one in STEP_SENTENCES},
     "core.follows": "what follows from the invariant",
     "core.can-fire": "no rule's guard contradicts the invariant",

@@ -118,8 +118,8 @@ def choose_protocol(s: State, a: Args) -> Effect:
 def next_generation(s: State, a: Args) -> Effect:
     """The generation grows and all parked JoinGroups are answered; the leader gets the list."""
     u = s.u
-    told = told_current(s.but(generation=a.next), lambda m: both(s.member(m), s.joining(m)))
-    post = told.put("led", a.next, s.leader).put("chosen", a.next, s.protocol)
+    answered = told_current(s.but(generation=a.next), lambda m: both(s.member(m), s.joining(m)))
+    post = answered.put("led", a.next, s.leader).put("chosen", a.next, s.protocol)
     post = post.but(
         phase=u.COMPLETING,
         point=u.RESTING,
@@ -140,11 +140,11 @@ def told_current(s: State, answered: Callable[[Term], Term]) -> State:
     g0, leader = s.generation, s.leader
     to_leader = answered(leader)
 
-    def now(told: Term, g: Term, m: Term) -> Term:
-        return either(told, both(g == g0, answered(m)))
+    def now(before: Term, g: Term, m: Term) -> Term:
+        return either(before, both(g == g0, answered(m)))
 
-    def in_list(told: Term, m: Term, g: Term, entry: Term) -> Term:
-        return either(told, both(g == g0, m == leader, to_leader, entry))
+    def in_list(before: Term, m: Term, g: Term, entry: Term) -> Term:
+        return either(before, both(g == g0, m == leader, to_leader, entry))
 
     return s.but(
         told_generation=lambda m, g: now(s.told_generation(m, g), g, m),

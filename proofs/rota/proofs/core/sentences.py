@@ -109,10 +109,10 @@ def as_stored(s: State) -> Term:
 def not_ahead(s: State) -> Term:
     u = s.u
 
-    def told(m: Term, g: Term) -> Term:
+    def reached(m: Term, g: Term) -> Term:
         return implies(either(s.told_generation(m, g), s.told_alive(m, g)), up_to(u, g, s.generation))
 
-    return u.every((M, G), told)
+    return u.every((M, G), reached)
 
 
 def everybody_knows(s: State) -> Term:

@@ -15,14 +15,14 @@ from rota.proofs.core.logic import SWITCHES, Everything, Finite, Kind, Phase, Po
 from rota.proofs.core.signature import SIGNATURE, State
 from rota.spec import Group, GroupRecord, GroupState, Profile, RecordKind
 
-Picture = Mapping[str, Any]
+AbstractState = Mapping[str, Any]
 """A value for each name of the signature: relations and functions as frozen sets of rows, a function's with
 its value last."""
 
 EARLIER, NOW, NEXT, LATER = range(4)
 
 COMPARED = tuple(name for name, part in SIGNATURE.items() if part.role != "control")
-"""What a picture of a group between two steps says. Where in a step it is, is nowhere then."""
+"""What an abstract state says between two steps: all but the control part."""
 
 PHASES = {
     GroupState.EMPTY: Phase.EMPTY,
@@ -32,7 +32,7 @@ PHASES = {
 }
 
 KINDS = {RecordKind.ASSIGNMENT: Kind.ASSIGNMENT, RecordKind.REPLACEMENT: Kind.REPLACEMENT}
-"""Records of other kinds are not pictured: their answers change no group that goes on living."""
+"""Records of other kinds are not abstracted: their answers change no group that goes on living."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def relative(generation: int, now: int) -> int:
 
 
 def written(record: GroupRecord, now: int) -> Written:
-    """A record's content. Errors: KeyError for a kind that has no picture."""
+    """A record's content. Errors: KeyError for a kind that is not abstracted."""
     kind, change = KINDS[record.kind], record.replacement
     covers = frozenset(line.member_id for line in record.members)
     when = relative(record.generation_id, now)
@@ -89,7 +89,7 @@ def written(record: GroupRecord, now: int) -> Written:
     )
 
 
-def picture(group: Group | None, now: int, appended: Iterable[Written] = ()) -> dict[str, Any]:
+def abstract_state(group: Group | None, now: int, appended: Iterable[Written] = ()) -> dict[str, Any]:
     """The group as it is, without a past. now: its generation at first; appended: what is in flight."""
     group = group or Group()
     members = group.members
@@ -142,11 +142,11 @@ def _nothing(name: str) -> Any:
     return {Point: Point.RESTING, Sort.MEMBER: "", Sort.RECORD: None, None: False}.get(part.value)
 
 
-_NOTHING: Picture = {name: _nothing(name) for name in SIGNATURE}
+_NOTHING: AbstractState = {name: _nothing(name) for name in SIGNATURE}
 
 
-def settled_form(shown: Picture) -> tuple[Any, ...]:
-    """What two pictures of groups between steps are compared by: what is said of members, of members only."""
+def normal_form(shown: AbstractState) -> tuple[Any, ...]:
+    """What abstract states between steps are compared by: what is said of ids, of members only."""
     alive = shown["member"]
     cut = {name: frozenset(r for r in shown[name] if r[:1] in alive) for name in ("supports", "assigned")}
     return tuple(cut.get(name, shown[name]) for name in COMPARED)
@@ -186,8 +186,8 @@ def universe(cast: Cast, profile: Profile) -> Finite:
     return Finite(Everything(of), meanings)
 
 
-def state_of(u: Finite, shown: Picture) -> State:
-    """The core's state that a picture shows."""
+def state_of(u: Finite, shown: AbstractState) -> State:
+    """An abstract state as a state of the core."""
     return State(u, {name: _reading(name, value) for name, value in shown.items()})
 
 
@@ -201,8 +201,8 @@ def _reading(name: str, value: Any) -> Any:
     return lambda *at: known.get(at, b"")
 
 
-def drawn(u: Finite, reached: State, was: State, shown: Picture) -> dict[str, Any]:
-    """The picture of a state that a formula makes of one whose picture is known."""
+def abstract_successor(u: Finite, reached: State, was: State, shown: AbstractState) -> dict[str, Any]:
+    """The abstract state of a successor that a formula makes."""
     new = dict(shown)
     for name, part in SIGNATURE.items():
         value = reached.parts[name]

@@ -1,7 +1,7 @@
 """The second direction by itself: formulas with any arguments that a finite universe has.
 
-What they lead to from a group's picture must be where something that the group may be asked leads to, in this
-group or in another one with the same picture.
+What they lead to from a group's abstract state must be where something that the group may be asked leads to,
+in this group or in another one with the same abstract state.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from rota.proofs.core import join, leave
 from rota.proofs.core.moves import GIVEN
 from rota.proofs.refinement import inputs_of_groups
-from rota.proofs.refinement.abstraction import Cast, Picture, picture, universe, with_past
+from rota.proofs.refinement.abstraction import AbstractState, Cast, abstract_state, universe, with_past
 from rota.proofs.refinement.compare import left_open, others
-from rota.proofs.refinement.forward import Outcome, Runner, Started, Swapped
+from rota.proofs.refinement.forward import AbstractOutcome, Replaced, Runner, Started
 from rota.proofs.refinement.inputs import (
     HEARTBEATS,
     JOINS,
@@ -27,7 +27,7 @@ from rota.proofs.refinement.inputs import (
     Reading,
     reading,
 )
-from rota.proofs.refinement.outcomes import addressed, outcome, steps
+from rota.proofs.refinement.outcomes import abstract_outcome, addressed, steps
 from rota.spec import Call, Group, LeaveGroupRequest, Spec
 
 BEGIN = (
@@ -42,26 +42,28 @@ BEGIN = (
 Question = tuple[Spec, Group, Input]
 
 
-def beyond(spec: Spec, group: Group, swapped: Swapped | None = None) -> tuple[int, frozenset[Outcome]]:
-    """How many outcomes the formulas have from a group's picture, and those that the spec has nowhere.
+def beyond(
+    spec: Spec, group: Group, replaced: Replaced | None = None
+) -> tuple[int, frozenset[AbstractOutcome]]:
+    """How many outcomes the formulas have from a group's abstract state, and those that the spec has nowhere.
 
     Any request, LeaveGroups of one identity, and any timer; not the log's answers, whose one argument is the
-    record. swapped: formulas gone wrong.
+    record. replaced: mutants of some formulas.
     """
     here = addressed(group)
     assert here is not None
-    shown = with_past(picture(here, here.generation_id))
+    shown = with_past(abstract_state(here, here.generation_id))
     questions = [
         (one, here, given)
         for one, given in inputs_of_groups.questions(spec, here)
         if not isinstance(given, Answer) and not _of_two(given)
     ]
     asked = [q for q in questions if reading(*q) is not None]
-    ours: set[Outcome] = set()
+    ours: set[AbstractOutcome] = set()
     for cast in _casts(read for q in asked if (read := reading(*q))):
-        ours |= _outcomes(spec, shown, cast, asked, swapped or {})
+        ours |= _outcomes(spec, shown, cast, asked, replaced or {})
     there = {
-        outcome(shown, other, same, step)
+        abstract_outcome(shown, other, same, step)
         for one, _, given in asked
         for other, same in ((here, given), *((o, s) for _, o, s in others(here, given)))
         for step in steps(one, other, same)
@@ -96,9 +98,9 @@ def _casts(readings: Iterable[Reading]) -> Iterator[Cast]:
 
 
 def _outcomes(
-    spec: Spec, shown: Picture, cast: Cast, asked: Sequence[Question], swapped: Swapped
-) -> frozenset[Outcome]:
-    runner = Runner(universe(cast, spec.profile), swapped)
+    spec: Spec, shown: AbstractState, cast: Cast, asked: Sequence[Question], replaced: Replaced
+) -> frozenset[AbstractOutcome]:
+    runner = Runner(universe(cast, spec.profile), replaced)
     names = sorted(p for p in cast.protocols if p is not None)
     lists = [frozenset(few) for size in range(3) for few in combinations(names, size)]
     known: dict[str, Sequence[Any]] = {

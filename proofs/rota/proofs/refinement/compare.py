@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rota.proofs.core.coverage import OUTSIDE
-from rota.proofs.refinement.abstraction import COMPARED, Picture, picture, universe, with_past
-from rota.proofs.refinement.forward import Outcome, Runner, Swapped
+from rota.proofs.refinement.abstraction import COMPARED, AbstractState, abstract_state, universe, with_past
+from rota.proofs.refinement.forward import AbstractOutcome, Replaced, Runner
 from rota.proofs.refinement.inputs import Input, Reading, reading
-from rota.proofs.refinement.outcomes import addressed, covered, outcome, steps
+from rota.proofs.refinement.outcomes import abstract_outcome, addressed, covered, steps
 from rota.spec import Call, Group, JoinGroupRequest, LeaveGroupRequest, Spec, Step
 from rota.spec.classic.state import InitialJoin, Member
 
@@ -38,13 +38,13 @@ class Disagreement:
 class Judge:
     """Compares the spec with the formulas, and counts.
 
-    Parameters: swapped, formulas gone wrong. Counted are the distinct abstract steps by the rules that took
-    part, in `seen`; `open` are outcomes of formulas that only another concrete group with the same picture
-    has, by the way in which it differs.
+    Parameters: replaced, mutants of some formulas. Counted are the distinct abstract steps by the rules that
+    took part, in `seen`; `open` are outcomes of formulas that only another concrete group with the same
+    abstract state has, by the way in which it differs.
     """
 
-    swapped: Swapped = field(default_factory=dict)
-    seen: dict[tuple[Any, ...], frozenset[Outcome]] = field(default_factory=dict)
+    replaced: Replaced = field(default_factory=dict)
+    seen: dict[tuple[Any, ...], frozenset[AbstractOutcome]] = field(default_factory=dict)
     fired: dict[str, int] = field(default_factory=dict)
     open: dict[str, int] = field(default_factory=dict)
     judged: set[tuple[Any, ...]] = field(default_factory=set)
@@ -52,15 +52,15 @@ class Judge:
     def judge(self, spec: Spec, group: Group | None, given: Input) -> list[Disagreement]:
         """What both sides say of one input in one group; nothing where they agree."""
         group = addressed(group)
-        if isinstance(given, Call) and _in_turns(spec, given):
-            return self._in_turn(spec, group, given)
+        if isinstance(given, Call) and _leaves_one_by_one(spec, given):
+            return self._one_by_one(spec, group, given)
         done = steps(spec, group, given)
         read = reading(spec, group, given)
         if read is None or not any(map(covered, done)):
-            return list(_unpictured(group, given, done))
+            return list(_without_formulas(group, given, done))
         now = 0 if group is None else group.generation_id
-        shown = with_past(picture(group, now, read.appended))
-        theirs = {outcome(shown, group, given, step) for step in done}
+        shown = with_past(abstract_state(group, now, read.appended))
+        theirs = {abstract_outcome(shown, group, given, step) for step in done}
         key = _key(spec, read, shown)
         if (key, frozenset(theirs)) in self.judged:
             return []
@@ -78,19 +78,24 @@ class Judge:
         return found
 
     def _formulas(
-        self, key: tuple[Any, ...], spec: Spec, read: Reading, shown: Picture
-    ) -> frozenset[Outcome]:
+        self, key: tuple[Any, ...], spec: Spec, read: Reading, shown: AbstractState
+    ) -> frozenset[AbstractOutcome]:
         if key not in self.seen:
-            runner = Runner(universe(read.cast, spec.profile), self.swapped)
+            runner = Runner(universe(read.cast, spec.profile), self.replaced)
             self.seen[key] = runner.outcomes(shown, read.starts, read.batch)
         return self.seen[key]
 
     def _elsewhere(
-        self, spec: Spec, group: Group | None, given: Input, shown: Picture, missing: frozenset[Outcome]
-    ) -> frozenset[Outcome]:
-        """Those that no other concrete group with the same picture has either."""
+        self,
+        spec: Spec,
+        group: Group | None,
+        given: Input,
+        shown: AbstractState,
+        missing: frozenset[AbstractOutcome],
+    ) -> frozenset[AbstractOutcome]:
+        """Those that no other concrete group with the same abstract state has either."""
         for name, other, same in others(group, given):
-            met = missing & {outcome(shown, other, same, step) for step in steps(spec, other, same)}
+            met = missing & {abstract_outcome(shown, other, same, step) for step in steps(spec, other, same)}
             self._count(name, len(met))
             missing -= met
             if not missing:
@@ -101,7 +106,7 @@ class Judge:
         if times:
             self.open[name] = self.open.get(name, 0) + times
 
-    def _in_turn(self, spec: Spec, group: Group | None, given: Call) -> list[Disagreement]:
+    def _one_by_one(self, spec: Spec, group: Group | None, given: Call) -> list[Disagreement]:
         """A coordinator that reacts after each identity does what batches of one do."""
         request = given.request
         assert isinstance(request, LeaveGroupRequest)
@@ -121,23 +126,23 @@ ELSEWHERE = {
     "two votes": "a replacement in Stable that lets another protocol win may be followed by a join phase "
     "that ends at once with the former one: a formula's two votes know nothing of each other",
 }
-"""What formulas leave open, beside what a picture leaves out, and why."""
+"""What formulas leave open, beside what the abstraction leaves out, and why."""
 
 
-def _in_turns(spec: Spec, call: Call) -> bool:
+def _leaves_one_by_one(spec: Spec, call: Call) -> bool:
     several = isinstance(call.request, LeaveGroupRequest) and len(call.request.members) > 1
     return several and spec.profile.leaves_one_by_one
 
 
-def left_open(one: Outcome, shown: Picture) -> bool:
+def left_open(one: AbstractOutcome, shown: AbstractState) -> bool:
     """Whether no group need have this outcome of the formulas: it is that of two votes (see `ELSEWHERE`)."""
     slugs = _slugs(one)
     again = "static.replaced-changed-vote" in slugs and "join.protocol" in slugs
-    return again and one.picture[COMPARED.index("protocol")] == shown["protocol"]
+    return again and one.state[COMPARED.index("protocol")] == shown["protocol"]
 
 
 def others(group: Group | None, given: Input) -> Iterator[tuple[str, Group, Input]]:
-    """Other concrete groups and inputs with the same picture, by a name of `ELSEWHERE`."""
+    """Other concrete groups and inputs with the same abstract state, by a name of `ELSEWHERE`."""
     if group is None:
         return
     names = {p.name for m in group.members.values() for p in m.protocols}
@@ -166,19 +171,19 @@ def _preferring_too(given: Input, name: str) -> Input:
     return replace(given, request=replace(given.request, protocols=protocols))
 
 
-def _unpictured(group: Group | None, given: Input, done: Iterable[Step]) -> Iterator[Disagreement]:
+def _without_formulas(group: Group | None, given: Input, done: Iterable[Step]) -> Iterator[Disagreement]:
     """Rules that are outside change nothing, unless they end the group."""
     now = 0 if group is None else group.generation_id
-    before = picture(group, now)
+    before = abstract_state(group, now)
     for step in done:
         outside = not OUTSIDE.keys().isdisjoint(step.rules)
-        if outside and step.group is not None and picture(step.group, now) != before:
+        if outside and step.group is not None and abstract_state(step.group, now) != before:
             yield Disagreement(1, step.rules, group, given, "a rule without a formula changes the group")
 
 
-def _key(spec: Spec, read: Reading, shown: Picture) -> tuple[Any, ...]:
+def _key(spec: Spec, read: Reading, shown: AbstractState) -> tuple[Any, ...]:
     starts = tuple(_start_key(read, one) for one in read.starts)
-    batch = tuple(tuple(_start_key(read, one) for one in turn) for turn in read.batch)
+    batch = tuple(tuple(_start_key(read, one) for one in starts_of_one) for starts_of_one in read.batch)
     return spec.profile.name, read.cast, tuple(shown.values()), starts, batch
 
 
@@ -195,15 +200,15 @@ def _start_key(read: Reading, start: Any) -> tuple[Any, ...]:
     return (start.move.name, *values)
 
 
-def _slugs(one: Outcome) -> tuple[str, ...]:
+def _slugs(one: AbstractOutcome) -> tuple[str, ...]:
     return tuple(sorted(slug for slug, _ in one.slugs))
 
 
-def _nearest(one: Outcome, among: Iterable[Outcome]) -> str:
+def _nearest(one: AbstractOutcome, among: Iterable[AbstractOutcome]) -> str:
     """In what it differs from the nearest of the other side's."""
     found = []
     for other in among:
-        pairs = zip(COMPARED, one.picture, other.picture, strict=True)
+        pairs = zip(COMPARED, one.state, other.state, strict=True)
         differs = [f"{name} {_plain(a)}, not {_plain(b)}" for name, a, b in pairs if a != b]
         if one.slugs != other.slugs:
             differs.append(f"rules {' '.join(_slugs(other))}")

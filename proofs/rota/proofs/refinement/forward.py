@@ -1,4 +1,4 @@
-"""The formulas run forward over a finite universe: from a picture to the pictures that a step may lead to."""
+"""The formulas run forward over a finite universe: from an abstract state to its successors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rota.proofs.core import leave, rebalance, static, timers
 from rota.proofs.core.logic import Finite, Point
 from rota.proofs.core.moves import Args, Effect, Move
 from rota.proofs.core.signature import State
-from rota.proofs.refinement.abstraction import Picture, drawn, settled_form, state_of
+from rota.proofs.refinement.abstraction import AbstractState, abstract_successor, normal_form, state_of
 
 Choices = Mapping[str, Sequence[Any]]
 """For an argument's name, what it may be. Any element of its sort where it is not named."""
 
-Swapped = Mapping[str, Callable[[State, Args], Effect]]
-"""Other effects for some moves, by name: formulas gone wrong."""
+Replaced = Mapping[str, Callable[[State, Args], Effect]]
+"""Other effects for some moves, by name: mutants of the formulas."""
 
 CONTINUED: Mapping[Point, tuple[Move, ...]] = {
     Point.REMOVING: (rebalance.remove_member,),
@@ -51,7 +51,7 @@ LONGEST = 60
 
 
 class EndlessStep(Exception):
-    """Formulas gone wrong continue a step for ever."""
+    """A mutant of the formulas continues a step for ever."""
 
 
 @dataclass(frozen=True)
@@ -63,30 +63,30 @@ class Started:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """Where a step leads. picture: see `settled_form`; slugs: the rules that took part, with how often."""
+class AbstractOutcome:
+    """A step's result. state: abstract, see `normal_form`; slugs: rules that fired, with how often."""
 
-    picture: tuple[Any, ...]
+    state: tuple[Any, ...]
     slugs: frozenset[tuple[str, int]]
 
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs formulas. swapped: formulas gone wrong."""
+    """Runs formulas. replaced: mutants of some."""
 
     u: Finite
-    swapped: Swapped = field(default_factory=dict)
+    replaced: Replaced = field(default_factory=dict)
 
     def outcomes(
-        self, shown: Picture, starts: Sequence[Started], batch: Sequence[Sequence[Started]] = ()
-    ) -> frozenset[Outcome]:
+        self, shown: AbstractState, starts: Sequence[Started], batch: Sequence[Sequence[Started]] = ()
+    ) -> frozenset[AbstractOutcome]:
         """All that a step may lead to.
 
         Parameters: shown; starts; batch: for each identity of a LeaveGroup, the rules that may take it.
         Errors: EndlessStep.
         """
         found = set()
-        todo: list[tuple[Picture, int, tuple[Move, ...]]]
+        todo: list[tuple[AbstractState, int, tuple[Move, ...]]]
         todo = [(later, 0, (move,)) for later, move in self._each(shown, starts)]
         known = set()
         while todo:
@@ -97,7 +97,7 @@ class Runner:
             known.add(here)
             if now["point"] is Point.RESTING:
                 slugs = Counter(move.slug for move in moves if move.part not in UNCOUNTED)
-                found.add(Outcome(settled_form(now), frozenset(slugs.items())))
+                found.add(AbstractOutcome(normal_form(now), frozenset(slugs.items())))
                 continue
             if len(moves) > LONGEST:
                 raise EndlessStep(" ".join(move.name for move in moves))
@@ -110,14 +110,14 @@ class Runner:
     def _within(self, done: int, batch: Sequence[Sequence[Started]]) -> Sequence[Started]:
         return batch[done] if done < len(batch) else (Started(leave.batch_ends),)
 
-    def _each(self, shown: Picture, starts: Sequence[Started]) -> Iterator[tuple[Picture, Move]]:
+    def _each(self, shown: AbstractState, starts: Sequence[Started]) -> Iterator[tuple[AbstractState, Move]]:
         state = state_of(self.u, shown)
         for start in starts:
-            effect = self.swapped.get(start.move.name, start.move.effect)
+            effect = self.replaced.get(start.move.name, start.move.effect)
             for args in self.arguments(start):
                 guard, reached = effect(state, args)
                 if guard:
-                    yield drawn(self.u, reached, state, shown), start.move
+                    yield abstract_successor(self.u, reached, state, shown), start.move
 
     def arguments(self, start: Started) -> Iterator[Args]:
         """All that the arguments may be."""
@@ -135,5 +135,5 @@ class Runner:
         return self.u.everything.of[kind]
 
 
-def _continued(shown: Picture) -> tuple[Started, ...]:
+def _continued(shown: AbstractState) -> tuple[Started, ...]:
     return tuple(Started(move) for move in CONTINUED[shown["point"]])

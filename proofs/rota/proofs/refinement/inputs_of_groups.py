@@ -1,6 +1,6 @@
 """Everything that a small group may be asked: requests of anybody, timers, answers of the log.
 
-Clients of the model never ask most of it. What differs only in what a picture leaves out is asked once.
+Clients of the model never ask most of it. What differs only in what the abstraction leaves out is asked once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Formulas gone wrong, systematically: a rule that forgets one thing that it changes, or looks at nothing."""
+"""Mutants of the formulas: a rule that forgets one thing that it changes, or has no guard."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rota.proofs.core.signature import SIGNATURE, State
 
 @dataclass(frozen=True)
 class Mistake:
-    """A formula gone wrong, which stands in for the move's. looks_at_nothing: its guard is what is gone."""
+    """A mutant of a formula, which stands in for the move's. looks_at_nothing: its guard is what is gone."""
 
     name: str
     move: Move

@@ -1,4 +1,4 @@
-"""A step of the spec as an outcome: the picture of the group afterwards, with what has been and was told."""
+"""A step of the spec as an abstract outcome: the abstract state after it, with its history."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from typing import Any
 from rota.proofs.core.coverage import COVERED
 from rota.proofs.core.logic import Phase
 from rota.proofs.core.steps import PAST
-from rota.proofs.refinement.abstraction import KINDS, Picture, picture, relative, settled_form, written
-from rota.proofs.refinement.forward import Outcome
+from rota.proofs.refinement.abstraction import (
+    KINDS,
+    AbstractState,
+    abstract_state,
+    normal_form,
+    relative,
+    written,
+)
+from rota.proofs.refinement.forward import AbstractOutcome
 from rota.proofs.refinement.inputs import Answer, Input
 from rota.spec import (
     Call,
@@ -66,23 +73,23 @@ def covered(step: Step) -> list[str]:
     return [slug for slug in step.rules if slug in COVERED]
 
 
-def outcome(shown: Picture, group: Group | None, given: Input, step: Step) -> Outcome:
-    """The outcome of a step. shown: the picture before it."""
+def abstract_outcome(shown: AbstractState, group: Group | None, given: Input, step: Step) -> AbstractOutcome:
+    """The abstract outcome of a step. shown: the abstract state before it."""
     now = 0 if group is None else group.generation_id
     records = {row[0] for row in shown["appended"]}
     if isinstance(given, Answer):
         records -= {written(given.record, now)} if given.record.kind in KINDS else set()
     records |= {written(record, now) for record in step.records if record.kind in KINDS}
-    after = picture(step.group, now, records)
+    after = abstract_state(step.group, now, records)
     past = {name: set(shown[name]) for name in PAST}
-    for name, row in (*_happened(shown, after, given, step), *_told(given, step, now)):
+    for name, row in (*_happened(shown, after, given, step), *_answers(given, step, now)):
         past[name].add(row)
     whole = {**after, **{name: frozenset(rows) for name, rows in past.items()}}
-    return Outcome(settled_form(whole), frozenset(Counter(covered(step)).items()))
+    return AbstractOutcome(normal_form(whole), frozenset(Counter(covered(step)).items()))
 
 
 def _happened(
-    shown: Picture, after: Picture, given: Input, step: Step
+    shown: AbstractState, after: AbstractState, given: Input, step: Step
 ) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """What is to be remembered of the step, by relation."""
     now, new = shown["generation"], after["generation"]
@@ -102,7 +109,7 @@ def _happened(
 
 
 def _renamed(
-    shown: Picture, after: Picture, given: Input, step: Step
+    shown: AbstractState, after: AbstractState, given: Input, step: Step
 ) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """A replacement that holds, or is undone: the one id was in its generation what the other is."""
     gone, came = shown["member"] - after["member"], after["member"] - shown["member"]
@@ -116,7 +123,7 @@ def _renamed(
         yield "undone", (now,)
 
 
-def _told(given: Input, step: Step, now: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
+def _answers(given: Input, step: Step, now: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """What answers without an error say, by relation."""
     restart = "static.replacement-stored" in step.rules
     for reply in step.replies:

@@ -17,7 +17,7 @@ from typing import Any
 import z3
 
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
-from rota.proofs.story import Story, told
+from rota.proofs.story import Story, story
 from rota.proofs.vote.encoding import MEMBER, MEMBERS, card, insertion, subset_counts
 from rota.proofs.vote.small_groups import World, group_claim
 
@@ -208,7 +208,7 @@ def _tell_refused(model: Any) -> Story:
         "refused": refusal,
         "left": _among(model, z3.SetDel(GROUP, PAIR.member(refusal))),
     }
-    return told(
+    return story(
         figures,
         "a join phase of {group}; parked are the JoinGroups of {waiting}",
         "newcomers have filled the group: {refused} comes back and is refused, and so no member any more",

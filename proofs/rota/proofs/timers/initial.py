@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import z3
 
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
-from rota.proofs.story import Story, figures_of, told
+from rota.proofs.story import Story, figures_of, story
 
 DELAY, LIMIT = z3.Int("delay"), z3.Int("rebalance_timeout")
 
@@ -182,7 +182,7 @@ def within_rebalance_timeout() -> Claim:
 
 def _tell_longer(model: Any) -> Story:
     figures = figures_of(model, {"delay": DELAY, "rebalance_timeout": LIMIT, "spent": NOW.spent})
-    return told(
+    return story(
         figures,
         "the delay is {delay} ms, the first member's rebalance timeout {rebalance_timeout} ms",
         "its JoinGroup is answered after {spent} ms: the first window is never cut",
@@ -204,7 +204,7 @@ def ends_without_delay() -> Claim:
 def _tell_no_delay(model: Any) -> Story:
     after = extended(NOW, DELAY)
     figures = figures_of(model, {"delay": DELAY, "remaining": NOW.remaining, "after": after.remaining})
-    return told(
+    return story(
         figures,
         "the delay is {delay} ms; {remaining} ms remain of the rebalance timeout",
         "somebody was added before the timer was served: another window of {delay} ms, {after} ms remain",
@@ -234,7 +234,7 @@ def extended_for_newcomers(cleared: bool = False) -> Claim:
 def _tell_left_over(model: Any) -> Story:
     terms = {"delay": DELAY, "first_timeout": FIRST_LIMIT, "timeout": LIMIT}
     more = extended(begun(DELAY, LIMIT), DELAY)
-    return told(
+    return story(
         figures_of(model, terms | {"spent": more.spent}),
         "the delay is {delay} ms; alice begins a group with a rebalance timeout of {first_timeout} ms",
         "bob is added in the last window: it cannot be extended, the phase ends, the flag stays set",

@@ -14,7 +14,7 @@ from typing import Any
 import z3
 
 from rota.proofs.obligations import Claim, Formula, Mutant, Obligation
-from rota.proofs.story import Story, figures_of, told
+from rota.proofs.story import Story, figures_of, story
 from rota.proofs.timers.session import (
     ASKED,
     LIMIT,
@@ -171,7 +171,7 @@ def parked_stay() -> Claim:
 
 
 def _tell_newcomer(model: Any) -> Story:
-    return told(
+    return story(
         figures_of(model, {"new_member_timeout": LIMIT}),
         "alice is admitted: her JoinGroup is parked, she has {new_member_timeout} ms as a newcomer",
         "the join phase lasts longer: after {new_member_timeout} ms she is removed though she waits",
@@ -194,7 +194,7 @@ def timeout_of_now() -> Claim:
 
 
 def _tell_former(model: Any) -> Story:
-    return told(
+    return story(
         figures_of(model, {"former": NOW.timeout, "asked": ASKED, "silent": LATER - NOW.now}),
         "a static member with a session timeout of {former} ms restarts and asks for {asked} ms",
         "its replacement is stored and answered; the session runs with the former timeout",
@@ -210,7 +210,7 @@ def stored_late() -> Claim:
 
 
 def _tell_without_timer(model: Any) -> Story:
-    return told(
+    return story(
         figures_of(model, {"session": NOW.timeout}),
         "a static member with a session timeout of {session} ms restarts; the log does not answer for long",
         "after {session} ms its timer is due and ignored, for its JoinGroup is parked",

@@ -123,8 +123,8 @@ class VoteExample:
     """A vote that breaks the claim, in names.
 
     Parameters: lists, member and what it lists, in its order; ballots, member and what it votes for;
-    candidates; votes, protocol and how many; winner; opposed, the members that do not list the winner; told,
-    what the last line says of the winner, {}, if not that it may win.
+    candidates; votes, protocol and how many; winner; opposed, the members that do not list the winner;
+    ending, what the last line says of the winner, {}, if not that it may win.
     """
 
     lists: tuple[tuple[str, tuple[str, ...]], ...]
@@ -133,7 +133,7 @@ class VoteExample:
     votes: tuple[tuple[str, int], ...]
     winner: str
     opposed: tuple[str, ...]
-    told: str = ""
+    ending: str = ""
 
     def as_lines(self) -> Iterator[str]:
         """For people."""
@@ -144,7 +144,7 @@ class VoteExample:
         yield "votes: " + ", ".join(f"{protocol} {count}" for protocol, count in self.votes)
         verb = "do" if len(self.opposed) > 1 else "does"
         against = f"which {_names(self.opposed)} {verb} not support" if self.opposed else "as others may too"
-        yield self.told.format(self.winner) if self.told else f"{self.winner} may win, {against}"
+        yield self.ending.format(self.winner) if self.ending else f"{self.winner} may win, {against}"
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -162,8 +162,8 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(names) or "nothing"
 
 
-def read_vote(model: Any, world: World = PAIR, told: str = "") -> VoteExample:
-    """The vote in a model of a world, with names. told: see `VoteExample`."""
+def read_vote(model: Any, world: World = PAIR, ending: str = "") -> VoteExample:
+    """The vote in a model of a world, with names. ending: see `VoteExample`."""
 
     def value(term: Formula) -> Any:
         return model.eval(term, model_completion=True)
@@ -188,7 +188,7 @@ def read_vote(model: Any, world: World = PAIR, told: str = "") -> VoteExample:
         votes=tuple((p, value(votes(world.protocol(p))).as_long()) for p in world.protocols),
         winner=winner,
         opposed=tuple(member for member, protocols in preferences if winner not in protocols),
-        told=told,
+        ending=ending,
     )
 
 
@@ -220,14 +220,14 @@ REFUTED = (
         "brokers that go through the tally in different orders elect the same protocol",
         "refuted",
         orders_agree,
-        explain=partial(read_vote, told="one broker elects {}, another one the other"),
+        explain=partial(read_vote, ending="one broker elects {}, another one the other"),
     ),
     Obligation(
         "voting.ties.leader-first",
         "the leader's first protocol, which the mock broker of librdkafka takes, is listed by every member",
         "refuted",
         leader_first,
-        explain=partial(read_vote, told="{} is elected, which alice, the leader, lists first"),
+        explain=partial(read_vote, ending="{} is elected, which alice, the leader, lists first"),
     ),
     Obligation(
         "voting.ties.leader-decides",
@@ -237,7 +237,7 @@ REFUTED = (
         explain=partial(
             read_vote,
             world=TRIO,
-            told="{} is elected, which alice, the leader, lists first of the candidates",
+            ending="{} is elected, which alice, the leader, lists first of the candidates",
         ),
     ),
 )

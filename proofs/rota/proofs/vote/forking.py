@@ -116,10 +116,10 @@ class Truth:
 class Name:
     """A protocol that is not known. Compares with other names of the same run."""
 
-    __slots__ = ("_run", "number")
+    __slots__ = ("_execution", "number")
 
-    def __init__(self, run: Run, number: int) -> None:
-        self._run, self.number = run, number
+    def __init__(self, execution: Execution, number: int) -> None:
+        self._execution, self.number = execution, number
 
     def __hash__(self) -> int:
         return 0
@@ -127,21 +127,21 @@ class Name:
     def __eq__(self, other: object) -> Truth | bool:  # type: ignore[override]
         if not isinstance(other, Name):
             return NotImplemented
-        return Truth(lambda: self._run.equal(self.number, other.number))
+        return Truth(lambda: self._execution.equal(self.number, other.number))
 
     def __lt__(self, other: Name) -> bool:
-        return self._run.less(self.number, other.number)
+        return self._execution.less(self.number, other.number)
 
 
 class Names(Sequence[Name]):
     """A list of names of which the length is not known either, up to the names there are."""
 
-    def __init__(self, run: Run, names: Sequence[Name], there: Sequence[Formula]) -> None:
-        self._run, self._names, self._there = run, names, there
+    def __init__(self, execution: Execution, names: Sequence[Name], there: Sequence[Formula]) -> None:
+        self._execution, self._names, self._there = execution, names, there
 
     def __iter__(self) -> Iterator[Name]:
         for name, there in zip(self._names, self._there, strict=True):
-            if not self._run.holds(there):
+            if not self._execution.holds(there):
                 return
             yield name
 
@@ -159,7 +159,7 @@ class Names(Sequence[Name]):
         return tuple(self)[index]
 
 
-class Run:
+class Execution:
     """What one run knows: which names are one, which differ. Only what does not follow from that is asked."""
 
     def __init__(self, inputs: Inputs) -> None:
@@ -231,11 +231,11 @@ class Inputs:
         return self.forks.paths(lambda: function(self._lists()))
 
     def _lists(self) -> list[Names]:
-        run = Run(self)
-        names = [Name(run, number) for number in range(self.size)]
+        execution = Execution(self)
+        names = [Name(execution, number) for number in range(self.size)]
         starts = range(0, self.size, self.length)
         return [
-            Names(run, names[start : start + self.length], there)
+            Names(execution, names[start : start + self.length], there)
             for start, there in zip(starts, self._there, strict=True)
         ]
 

@@ -21,7 +21,7 @@ _n, _p = z3.Const("n", MEMBER), z3.Const("p", PROTOCOL)
 
 
 @dataclass(frozen=True)
-class Group:
+class VotingGroup:
     """A set of members, and their lists as sets. Parameters: rules for a member, and for member and name."""
 
     inside: Rule
@@ -35,32 +35,32 @@ class Group:
         """The guard: a list has a name that every member lists."""
         return some(lambda p: z3.And(names(p), self.common(p)))
 
-    def with_list(self, member: Formula, names: Rule) -> Group:
+    def with_list(self, member: Formula, names: Rule) -> VotingGroup:
         """The member is in, with this list, whether it was there before or not."""
-        return Group(
+        return VotingGroup(
             lambda m: z3.Or(m == member, self.inside(m)),
             lambda m, p: z3.If(m == member, names(p), self.listed(m, p)),
         )
 
-    def without(self, member: Formula) -> Group:
+    def without(self, member: Formula) -> VotingGroup:
         """The member is gone."""
-        return Group(lambda m: z3.And(m != member, self.inside(m)), self.listed)
+        return VotingGroup(lambda m: z3.And(m != member, self.inside(m)), self.listed)
 
-    def renamed(self, old: Formula, new: Formula) -> Group:
+    def renamed(self, old: Formula, new: Formula) -> VotingGroup:
         """What one member listed, the other lists in its place."""
         return self.without(old).with_list(new, lambda p: self.listed(old, p))
 
-    def loaded(self, elected: Formula) -> Group:
+    def loaded(self, elected: Formula) -> VotingGroup:
         """After a fail-over: of each list the elected protocol is left."""
-        return Group(self.inside, lambda m, p: p == elected)
+        return VotingGroup(self.inside, lambda m, p: p == elected)
 
 
-NOBODY = Group(lambda m: z3.BoolVal(False), lists)
-NOW = Group(belongs, lists)
+NOBODY = VotingGroup(lambda m: z3.BoolVal(False), lists)
+NOW = VotingGroup(belongs, lists)
 """Any group."""
 
 
-def has_common(group: Group) -> Formula:
+def has_common(group: VotingGroup) -> Formula:
     """The invariant: some protocol is listed by every member."""
     return some(group.common)
 
@@ -88,8 +88,8 @@ class Snapshot:
         held = "; ".join(f"{member} lists {join_names(listed)}" for member, listed in self.lists) or "nobody"
         yield f"{self.what}: {held}"
         if self.counters:
-            told = ", ".join(f"{protocol} {count}" for protocol, count in self.counters)
-            yield f"  counters: {told}; members: {len(self.lists)}"
+            counters = ", ".join(f"{protocol} {count}" for protocol, count in self.counters)
+            yield f"  counters: {counters}; members: {len(self.lists)}"
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def join_names(names: Sequence[str]) -> str:
 def smallest(
     assumptions: dict[str, Formula],
     goal: Formula,
-    groups: Sequence[Group],
+    groups: Sequence[VotingGroup],
     brought: Sequence[Rule] = (),
     times: Callable[[Formula, Formula], Formula] | None = None,
 ) -> Claim:
@@ -152,7 +152,11 @@ def smallest(
 
 
 def read_snapshot(
-    model: Any, what: str, group: Group, counters: Mapping[str, Formula] | None = None, times: Any = None
+    model: Any,
+    what: str,
+    group: VotingGroup,
+    counters: Mapping[str, Formula] | None = None,
+    times: Any = None,
 ) -> Snapshot:
     """A group in a model of `CAST`. times: how often a member lists a name, if not once."""
 

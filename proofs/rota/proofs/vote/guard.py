@@ -26,7 +26,7 @@ from rota.proofs.vote.groups import (
     NOBODY,
     NOW,
     Course,
-    Group,
+    VotingGroup,
     has_common,
     list_of,
     read_snapshot,
@@ -48,31 +48,31 @@ _m = z3.Const("m", MEMBER)
 BOBS = list_of(BOB)
 _LOADED = NOW.loaded(ELECTED)
 
-Guard = Callable[[Group, Rule], Formula]
+Guard = Callable[[VotingGroup, Rule], Formula]
 
 
-def by_all(group: Group, names: Rule) -> Formula:
+def by_all(group: VotingGroup, names: Rule) -> Formula:
     """The guard as it is."""
     return group.fits(names)
 
 
-def by_leader(group: Group, names: Rule) -> Formula:
+def by_leader(group: VotingGroup, names: Rule) -> Formula:
     """A bad guard: something in common with one member."""
     return some(lambda p: z3.And(names(p), group.inside(LEADER), group.listed(LEADER, p)))
 
 
-def by_each(group: Group, names: Rule) -> Formula:
+def by_each(group: VotingGroup, names: Rule) -> Formula:
     """A bad guard: something in common with each member, not the same with all."""
     shares = some(lambda p: z3.And(names(p), group.listed(_m, p)))
     return z3.ForAll([_m], z3.Implies(group.inside(_m), shares))
 
 
-def not_empty(group: Group, names: Rule) -> Formula:
+def not_empty(group: VotingGroup, names: Rule) -> Formula:
     """No guard: any list but the empty one, as an Empty group has it."""
     return some(names)
 
 
-def start(group: Group = NOBODY) -> Claim:
+def start(group: VotingGroup = NOBODY) -> Claim:
     """Nobody is there."""
     return group_claim({}, has_common(group))
 
@@ -93,14 +93,14 @@ def update(guard: Guard = by_all) -> Claim:
     return group_claim({"guard": guard(NOW, brings)}, has_common(NOW.with_list(ALICE, brings)))
 
 
-def by_others(group: Group, names: Rule) -> Formula:
+def by_others(group: VotingGroup, names: Rule) -> Formula:
     """A guard that leaves alice's own earlier list out."""
     return group.without(ALICE).fits(names)
 
 
 def leave(new: Rule = lambda m: z3.BoolVal(False)) -> Claim:
     """Any number of members go, and (in a mutant) others are let in unasked."""
-    rest = Group(lambda m: z3.Or(new(m), z3.And(belongs(m), stays(m))), lists)
+    rest = VotingGroup(lambda m: z3.Or(new(m), z3.And(belongs(m), stays(m))), lists)
     return group_claim({"up to now": has_common(NOW)}, has_common(rest))
 
 
@@ -116,7 +116,7 @@ def replace(guard: Guard = by_all) -> Claim:
     return group_claim({"guard": guard(NOW, brings)}, has_common(after))
 
 
-def load(group: Group = _LOADED) -> Claim:
+def load(group: VotingGroup = _LOADED) -> Claim:
     """Another coordinator reads the group from the log."""
     return group_claim({"a member": belongs(ALICE)}, group.common(X) == (X == ELECTED))
 
@@ -235,7 +235,7 @@ PROVED = (
 )
 
 
-def _read(*snapshots: tuple[str, Group], conclusion: str) -> Callable[[Any], Course]:
+def _read(*snapshots: tuple[str, VotingGroup], conclusion: str) -> Callable[[Any], Course]:
     """The explanation of a model by these snapshots."""
     return lambda model: Course(tuple(read_snapshot(model, *snapshot) for snapshot in snapshots), conclusion)
 
@@ -244,7 +244,7 @@ def _refuted(
     name: str,
     statement: str,
     claim: tuple[dict[str, Formula], Formula],
-    snapshots: Sequence[tuple[str, Group]],
+    snapshots: Sequence[tuple[str, VotingGroup]],
     conclusion: str,
 ) -> Obligation:
     build = partial(smallest, *claim, [group for _, group in snapshots], [brings])

@@ -25,7 +25,7 @@ from rota.proofs.vote.groups import (
     CAST,
     NOW,
     Course,
-    Group,
+    VotingGroup,
     has_common,
     list_of,
     read_names,
@@ -41,13 +41,13 @@ of_consumers = z3.Function("of_consumers", MEMBER, z3.BoolSort())
 _m, _p = z3.Const("m", MEMBER), z3.Const("p", PROTOCOL)
 
 
-def right(group: Group) -> Rule:
+def right(group: VotingGroup) -> Rule:
     """As many as there are members that list the protocol."""
     members = [CAST.member(name) for name in CAST.members]
     return lambda p: z3.Sum([z3.If(z3.And(group.inside(m), group.listed(m, p)), 1, 0) for m in members])
 
 
-def size(group: Group) -> Formula:
+def size(group: VotingGroup) -> Formula:
     """How many members there are."""
     return z3.Sum([z3.If(group.inside(CAST.member(name)), 1, 0) for name in CAST.members])
 
@@ -56,16 +56,16 @@ def size(group: Group) -> Formula:
 class Keeping:
     """A step and what becomes of the counters.
 
-    Parameters: what happens; group after it; counter after it; assumed, what else is so; told, the end of
+    Parameters: what happens; group after it; counter after it; assumed, what else is so; ending, the end of
     the story; common, what the members have in common, if not what all list; means, how that and what the
     counters say are to go together.
     """
 
     what: str
-    group: Group
+    group: VotingGroup
     counter: Rule
     assumed: dict[str, Formula]
-    told: str
+    ending: str
     common: Rule | None = None
     means: Callable[[Formula, Formula], Formula] = operator.eq
 
@@ -88,7 +88,7 @@ class Keeping:
             for what, group, count in (("before", NOW, right(NOW)), (self.what, self.group, self.counter))
         )
         lists = {"off": read_names(model, names_taken), "on": read_names(model, list_of(ALICE))}
-        return Course((before, replace(after, what=after.what.format_map(lists))), self.told)
+        return Course((before, replace(after, what=after.what.format_map(lists))), self.ending)
 
 
 def names_taken(protocol: Formula) -> Formula:
