@@ -91,7 +91,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> Planted:
 def test_all_configurations_share_a_context(invoke: Invoke, planted: Planted) -> None:
     names = ("core", "no-handshake")
     chosen = [part for name in names for part in ("--configuration", name)]
-    result = invoke("--engine", "spark", "--scope", "tiny", *chosen, "--partitions", "3")
+    result = invoke("--engine", "spark", "--scope", "tiny", *chosen, "--by-level", "--partitions", "3")
     assert result.exit_code == 0, result.stderr
     assert (planted.began, planted.ended, len(planted.given)) == (1, 1, 2)
     assert {(given["partitions"], given["local_levels"]) for given in planted.given} == {(3, 1)}
@@ -111,8 +111,8 @@ def test_notes_stay_out_of_json(invoke: Invoke, planted: Planted) -> None:
 def test_depths_are_told_as_bounds_where_only_the_verdict_was_asked_for(
     invoke: Invoke, planted: Planted
 ) -> None:
-    exact = invoke("--engine", "spark", "--scope", "tiny", "--configuration", "core")
-    result = invoke("--engine", "spark", "--scope", "tiny", "--configuration", "core", "--verdict-only")
+    core = ("--engine", "spark", "--scope", "tiny", "--configuration", "core", "--by-level")
+    exact, result = invoke(*core), invoke(*core, "--verdict-only")
     assert [given["local_levels"] for given in planted.given] == [1, 4]
     assert result.exit_code == 0, "a depth that is a bound is not compared with the pinned one"
     assert ("verdict only: " in exact.stderr, "verdict only: " in result.stderr) == (False, True)
@@ -286,18 +286,24 @@ def answers(port: int) -> bool:
 
 @pytest.mark.spark
 def test_on_a_standalone_cluster(cluster: str, tmp_path: Path) -> None:
-    """Two searches, for only in the second one tasks were drawn away from their files."""
+    """By levels two searches, for only in the second one tasks were drawn away from their files."""
     toy = TOYS / "ticket_office.py"
-    what = ["--engine", "spark", "--scope", "tiny", "--configuration", "core", "--configuration", "leave"]
-    command = [sys.executable, "-m", "rota.cli.main", "check", *what, "--master", cluster]
-    done = subprocess.run(
-        [*command, "--py-files", str(toy), "--json", "--stats"], cwd=tmp_path, capture_output=True,
-        env={**os.environ, "SPARK_LOCAL_IP": HOSTS[0]}, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    runs = json.loads(done.stdout)["runs"]
-    assert [run["pinned"] for run in runs] == [True, True]
-    assert [run["stats"]["rounds_repeated"] for run in runs] == [0, 0], "tasks stay with their files"
-    assert "Spark's web interface: http" in done.stderr
+
+    def runs(*more: str) -> list[dict[str, Any]]:
+        what = ["--engine", "spark", "--scope", "tiny", "--configuration", "core", "--configuration", "leave"]
+        command = [sys.executable, "-m", "rota.cli.main", "check", *what, "--master", cluster, *more]
+        done = subprocess.run(
+            [*command, "--py-files", str(toy), "--json", "--stats"], cwd=tmp_path, capture_output=True,
+            env={**os.environ, "SPARK_LOCAL_IP": HOSTS[0]}, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "Spark's web interface: http" in done.stderr
+        told: list[dict[str, Any]] = json.loads(done.stdout)["runs"]
+        assert [run["pinned"] for run in told] == [True, True]
+        return told
+
+    by_level = runs("--by-level")
+    assert [run["stats"]["rounds_repeated"] for run in by_level] == [0, 0], "tasks stay with their files"
     for host in HOSTS:
         assert list(tmp_path.glob(f"{host}/apps/app-*/*/ticket_office.py")), "the executor got the module"
+    assert [run["stats"]["whole"] for run in runs()] == ["fast", "fast"]

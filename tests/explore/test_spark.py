@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 import toys
 
-from rota.explore import Limits, reference
+from rota.explore import Limits, Result, reference
 from rota.explore.result import MissingExtra
-from rota.explore.spark import archive, session
+from rota.explore.spark import archive, memory, session
 from rota.explore.spark import engine as spark
+from rota.explore.spark.whole import Answer, Lost, Tasks
+from rota.explore.spark.worker.whole import TooLarge
 from rota.explore.tables.machines import AmbiguousValue
 from rota.kernel import System
 
@@ -73,6 +75,70 @@ def test_workers_with_nothing_but_the_archive(context: Any) -> None:
     assert result.answer == reference.explore(system).answer
     assert result.stats["compiled"] is False
     assert any("the workers have no numba: plain Python" in line for line in said)
+
+
+# ---- whole systems, a task each
+
+
+def wholes(context: Any, *systems: System, ceiling: int | None = None) -> list[Answer]:
+    """The answers about systems, in their order."""
+    told = {}
+    with Tasks(context, session.look_at(context, lambda line: None), ceiling=ceiling) as tasks:
+        for number, system in enumerate(systems):
+            assert system.ref is not None
+            tasks.give(number, system.name, system.ref, None)
+        while tasks.busy:
+            answer = tasks.answer()
+            assert answer is not None
+            told[answer[0]] = answer[1]
+    return [answer for _, answer in sorted(told.items())]
+
+
+def same(system: System, answer: Answer, by: str) -> bool:
+    """Whether an answer is the reference's, by an engine of that name in the worker."""
+    slow = reference.explore(system)
+    assert isinstance(answer, Result)
+    assert (answer.engine, answer.stats["whole"]) == ("spark", by)
+    return slow.answer == answer.answer and slow.violation == answer.violation
+
+
+@pytest.mark.spark
+def test_many_systems_each_by_a_task(context: Any) -> None:
+    systems = [build() for build in toys.ALL.values()]
+    told = wholes(context, *systems, toys.ambiguous())
+    for system, answer in zip(systems, told[:-1], strict=True):
+        assert same(system, answer, "fast"), system.name
+    assert isinstance(told[-1], AmbiguousValue)
+
+
+@pytest.mark.spark
+def test_a_task_whose_worker_is_killed_is_done_again(context: Any, tmp_path: Path) -> None:
+    flag = tmp_path / "killed"
+    system = toys.assassin(str(flag), os.getpid())
+    (answer,) = wholes(context, system)
+    assert same(system, answer, "fast")
+    assert flag.exists()
+
+
+@pytest.mark.spark
+def test_a_task_whose_workers_are_all_killed_is_lost(context: Any) -> None:
+    answer, other = wholes(context, toys.assassin("", os.getpid()), toys.ring())
+    assert isinstance(answer, Lost)
+    assert same(toys.ring(), other, "fast")
+
+
+@pytest.mark.spark
+def test_a_task_has_no_more_memory_than_its_share(context: Any) -> None:
+    """Four million states; they would fit if there was no share."""
+    (answer,) = wholes(context, toys.counters(4, 44), ceiling=memory.WORKER * 3 // 4)
+    assert isinstance(answer, TooLarge)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("bare")
+def test_workers_without_packages_explore_by_the_reference_engine(context: Any) -> None:
+    (answer,) = wholes(context, toys.broken("step"))
+    assert same(toys.broken("step"), answer, "reference")
 
 
 def test_missing_pyspark_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

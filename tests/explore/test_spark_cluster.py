@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import toys
 
-from rota.explore import Limits, reference
+from rota.explore import Limits, Result, reference
 from rota.explore.spark import engine as spark
 from rota.explore.spark import session
+from rota.explore.spark.whole import Tasks
 from rota.kernel import System
 
 pytestmark = pytest.mark.spark
@@ -80,7 +81,32 @@ def test_workers_without_rota_are_sent_its_archive(context: Any) -> None:
     assert agreed(toys.die_hard(9), context)["compiled"] is False
 
 
+@pytest.mark.usefixtures("bare")
+def test_whole_systems_for_workers_without_rota(context: Any) -> None:
+    assert explored_whole(toys.die_hard(9), context).stats["whole"] == "reference"
+
+
+def explored_whole(system: System, context: Any) -> Result:
+    """What one task makes of a system, if that is the reference's answer."""
+    assert system.ref is not None
+    with Tasks(context, session.look_at(context, lambda line: None)) as tasks:
+        tasks.give(0, system.name, system.ref, None)
+        told = tasks.answer()
+    assert told is not None
+    slow, result = reference.explore(system), told[1]
+    assert isinstance(result, Result)
+    assert (result.answer, result.violation) == (slow.answer, slow.violation)
+    return result
+
+
 # ---- what takes longer
+
+
+@pytest.mark.faults
+def test_an_executor_is_killed_that_explores_a_whole_system(context: Any, tmp_path: Path) -> None:
+    flag = tmp_path / "killed"
+    explored_whole(toys.assassin(str(flag), os.getpid(), generations=2), context)
+    assert flag.exists()
 
 
 @pytest.mark.faults

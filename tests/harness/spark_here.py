@@ -107,6 +107,10 @@ class Context:
 
     def addPyFile(self, name: str) -> None: ...
 
+    def setJobGroup(self, group: str, description: str) -> None: ...
+
+    def cancelJobGroup(self, group: str) -> None: ...
+
     def attempt(self, work: Work, number: int, part: list[Any]) -> list[Any]:
         """A task, as often as asked; each try is given what arrives as it was."""
         out: list[Any] = []

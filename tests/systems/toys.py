@@ -362,12 +362,16 @@ def ambiguous() -> System:
 
 
 def assassin(flag: str, spared: int, generations: int = 0) -> System:
-    """Counters of which one kills its process, or a forefather of it, once, unless it is process `spared`."""
+    """Counters of which one kills its process, or a forefather of it, unless it is process `spared`.
+
+    flag: a file that says that it was done, so that it is done once; '': done every time.
+    """
     base = counters(3, 4)
 
     def moves(value: int) -> Sequence[Turn]:
-        if value == 2 and os.getpid() != spared and not Path(flag).exists():
-            Path(flag).touch()
+        if value == 2 and os.getpid() != spared and not (flag and Path(flag).exists()):
+            if flag:
+                Path(flag).touch()
             victim = os.getpid()
             for _ in range(generations):
                 victim = int(Path(f"/proc/{victim}/stat").read_text().rpartition(")")[2].split()[1])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,10 @@ from rota.explore.result import Progress
 from rota.explore.spark import memory
 from rota.kernel import System
 from rota.report.check_model import Plan
+
+if TYPE_CHECKING:
+    from rota.explore.spark.finished import Finished
+    from rota.explore.spark.whole import Tasks
 
 ENGINE = "spark"
 
@@ -53,6 +57,7 @@ class SparkOptions:
     master: str | None = None
     partitions: int | None = None
     verdict_only: bool = False
+    by_level: bool = False
     py_files: tuple[str, ...] = ()
 
     def first(self) -> str | None:
@@ -61,6 +66,7 @@ class SparkOptions:
             "--master": self.master,
             "--partitions": self.partitions,
             "--verdict-only": self.verdict_only,
+            "--by-level": self.by_level,
             "--py-files": self.py_files,
         }
         return next((name for name, value in given.items() if value), None)
@@ -74,6 +80,8 @@ SPARK = (
                  help="Spark: parts that states are divided into.  [default: the cores]"),
     click.option("--verdict-only", is_flag=True,
                  help=f"Spark: {LEVELS} levels a round. Faster; depths are no longer exact."),
+    click.option("--by-level", is_flag=True,
+                 help="Spark: a level a round, also where tasks could explore configurations whole."),
     click.option("--py-files", multiple=True, metavar="FILE",
                  type=click.Path(exists=True, dir_okay=False),
                  help="Spark: a module or archive that workers need, as for --system; repeatable."),
@@ -116,6 +124,60 @@ def fitted(plan: Plan, limits: Limits, wanted: OnSpark) -> tuple[Plan, Limits]:
     return replace(plan, jobs=tuple(jobs)), limits
 
 
+class Session:
+    """The engine on Spark, level by level, for several systems; with tasks it explores many of them whole.
+
+    Parameters: engine, that of `rota.explore.spark.engine`; context; wanted; shares, of the memory; say.
+    """
+
+    def __init__(
+        self, engine: engines.Engine, context: Any, wanted: OnSpark, shares: memory.Shares, say: Say
+    ) -> None:
+        self.wanted = wanted
+        self._context, self._shares, self._say = context, shares, say
+        self._engine = partial(
+            engine,  # type: ignore[call-arg]  # Spark's takes more than every engine does
+            context=context,
+            partitions=wanted.options.partitions,
+            local_levels=self._levels,
+            ceiling=shares.worker,
+            say=say,
+        )
+
+    @property
+    def _levels(self) -> int:
+        return LEVELS if self.wanted.options.verdict_only else 1
+
+    def __call__(
+        self, system: System, limits: Limits | None = None, *, progress: Progress | None = None
+    ) -> Result:
+        """By levels, unless a record says what that came to. Errors: as of the engine."""
+        limits = replace(limits or Limits(), memory=self._shares.states)
+        record = self.record(system, limits)
+        result = record.read() if record else None
+        if result is None:
+            result = self._engine(system, limits, progress=progress)
+            if record:
+                record.write(result)
+        return result
+
+    def record(self, system: System, limits: Limits) -> Finished | None:
+        """What is kept of a finished exploration, where there is a checkpoint."""
+        from rota.explore.spark.finished import Finished
+
+        folder = limits.checkpoint
+        return Finished(folder, system, limits, {"local levels": self._levels}) if folder else None
+
+    def tasks(self) -> Tasks:
+        """For whole systems, many at a time."""
+        from rota.explore.spark.session import look_at
+        from rota.explore.spark.whole import Tasks
+
+        states = self._shares.states
+        share = states and states // max(1, self._context.defaultParallelism)
+        return Tasks(self._context, look_at(self._context, self._say), share, self._shares.worker)
+
+
 @contextmanager
 def at_hand(engine: engines.Engine, wanted: OnSpark | None, say: Say) -> Iterator[engines.Engine]:
     """An engine that can be called several times; for Spark with one context, stopped at the end.
@@ -139,22 +201,7 @@ def at_hand(engine: engines.Engine, wanted: OnSpark | None, say: Say) -> Iterato
         _wait_for_executors(context, once)
         shares = _shares(context.master, context.defaultParallelism, wanted)
         stack.enter_context(memory.held(shares.driver))
-
-        bound = partial(
-            engine,  # type: ignore[call-arg]  # Spark's takes more than every engine does
-            context=context,
-            partitions=wanted.options.partitions,
-            local_levels=LEVELS if wanted.options.verdict_only else 1,
-            ceiling=shares.worker,
-            say=once,
-        )
-
-        def explore(
-            system: System, limits: Limits | None = None, *, progress: Progress | None = None
-        ) -> Result:
-            return bound(system, replace(limits or Limits(), memory=shares.states), progress=progress)
-
-        yield explore
+        yield Session(engine, context, wanted, shares, once)
 
 
 def _refuse_too_little(wanted: OnSpark) -> None:

@@ -113,7 +113,7 @@ class Explorers(Workers):
         super().__exit__(kind, error, where)
 
     def answers(self) -> Iterator[tuple[int, Answer | None]]:
-        """(number of a job, its answer), as they come; None for a job whose worker died.
+        """(number of a job, its answer), as they come; None for a job whose worker died, which is noted.
 
         Every job gets one, but for those after one with an error, and those of no interest any more.
         """
@@ -157,6 +157,8 @@ class Explorers(Workers):
         else:
             worker.number = None
             self._progress.end(name)
+        if message is None:
+            self._progress.line.note(f"the process exploring {name} died; exploring {name} again")
         return message
 
     def _needs(self, number: int) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from rota.cli import check_spark, check_workers
+from rota.cli import check_spark, check_suite, check_workers
 from rota.cli.errors import UsageError
 from rota.cli.exploration import Exploration, explored
 from rota.cli.reporting import seconds_alive, write_trace
@@ -87,7 +87,16 @@ class Checking:
         self.say(self._table.head())
         try:
             if self._workers > 1:
-                self._explore_together(explore, systems)
+                explorers = check_workers.Explorers(
+                    self.plan,
+                    systems,
+                    self._workers,
+                    self.limits,
+                    self._shortest,
+                    self.progress,
+                    self._keep_going,
+                )
+                self._explore_together(explore, systems, explorers)
             else:
                 self._explore_one_by_one(explore, systems)
         finally:  # an interrupt keeps what was found until then
@@ -95,6 +104,11 @@ class Checking:
 
     def _explore_one_by_one(self, explore: engines.Engine, systems: Sequence[System]) -> None:
         with check_spark.at_hand(explore, self._on_spark, self.progress.line.note) as engine:
+            suite = check_suite.suite(engine, self.plan, systems, self.limits, self._shortest, self.progress)
+            if suite:
+                self._workers = suite.count
+                self._explore_together(engine, systems, suite)
+                return
             for number in range(len(systems)):
                 if not self._shortest.needs(number):
                     return
@@ -114,25 +128,20 @@ class Checking:
             self._shortest.add(number, violation)
         return one
 
-    def _explore_together(self, explore: engines.Engine, systems: Sequence[System]) -> None:
+    def _explore_together(
+        self,
+        explore: engines.Engine,
+        systems: Sequence[System],
+        explorers: check_workers.Explorers | check_suite.Suite,
+    ) -> None:
         """Let workers explore; what is printed comes in the plan's order all the same."""
         answers: dict[int, check_workers.Answer] = {}
         lost = []
         try:
-            with check_workers.Explorers(
-                self.plan,
-                systems,
-                self._workers,
-                self.limits,
-                self._shortest,
-                self.progress,
-                self._keep_going,
-            ) as explorers:
+            with explorers:
                 for number, answer in explorers.answers():
                     if answer is None:
                         lost.append(number)
-                        name = self.plan.jobs[number].name
-                        self.progress.line.note(f"the process exploring {name} died; exploring {name} again")
                     else:
                         answers[number] = answer
                     self._add_next(answers)

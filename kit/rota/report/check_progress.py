@@ -75,6 +75,15 @@ class Explorations:
         self._running[name] = Level(self._running[name].expected, depth, distinct, frontier, seconds)
         self.line.show(self._text)
 
+    def finished(self, done: int, of: int) -> None:
+        """So many explorations are over; nobody says how far those are that run."""
+        self.line.show(
+            lambda: (
+                f"{done} of {of} configurations, exploring {', '.join(self._running)}; "
+                f"{self._clock() - self._began:.0f} s"
+            )
+        )
+
     def end(self, name: str) -> None:
         """An exploration is over."""
         self._running.pop(name, None)

@@ -33,6 +33,7 @@ from rota.explore.spark import preflight, tasks
 from rota.explore.spark.answers import ExecutorsLost, NoSpace, clear_errors, told
 from rota.explore.spark.commit import Commits, Saved
 from rota.explore.spark.exchange import Exchange, Files, Shuffle
+from rota.explore.spark.memory import MEMORY
 from rota.explore.spark.preflight import NotShippable, NotSupported
 from rota.explore.spark.protocol import Fields, Job, Missing, Order, Part, Report
 from rota.explore.spark.registry import Registry
@@ -42,9 +43,6 @@ from rota.kernel import Digest, Kind, State, System, SystemRef
 
 STRICT = "strict"
 """Within a checkpoint's folder, that of the run that looks for a shortest violation."""
-
-MEMORY = 512 << 20
-"""Bytes for the states of each task that runs at a time, unless told otherwise."""
 
 TRIES = 5
 """How often tasks are run whose executors are lost with what they had."""

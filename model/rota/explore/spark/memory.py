@@ -38,6 +38,8 @@ WORKER = 256 * MIB
 STATES = 32 * MIB
 """Least for the states of one task."""
 
+MEMORY = 512 * MIB
+"""For the states of one task, unless told otherwise."""
 
 _OWN = resource.getrlimit(resource.RLIMIT_DATA)[0] if hasattr(resource, "RLIMIT_DATA") else None
 """The limit with which this process began, its user's perhaps; None where there is no such limit."""
