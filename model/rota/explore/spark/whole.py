@@ -67,6 +67,9 @@ class Tasks:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
+        if kind:  # Spark would tell at length of tasks that end in their middle
+            with suppress(Exception):
+                self._context.setLogLevel("OFF")
         left = [*self._running.items(), *self._withdrawn]
         while left := [(number, thread) for number, thread in left if thread.is_alive()]:
             for number, _ in left:
