@@ -1,4 +1,4 @@
-"""What the sentences about endless runs kill: mutants that let a group wait, or change, for ever."""
+"""The mutants that liveness properties kill: with them a group waits, or changes, for ever."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class EndlessKill:
-    """by: a sentence about endless runs; mutant; configuration: of the scope endless, where it breaks it."""
+    """by: a liveness property; mutant; configuration: of the scope endless, where it breaks it."""
 
     by: str
     mutant: str

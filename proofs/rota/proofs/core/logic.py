@@ -1,4 +1,4 @@
-"""One text, two readings: formulas over symbols for Z3, or plain truth values over a finite universe.
+"""Many-sorted first-order formulas, read in two ways: as Z3 terms, or as truth values in a finite universe.
 
 The rules and the invariant are written once, with the words of this module. In a `Symbolic` universe they
 make Z3 terms about any number of members; in a `Finite` one they make True or False of a state of the spec.
@@ -19,7 +19,7 @@ Term = Any
 
 
 class Sort(Enum):
-    """What there may be any number of."""
+    """A sort: an uninterpreted one, of any number of elements."""
 
     MEMBER = "Member"
     """Member ids."""

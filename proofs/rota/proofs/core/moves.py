@@ -1,4 +1,4 @@
-"""A rule as a formula: when it may run, and what the state is then."""
+"""A rule as a formula: its guard, and the state after it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rota.proofs.core.logic import Sort, Term, both, symbol
 from rota.proofs.core.signature import SIGNATURE, State, agree
 
 Args = Any
-"""A namespace with what is not in the state: the request's fields, choices, ids and records that are new."""
+"""A namespace of arguments: the request's fields, choices, fresh ids and records."""
 
 Effect = tuple[Term, State]
 """The guard, and the state afterwards."""

@@ -1,4 +1,4 @@
-"""A model as a step in names: the group before, the rule, what is different after, and what it breaks."""
+"""A counterexample to induction in names: the group before, the rule, its changes, and what it violates."""
 
 from __future__ import annotations
 

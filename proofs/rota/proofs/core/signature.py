@@ -1,9 +1,10 @@
-"""What a state is made of: the group, where within a step it is, and what has been (ghosts).
+"""The signature of a state: the group, the control state within a step, and history (ghost relations).
 
 Each name is a constant, or a relation or function over the sorts of `rota.proofs.core.logic`. The *group*
 part is the spec's `Group` and its appends in flight; the *control* part stands for the call stack of one
-step; the *history* part is written and never read by a rule, so it changes nothing that a group does. What
-was ever told stays told: answers in flight may come late, twice, in another order or never.
+step; the *history* part is written and never read by a rule, so it changes nothing that a group does. The
+relations `told_…` have every answer that was ever sent: answers in flight may come late, twice, in another
+order or never. `owes` holds the members whose SyncGroup is expected.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ P, A, R = Sort.PROTOCOL, Sort.ASSIGNMENT, Sort.RECORD
 
 @dataclass(frozen=True)
 class Part:
-    """A name in a state. domain: argument sorts; value: sort or enumeration, None: a truth value."""
+    """A symbol of the signature. domain: argument sorts; value: sort or enumeration, None: a truth value."""
 
     role: str
     domain: tuple[Sort, ...]

@@ -1,4 +1,4 @@
-"""Conjuncts about answers: they carry what was true, and what was true of a generation stays true of it."""
+"""Conjuncts about answers that were sent (`told_…`): each was true of the generation that it names."""
 
 from __future__ import annotations
 

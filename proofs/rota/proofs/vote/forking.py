@@ -1,11 +1,11 @@
-"""Path forking: plain Python, unmodified, on lists whose names are symbols; each truth test may go two ways.
+"""Symbolic execution by path forking: unmodified Python on lists of symbolic names; truth tests branch.
 
-A `Name` stands for any protocol of a world, a `Names` for any list of them up to a length. To ask whether
-two names are equal gives a `Truth`, and to ask that for its bool is a fork: the run goes on with one answer
-that the path up to there allows, and is run again with the other if that is allowed too. Z3 decides what is
-allowed. So sets, dicts, `in` and loops work as they are (all names have one hash, so that each comparison is
-asked for), and the paths together are all inputs. `sorted` works too, but does not fork: names are ordered by
-where they come first. So this is nothing for code in whose results the alphabet decides.
+A `Name` stands for any protocol of a world, a `Names` for any list of them up to a length. To ask whether two
+names are equal gives a `Truth`, and its bool is a fork: the execution goes on with one answer that the path
+condition allows, and is repeated with the other if that is satisfiable too. Z3 decides. So sets, dicts, `in`
+and loops work as they are (all names have one hash, so that each comparison is asked for), and the paths
+together cover all inputs. `sorted` works too, but does not fork: names are ordered by their first occurrence.
+Code whose results depend on the order of the alphabet cannot be judged so.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Path(Generic[T]):
-    """One way through a function. Parameters: the decisions that lead along it, all of them; its result."""
+    """A path through a function. Parameters: decisions, together the path condition; result."""
 
     decisions: tuple[Formula, ...]
     result: T
 
     @property
     def condition(self) -> Formula:
-        """Which inputs go along it."""
+        """The path condition."""
         return z3.And(self.decisions)
 
 
@@ -114,7 +114,7 @@ class Truth:
 
 
 class Name:
-    """A protocol that is not known. Compares with other names of the same run."""
+    """A protocol that is not known. Compares with other names of the same execution."""
 
     __slots__ = ("_execution", "number")
 
@@ -160,7 +160,7 @@ class Names(Sequence[Name]):
 
 
 class Execution:
-    """What one run knows: which names are one, which differ. Only what does not follow from that is asked."""
+    """One execution: which names are known to be equal, and which to differ. Z3 decides the rest."""
 
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
@@ -169,7 +169,7 @@ class Execution:
         self._differ = set(inputs.differ)
 
     def holds(self, term: Formula) -> bool:
-        """Ask, once per run. (The terms are those of the inputs, and stay.)"""
+        """Ask, once per execution. (The terms are those of the inputs, and stay.)"""
         key = id(term)
         if key not in self._answers:
             self._answers[key] = self._inputs.forks.truth(term)
