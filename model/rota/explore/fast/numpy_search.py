@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rota.explore.cache.run import searched
 from rota.explore.result import (
     DEADLOCK,
     DEADLOCK_MEANING,
@@ -26,7 +27,7 @@ from rota.explore.result import (
     verdicts,
 )
 from rota.explore.tables.arrays import Ints, RowSet, total128
-from rota.explore.tables.system import Expanded, Tables, blocks, matching, sample, violation
+from rota.explore.tables.system import Expanded, Tables, blocks, sample, violation
 from rota.kernel import Digest, Kind, State, System
 
 __all__ = ["Tables", "explore"]
@@ -45,7 +46,8 @@ def explore(
     same system learned. Errors: BadTurn and AmbiguousValue for values that states may not contain,
     EngineError if a sample disagrees with `System.successors`.
     """
-    return _Search(matching(system, tables), limits or Limits(), progress).run()
+    given = limits or Limits()
+    return searched(system, given, tables, lambda known: _Search(known, given, progress).run())
 
 
 class _Search:

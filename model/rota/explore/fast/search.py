@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from rota.explore.cache.run import searched
 from rota.explore.checkpoint import Checkpoint
 from rota.explore.compiled import state_set
 from rota.explore.compiled.canonical import canonical
@@ -37,7 +38,7 @@ from rota.explore.result import (
     verdicts,
 )
 from rota.explore.tables.arrays import Ints, Words
-from rota.explore.tables.system import Expanded, Tables, blocks, matching, sample, violation
+from rota.explore.tables.system import Expanded, Tables, blocks, sample, violation
 from rota.kernel import Kind, State, System
 from rota.kernel.encoding import MASK128
 
@@ -52,7 +53,8 @@ def explore(
     tables: Tables | None = None,
 ) -> Result:
     """As `rota.explore.fast.engine.explore`."""
-    return _Search(matching(system, tables), limits or Limits(), progress).run()
+    given = limits or Limits()
+    return searched(system, given, tables, lambda known: _Search(known, given, progress).run())
 
 
 class _Search:
