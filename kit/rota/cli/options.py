@@ -71,6 +71,7 @@ class Search:
     checkpoint: Path | None = None
     resume: bool = False
     keep_going: bool = False
+    no_cache: bool = False
 
     @property
     def limits(self) -> Limits:
@@ -82,6 +83,7 @@ class Search:
             resume=self.resume,
             symmetry=self.symmetry,
             fingerprints=self.fingerprints,
+            cache=None if self.no_cache else tables_folder(),
         )
 
 

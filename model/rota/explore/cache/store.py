@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -13,7 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from rota.explore.cache import files, snapshot
+from rota.explore.cache import files, folder, snapshot
 from rota.explore.cache.sources import Locate, Sources, Unknowable, installed, sources
 from rota.explore.tables.system import Tables
 from rota.kernel import System
@@ -21,10 +22,6 @@ from rota.kernel.decoding import DecodeError, Decoder
 
 FORMAT = 1
 """Of what is in a file. What learns the tables counts by its text like the system itself."""
-
-SUFFIX = ".tables"
-MOST = 512 << 20
-"""Bytes of all files together."""
 
 
 class NotKept(ValueError):
@@ -96,11 +93,11 @@ def _itself(part: Any) -> Any:
 class Store:
     """The file of one system's tables. Errors: NotKept where a system has none."""
 
-    def __init__(self, folder: Path, system: System) -> None:
+    def __init__(self, place: Path, system: System) -> None:
         if system.ref is None:
             raise NotKept(f"nobody could tell how {system.name} is built")
         self._system, self._identity = system, identity_of(system)
-        self._path = folder / f"{self._identity.key}{SUFFIX}"
+        self._path = place / f"{self._identity.key}{folder.SUFFIX}"
         self._kinds: set[type] = set()
         """What values are made of that were read from the file."""
 
@@ -118,7 +115,8 @@ class Store:
         except Exception as error:  # what is in a file may break in any way
             raise NotKept(f"{self._path} is of no use ({error})") from error
         self._kinds = kinds
-        os.utime(self._path)
+        with suppress(OSError):  # it only tells that the file was used
+            os.utime(self._path)
         return tables
 
     def save(self, tables: Tables) -> None:
@@ -130,8 +128,8 @@ class Store:
                 raise DecodeError("two types have one name")
             content = files.packed({"kinds": named}, snapshot.taken(tables))
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            files.write(self._path, content)
-            files.make_room(self._path.parent, SUFFIX, MOST)
+            folder.write(self._path, content)
+            folder.make_room(self._path.parent)
         except DecodeError as error:
             raise NotKept(f"the tables of {self._system.name} cannot be kept: {error}") from error
         except OSError as error:
@@ -139,7 +137,8 @@ class Store:
 
     def forget(self) -> None:
         """Delete the file."""
-        self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # then it is wrong next time too
+            self._path.unlink(missing_ok=True)
         self._kinds = set()
 
     def _named(self, names: Iterable[list[str]]) -> set[type]:

@@ -28,6 +28,7 @@ from rota.explore.fast.shard import Owner
 from rota.explore.result import (
     DEADLOCK,
     DEADLOCK_MEANING,
+    CheckpointError,
     Find,
     Limits,
     Progress,
@@ -141,8 +142,9 @@ class _Search:
             return False
         for parts in self.checkpoint.values():
             for table, values in zip(self.learned.machines, parts, strict=True):
-                for value in values:
-                    table.intern(value)
+                known = len(table.interned)
+                if [table.intern(value) for value in values] != list(range(known, known + len(values))):
+                    raise CheckpointError("values are not those of a checkpoint; give an empty folder")
         self._fit()
         for level in self.checkpoint.levels():
             for layout, keys in level:
