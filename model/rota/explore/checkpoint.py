@@ -153,9 +153,7 @@ class Checkpoint:
             raws = list(map(encode, values))
             parts[f"{number}"] = b"".join(raws)
             parts[f"{number} ends"] = np.cumsum([len(raw) for raw in raws], dtype=np.int64)
-        self._write(
-            name, files.packed({"kinds": sorted([k.__module__, k.__qualname__] for k in kinds)}, parts)
-        )
+        self._write(name, files.packed({"kinds": named}, parts))
 
     def _write(self, name: str, content: bytes) -> None:
         self.saved.digests[name] = files.digest_of(content)
