@@ -31,8 +31,8 @@ OURS = "rota"
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _IMPORT = re.compile(
-    r"^[ \t]*(?:import[ \t]+(?P<plain>[^\n#]+)"
-    r"|from[ \t]+(?P<whence>[\w.]+)[ \t]+import[ \t]*(?P<what>\([^)]*\)|(?:[^\n#]|\\\n)*))",
+    r"(?:^|[:;])[ \t]*(?:import[ \t]+(?P<plain>(?:\\\n|[^\n#;])+)"
+    r"|from[ \t]+(?P<whence>[\w.]+)[ \t]+import[ \t]*(?P<what>\([^)]*\)|(?:\\\n|[^\n#;])*))",
     re.MULTILINE,
 )
 _NAMED = re.compile(r"""["']([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?::[\w.]+)?["']""")
@@ -150,7 +150,8 @@ def _needed(module: str, path: Path) -> Iterator[str]:
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for found in _IMPORT.finditer(text):
         if found["plain"]:
-            yield from (name.split()[0] for name in found["plain"].split(",") if name.split())
+            names = found["plain"].replace("\\\n", " ").split(",")
+            yield from (name.split()[0] for name in names if name.split())
         else:
             whence = _absolute(found["whence"], package)
             yield whence
