@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -164,8 +165,6 @@ def test_settings_are_part_of_a_name() -> None:
 
 
 def test_settings_that_cannot_be_written_down() -> None:
-    from dataclasses import replace
-
     odd = replace(toys.ring(3), ref=SystemRef("toys:ring", (("count", object()),)))
     with pytest.raises(NotKept, match="cannot be written down"):
         identity_of(odd)

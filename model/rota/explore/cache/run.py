@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rota.explore.cache.store import NotKept, Store
-from rota.explore.result import Limits, Result
+from rota.explore.result import DEADLOCK, Limits, Result, Violation
 from rota.explore.tables.kept import KeptError
-from rota.explore.tables.system import EngineError, Tables, matching
-from rota.kernel import System
+from rota.explore.tables.system import Tables, matching
+from rota.kernel import Kind, System
 
 Search = Callable[[Tables], Result]
 
@@ -41,10 +41,12 @@ def _kept(system: System, store: Store, search: Search) -> Result:
     known = tables.learned.known
     try:
         result = search(tables)
-    except (KeptError, EngineError) as error:
+        if kept is not None and not really(system, result.violation):
+            raise KeptError("a violation is none")
+    except Exception as error:  # wrong tables may lead anywhere; a mistake of the system's comes again
         if kept is None:
             raise
-        notes.append(f"kept tables were wrong ({error}); learned anew")
+        notes.append(f"kept tables were wrong ({type(error).__name__}: {error}); learned anew")
         store.forget()
         tables, known = Tables(system), (0, 0)
         result = search(tables)
@@ -54,6 +56,22 @@ def _kept(system: System, store: Store, search: Search) -> Result:
         except NotKept as why:
             notes.append(str(why))
     return _told(result, tables, known[0], *notes)
+
+
+def really(system: System, violation: Violation | None) -> bool:
+    """Whether a counterexample is one by the system's own word, which no table has a part in."""
+    if violation is None:
+        return True
+    states = [violation.start, *(transition.target for transition in violation.path)]
+    last = states[-1]
+    if violation.name == DEADLOCK:
+        ends = system.select(Kind.TERMINAL)
+        stuck = all(transition.target == last for transition in system.successors(last))
+        return stuck and not all(system.holds(prop, last) for prop in ends)
+    prop = next(prop for prop in system.properties if prop.name == violation.name)
+    if prop.kind is Kind.STEP:
+        return not system.step_holds(prop, states[-2], last)
+    return not system.holds(prop, last)
 
 
 def _told(result: Result, tables: Tables, known: int, *notes: str) -> Result:
