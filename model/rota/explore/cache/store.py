@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from rota.explore.cache import files, folder, snapshot
-from rota.explore.cache.sources import Locate, Sources, Unknowable, installed, sources
+from rota.explore.cache.sources import Sources, Unknowable, sources
 from rota.explore.tables.system import Tables
 from rota.kernel import System
 from rota.kernel.decoding import DecodeError, Decoder
@@ -42,13 +42,19 @@ class Identity:
         return blake2b(told.encode(), digest_size=16).hexdigest()
 
 
-def identity_of(system: System, locate: Locate = installed) -> Identity:
+@cache
+def _sources(roots: frozenset[str]) -> Sources:
+    """Once in a process: systems of one scope are made of the same."""
+    return sources(roots)
+
+
+def identity_of(system: System) -> Identity:
     """What a system is: how it is built, the text of all that builds it, and by which Python.
 
     Errors: NotKept where the text cannot be told, or is another one than what was loaded.
     """
     try:
-        found = sources(roots(system), locate)
+        found = _sources(frozenset(roots(system)))
     except Unknowable as error:
         raise NotKept(str(error)) from error
     if not found.settled:
