@@ -54,7 +54,9 @@ def identity_of(system: System) -> Identity:
     Errors: NotKept where the text cannot be told, or is another one than what was loaded.
     """
     try:
-        found = _sources(frozenset(roots(system)))
+        found = _sources(frozenset(named(system)))
+        if not roots(system) <= set(found.modules):
+            found = _sources(frozenset(roots(system)))
     except Unknowable as error:
         raise NotKept(str(error)) from error
     if not found.settled:
@@ -79,13 +81,17 @@ def parts_of(system: System, found: Sources) -> dict[str, str]:
     }
 
 
+def named(system: System) -> set[str]:
+    """The module that a system's factory is in, and those that learn its tables."""
+    return {snapshot.__name__} | ({system.ref.factory.partition(":")[0]} if system.ref else set())
+
+
 def roots(system: System) -> set[str]:
-    """The modules that a system is built by, and those that learn its tables."""
+    """`named`, and the modules that machines and properties are of; most often the factory leads to them."""
     parts: list[Any] = [type(machine) for machine in system.machines]
     for prop in system.properties:
         parts += [prop.test, *(view.of for view in prop.views)]
-    found = {getattr(_itself(part), "__module__", None) or "" for part in parts}
-    found |= {snapshot.__name__} | ({system.ref.factory.partition(":")[0]} if system.ref else set())
+    found = {getattr(_itself(part), "__module__", None) or "" for part in parts} | named(system)
     return {name for name in found if name.partition(".")[0] not in sys.stdlib_module_names}
 
 

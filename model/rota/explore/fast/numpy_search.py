@@ -139,8 +139,8 @@ class _Search:
 
     def _check(self) -> None:
         """Try a sample of the states that were expanded against the system itself."""
-        for number in sample(self.distinct).tolist():
-            self.tables.check(self.visited.rows(number, number + 1))
+        rows = [self.visited.rows(number, number + 1) for number in sample(self.distinct).tolist()]
+        self.tables.check(np.concatenate([np.empty((0, self.tables.learned.width), np.int32), *rows]))
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         return Result(

@@ -325,11 +325,14 @@ class _Search:
     def _check(self) -> None:
         """Try a sample of the states that were expanded against the system itself."""
         wanted, at = sample(self.distinct), 0
+        rows = [np.empty((0, self.learned.width), np.int32)]
         for depth in range(len(self.histogram)):
             for array in self._arrays(depth):
                 here = wanted[(wanted >= at) & (wanted < at + len(array))]
-                self.tables.check(self.layout.unpack(array[here - at], self.learned.width))
+                if len(here):
+                    rows.append(self.layout.unpack(array[here - at], self.learned.width))
                 at += len(array)
+        self.tables.check(np.concatenate(rows))
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         return Result(
