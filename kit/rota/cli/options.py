@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from rota.cli.kept_tables import tables_folder
 from rota.explore import Limits
 from rota.spec import PROFILES
 
