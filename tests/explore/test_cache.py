@@ -141,7 +141,7 @@ def changed(path: Path, name: str, change: Callable[[Any], Any]) -> None:
 def test_wrong_entries_are_found_out(kept: Limits) -> None:
     """Planted: somebody has learned wrongly. The sample of every run sees it, if nothing breaks before."""
     whole = search.explore(toys.ring(3), kept)
-    changed(only_file(kept), "turn_value", lambda values: values[::-1])
+    changed(only_file(kept), "turns", lambda turns: turns[::-1])
     result = search.explore(toys.ring(3), kept)
     assert told(result) == told(whole)
     assert "kept tables were wrong" in cache_of(result)["notes"]

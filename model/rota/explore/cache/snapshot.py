@@ -16,11 +16,11 @@ from rota.explore.tables.system import Tables
 from rota.kernel import encode
 from rota.kernel.decoding import Decoder, kinds_within
 
+COLUMNS = ("entries", "turns", "turn_machine")
+"""Those of `Learned` that entries and turns are in."""
+
 FAST = 1
 """How hard to compress: encodings have a tenth of their size already."""
-
-COLUMNS = ("entry_start", "entry_count", "turn_value", "turn_sends", "turn_machine")
-"""Those of `Learned` that entries and turns are in."""
 
 
 def kinds(tables: Tables) -> set[type]:

@@ -145,7 +145,7 @@ class IntMap:
     def items(self) -> tuple[Longs, Ints]:
         """All keys, in no order, and their values."""
         used = self._keys >= 0
-        return self._keys[used], self._values[used]
+        return self._keys[used], self._values[used].astype(np.int32)
 
     def get(self, keys: Longs) -> Ints:
         """The value of each key, -1 where there is none."""

@@ -228,7 +228,7 @@ class Learned:
     @property
     def known(self) -> tuple[int, int]:
         """How many entries there are, and what else was learned: queues that were put together."""
-        return self.entry_start.size, self.joins.size
+        return self.entries.size, self.joins.size
 
     def intern_state(self, state: Sequence[Any]) -> list[int]:
         """A state as a row, padding included."""
