@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 
@@ -16,6 +17,10 @@ pytest.register_assert_rewrite("harness", "checklist.checklist_words")
 
 # Hypothesis: everywhere the same examples each time, and no deadline that a busy machine misses.
 settings.load_profile("ci")
+
+
+# What a test learns is nobody else's: neither tests nor what they start see tables of earlier runs.
+os.environ["ROTA_TABLES"] = "off"
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from rota.cli.conform import conform
 from rota.cli.doctor import doctor
+from rota.conformance.cache_folder import cache_folder
 from rota.conformance.targets import kafka_jars
-from rota.conformance.targets.kafka_jars import RELEASES, NoJars, cache_folder, fetched, libraries, missing
+from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched, libraries, missing
 
 RELEASE = RELEASES["kafka-4.4.0"]
 GOOD = "mkdir libs; touch libs/kafka_2.13-4.4.0.jar libs/other.jar; echo again >> $CALLS"

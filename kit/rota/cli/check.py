@@ -46,6 +46,9 @@ SEARCH = (
     click.option("--checkpoint", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
                  help="Keep on disk what is known after each level. Fast and Spark."),
     click.option("--resume", is_flag=True, help="Go on with what --checkpoint has."),
+    click.option("--no-cache", is_flag=True,
+                 help="Neither use tables of earlier runs nor keep any. Fast and numpy use them; the "
+                      "answer is the same."),
 )  # fmt: skip
 """The options of `Search`."""
 

@@ -14,8 +14,11 @@ import click
 
 from rota.cli.errors import HOLDS, VIOLATED, UsageError
 from rota.cli.extras import EXTRAS, Extra
+from rota.cli.kept_tables import tables_folder
+from rota.conformance.cache_folder import cache_folder
 from rota.conformance.targets.java import JAVA_REMEDY, NoJava, find_java
-from rota.conformance.targets.kafka_jars import RELEASES, cache_folder, libraries, missing
+from rota.conformance.targets.kafka_jars import RELEASES, libraries, missing
+from rota.explore.cache.folder import clear
 
 JAVA_NEEDED = 17
 """The oldest major version of Java that Spark 4 runs on."""
@@ -150,11 +153,23 @@ def _print_text(findings: list[Finding], verdict: str) -> None:
     click.echo(f"{verdict}: " + ("every part that is installed works" if verdict == "ok" else "see above"))
 
 
+def _clear_cache(as_json: bool) -> None:
+    folder = tables_folder()
+    try:
+        count, size = clear(folder) if folder else (0, 0)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be cleared ({error}); delete it") from None
+    report = {"schema": 1, "verdict": "ok", "folder": folder and str(folder), "files": count, "bytes": size}
+    told = f"cleared: {count} files, {size:,} bytes in {folder}" if folder else "tables are not kept here"
+    click.echo(json.dumps(report) if as_json else told)
+
+
 @click.command()
 @click.option("--require", type=click.Choice(["java"]), help="Only look for this; exit 2 if it is not there.")
+@click.option("--clear-cache", is_flag=True, help="Only throw away the tables that earlier runs have kept.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.pass_context
-def doctor(ctx: click.Context, require: str | None, as_json: bool) -> None:
+def doctor(ctx: click.Context, require: str | None, clear_cache: bool, as_json: bool) -> None:
     """What is installed, what each extra adds, and a self-test of each.
 
     Exit 1 when something that is installed does not work; what is not installed is no fault.
@@ -167,6 +182,9 @@ def doctor(ctx: click.Context, require: str | None, as_json: bool) -> None:
         report = {"schema": 1, "verdict": "ok", "java": java.text}
         fit = f"java {java.text}: fit for Spark (major version {java.major})"
         click.echo(json.dumps(report) if as_json else fit)
+        return
+    if clear_cache:
+        _clear_cache(as_json)
         return
     findings = [*(examine(extra) for extra in EXTRAS), examine_java(), examine_kafka()]
     verdict = "broken" if any(finding.state == "broken" for finding in findings) else "ok"

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from rota.cli.kept_tables import tables_folder
 from rota.explore import Limits
 from rota.spec import PROFILES
 
@@ -71,6 +72,7 @@ class Search:
     checkpoint: Path | None = None
     resume: bool = False
     keep_going: bool = False
+    no_cache: bool = False
 
     @property
     def limits(self) -> Limits:
@@ -82,6 +84,7 @@ class Search:
             resume=self.resume,
             symmetry=self.symmetry,
             fingerprints=self.fingerprints,
+            cache=None if self.no_cache else tables_folder(),
         )
 
 

@@ -53,6 +53,7 @@ def report_of(report: Report) -> dict[str, Any]:
         "property": plan.only,
         "rules_never_fired": list(report.unfired),
         "not_checked": list(plan.omitted),
+        "cache": report.cache,
         "runs": [_run(report, run) for run in report.runs],
     }
 

@@ -178,6 +178,15 @@ class Report:
         return sum(run.result.seconds for run in self.runs)
 
     @property
+    def cache(self) -> dict[str, Any] | None:
+        """Entries of tables that were learned, those from the cache, and notes; None if none are kept."""
+        told = [run.result.stats["cache"] for run in self.runs if "cache" in run.result.stats]
+        if not told:
+            return None
+        counts = {key: sum(one[key] for one in told) for key in ("entries_learned", "entries_from_cache")}
+        return {**counts, "notes": list(dict.fromkeys(one["notes"] for one in told if "notes" in one))}
+
+    @property
     def unfired(self) -> tuple[str, ...]:
         """Rules that fired in no run. Rules that only decide are asked, not fired."""
         fired = {slug for run in self.runs for slug in run.result.rules_fired}

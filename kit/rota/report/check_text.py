@@ -72,6 +72,10 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
         yield wrapped("rules never fired: ", ", ".join(report.unfired))
     if odds := max((run.result.odds for run in report.runs), default=0.0):
         yield f"states were told apart by 64 bits: the odds that one was missed are below {odds:.1e}"
+    if cache := report.cache:
+        known, learned = cache["entries_from_cache"], cache["entries_learned"]
+        yield f"tables: {known:,} entries from the cache, {learned:,} learned"
+        yield from (wrapped("note: ", note) for note in cache["notes"])
     if report.plan.omitted:
         yield wrapped("not checked: ", "; ".join(report.plan.omitted))
 

@@ -51,6 +51,8 @@ class Limits:
     fingerprints: tell states apart by 64 bits only, which takes less memory and may miss one (likewise).
     bound: ends the search before the first level in which only longer violations can be; it may shrink
     meanwhile. The search for lassos, which does not find them by their length, does not heed it.
+    cache: a folder in which what was learned of a system is kept for the next run; the engines fast and numpy
+    heed it, unless there is a checkpoint, which numbers values as its search has met them.
     """
 
     max_states: int | None = None
@@ -60,6 +62,7 @@ class Limits:
     resume: bool = False
     symmetry: bool = False
     fingerprints: bool = False
+    cache: Path | None = None
     bound: Bound | None = None
 
     def beyond(self, depth: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -14,10 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from rota.conformance.cache_folder import CACHE, cache_folder
 from rota.conformance.targets.java import JAVA_REMEDY, NoJava, find_java
-
-CACHE = "ROTA_CACHE"
-"""The environment variable that names the folder in which downloads are kept; else it is ~/.cache/rota."""
 
 FETCH_SECONDS = 900
 """How long Maven may take for some 45 MB."""
@@ -97,12 +94,6 @@ RELEASES = {
     )
 }
 """Name of the target -> release."""
-
-
-def cache_folder() -> Path:
-    """Where downloads are kept: $ROTA_CACHE, else ~/.cache/rota. Nothing is made."""
-    chosen = os.environ.get(CACHE)
-    return Path(chosen) if chosen else Path.home() / ".cache" / "rota"
 
 
 def libraries(release: Release) -> Path:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rota.explore.cache.run import searched
 from rota.explore.result import (
     DEADLOCK,
     DEADLOCK_MEANING,
@@ -26,7 +27,7 @@ from rota.explore.result import (
     verdicts,
 )
 from rota.explore.tables.arrays import Ints, RowSet, total128
-from rota.explore.tables.system import Expanded, Tables, blocks, matching, sample, violation
+from rota.explore.tables.system import Expanded, Tables, blocks, sample, violation
 from rota.kernel import Digest, Kind, State, System
 
 __all__ = ["Tables", "explore"]
@@ -45,7 +46,8 @@ def explore(
     same system learned. Errors: BadTurn and AmbiguousValue for values that states may not contain,
     EngineError if a sample disagrees with `System.successors`.
     """
-    return _Search(matching(system, tables), limits or Limits(), progress).run()
+    given = limits or Limits()
+    return searched(system, given, tables, lambda known: _Search(known, given, progress).run())
 
 
 class _Search:
@@ -137,8 +139,8 @@ class _Search:
 
     def _check(self) -> None:
         """Try a sample of the states that were expanded against the system itself."""
-        for number in sample(self.distinct).tolist():
-            self.tables.check(self.visited.rows(number, number + 1))
+        rows = [self.visited.rows(number, number + 1) for number in sample(self.distinct).tolist()]
+        self.tables.check(np.concatenate([np.empty((0, self.tables.learned.width), np.int32), *rows]))
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         return Result(

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from rota.explore.cache.run import searched
 from rota.explore.checkpoint import Checkpoint
 from rota.explore.compiled import state_set
 from rota.explore.compiled.canonical import canonical
@@ -27,6 +28,7 @@ from rota.explore.fast.shard import Owner
 from rota.explore.result import (
     DEADLOCK,
     DEADLOCK_MEANING,
+    CheckpointError,
     Find,
     Limits,
     Progress,
@@ -37,7 +39,7 @@ from rota.explore.result import (
     verdicts,
 )
 from rota.explore.tables.arrays import Ints, Words
-from rota.explore.tables.system import Expanded, Tables, blocks, matching, sample, violation
+from rota.explore.tables.system import Expanded, Tables, blocks, sample, violation
 from rota.kernel import Kind, State, System
 from rota.kernel.encoding import MASK128
 
@@ -52,7 +54,8 @@ def explore(
     tables: Tables | None = None,
 ) -> Result:
     """As `rota.explore.fast.engine.explore`."""
-    return _Search(matching(system, tables), limits or Limits(), progress).run()
+    given = limits or Limits()
+    return searched(system, given, tables, lambda known: _Search(known, given, progress).run())
 
 
 class _Search:
@@ -139,8 +142,9 @@ class _Search:
             return False
         for parts in self.checkpoint.values():
             for table, values in zip(self.learned.machines, parts, strict=True):
-                for value in values:
-                    table.intern(value)
+                known = len(table.interned)
+                if [table.intern(value) for value in values] != list(range(known, known + len(values))):
+                    raise CheckpointError("values are not those of a checkpoint; give an empty folder")
         self._fit()
         for level in self.checkpoint.levels():
             for layout, keys in level:
@@ -321,11 +325,14 @@ class _Search:
     def _check(self) -> None:
         """Try a sample of the states that were expanded against the system itself."""
         wanted, at = sample(self.distinct), 0
+        rows = [np.empty((0, self.learned.width), np.int32)]
         for depth in range(len(self.histogram)):
             for array in self._arrays(depth):
                 here = wanted[(wanted >= at) & (wanted < at + len(array))]
-                self.tables.check(self.layout.unpack(array[here - at], self.learned.width))
+                if len(here):
+                    rows.append(self.layout.unpack(array[here - at], self.learned.width))
                 at += len(array)
+        self.tables.check(np.concatenate(rows))
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         return Result(

@@ -133,7 +133,7 @@ class LabelledTables(Learned):
         if number == len(self._local_steps):
             message = sender = None
             if self._taken >= 0:
-                origin, _, content = self._delivery_list[self._taken]
+                origin, _, content = self.delivery_list[self._taken]
                 message, sender = self.messages.values[content], self.system.machines[origin].name
             name = self.system.machines[position].name
             self._local_steps.append(

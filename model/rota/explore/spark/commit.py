@@ -49,7 +49,7 @@ class Commits:
 
     def __init__(self, folder: Path, system: System, limits: Limits, what: Mapping[str, Any]) -> None:
         self.folder = folder
-        self._identity = {**identity(system, limits), "engine": "spark", **what}
+        self._identity = {**identity(system, limits)[0], "engine": "spark", **what}
         self.saved: Saved | None = None
         self.deltas: list[Any] = []
         self._files: list[tuple[str, int]] = []

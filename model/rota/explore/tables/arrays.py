@@ -142,6 +142,11 @@ class IntMap:
         """Slots, shape [n, 2], each a key (-1: free) and its value; how far a mixed key is shifted."""
         return self._slots, int(self._shift)
 
+    def items(self) -> tuple[Longs, Ints]:
+        """All keys, in no order, and their values."""
+        used = self._keys >= 0
+        return self._keys[used], self._values[used].astype(np.int32)
+
     def get(self, keys: Longs) -> Ints:
         """The value of each key, -1 where there is none."""
         mask = len(self._keys) - 1

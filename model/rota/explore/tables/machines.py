@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from rota.explore.tables.arrays import Column, IntMap, Ints, Pool, Region, Words, mix, padded
+from rota.explore.tables.kept import KeptValues
 from rota.kernel import State, System, Turn, component_hash, encode
 from rota.kernel.encoding import MASK64, lane_factors
 from rota.kernel.structs import Frozen, parts_of
@@ -89,6 +90,7 @@ class Interned:
         self.what = what
         self.values: list[Any] = []
         self._ids: dict[Any, int] = {}
+        self._kept: KeptValues | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -99,6 +101,8 @@ class Interned:
             known = self._ids.get(value, -1)
         except TypeError as error:
             raise BadTurn(f"{self.what}: {value!r} is not hashable; use immutable values") from error
+        if known < 0 and self._kept is not None:
+            return self._number_kept(value, self._kept)
         if known >= 0 and not same(self.values[known], value):
             raise AmbiguousValue(
                 f"{self.what}: {value!r} equals {self.values[known]!r} and has other types within; "
@@ -111,6 +115,35 @@ class Interned:
         self._ids[value] = len(self.values)
         self.values.append(value)
         return len(self.values) - 1
+
+    def recall(self, kept: KeptValues) -> None:
+        """Begin with the values of an earlier run, before there are others."""
+        self.values = self._kept = kept
+
+    def made(self) -> list[Any]:
+        """The values that are there as values: all but those of an earlier run that nobody asked for."""
+        kept = self.values
+        if not isinstance(kept, KeptValues):
+            return kept
+        return [kept[number] for number in range(len(kept)) if not kept.unread(number)]
+
+    def encoded(self) -> list[bytes]:
+        """The canonical encodings of all values."""
+        kept = self.values
+        if not isinstance(kept, KeptValues):
+            return list(map(encode, kept))
+        return list(map(kept.raw, range(len(kept))))
+
+    def _number_kept(self, value: Any, kept: KeptValues) -> int:
+        """`number` for a value that no value made so far is equal to."""
+        known = kept.find(value)
+        if known < 0:
+            # it is new: from here on it takes the values themselves to see that no other one equals it
+            self._kept = None
+            self._ids = {one: number for number, one in enumerate(kept)}
+            return self.number(value)
+        self._ids[kept[known]] = known
+        return known
 
 
 @dataclass(frozen=True)
@@ -177,10 +210,10 @@ class Learned:
         self.messages = Interned(f"messages of {system.name}")
         # a delivery is (sender, receiver, message), a queue a tuple of deliveries
         self._deliveries: dict[tuple[int, int, int], int] = {}
-        self._delivery_list: list[tuple[int, int, int]] = []
+        self.delivery_list: list[tuple[int, int, int]] = []
         self.receiver = Column(np.int32)
         self._queues: dict[tuple[int, ...], int] = {(): EMPTY}
-        self._queue_list: list[tuple[int, ...]] = [()]
+        self.queue_list: list[tuple[int, ...]] = [()]
         self.head = Column(np.int32)
         self.rest = Column(np.int32)
         self.head.append(-1)
@@ -191,6 +224,11 @@ class Learned:
         self.turns = Column(np.int32, width=2)
         self.turn_rules: list[tuple[str, ...]] = []
         self.turn_machine = Column(np.int32)
+
+    @property
+    def known(self) -> tuple[int, int]:
+        """How many entries there are, and what else was learned: queues that were put together."""
+        return self.entries.size, self.joins.size
 
     def intern_state(self, state: Sequence[Any]) -> list[int]:
         """A state as a row, padding included."""
@@ -254,7 +292,7 @@ class Learned:
             if missing.any():
                 unknown = np.unique(keys[missing])
                 pairs = [
-                    (self._queue_list[k >> 32], self._queue_list[k & 0xFFFFFFFF]) for k in unknown.tolist()
+                    (self.queue_list[k >> 32], self.queue_list[k & 0xFFFFFFFF]) for k in unknown.tolist()
                 ]
                 self.joins.put(unknown, np.array([self._queue(a + b) for a, b in pairs], np.int32))
                 queues = self.joins.get(keys)
@@ -262,7 +300,7 @@ class Learned:
         return out
 
     def _receive(self, table: MachineTable, value: int, delivery: int) -> int:
-        sender, _, message = self._delivery_list[delivery]
+        sender, _, message = self.delivery_list[delivery]
         name = self.system.machines[sender].name
         turns = table.machine.receive(table.interned.values[value], name, self.messages.values[message])
         return self._enter(table, turns)
@@ -298,20 +336,29 @@ class Learned:
                     f"machine {sender.machine.name} sends what a state cannot contain: {error}"
                 ) from error
             number = self.messages.add(message)
-        key = (sender.position, receiver, number)
+        return self._delivery_of((sender.position, receiver, number))
+
+    def _delivery_of(self, key: tuple[int, int, int]) -> int:
         known = self._deliveries.get(key)
         if known is None:
-            known = self._deliveries[key] = len(self._delivery_list)
-            self._delivery_list.append(key)
-            self.receiver.append(receiver)
+            known = self._deliveries[key] = len(self.delivery_list)
+            self.delivery_list.append(key)
+            self.receiver.append(key[1])
         return known
+
+    def recall(self, deliveries: Sequence[tuple[int, int, int]], queues: Sequence[tuple[int, ...]]) -> None:
+        """Number deliveries and queues as an earlier run did, in its order, before there are others."""
+        for delivery in deliveries:
+            self._delivery_of(delivery)
+        for queue in queues:
+            self._queue(queue)
 
     def _queue(self, pending: tuple[int, ...]) -> int:
         known = self._queues.get(pending)
         if known is None:
             rest = self._queue(pending[1:])
-            known = self._queues[pending] = len(self._queue_list)
-            self._queue_list.append(pending)
+            known = self._queues[pending] = len(self.queue_list)
+            self.queue_list.append(pending)
             self.head.append(pending[0])
             self.rest.append(rest)
         return known
@@ -328,7 +375,7 @@ class Learned:
             "offers": dict(zip(names, (int((t.offers.data >= 0).sum()) for t in self.machines), strict=True)),
             "receives": dict(zip(names, (t.received for t in self.machines), strict=True)),
             "messages": len(self.messages),
-            "deliveries": len(self._delivery_list),
-            "queues": len(self._queue_list),
+            "deliveries": len(self.delivery_list),
+            "queues": len(self.queue_list),
             "turns": len(self.turn_rules),
         }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 import numpy as np
 
 from rota.explore.tables.arrays import Flags, IntMap, Ints, Longs, Pool, Region
+from rota.explore.tables.kept import KeptError
 from rota.explore.tables.machines import Learned, same
 from rota.kernel import Kind, Property, View
 
@@ -24,26 +24,58 @@ class ViewTable:
     """What one view sees in each value of one machine, interned; types matter as in states."""
 
     def __init__(self, learned: Learned, position: int, view: View) -> None:
-        self._values = learned.machines[position].interned.values
+        self._interned = learned.machines[position].interned
         self._of = view.of
         self._codes: dict[int, int] = {}
         self._seen: dict[Any, list[int]] = {}
-        self.results: list[Any] = []
+        self._results: list[Any] = []
+        self._shown_by: Longs | None = None
+        """Per code of an earlier run a value that shows it; None once its results are there."""
+        self._kept = np.empty(0, np.int32)
 
     def code(self, value: int) -> int:
         """The number of the view of a value; the view is called once per value."""
+        if self._shown_by is not None:
+            self._see_again(self._shown_by)
         known = self._codes.get(value)
         if known is None:
-            known = self._codes[value] = self._intern(self._of(self._values[value]))
+            known = self._codes[value] = self._intern(self._of(self._interned.values[value]))
         return known
+
+    def result(self, code: int) -> Any:
+        """What is seen in the values of this number."""
+        if self._shown_by is not None:
+            self._see_again(self._shown_by)
+        return self._results[code]
+
+    def codes(self) -> Ints:
+        """The number by value, as far as is known; -1 where it is not."""
+        if self._shown_by is not None:
+            return self._kept
+        codes = np.full(1 + max(self._codes, default=-1), -1, np.int32)
+        codes[list(self._codes)] = list(self._codes.values())
+        return codes
+
+    def recall(self, codes: Ints) -> None:
+        """Begin with the numbers that an earlier run gave to the views of its values."""
+        numbers, shown_by = np.unique(codes, return_index=True)
+        self._kept, self._shown_by = codes, shown_by[numbers >= 0]
+
+    def _see_again(self, shown_by: Longs) -> None:
+        """What an earlier run numbered is looked at again, once there is more to be numbered or judged."""
+        self._shown_by = None
+        for code, value in enumerate(shown_by.tolist()):
+            if self._intern(self._of(self._interned.values[value])) != code:
+                raise KeptError("a property does not see what it saw in an earlier run; is its view impure?")
+        self._codes = {value: code for value, code in enumerate(self._kept.tolist()) if code >= 0}
 
     def _intern(self, result: Any) -> int:
         twins = self._seen.setdefault(result, [])
         for code in twins:
-            if same(self.results[code], result):
+            if same(self._results[code], result):
                 return code
-        twins.append(len(self.results))
-        self.results.append(result)
+        twins.append(len(self._results))
+        self._results.append(result)
         return twins[-1]
 
 
@@ -73,7 +105,7 @@ class Check:
         return known
 
     def _answer(self, codes: tuple[int, int]) -> bool:
-        seen = [view.results[code] for (_, _, view), code in zip(self.arguments, codes, strict=False)]
+        seen = [view.result(code) for (_, _, view), code in zip(self.arguments, codes, strict=False)]
         return bool(self.prop.test(*seen))
 
 
@@ -112,6 +144,13 @@ class _Slot:
                 self.code.data[value] = number
             codes = self.code.data[values]
         return codes
+
+    def recall(self, codes: Ints, joint: Ints) -> None:
+        """Begin with the joint views of an earlier run: their numbers by value, what each is of each view."""
+        self.code.reserve(len(codes))
+        self.code.data[:] = codes
+        self.joint = list(map(tuple, joint.tolist()))
+        self._known = {seen: number for number, seen in enumerate(self.joint)}
 
 
 CODE_BITS = 26
@@ -203,6 +242,21 @@ class Group:
             self.dense = None
             self._pools.sparse.put(self._sparse_key(first, second), status.astype(np.int32))
 
+    def statuses(self) -> tuple[Longs, Flags]:
+        """Where there are statuses in the array, and which; none for a group that has them in the map."""
+        if self.dense is None:
+            return np.empty(0, np.int64), np.empty(0, np.bool_)
+        used = np.flatnonzero(self.dense.data)
+        return used, self.dense.data[used] == FINE
+
+    def recall(self, bits: tuple[int, int], dense: bool, used: Longs, fine: Flags) -> None:
+        """Begin with the statuses of an earlier run; those that are not in an array are in the map."""
+        self.bits, self.dense = bits, None
+        if dense:
+            self.dense = Region(self._pools.status)
+            self.dense.reserve(1 << sum(bits))
+            self.dense.data[used] = np.where(fine, FINE, NOT)
+
     def _sparse_key(self, first: Any, second: Any) -> Longs:
         if any(len(slot.joint) > 1 << CODE_BITS for slot in self.slots):
             raise OverflowError(f"a property sees more than {1 << CODE_BITS} different values of a machine")
@@ -222,8 +276,9 @@ class Judge:
     def __init__(self, learned: Learned) -> None:
         self._learned = learned
         self.pools = Pools()
-        self._numbers = count()
-        self._views: dict[tuple[int, View], ViewTable] = {}
+        self.groups: list[Group] = []
+        """All there are, by number."""
+        self.views: dict[tuple[int, View], ViewTable] = {}
         system = learned.system
         self.invariants = system.select(Kind.SHAPE, Kind.SAFETY)
         self.steps = system.select(Kind.STEP)
@@ -257,10 +312,11 @@ class Judge:
         return groups
 
     def _group(self, slots: int) -> Group:
-        return Group(slots, self.pools, next(self._numbers))
+        self.groups.append(Group(slots, self.pools, len(self.groups)))
+        return self.groups[-1]
 
     def _view(self, position: int, view: View) -> ViewTable:
-        return self._views.setdefault((position, view), ViewTable(self._learned, position, view))
+        return self.views.setdefault((position, view), ViewTable(self._learned, position, view))
 
     def bad_states(self, rows: Ints) -> list[tuple[int, Flags]]:
         """Rank of an invariant and the rows that break it, for each group that finds any."""

@@ -13,7 +13,7 @@ from rota.explore.tables.arrays import Flags, Ints, Longs, least
 from rota.explore.tables.machines import Learned
 from rota.explore.tables.properties import Judge
 from rota.explore.tables.successors import expand
-from rota.kernel import Property, State, System, Transition
+from rota.kernel import Property, State, System, Transition, component_hash, state_hash
 from rota.kernel.encoding import GOLDEN, mix64
 
 BLOCK = 1 << 14
@@ -106,11 +106,20 @@ class Tables:
 
     def check(self, rows: Ints) -> None:
         """Compare the successors of some rows with the system's own. Errors: EngineError."""
-        for row in rows:
+        if not len(rows):
+            return
+        expansion = expand(self.learned, rows)
+        high, low = self.learned.hashes(expansion.target)
+        for index, row in enumerate(rows):
             state = self.learned.state(row)
-            high, low = self.learned.hashes(expand(self.learned, row[np.newaxis]).target)
-            ours = sorted(int(h) << 64 | int(w) for h, w in zip(high, low, strict=True))
-            theirs = sorted(self.system.hash_state(t.target) for t in self.system.successors(state))
+            here = expansion.source == index
+            ours = sorted(int(h) << 64 | int(w) for h, w in zip(high[here], low[here], strict=True))
+            # most of a successor's values are those of the state
+            known = {id(value): component_hash(value) for value in state}
+            theirs = sorted(
+                state_hash([known.get(id(value)) or component_hash(value) for value in transition.target])
+                for transition in self.system.successors(state)
+            )
             if ours != theirs:
                 raise EngineError(
                     f"{self.system.name}: the tables give {len(ours)} successors and the system "
