@@ -29,7 +29,7 @@ class Finished:
     def __init__(self, folder: Path, system: System, limits: Limits, what: Mapping[str, Any]) -> None:
         self._folder, self._resume = folder, limits.resume
         self._path = folder / NAME
-        self._identity = {**identity(system, limits), "engine": "spark", **what}
+        self._identity = {**identity(system, limits)[0], "engine": "spark", **what}
 
     @property
     def by_level(self) -> bool:
