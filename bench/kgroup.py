@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
-from rota.kernel import Kind, Property, Send, Symmetry, System, SystemRef, Turn, View
+from rota.kernel import Kind, Outcome, Property, Send, Symmetry, System, SystemRef, View
 
 PARTITIONS = 2
 NOBODY = -1
@@ -166,7 +166,7 @@ class Coordinator:
         """An Empty group."""
         return [KGroup((Member(),) * (2 * self.clients))]
 
-    def offers(self, group: KGroup) -> list[Turn]:
+    def actions(self, group: KGroup) -> list[Outcome]:
         """Sessions expire, the join phase ends, an Empty group is deleted."""
         out = []
         for member in group.present:
@@ -178,17 +178,17 @@ class Coordinator:
             for left in self._leaders(group, late):
                 out.append(self.completed(left))
         if group.state == EMPTY:
-            out.append(Turn(replace(group, state=DEAD), label="group deleted"))
+            out.append(Outcome(replace(group, state=DEAD), label="group deleted"))
         return out
 
-    def receive(self, group: KGroup, sender: str, message: Request | Restarted) -> list[Turn]:
+    def receive(self, group: KGroup, sender: str, message: Request | Restarted) -> list[Outcome]:
         """A request is answered or parked."""
         if isinstance(message, Restarted):
-            return [] if group.members[message.member].place else [Turn(group)]
+            return [] if group.members[message.member].place else [Outcome(group)]
         member, waits = message.member, WAITS[message.kind]
 
-        def answered(kind: int, generation: int = 0, data: int = 0) -> list[Turn]:
-            return [Turn(group, (_response(kind, member, waits, generation, data),))]
+        def answered(kind: int, generation: int = 0, data: int = 0) -> list[Outcome]:
+            return [Outcome(group, (_response(kind, member, waits, generation, data),))]
 
         if message.kind == JOIN_NEW:
             return self._join_new(group, message)
@@ -209,46 +209,46 @@ class Coordinator:
             return answered(SYNC_OK, data=group.members[member].assignment)
         parked = group.put(member, replace(group.members[member], place=SYNCING))
         if group.leader != member:
-            return [Turn(parked)]
+            return [Outcome(parked)]
         return [self.assigned(parked, order) for order in self._orders(message.data)]
 
-    def _join_new(self, group: KGroup, message: Request) -> list[Turn]:
+    def _join_new(self, group: KGroup, message: Request) -> list[Outcome]:
         member = message.member
         lists = [group.members[i].preference for i in group.present]
         if group.state == DEAD or not supported([message.preference, *lists]):
             kind = UNKNOWN if group.state == DEAD else INCONSISTENT
-            return [Turn(group, (_response(kind, member, AWAIT_JOIN),))]
+            return [Outcome(group, (_response(kind, member, AWAIT_JOIN),))]
         prepared, sends = prepare(group)
         leader = member if group.leader == NOBODY else group.leader
         joined = prepared.put(member, Member(JOINING, message.preference))
-        return [Turn(replace(joined, leader=leader), sends)]
+        return [Outcome(replace(joined, leader=leader), sends)]
 
-    def _join_again(self, group: KGroup, message: Request) -> list[Turn]:
+    def _join_again(self, group: KGroup, message: Request) -> list[Outcome]:
         member, leads = message.member, group.leader == message.member
         if group.state != PREPARING and not (group.state == STABLE and leads):
             listed = group.bits if leads else 0
-            return [Turn(group, (_response(JOIN_OK, member, AWAIT_JOIN, group.generation, listed),))]
+            return [Outcome(group, (_response(JOIN_OK, member, AWAIT_JOIN, group.generation, listed),))]
         prepared, sends = prepare(group)
-        return [Turn(prepared.put(member, replace(prepared.members[member], place=JOINING)), sends)]
+        return [Outcome(prepared.put(member, replace(prepared.members[member], place=JOINING)), sends)]
 
     def removed(self, group: KGroup, members: list[int]) -> list[tuple[KGroup, tuple[Send, ...]]]:
         """The group less some members, preparing; one for each new leader that there may be."""
         return [prepare(left) for left in self._leaders(group, members)]
 
-    def completed(self, group: KGroup) -> Turn:
+    def completed(self, group: KGroup) -> Outcome:
         """The join phase ends; who is late has been removed."""
         group = replace(group, generation=group.generation + 1)
         if not group.present:
-            return Turn(replace(group, state=EMPTY), label="join phase ends")
+            return Outcome(replace(group, state=EMPTY), label="join phase ends")
         members = tuple(replace(m, place=IN) if m.place else m for m in group.members)
         group = replace(group, members=members, state=COMPLETING, protocol=vote(group))
         sends = tuple(
             _response(JOIN_OK, i, AWAIT_JOIN, group.generation, group.bits if i == group.leader else 0)
             for i in group.present
         )
-        return Turn(group, sends, "join phase ends")
+        return Outcome(group, sends, "join phase ends")
 
-    def assigned(self, group: KGroup, order: Sequence[int]) -> Turn:
+    def assigned(self, group: KGroup, order: Sequence[int]) -> Outcome:
         """The leader deals the partitions to a list of members; parked syncs are answered."""
         sends = []
         for partition in range(PARTITIONS):
@@ -259,7 +259,7 @@ class Coordinator:
             if group.members[i].place == SYNCING:
                 sends.append(_response(SYNC_OK, i, AWAIT_SYNC, data=group.members[i].assignment))
                 group = group.put(i, replace(group.members[i], place=IN))
-        return Turn(replace(group, state=STABLE), tuple(sends))
+        return Outcome(replace(group, state=STABLE), tuple(sends))
 
     def _leaders(self, group: KGroup, members: list[int]) -> list[KGroup]:
         for member in members:
@@ -278,8 +278,8 @@ class Coordinator:
 
     def _turns(
         self, outcomes: list[tuple[KGroup, tuple[Send, ...]]], first: tuple[Send, ...], label: str
-    ) -> list[Turn]:
-        return [Turn(group, first + sends, label) for group, sends in outcomes]
+    ) -> list[Outcome]:
+        return [Outcome(group, first + sends, label) for group, sends in outcomes]
 
 
 def prepare(group: KGroup) -> tuple[KGroup, tuple[Send, ...]]:
@@ -314,25 +314,25 @@ class Process:
         """Its current member id."""
         return 2 * self.number + client.slot
 
-    def offers(self, client: Client) -> list[Turn]:
+    def actions(self, client: Client) -> list[Outcome]:
         """Sends, lets a request arrive, takes a response, crashes, restarts."""
         out = list(self._sends(client))
         if client.request:
             request = Request(
                 client.request, self.member(client), client.preference, client.generation, client.data
             )
-            out.append(Turn(replace(client, request=NO_REQUEST), (Send("coordinator", request),)))
+            out.append(Outcome(replace(client, request=NO_REQUEST), (Send("coordinator", request),)))
         if client.response:
-            out.append(Turn(self._received(client), label="takes its response"))
+            out.append(Outcome(self._received(client), label="takes its response"))
         if client.state not in (UNJOINED, CRASHED):
             gone = Client(CRASHED, client.slot)
-            out.append(Turn(gone, (Send("budget", Crashed()),), f"client {self.number} crashes"))
+            out.append(Outcome(gone, (Send("budget", Crashed()),), f"client {self.number} crashes"))
         if client.state == CRASHED:
             back = Client(UNJOINED, 1 - client.slot)
-            out.append(Turn(back, (Send("coordinator", Restarted(self.member(back))),), "restarts"))
+            out.append(Outcome(back, (Send("coordinator", Restarted(self.member(back))),), "restarts"))
         return out
 
-    def _sends(self, client: Client) -> list[Turn]:
+    def _sends(self, client: Client) -> list[Outcome]:
         forget = {"generation": 0, "data": 0}
         if client.state == UNJOINED:
             return [_asks(client, JOIN_NEW, preference=p) for p in range(1, self.lists + 1)]
@@ -358,20 +358,20 @@ class Process:
             return replace(taken, state=NEED_REJOIN, generation=0, data=0)
         return Client(UNJOINED, client.slot)
 
-    def receive(self, client: Client, sender: str, message: Response | Expired) -> list[Turn]:
+    def receive(self, client: Client, sender: str, message: Response | Expired) -> list[Outcome]:
         """A response is put into its channel, or lost; a session of a live member does not expire."""
         if isinstance(message, Expired):
             alive = client.state != CRASHED and self.member(client) == message.member
-            return [] if alive else [Turn(client)]
+            return [] if alive else [Outcome(client)]
         if client.state != message.waits or self.member(client) != message.member:
-            return [Turn(client)]
+            return [Outcome(client)]
         generation, data = message.generation, message.data
         put = replace(client, response=message.kind, response_generation=generation, response_data=data)
-        return [Turn(put)]
+        return [Outcome(put)]
 
 
-def _asks(client: Client, request: int, **fields: int) -> Turn:
-    return Turn(replace(client, state=WAITS[request], request=request, **fields))
+def _asks(client: Client, request: int, **fields: int) -> Outcome:
+    return Outcome(replace(client, state=WAITS[request], request=request, **fields))
 
 
 @dataclass(frozen=True)
@@ -386,13 +386,13 @@ class Budget:
         """None so far."""
         return [0]
 
-    def offers(self, spent: int) -> list[Turn]:
+    def actions(self, spent: int) -> list[Outcome]:
         """Nothing."""
         return []
 
-    def receive(self, spent: int, sender: str, message: Crashed) -> list[Turn]:
+    def receive(self, spent: int, sender: str, message: Crashed) -> list[Outcome]:
         """One more, if that many are allowed."""
-        return [Turn(spent + 1)] if spent < self.crashes else []
+        return [Outcome(spent + 1)] if spent < self.crashes else []
 
 
 def _held_list(client: Client) -> int:

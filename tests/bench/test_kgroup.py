@@ -10,8 +10,8 @@ import pytest
 from bench.kgroup import PREFERENCES, Coordinator, KGroup, Member, kgroup
 
 from bench import kgroup as model
-from rota.explore import Outcome, engines
-from rota.kernel import Turn
+from rota.explore import Verdict, engines
+from rota.kernel import Outcome
 
 
 def settings(text: str) -> dict[str, int]:
@@ -36,7 +36,7 @@ AGREED = {
 def test_the_fast_engine_has_the_counts_that_others_have(text: str) -> None:
     result = engines.choose("fast")(kgroup(**settings(text)))
     assert (result.distinct, result.generated, result.depth) == AGREED[text]
-    assert result.outcome is Outcome.HOLDS
+    assert result.verdict is Verdict.HOLDS
 
 
 def test_the_reference_engine_has_them_too() -> None:
@@ -49,7 +49,7 @@ def test_the_engines_agree(text: str) -> None:
     system = kgroup(**settings(text))
     reference, fast = engines.choose("reference")(system), engines.choose("fast")(system)
     assert fast.answer == reference.answer
-    assert reference.outcome is Outcome.HOLDS
+    assert reference.verdict is Verdict.HOLDS
 
 
 def leader_stays(self: Coordinator, group: KGroup, members: list[int]) -> list[KGroup]:
@@ -59,26 +59,26 @@ def leader_stays(self: Coordinator, group: KGroup, members: list[int]) -> list[K
     return [group]
 
 
-def list_for_all(self: Coordinator, group: KGroup) -> Turn:
+def list_for_all(self: Coordinator, group: KGroup) -> Outcome:
     """At the end of the join phase everybody is told the member list."""
     outcome = COMPLETED(self, group)
     return with_answers(outcome, data=outcome.value.bits)
 
 
-def generation_stays(self: Coordinator, group: KGroup) -> Turn:
+def generation_stays(self: Coordinator, group: KGroup) -> Outcome:
     """The coordinator tells a new generation and keeps its old one."""
     outcome = COMPLETED(self, group)
     return replace(outcome, value=replace(outcome.value, generation=group.generation))
 
 
-def dealt_to_the_first(self: Coordinator, group: KGroup, order: Sequence[int]) -> Turn:
+def dealt_to_the_first(self: Coordinator, group: KGroup, order: Sequence[int]) -> Outcome:
     """The first partition goes to everybody."""
     outcome = ASSIGNED(self, group, order)
     members = tuple(replace(m, assignment=m.assignment | 1) if m.place else m for m in outcome.value.members)
     return replace(outcome, value=replace(outcome.value, members=members))
 
 
-def everything_to_all(self: Coordinator, group: KGroup, order: Sequence[int]) -> Turn:
+def everything_to_all(self: Coordinator, group: KGroup, order: Sequence[int]) -> Outcome:
     """Every parked SyncGroup is answered with both partitions, whoever owns them."""
     return with_answers(ASSIGNED(self, group, order), data=0b11)
 
@@ -91,7 +91,7 @@ def first_list(group: KGroup) -> int:
 COMPLETED, ASSIGNED = Coordinator.completed, Coordinator.assigned
 
 
-def with_answers(outcome: Turn, **fields: int) -> Turn:
+def with_answers(outcome: Outcome, **fields: int) -> Outcome:
     """The outcome with other fields in all of its responses."""
     return replace(
         outcome, sends=tuple(replace(send, message=replace(send.message, **fields)) for send in outcome.sends)

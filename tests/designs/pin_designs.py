@@ -18,7 +18,7 @@ COUNTS = ("distinct", "generated", "depth", "digest")
 
 def found(result: Result) -> dict[str, object]:
     """What a suite pins of a result."""
-    told: dict[str, object] = {"verdict": result.outcome.value}
+    told: dict[str, object] = {"verdict": result.verdict.value}
     if result.violation is not None:
         told |= {"property": result.violation.name, "steps": result.violation.steps}
     return told | {name: getattr(result, name) for name in COUNTS}

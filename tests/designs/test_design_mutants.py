@@ -6,7 +6,7 @@ import pytest
 
 from rota.designs import suites
 from rota.designs.suites import DESIGNS
-from rota.explore import Outcome, engines
+from rota.explore import Verdict, engines
 from rota.explore.result import DEADLOCK, Limits
 from rota.kernel import Kind
 from rota.mutants.designs import BUGS, system
@@ -20,11 +20,11 @@ def test_mutant_is_killed(design: str, name: str) -> None:
     settings = suites.load(design).configuration(bug.configuration).settings
     mutated = system(design, settings, name)
     result = engines.choose("reference")(mutated, Limits(20_000))
-    assert result.outcome is Outcome.VIOLATED
+    assert result.verdict is Verdict.VIOLATED
     if result.violation is not None:
         assert result.violation.name == bug.killer
     else:
-        assert [one.name for one in result.properties if one.outcome is Outcome.VIOLATED] == [bug.killer]
+        assert [one.name for one in result.properties if one.verdict is Verdict.VIOLATED] == [bug.killer]
     assert mutated.ref is not None
     assert mutated.ref.build().initial_states() == mutated.initial_states()
 

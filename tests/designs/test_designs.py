@@ -9,7 +9,7 @@ import pytest
 
 from rota.designs import suites
 from rota.designs.suites import DESIGNS, Configuration
-from rota.explore import Outcome, Result, engines
+from rota.explore import Result, Verdict, engines
 from rota.explore.spark import engine as spark
 from rota.explore.spark.session import spark_context
 from rota.kernel import Kind
@@ -29,7 +29,7 @@ def explored(design: str, name: str, engine: str = "fast") -> Result:
 
 
 def as_pinned(result: Result) -> dict[str, Any]:
-    told: dict[str, Any] = {"verdict": result.outcome.value}
+    told: dict[str, Any] = {"verdict": result.verdict.value}
     if result.violation is not None:
         told |= {"property": result.violation.name, "steps": result.violation.steps}
     return told | {key: getattr(result, key) for key in ("distinct", "generated", "depth", "digest")}
@@ -39,7 +39,7 @@ def as_pinned(result: Result) -> dict[str, Any]:
 def test_configuration(design: str, one: Configuration) -> None:
     result = explored(design, one.name)
     assert as_pinned(result) == one.expected
-    assert bool(one.cause) == (result.outcome is Outcome.VIOLATED)
+    assert bool(one.cause) == (result.verdict is Verdict.VIOLATED)
 
 
 @pytest.mark.parametrize("engine", ["reference", "numpy"])
@@ -116,7 +116,7 @@ def test_each_cause_by_itself(name: str) -> None:
     one = suites.load("watchers").configuration(name)
     assert one.cause
     cured = engines.choose("fast")(suites.system("watchers", {**one.settings, **CURES[name]}))
-    assert cured.outcome is Outcome.HOLDS
+    assert cured.verdict is Verdict.HOLDS
 
 
 def test_every_cause_has_its_cure() -> None:
@@ -150,7 +150,7 @@ def test_a_member_is_served_by_a_strategy_that_it_did_not_ask_for() -> None:
     for name, settings in (("wishes", "range"), ("wishes-other-server", "roundrobin")):
         depths = {one.name: one.depth for one in explored("server-side", name).properties}
         assert depths["server-side.can_serve_against_a_wish"] is not None, settings
-        assert explored("server-side", name).outcome is Outcome.HOLDS
+        assert explored("server-side", name).verdict is Verdict.HOLDS
 
 
 def test_what_the_second_design_does_not_cure() -> None:
@@ -177,10 +177,10 @@ def test_a_client_sees_its_own_writes() -> None:
     while level:
         found = [step for state in level for step in system.successors(state)]
         for step in found:
-            for hop in step.hops:
-                if type(hop.message).__name__ == "Children":
+            for local_step in step.local_steps:
+                if type(local_step.message).__name__ == "Children":
                     reads += 1
-                    assert hop.machine.removeprefix("consumer/") in hop.message.ids  # type: ignore[union-attr]
+                    assert local_step.machine.removeprefix("consumer/") in local_step.message.ids  # type: ignore[union-attr]
         level = [state for state in dict.fromkeys(step.target for step in found) if state not in seen]
         seen.update(level)
     assert reads > 10

@@ -19,7 +19,7 @@ from rota.environment.clients.poll_heartbeat import OldClient
 from rota.environment.clients.state import Client, Phase
 from rota.environment.clients.subscription import Subscription
 from rota.environment.messages import Charge, Deliver, Disconnected, Evicted, Known, Renumbered
-from rota.kernel import Turn
+from rota.kernel import Outcome
 from rota.spec import (
     ErrorCode,
     FindCoordinatorReply,
@@ -132,16 +132,16 @@ def commit_reply(error: ErrorCode) -> OffsetCommitReply:
     return OffsetCommitReply((TopicOutcome(TOPIC, (PartitionOutcome(0, error),)),))
 
 
-def reads(machine: PoliteClient, value: Client, reply: Any) -> Turn:
+def reads(machine: PoliteClient, value: Client, reply: Any) -> Outcome:
     """The answer arrives, then the client reads it."""
     (arrived,) = machine.receive(value, "coordinator", reply)
-    (turn,) = (turn for turn in machine.offers(arrived.value) if " reads " in turn.label)
-    return turn
+    (outcome,) = (outcome for outcome in machine.actions(arrived.value) if " reads " in outcome.label)
+    return outcome
 
 
-def client_of(turn: Turn) -> Client:
-    assert isinstance(turn.value, Client)
-    return turn.value
+def client_of(outcome: Outcome) -> Client:
+    assert isinstance(outcome.value, Client)
+    return outcome.value
 
 
 def request_of(value: Client) -> Any:
@@ -150,8 +150,8 @@ def request_of(value: Client) -> Any:
     return value.outbox.request
 
 
-def looks_up(turn: Turn) -> bool:
-    delivered = [s.message.call.request for s in turn.sends if isinstance(s.message, Deliver)]
+def looks_up(outcome: Outcome) -> bool:
+    delivered = [s.message.call.request for s in outcome.sends if isinstance(s.message, Deliver)]
     return any(isinstance(request, FindCoordinatorRequest) for request in delivered)
 
 
@@ -177,12 +177,12 @@ def test_an_answer_and_what_is_done_about_it(
     kind: Any, phase: Phase, reply: Any, error: ErrorCode, then: Phase, keeps: str
 ) -> None:
     joins_without_offsets = member(phase, position=-1) if phase is Phase.STABLE else member(phase)
-    turn = reads(kind(subscription()), joins_without_offsets, reply)
-    after = client_of(turn)
+    outcome = reads(kind(subscription()), joins_without_offsets, reply)
+    after = client_of(outcome)
     assert after.phase is then
     assert after.member_id == ("" if keeps == NOTHING else ME)
     assert after.generation_id == (GENERATION if keeps == ALL else -1)
-    assert looks_up(turn) == (error in FORGETS_COORDINATOR)
+    assert looks_up(outcome) == (error in FORGETS_COORDINATOR)
     if then is Phase.JOINING:
         assert request_of(after).member_id == after.member_id
 
@@ -192,16 +192,18 @@ def test_an_answer_and_what_is_done_about_it(
 )
 def test_a_heartbeat_that_is_answered_well_or_missed_changes_nothing(error: ErrorCode) -> None:
     value = member(Phase.STABLE)
-    (turn,) = EagerClient(subscription()).receive(value, "coordinator", HeartbeatReply(error))
-    assert turn.value == value
-    assert looks_up(turn) == (error in FORGETS_COORDINATOR)
+    (outcome,) = EagerClient(subscription()).receive(value, "coordinator", HeartbeatReply(error))
+    assert outcome.value == value
+    assert looks_up(outcome) == (error in FORGETS_COORDINATOR)
 
 
 def test_member_id_required_is_taken_and_used() -> None:
     machine = EagerClient(subscription())
     reply = JoinGroupReply(E.MEMBER_ID_REQUIRED, member_id="c1-7")
     (arrived,) = machine.receive(Client("c1", Phase.JOINING), "coordinator", reply)
-    again, leaves = (client_of(turn) for turn in machine.offers(arrived.value) if "reads" in turn.label)
+    again, leaves = (
+        client_of(outcome) for outcome in machine.actions(arrived.value) if "reads" in outcome.label
+    )
     assert (again.phase, again.member_id, again.generation_id) == (Phase.JOINING, "c1-7", -1)
     assert again.outbox == machine.subscription.join("c1-7", changed=False)
     assert leaves.phase is Phase.LEAVING
@@ -232,18 +234,18 @@ def test_leaving_ends_whatever_the_answer_is() -> None:
     machine = EagerClient(subscription())
     for error in (E.NONE, E.UNKNOWN_MEMBER_ID, E.NOT_COORDINATOR):
         for phase, then in ((Phase.LEAVING, Phase.GONE), (Phase.DROPPING, Phase.UNJOINED)):
-            turn = reads(machine, Client("c1", phase), LeaveGroupReply(error))
-            assert client_of(turn).phase is then
-            assert not looks_up(turn)
+            outcome = reads(machine, Client("c1", phase), LeaveGroupReply(error))
+            assert client_of(outcome).phase is then
+            assert not looks_up(outcome)
 
 
-def named(machine: PoliteClient, value: Client, what: str) -> Turn:
-    (turn,) = (turn for turn in machine.offers(value) if turn.label == f"c1 {what}")
-    return turn
+def named(machine: PoliteClient, value: Client, what: str) -> Outcome:
+    (outcome,) = (outcome for outcome in machine.actions(value) if outcome.label == f"c1 {what}")
+    return outcome
 
 
-def price(turn: Turn) -> str | None:
-    return next((send.message.kind for send in turn.sends if isinstance(send.message, Charge)), None)
+def price(outcome: Outcome) -> str | None:
+    return next((send.message.kind for send in outcome.sends if isinstance(send.message, Charge)), None)
 
 
 def test_who_is_told_to_rejoin_commits_first_then_joins() -> None:
@@ -263,7 +265,7 @@ def test_after_the_assignment_it_asks_where_to_read_on() -> None:
     synced = client_of(
         reads(machine, member(Phase.SYNCING), SyncGroupReply(E.NONE, assignment=part(GENERATION, 0)))
     )
-    assert next(turn.label for turn in machine.offers(synced)) == "c1 sends OffsetFetch"
+    assert next(outcome.label for outcome in machine.actions(synced)) == "c1 sends OffsetFetch"
     fetching = client_of(named(machine, synced, "sends OffsetFetch"))
     for committed, position in ((9, 9), (-1, 0)):
         lines = (FetchedTopic(TOPIC, (FetchedPartition(0, committed),)),)
@@ -276,16 +278,16 @@ def test_who_does_not_consume_the_partition_neither_fetches_nor_commits() -> Non
     synced = client_of(
         reads(machine, member(Phase.SYNCING), SyncGroupReply(E.NONE, assignment=part(GENERATION, 1)))
     )
-    labels = {turn.label for turn in machine.offers(synced)}
+    labels = {outcome.label for outcome in machine.actions(synced)}
     assert not labels & {"c1 sends OffsetFetch", "c1 reads a record and commits"}
     told_to = client_of(reads(machine, synced, HeartbeatReply(E.REBALANCE_IN_PROGRESS)))
     assert told_to.phase is Phase.JOINING
 
 
 def test_a_commit_in_between_is_of_one_record_more() -> None:
-    turn = named(EagerClient(subscription()), member(Phase.STABLE), "reads a record and commits")
-    after = client_of(turn)
-    assert (price(turn), after.phase, after.position) == ("commit", Phase.COMMITTING, 6)
+    outcome = named(EagerClient(subscription()), member(Phase.STABLE), "reads a record and commits")
+    after = client_of(outcome)
+    assert (price(outcome), after.phase, after.position) == ("commit", Phase.COMMITTING, 6)
 
 
 def test_an_eager_client_gives_up_all_before_it_joins() -> None:
@@ -356,13 +358,13 @@ def test_sticky_claims_what_it_got_last_although_it_was_given_up() -> None:
 def test_a_static_member_says_nothing_when_it_closes_and_comes_back_without_an_id() -> None:
     machine = EagerClient(subscription(group_instance_id="i1"))
     value = member(Phase.STABLE, group_instance_id="i1")
-    turn = named(machine, value, "closes without a word")
-    assert price(turn) == "leave"
-    assert [type(send.message) for send in turn.sends] == [Charge, Disconnected]
-    joining = client_of(named(machine, replace(client_of(turn), phase=Phase.UNJOINED), "sends JoinGroup"))
+    outcome = named(machine, value, "closes without a word")
+    assert price(outcome) == "leave"
+    assert [type(send.message) for send in outcome.sends] == [Charge, Disconnected]
+    joining = client_of(named(machine, replace(client_of(outcome), phase=Phase.UNJOINED), "sends JoinGroup"))
     sent = request_of(joining)
     assert (sent.member_id, sent.group_instance_id) == ("", "i1")
-    assert not [turn for turn in machine.offers(value) if "leaves" in turn.label]
+    assert not [outcome for outcome in machine.actions(value) if "leaves" in outcome.label]
 
 
 def test_a_static_member_names_its_instance_in_every_request() -> None:
@@ -391,9 +393,9 @@ def test_only_an_old_client_is_silent_while_it_processes() -> None:
     loss = Evicted(ME, answered=False)
     for kind, beats in ((EagerClient, True), (CooperativeClient, True), (OldClient, False)):
         machine = kind(subscription())
-        assert any(turn.label == "c1 heartbeats" for turn in machine.offers(value)) == beats
-        (turn,) = machine.receive(value, "coordinator", loss)
-        assert (price(turn) == "late") == beats, "an old one that is expired meanwhile was not late"
+        assert any(outcome.label == "c1 heartbeats" for outcome in machine.actions(value)) == beats
+        (outcome,) = machine.receive(value, "coordinator", loss)
+        assert (price(outcome) == "late") == beats, "an old one that is expired meanwhile was not late"
         assert price(machine.receive(member(Phase.STABLE), "coordinator", loss)[0]) == "late"
 
 
@@ -407,14 +409,14 @@ def test_what_a_thread_hears_is_acted_on_when_the_application_polls() -> None:
 def test_a_retried_join_uses_the_id_if_there_is_one() -> None:
     for version, member_id in ((3, ""), (9, ME)):
         value = Client("c1", Phase.JOINING, member_id)
-        turn = named(
+        outcome = named(
             EagerClient(subscription(join_version=version)),
             value,
             "retries its JoinGroup on another connection",
         )
-        assert price(turn) == "retry"
-        assert any(isinstance(send.message, Disconnected) for send in turn.sends)
-        assert request_of(client_of(turn)).member_id == member_id
+        assert price(outcome) == "retry"
+        assert any(isinstance(send.message, Disconnected) for send in outcome.sends)
+        assert request_of(client_of(outcome)).member_id == member_id
 
 
 def test_a_leader_notices_a_new_partition_and_a_later_leader_too() -> None:
@@ -426,7 +428,7 @@ def test_a_leader_notices_a_new_partition_and_a_later_leader_too() -> None:
     assert [send.message for send in later.sends] == [Known("partitions", 1)]
     assert client_of(first).grown == client_of(later).grown == 1
     follower = replace(value, leads=False)
-    assert not [turn for turn in machine.offers(follower) if "notices" in turn.label]
+    assert not [outcome for outcome in machine.actions(follower) if "notices" in outcome.label]
 
 
 def test_it_keeps_in_mind_where_the_coordinator_is() -> None:
@@ -453,9 +455,9 @@ def test_it_keeps_in_mind_where_the_coordinator_is() -> None:
     ],
 )
 def test_what_a_broken_connection_ends(phase: Phase, then: Phase) -> None:
-    turn = named(EagerClient(subscription()), member(phase), "loses its connection")
-    after = client_of(turn)
-    assert (price(turn), after.phase) == ("break", then)
+    outcome = named(EagerClient(subscription()), member(phase), "loses its connection")
+    after = client_of(outcome)
+    assert (price(outcome), after.phase) == ("break", then)
     assert after.member_id == ME
     assert after.assignment is None or then not in (Phase.UNJOINED, Phase.JOINING) or phase is Phase.DROPPING
 

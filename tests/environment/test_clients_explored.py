@@ -61,7 +61,7 @@ def clients(state: State) -> list[Client]:
 
 
 def labels(steps: Iterable[tuple[State, Transition]]) -> set[str]:
-    return {hop.label for _, transition in steps for hop in transition.hops}
+    return {local_step.label for _, transition in steps for local_step in transition.local_steps}
 
 
 def together(state: State, partitions: int = 2) -> bool:

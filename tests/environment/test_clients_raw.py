@@ -84,9 +84,9 @@ def explored(system: System) -> tuple[set[str], dict[str, set[ErrorCode]]]:
             for transition in system.successors(state):
                 fresh.add(transition.target)
                 rules |= set(transition.rules)
-                for hop in transition.hops:
-                    if hop.sender is not None and hop.machine.startswith("client/"):
-                        told[type(hop.message).__name__] |= set(errors_in(hop.message))
+                for local_step in transition.local_steps:
+                    if local_step.sender is not None and local_step.machine.startswith("client/"):
+                        told[type(local_step.message).__name__] |= set(errors_in(local_step.message))
         fresh -= found
         found |= fresh
         frontier = list(fresh)
@@ -127,25 +127,25 @@ def test_an_old_raw_client_knows_neither_instances_nor_new_versions() -> None:
 def test_each_request_costs_one_and_leaves_nothing_behind() -> None:
     machine = RawClient(subscription())
     (value,) = machine.initial()
-    turns = machine.offers(Raw("c2"))
-    assert len(turns) == len(odd_requests(subscription()))
-    for turn in turns:
-        charge, delivery = turn.sends
-        assert turn.value == value
+    outcomes = machine.actions(Raw("c2"))
+    assert len(outcomes) == len(odd_requests(subscription()))
+    for outcome in outcomes:
+        charge, delivery = outcome.sends
+        assert outcome.value == value
         assert (charge.to, charge.message) == ("budget", Charge("odd"))
         assert isinstance(delivery.message, Deliver)
         assert delivery.message.call.to == "c2"
-    assert [turn.value for turn in machine.receive(Raw("c2"), "coordinator", "anything")] == [value]
+    assert [outcome.value for outcome in machine.receive(Raw("c2"), "coordinator", "anything")] == [value]
 
 
 def test_it_goes_where_it_is_told_that_the_coordinator_is() -> None:
     machine = RawClient(subscription())
     there = FindCoordinatorReply((CoordinatorOf("g", ErrorCode.NONE, Node(1)),))
-    (turn,) = machine.receive(Raw("c2"), "coordinator", there)
-    assert turn.value == Raw("c2", broker=1)
-    assert {offer.sends[1].message.broker for offer in machine.offers(turn.value)} == {1}
+    (outcome,) = machine.receive(Raw("c2"), "coordinator", there)
+    assert outcome.value == Raw("c2", broker=1)
+    assert {offer.sends[1].message.broker for offer in machine.actions(outcome.value)} == {1}
     nowhere = FindCoordinatorReply((CoordinatorOf("g", ErrorCode.INVALID_REQUEST),))
-    assert [turn.value for turn in machine.receive(Raw("c2"), "coordinator", nowhere)] == [Raw("c2")]
+    assert [outcome.value for outcome in machine.receive(Raw("c2"), "coordinator", nowhere)] == [Raw("c2")]
 
 
 @pytest.fixture(scope="module")

@@ -60,8 +60,8 @@ def record(generation_id: int, *ids: str, kind: RecordKind = RecordKind.ASSIGNME
 
 def after_moves(log: Log, value: Records) -> set[Records]:
     """The log's values after a fail-over."""
-    turns = [turn for turn in log.offers(value) if "moves" in turn.label]
-    return {turn.value for turn in turns if isinstance(turn.value, Records)}
+    outcomes = [outcome for outcome in log.actions(value) if "moves" in outcome.label]
+    return {outcome.value for outcome in outcomes if isinstance(outcome.value, Records)}
 
 
 def test_any_prefix_of_what_is_in_flight_survives() -> None:
@@ -81,10 +81,10 @@ def test_after_a_deletion_nothing_is_loaded() -> None:
 
 def test_a_log_that_is_spent_does_not_move() -> None:
     log = Log(ClassicGroups(), AppendError.NOT_ENOUGH_REPLICAS, Prospects(moves=1))
-    (value,) = {turn.value for turn in log.receive(Records(epoch=1), "coordinator", Append(record(1)))}
+    (value,) = {outcome.value for outcome in log.receive(Records(epoch=1), "coordinator", Append(record(1)))}
     assert isinstance(value, Records)
     assert not after_moves(log, value)
-    assert {turn.value for turn in log.offers(value)} == {Records(epoch=1)}
+    assert {outcome.value for outcome in log.actions(value)} == {Records(epoch=1)}
 
 
 # Walks

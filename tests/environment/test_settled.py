@@ -16,7 +16,7 @@ from rota.environment import world
 from rota.environment.broker import coordinator
 from rota.environment.broker.log import Log, Prospects, Records
 from rota.environment.messages import Loaded
-from rota.kernel import Send, State, System, Turn
+from rota.kernel import Outcome, Send, State, System
 from rota.spec import GroupState
 from rota.spec.classic import settled
 
@@ -107,9 +107,9 @@ def test_a_record_that_is_cleared_although_it_may_be_loaded_again_is_caught(
 ) -> None:
     """Planted: what the coordinator has loaded is forgotten, though it may move once more."""
 
-    def too_soon(log: Log, value: Records) -> Turn:
+    def too_soon(log: Log, value: Records) -> Outcome:
         after = replace(value, durable=None) if log.settle else value
-        return Turn(after, (Send("coordinator", Loaded(value.durable)),))
+        return Outcome(after, (Send("coordinator", Loaded(value.durable)),))
 
     settings: dict[str, Any] = {"protocols": (("range",),), "budget": (("failover", 2),)}
     full = images(world(settle=False, **settings), reachable)

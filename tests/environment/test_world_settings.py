@@ -32,7 +32,9 @@ def first_join(system: Any, name: str) -> tuple[JoinGroupRequest, int]:
     """What a client says first, and in which version."""
     machine = system.machines[system.index[f"client/{name}"]]
     (value,) = machine.initial()
-    call = next(turn.value.outbox for turn in machine.offers(value) if turn.value.outbox is not None)
+    call = next(
+        outcome.value.outbox for outcome in machine.actions(value) if outcome.value.outbox is not None
+    )
     return call.request, call.version
 
 

@@ -21,7 +21,7 @@ from rota.explore.cache.store import Store
 from rota.explore.fast import numpy_search, search
 from rota.explore.tables.machines import AmbiguousValue
 from rota.explore.tables.system import EngineError, Tables
-from rota.kernel import System, SystemRef, Turn
+from rota.kernel import Outcome, System, SystemRef
 from rota.kernel.decoding import Decoder
 from rota.mutants import system as classic
 from rota.scopes import load
@@ -141,7 +141,7 @@ def changed(path: Path, name: str, change: Callable[[Any], Any]) -> None:
 def test_wrong_entries_are_found_out(kept: Limits) -> None:
     """Planted: somebody has learned wrongly. The sample of every run sees it, if nothing breaks before."""
     whole = search.explore(toys.ring(3), kept)
-    changed(only_file(kept), "turns", lambda turns: turns[::-1])
+    changed(only_file(kept), "outcomes", lambda outcomes: outcomes[::-1])
     result = search.explore(toys.ring(3), kept)
     assert told(result) == told(whole)
     assert "kept tables were wrong" in cache_of(result)["notes"]
@@ -276,8 +276,8 @@ def test_values_that_equal_others_are_noticed_beside_kept_ones(kept: Limits) -> 
 def late() -> System:
     """A counter that ends in True, which equals 1."""
 
-    def moves(value: Any) -> list[Turn]:
-        return [Turn(value + 1 if value < 8 else True)]
+    def moves(value: Any) -> list[Outcome]:
+        return [Outcome(value + 1 if value < 8 else True)]
 
     return System("late", (toys.Toy("counter", "counter", (1,), moves),))
 
@@ -289,7 +289,7 @@ class Name(str):
 def named() -> System:
     """A machine whose value is a text of a type of its own, which its encoding does not tell."""
     moves = {"a": Name("b"), "b": Name("a")}
-    machine = toys.Toy("named", "named", (Name("a"),), lambda value: [Turn(moves[value])])
+    machine = toys.Toy("named", "named", (Name("a"),), lambda value: [Outcome(moves[value])])
     return System("named", (machine,), (), SystemRef("toys:named"))
 
 
@@ -325,7 +325,7 @@ def test_errors_of_tables_that_nobody_kept_stay_errors(kept: Limits) -> None:
 # ---- sources
 
 MODEL = """
-from rota.kernel import Kind, Property, System, SystemRef, Turn, View
+from rota.kernel import Kind, Property, System, SystemRef, Outcome, View
 from limits_of_mine import LAST
 import toys
 
@@ -333,7 +333,7 @@ def whole(value):
     return value
 
 def system():
-    machine = toys.Toy("counter", "counter", (0,), lambda value: [Turn((value + 1) % LAST)])
+    machine = toys.Toy("counter", "counter", (0,), lambda value: [Outcome((value + 1) % LAST)])
     small = Property("small", Kind.SAFETY, "It is small.", (View("counter", whole),), lambda value: value < 7)
     return System("mine", (machine,), (small,), SystemRef("my_model:system"))
 """
@@ -349,7 +349,7 @@ if "blind" in sys.argv:
     store.Identity.key = property(lambda self: "always-the-same")
 result = explore(system(), Limits(cache=Path(sys.argv[1])))
 cache = result.stats["cache"]
-print(result.outcome.value, result.distinct, cache["entries_from_cache"], "notes" in cache)
+print(result.verdict.value, result.distinct, cache["entries_from_cache"], "notes" in cache)
 """
 
 

@@ -16,7 +16,7 @@ import toys
 from harness.spark_here import Context
 from rota.explore import reference
 from rota.explore.compiled import packing
-from rota.explore.result import Limits, Outcome
+from rota.explore.result import Limits, Verdict
 from rota.explore.spark import archive, exchange, session
 from rota.explore.spark import engine as spark
 from rota.explore.spark.answers import ExecutorsLost
@@ -27,7 +27,7 @@ from rota.explore.spark.worker.numbers import Numbers
 from rota.explore.tables import machines
 from rota.explore.tables.machines import AmbiguousValue
 from rota.explore.tables.system import EngineError
-from rota.kernel import System, SystemRef, Turn
+from rota.kernel import Outcome, System, SystemRef
 
 ELSEWHERE = "spark://elsewhere"
 """A master whose executors may be lost."""
@@ -226,7 +226,7 @@ while not counted or counted[-1]:
     order = protocol.Order(len(counted), parts, None, (), frozenset())
     answers, sent = [], [[] for _ in range(3)]
     for partition in range(3):
-        for to, content in tasks.take_turn(job, order, partition, inboxes[partition]):
+        for to, content in tasks.run_round(job, order, partition, inboxes[partition]):
             answers.append(content) if to == 3 else sent[to].append(content)
     parts, inboxes = tuple(answer.part for answer in answers), sent
     counted.append(sum(answer.states for answer in answers))
@@ -300,11 +300,11 @@ def _not_again(original: Any) -> Any:
 
 def _mine(original: Any) -> Any:
     """States go to their owner, then again to another partition."""
-    turns = count()
+    outcomes = count()
 
     def route(self: Any, keys: Any, partitions: int, machines: Any) -> Any:
         parts = original(self, keys, partitions, machines)
-        return [*parts[1:], parts[0]] if parts and next(turns) % 2 else parts
+        return [*parts[1:], parts[0]] if parts and next(outcomes) % 2 else parts
 
     return route
 
@@ -334,7 +334,7 @@ def test_bugs_in_rounds_are_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_sample_is_checked_in_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     enter = machines.Learned._enter
     monkeypatch.setattr(
-        machines.Learned, "_enter", lambda self, table, turns: enter(self, table, list(turns)[:1])
+        machines.Learned, "_enter", lambda self, table, outcomes: enter(self, table, list(outcomes)[:1])
     )
     with pytest.raises(EngineError):
         spark.explore(toys.channel(), context=Context(forget=True))
@@ -434,7 +434,7 @@ def test_errors_of_machines_come_back_as_they_are() -> None:
 def test_a_system_without_ref_is_refused() -> None:
     with pytest.raises(spark.NotShippable, match="give it a SystemRef"):
         spark.explore(
-            System("loose", (toys.Toy("m", "m", (0,), lambda value: [Turn(0)]),)), context=Context()
+            System("loose", (toys.Toy("m", "m", (0,), lambda value: [Outcome(0)]),)), context=Context()
         )
 
 
@@ -463,5 +463,5 @@ def test_copies_of_tasks_are_refused_where_their_files_are_not(
 
 
 def test_a_system_that_ends_at_once() -> None:
-    assert reference.explore(toys.broken("initial")).outcome is Outcome.VIOLATED
+    assert reference.explore(toys.broken("initial")).verdict is Verdict.VIOLATED
     assert agree(toys.broken("initial"), partitions=7)

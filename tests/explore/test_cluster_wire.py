@@ -20,10 +20,10 @@ from rota.explore.spark.registry import Delta, News, Registry
 from rota.explore.spark.spread import owners_of
 from rota.explore.spark.worker.memo import recalling
 from rota.explore.spark.worker.numbers import BlockDamaged, Numbers, spread
-from rota.explore.tables.machines import BadTurn
+from rota.explore.tables.machines import BadOutcome
 from rota.explore.tables.system import EngineError, Expanded, Tables
 from rota.invariants.catalog import classic
-from rota.kernel import System, Turn
+from rota.kernel import Outcome, System
 from rota.scopes import load
 
 EVERY = 10**6
@@ -53,7 +53,7 @@ class Process:
         return [self.tables.learned.state(row) for row in rows]
 
     def block(self, states: Sequence[Any]) -> bytes:
-        """A block of states, in a turn in which nothing else is on its way."""
+        """A block of states, in an outcome in which nothing else is on its way."""
         keys = self.keys(states)
         wire = self.numbers.to_wire(keys)
         if wire is None:
@@ -396,18 +396,18 @@ def test_a_wrong_fact_is_noticed_by_the_sample() -> None:
     numpy_search.explore(one.tables.system, tables=one.tables)
     news = one.numbers.news()
     facts = Facts.from_bytes(news.facts)
-    turns = facts.turns.copy()
-    turns[turns[:, NEXT] == 1, NEXT] = 2
-    wrong = News(news.version, news.values, replace(facts, turns=turns).to_bytes())
+    outcomes = facts.outcomes.copy()
+    outcomes[outcomes[:, NEXT] == 1, NEXT] = 2
+    wrong = News(news.version, news.values, replace(facts, outcomes=outcomes).to_bytes())
     two = Process(recalling(system), [Registry(3).merge([wrong])])
     with pytest.raises(EngineError):
         numpy_search.explore(two.tables.system, tables=two.tables)
 
 
 def test_an_answer_that_is_refused_is_no_fact() -> None:
-    lies = System("lies", (toys.Toy("liar", "liar", (0,), lambda value: [Turn(1)] if not value else [1]),))
+    lies = System("lies", (toys.Toy("liar", "liar", (0,), lambda value: [Outcome(1)] if not value else [1]),))
     process = Process(recalling(lies))
-    with pytest.raises(BadTurn):
+    with pytest.raises(BadOutcome):
         numpy_search.explore(process.tables.system, tables=process.tables)
     assert len(Facts.from_bytes(process.numbers.news().facts).keys) == 1
 
@@ -417,7 +417,7 @@ def test_an_answer_that_nobody_learned_is_no_fact() -> None:
     one, two = Process(recalling(system)), Process(recalling(system))
     numpy_search.explore(one.tables.system, tables=one.tables)
     two.sync([Registry(3).merge([one.numbers.news()])])
-    assert two.tables.system.machines[0].offers(2) == system.machines[0].offers(2)
+    assert two.tables.system.machines[0].actions(2) == system.machines[0].actions(2)
     numpy_search.explore(two.tables.system, tables=two.tables)
     assert not two.numbers.news().facts
 

@@ -26,7 +26,7 @@ from rota.explore.compiled.packing import Layout
 from rota.explore.fast import numpy_search, search
 from rota.explore.fast.spill import Runs
 from rota.explore.tables import properties
-from rota.kernel import Kind, Symmetry, System, Turn
+from rota.kernel import Kind, Outcome, Symmetry, System
 
 TINY = 1
 """Bytes: everything that can go to disk does."""
@@ -64,8 +64,8 @@ def test_rows_survive_packing(counts: list[int], random: Any) -> None:
 def one_that_moves(idle: int, bound: int) -> System:
     """A counter beside machines that never move: its field is narrow at first."""
 
-    def moves(value: int) -> list[Turn]:
-        return [Turn(value + 1)] if value < bound else []
+    def moves(value: int) -> list[Outcome]:
+        return [Outcome(value + 1)] if value < bound else []
 
     still = (toys.Toy(f"idle/{i}", "idle", (0,)) for i in range(idle))
     return System("one-that-moves", (toys.Toy("counter", "counter", (0,), moves), *still))
@@ -82,8 +82,10 @@ def test_states_are_packed_anew_as_values_come(idle: int) -> None:
 
 @pytest.mark.parametrize("workers", [2, 3])
 def test_states_stay_with_their_owner_when_they_are_packed_anew(workers: int) -> None:
-    def moves(value: int) -> list[Turn]:  # back too: whoever owns another state would take it for a new one
-        return [Turn(value // 2), *([Turn(value + 1)] if value < 40 else [])]
+    def moves(
+        value: int,
+    ) -> list[Outcome]:  # back too: whoever owns another state would take it for a new one
+        return [Outcome(value // 2), *([Outcome(value + 1)] if value < 40 else [])]
 
     counters = (toys.Toy(f"counter/{i}", "counter", (0,), moves) for i in range(2))
     still = (toys.Toy(f"idle/{i}", "idle", (0,)) for i in range(11))
@@ -224,7 +226,7 @@ def test_one_state_of_each_orbit(seen: Any, workers: int) -> None:
     result = search.explore(system, Limits(symmetry=True, workers=workers))
     full = reference.explore(system)
     assert result.distinct == comb(bound + count, count)
-    assert (result.outcome, result.depth) == (full.outcome, full.depth)
+    assert (result.verdict, result.depth) == (full.verdict, full.depth)
     assert full.distinct == (bound + 1) ** count == search.explore(system).distinct
 
 

@@ -27,7 +27,7 @@ from rota.explore.liveness import (
 )
 from rota.explore.liveness import engine as lasso
 from rota.explore.liveness.check import LivenessVerdict
-from rota.explore.result import Outcome
+from rota.explore.result import Verdict
 from rota.explore.tables.system import EngineError
 from rota.invariants.liveness import KNOWN_WEAKNESSES, LIVENESS
 from rota.kernel import (
@@ -37,9 +37,9 @@ from rota.kernel import (
     Fairness,
     Liveness,
     LivenessKind,
+    Outcome,
     Send,
     System,
-    Turn,
     View,
 )
 from rota.mutants import system as protocol
@@ -47,7 +47,9 @@ from rota.scopes import load
 from rota.trace import endless
 
 BY_VALUE = Fairness(
-    "by value", "What one is afterwards is read.", lambda step: (("odd", "even")[step.hops[-1].value % 2],)
+    "by value",
+    "What one is afterwards is read.",
+    lambda step: (("odd", "even")[step.local_steps[-1].value % 2],),
 )
 BY_TARGET = Fairness("by target", "All is read.", lambda step: (step.target[0],))
 
@@ -148,10 +150,10 @@ SYSTEMS = st.tuples(OWN, OWN, st.dictionaries(STATES, STATES, max_size=3))
 
 
 def asking(shape: Any) -> System:
-    def moves(edges: Any, name: str, other: str) -> Callable[[int], list[Turn]]:
-        def of(value: int) -> list[Turn]:
+    def moves(edges: Any, name: str, other: str) -> Callable[[int], list[Outcome]]:
+        def of(value: int) -> list[Outcome]:
             return [
-                Turn(to, (Send(other, "?"),) if asks else (), f"{name} {label}", (label,))
+                Outcome(to, (Send(other, "?"),) if asks else (), f"{name} {label}", (label,))
                 for at, label, to, asks in edges
                 if at == value
             ]
@@ -160,8 +162,8 @@ def asking(shape: Any) -> System:
 
     first, second, takes = shape
 
-    def taken(value: int, sender: str, message: str) -> list[Turn]:
-        return [Turn(takes[value], label="taken", rules=("take",))] if value in takes else []
+    def taken(value: int, sender: str, message: str) -> list[Outcome]:
+        return [Outcome(takes[value], label="taken", rules=("take",))] if value in takes else []
 
     machines = (
         toys.Toy("a", "a", (0, 1), moves(first, "a", "b"), taken),
@@ -234,7 +236,7 @@ def test_a_cycle_that_too_many_pairs_keep_from_being_shortest_is_fair(
         (verdict,) = compiled_search.judge(system, [prop], 1000)[1]
         holds_together(system, prop, plain_search.judge(system, [prop], 1000)[1][0])
     holds_together(system, prop, verdict)
-    assert verdict.outcome is shortest.outcome
+    assert verdict.verdict is shortest.verdict
     if verdict.lasso is not None and shortest.lasso is not None:
         assert len(verdict.lasso.stem) == len(shortest.lasso.stem)
         assert len(verdict.lasso.cycle) >= len(shortest.lasso.cycle)
@@ -268,7 +270,7 @@ def test_what_reads_targets_is_judged_by_the_plain_search(monkeypatch: pytest.Mo
         compiled_search.judge(system, [prop], 1000)
     found = liveness.check(system, [prop])
     assert found.verdicts == plain_search.judge(system, [prop], 1000)[1]
-    assert found.outcome is Outcome.VIOLATED
+    assert found.verdict is Verdict.VIOLATED
 
 
 @pytest.mark.parametrize(
@@ -297,9 +299,9 @@ def match(value: Any) -> int:
 
 def waiting(idle: int, bound: int) -> System:
     """A counter that begins again beside machines that never move."""
-    turns = toys.Toy("counter", "counter", (0,), lambda value: [Turn((value + 1) % bound, label="on")])
+    outcomes = toys.Toy("counter", "counter", (0,), lambda value: [Outcome((value + 1) % bound, label="on")])
     still = (toys.Toy(f"idle/{i}", "idle", (0,)) for i in range(idle))
-    return System("waiting", (turns, *still))
+    return System("waiting", (outcomes, *still))
 
 
 @pytest.mark.parametrize(
@@ -317,7 +319,7 @@ def test_arrays_grow() -> None:
     full = sentence_of("counter", lambda value: value == 6)
     graph, (verdict,) = compiled_search.judge(toys.counters(5, 6), [full], 10**6)
     assert (graph.distinct, graph.edges) == (7**5, 5 * 6 * 7**4)
-    assert (verdict.outcome, verdict.occasions) == (Outcome.HOLDS, 5 * 7**5)
+    assert (verdict.verdict, verdict.occasions) == (Verdict.HOLDS, 5 * 7**5)
     assert graph.nbytes == 8 * graph.distinct + 8 * (graph.distinct + 1) + 8 * graph.edges
 
 
@@ -415,7 +417,7 @@ BUGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         fairness_labels.LabelledTables, "belongs", lambda real: lambda self, classes: np.zeros_like(real(self,
         classes)),
     ),
-    "only the first hop is looked at": (
+    "only the first local step is looked at": (
         fairness_labels.LabelledTables, "_kind_by_local_steps",
         lambda real: lambda self, local_steps: real(self, local_steps[:1]),
     ),
@@ -442,13 +444,13 @@ BUGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
 }  # fmt: skip
 
 
-def all_cases() -> list[Outcome]:
-    return [both(system, prop)[0].outcome for system, prop in CASES]
+def all_cases() -> list[Verdict]:
+    return [both(system, prop)[0].verdict for system, prop in CASES]
 
 
 def test_without_a_bug_both_say_the_same() -> None:
     found = all_cases()
-    assert 5 < found.count(Outcome.VIOLATED) < len(found) - 5
+    assert 5 < found.count(Verdict.VIOLATED) < len(found) - 5
 
 
 @pytest.mark.parametrize("bug", BUGS)

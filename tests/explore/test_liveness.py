@@ -16,7 +16,7 @@ import toys
 from rota.explore.liveness import check as liveness
 from rota.explore.liveness import compiled_search, plain_search
 from rota.explore.liveness.check import Lasso, LivenessVerdict, check
-from rota.explore.result import MissingExtra, Outcome
+from rota.explore.result import MissingExtra, Verdict
 from rota.kernel import (
     PER_LABEL,
     PER_MACHINE,
@@ -24,11 +24,11 @@ from rota.kernel import (
     Fairness,
     Liveness,
     LivenessKind,
+    Outcome,
     Send,
     State,
     System,
     Transition,
-    Turn,
     View,
 )
 
@@ -52,7 +52,7 @@ def judge(system: System, prop: Liveness, *fairness: Fairness) -> LivenessVerdic
     verdicts = [search.judge(system, [assumed], 1000)[1] for search in (plain_search, compiled_search)]
     assert verdicts[0] == verdicts[1]
     ((verdict,), _) = verdicts
-    assert (verdict.outcome is Outcome.VIOLATED) == (verdict.lasso is not None)
+    assert (verdict.verdict is Verdict.VIOLATED) == (verdict.lasso is not None)
     if verdict.lasso is not None:
         confirm(system, prop, verdict.lasso, fairness)
     return verdict
@@ -126,8 +126,8 @@ def fewest(system: System, prop: Liveness, lasso: Lasso, fairness: Sequence[Fair
 def graph(edges: Sequence[tuple[Any, str, Any]], start: Any = "a") -> System:
     """A machine with labelled edges; the label is the rule too."""
 
-    def moves(value: Any) -> list[Turn]:
-        return [Turn(to, label=label, rules=(label,)) for at, label, to in edges if at == value]
+    def moves(value: Any) -> list[Outcome]:
+        return [Outcome(to, label=label, rules=(label,)) for at, label, to in edges if at == value]
 
     return System("graph", (toys.Toy("walker", "walker", (start,), moves),))
 
@@ -138,8 +138,8 @@ OUT = live(OFTEN, lambda value: value == "z", "walker")
 
 
 def test_a_possible_exit_is_taken_if_that_is_fair() -> None:
-    assert judge(IDLES, OUT, PER_LABEL).outcome is Outcome.HOLDS
-    assert judge(IDLES, OUT, PER_RULE).outcome is Outcome.HOLDS
+    assert judge(IDLES, OUT, PER_LABEL).verdict is Verdict.HOLDS
+    assert judge(IDLES, OUT, PER_RULE).verdict is Verdict.HOLDS
 
 
 def test_a_machine_that_only_has_to_do_something_may_idle() -> None:
@@ -162,12 +162,12 @@ def test_weak_fairness_does_not_open_an_exit_that_closes_again_and_again() -> No
 
 
 @pytest.mark.parametrize(
-    ("kind", "outcome"), [(OFTEN, Outcome.HOLDS), (ALWAYS, Outcome.VIOLATED)], ids=["often", "always"]
+    ("kind", "expected"), [(OFTEN, Verdict.HOLDS), (ALWAYS, Verdict.VIOLATED)], ids=["often", "always"]
 )
-def test_a_blinker_is_lit_again_and_again_and_never_for_good(kind: LivenessKind, outcome: Outcome) -> None:
+def test_a_blinker_is_lit_again_and_again_and_never_for_good(kind: LivenessKind, expected: Verdict) -> None:
     blinker = graph([("on", "off", "off"), ("off", "on", "on")], "off")
     verdict = judge(blinker, live(kind, lambda value: value == "on", "walker"), PER_MACHINE)
-    assert verdict.outcome is outcome
+    assert verdict.verdict is expected
 
 
 def test_a_stem_leads_to_the_nearest_trap_by_way_of_what_was_given() -> None:
@@ -182,13 +182,13 @@ def test_a_stem_leads_to_the_nearest_trap_by_way_of_what_was_given() -> None:
 
 def test_what_is_never_given_holds_in_vain() -> None:
     verdict = judge(TURNS, live(LEADS, lambda value: False, "walker", given=lambda value: value == "q"))
-    assert (verdict.outcome, verdict.occasions) == (Outcome.HOLDS, 0)
+    assert (verdict.verdict, verdict.occasions) == (Verdict.HOLDS, 0)
 
 
 def test_counters_end_full_if_each_goes_on() -> None:
     full = live(ALWAYS, lambda value: value == 3, "counter")
-    assert judge(toys.counters(), full, PER_MACHINE).outcome is Outcome.HOLDS
-    assert judge(toys.counters(), full).outcome is Outcome.VIOLATED
+    assert judge(toys.counters(), full, PER_MACHINE).verdict is Verdict.HOLDS
+    assert judge(toys.counters(), full).verdict is Verdict.VIOLATED
 
 
 # ---- the token ring: who wants the token gets it, if nobody keeps it for ever
@@ -196,24 +196,28 @@ def test_counters_end_full_if_each_goes_on() -> None:
 
 def some(*names: str) -> Fairness:
     return Fairness(
-        "some", "Some go on.", lambda step: tuple(hop for hop in (step.hops[0].machine,) if hop in names)
+        "some",
+        "Some go on.",
+        lambda step: tuple(
+            local_step for local_step in (step.local_steps[0].machine,) if local_step in names
+        ),
     )
 
 
 @pytest.mark.parametrize(
-    ("fairness", "outcome"),
+    ("fairness", "expected"),
     [
-        (PER_MACHINE, Outcome.HOLDS),
-        (PER_RULE, Outcome.HOLDS),
-        (some("node/0", "node/1"), Outcome.VIOLATED),
-        (some("node/0", "node/1", "node/2"), Outcome.HOLDS),
+        (PER_MACHINE, Verdict.HOLDS),
+        (PER_RULE, Verdict.HOLDS),
+        (some("node/0", "node/1"), Verdict.VIOLATED),
+        (some("node/0", "node/1", "node/2"), Verdict.HOLDS),
     ],
     ids=["machines", "rules", "two of three", "three of three"],
 )
-def test_the_token_comes_round(fairness: Fairness, outcome: Outcome) -> None:
+def test_the_token_comes_round(fairness: Fairness, expected: Verdict) -> None:
     served = live(LEADS, lambda node: node.token, "node", given=lambda node: node.wants)
     verdict = judge(toys.ring(3), served, fairness)
-    assert verdict.outcome is outcome
+    assert verdict.verdict is expected
     assert verdict.occasions == 3 * (3 * 2**3) / 2
     if verdict.lasso is not None:
         assert verdict.lasso.lines[-1] == "      nothing more need happen"
@@ -224,26 +228,26 @@ def test_the_token_comes_round(fairness: Fairness, outcome: Outcome) -> None:
 
 
 def workers(*, takes_turns: bool) -> System:
-    """idle, asks, works, idle. The scheduler grants whenever the floor is free, or to each in turn."""
+    """idle, asks, works, idle. The scheduler grants whenever the floor is free, or to each in outcome."""
 
     def worker(name: str) -> toys.Toy:
-        def moves(value: str) -> list[Turn]:
+        def moves(value: str) -> list[Outcome]:
             if value == "idle":
-                return [Turn("asks", label=f"{name} asks")]
+                return [Outcome("asks", label=f"{name} asks")]
             if value == "asks":
-                return [Turn("works", (Send("scheduler", name),), f"{name} works")]
-            return [Turn("idle", (Send("scheduler", ""),), f"{name} is done")]
+                return [Outcome("works", (Send("scheduler", name),), f"{name} works")]
+            return [Outcome("idle", (Send("scheduler", ""),), f"{name} is done")]
 
         return toys.Toy(name, "worker", ("idle",), moves)
 
-    def takes(value: tuple[str, str], sender: str, message: str) -> list[Turn]:
+    def takes(value: tuple[str, str], sender: str, message: str) -> list[Outcome]:
         """value: (who works, who may be next)"""
         floor, following = value
         if not message:
-            return [Turn(("", following))]
+            return [Outcome(("", following))]
         if floor or (takes_turns and following != message):
             return []
-        return [Turn((message, "b" if message == "a" else "a"))]
+        return [Outcome((message, "b" if message == "a" else "a"))]
 
     scheduler = toys.Toy("scheduler", "scheduler", (("", "a"),), takes=takes)
     return System("workers", (worker("a"), worker("b"), scheduler))
@@ -265,7 +269,7 @@ def test_a_worker_starves_under_weak_fairness() -> None:
 
 
 def test_a_scheduler_that_takes_turns_serves_all() -> None:
-    assert judge(workers(takes_turns=True), SERVED, PER_MACHINE).outcome is Outcome.HOLDS
+    assert judge(workers(takes_turns=True), SERVED, PER_MACHINE).verdict is Verdict.HOLDS
 
 
 # ---- beside every set of states
@@ -319,7 +323,7 @@ def test_random_graphs(kind: LivenessKind, fairness: Fairness) -> None:
     answers = []
     for seed in range(150):
         system = random_system(seed)
-        answers.append(judge(system, prop, fairness).outcome is Outcome.VIOLATED)
+        answers.append(judge(system, prop, fairness).verdict is Verdict.VIOLATED)
         assert answers[-1] == violated(system, prop, fairness), seed
     assert 15 < sum(answers) < 135
 
@@ -331,15 +335,15 @@ def test_random_graphs(kind: LivenessKind, fairness: Fairness) -> None:
 def test_beyond_the_limit_all_is_undecided(numba: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(liveness, "_compiled", lambda: numba)
     full = live(ALWAYS, lambda value: value == 3, "counter")
-    assert check(toys.counters(), [full], max_states=63).outcome is Outcome.UNDECIDED
+    assert check(toys.counters(), [full], max_states=63).verdict is Verdict.UNDECIDED
     result = check(toys.counters(), [full], max_states=64)
     assert (result.distinct, result.generated) == (64, 1 + 3 * 3 * 4**2)
 
 
 def test_other_fairness_than_the_property_states() -> None:
     prop = replace(OUT, fairness=(PER_LABEL,))
-    assert check(IDLES, [prop]).outcome is Outcome.HOLDS
-    assert check(IDLES, [prop], [PER_MACHINE]).outcome is Outcome.VIOLATED
+    assert check(IDLES, [prop]).verdict is Verdict.HOLDS
+    assert check(IDLES, [prop], [PER_MACHINE]).verdict is Verdict.VIOLATED
 
 
 def test_given_belongs_to_leads_to() -> None:
@@ -356,7 +360,7 @@ def test_two_properties_of_one_name() -> None:
 
 def test_without_networkx(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "networkx", None)
-    assert check(IDLES, [OUT]).outcome is Outcome.VIOLATED  # compiled code needs none
+    assert check(IDLES, [OUT]).verdict is Verdict.VIOLATED  # compiled code needs none
     monkeypatch.setattr(liveness, "_compiled", lambda: False)
     with pytest.raises(MissingExtra, match="liveness needs networkx; pip install"):
         check(IDLES, [OUT])

@@ -9,12 +9,12 @@ import pytest
 import toys
 
 from rota.explore import reference
-from rota.explore.result import DEADLOCK, Outcome
+from rota.explore.result import DEADLOCK, Verdict
 from rota.explore.tables.system import Tables
 from rota.explore.walks.model import Walks
 from rota.explore.walks.shorten import shortened, without_loops
 from rota.explore.walks.simulate import simulate
-from rota.kernel import Kind, State, System, Turn
+from rota.kernel import Kind, Outcome, State, System
 
 SOUND = ("counters", "ring", "two-phase", "channel")
 DEFECTIVE = ("broken-safety", "broken-step", "deadlock")
@@ -25,7 +25,7 @@ def test_walks_never_end_in_holds_and_meet_nothing_that_is_not_there(name: str) 
     system = toys.ALL[name]()
     whole = reference.explore(system)
     made = simulate(system, Walks(seed=3, runs=600))
-    assert made.result.outcome is Outcome.UNDECIDED
+    assert made.result.verdict is Verdict.UNDECIDED
     assert made.result.violation is None
     assert made.result.distinct == made.coverage.distinct == whole.distinct  # toys are small
     assert made.result.digest == whole.digest
@@ -33,7 +33,7 @@ def test_walks_never_end_in_holds_and_meet_nothing_that_is_not_there(name: str) 
     assert made.coverage.walks == 600
     assert made.coverage.exact
     judged = {one.name: one for one in made.result.properties if one.kind is not Kind.WITNESS}
-    assert all(one.outcome is Outcome.UNDECIDED for one in judged.values())
+    assert all(one.verdict is Verdict.UNDECIDED for one in judged.values())
     reached = {one.name: one.depth for one in made.result.properties if one.kind is Kind.WITNESS}
     assert all(depth is not None for depth in reached.values())
 
@@ -98,11 +98,11 @@ def test_what_is_not_remembered_is_judged_and_not_counted() -> None:
 def test_walks_leave_what_they_know() -> None:
     """A machine with fifty moves does not keep another one from its only move, nor a move from new ones."""
 
-    def moves(value: int) -> list[Turn]:
-        return [Turn(value * 50 + number) for number in range(1, 51)] if value < 2500 else []
+    def moves(value: int) -> list[Outcome]:
+        return [Outcome(value * 50 + number) for number in range(1, 51)] if value < 2500 else []
 
-    def goes_on(value: int) -> list[Turn]:
-        return [Turn(value + 1), Turn(0)] if value < 30 else []
+    def goes_on(value: int) -> list[Outcome]:
+        return [Outcome(value + 1), Outcome(0)] if value < 30 else []
 
     system = System("crowd", (toys.Toy("many", "many", (0,), moves), toys.Toy("one", "one", (0,), goes_on)))
     made = simulate(system, Walks(runs=256, depth=80))

@@ -12,7 +12,7 @@ import pytest
 import toys
 
 from harness.spark_here import Context
-from rota.explore import CheckpointError, Limits, Outcome, Result, reference
+from rota.explore import CheckpointError, Limits, Result, Verdict, reference
 from rota.explore.fast import search
 from rota.explore.spark.finished import NAME, Finished
 from rota.explore.spark.session import Cluster
@@ -66,7 +66,7 @@ def test_a_system_that_does_not_fit() -> None:
 
 def test_a_bound_that_was_asked_for_is_no_lack_of_room() -> None:
     bounded = reference.explore(toys.channel(), Limits(max_states=20))
-    assert bounded.outcome is Outcome.UNDECIDED
+    assert bounded.verdict is Verdict.UNDECIDED
     assert task(toys.channel(), max_states=20, room=20).answer == bounded.answer
     assert isinstance(task(toys.channel(), max_states=20, room=19), TooLarge)
 

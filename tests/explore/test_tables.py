@@ -18,7 +18,7 @@ import toys
 from rota.explore import reference
 from rota.explore.fast import numpy_search
 from rota.explore.tables import arrays, machines, properties, successors, system
-from rota.kernel import Kind, Property, Send, System, Turn, state_hash
+from rota.kernel import Kind, Outcome, Property, Send, System, state_hash
 from rota.kernel.encoding import MASK64, mix64
 
 
@@ -87,37 +87,37 @@ def test_equal_values_of_other_types_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("turn", "message"),
+    ("outcome", "message"),
     [
-        (Turn([1]), "machine m: .* is not hashable"),
-        (Turn(1.5), "machine m: a state cannot contain float"),
-        (Turn(1, (Send("nobody", 1),)), "machine m sends to nobody, which no machine is called"),
-        (Turn(1, (Send("m", 1.5),)), "machine m sends what a state cannot contain"),
-        ((1, ()), "machine m returned .*, not a Turn"),
+        (Outcome([1]), "machine m: .* is not hashable"),
+        (Outcome(1.5), "machine m: a state cannot contain float"),
+        (Outcome(1, (Send("nobody", 1),)), "machine m sends to nobody, which no machine is called"),
+        (Outcome(1, (Send("m", 1.5),)), "machine m sends what a state cannot contain"),
+        ((1, ()), "machine m returned .*, not an Outcome"),
     ],
 )
-def test_what_a_turn_cannot_be(turn: Any, message: str) -> None:
-    system = System("bad", (toys.Toy("m", "m", (0,), lambda value: [turn]),))
-    with pytest.raises(machines.BadTurn, match=message):
+def test_what_a_turn_cannot_be(outcome: Any, message: str) -> None:
+    system = System("bad", (toys.Toy("m", "m", (0,), lambda value: [outcome]),))
+    with pytest.raises(machines.BadOutcome, match=message):
         numpy_search.explore(system)
 
 
 def test_machines_that_answer_each_other_for_ever_are_refused() -> None:
-    def echo(value: int, sender: str, message: int) -> list[Turn]:
-        return [Turn(value, (Send(sender, message),))]
+    def echo(value: int, sender: str, message: int) -> list[Outcome]:
+        return [Outcome(value, (Send(sender, message),))]
 
-    start = toys.Toy("a", "a", (0,), lambda value: [Turn(0, (Send("b", 1),))], echo)
+    start = toys.Toy("a", "a", (0,), lambda value: [Outcome(0, (Send("b", 1),))], echo)
     system = System("echo", (start, toys.Toy("b", "b", (0,), takes=echo)))
-    with pytest.raises(machines.BadTurn, match="more than 1000 messages in one transition of echo"):
+    with pytest.raises(machines.BadOutcome, match="more than 1000 messages in one transition of echo"):
         numpy_search.explore(system)
 
 
 def test_an_impure_machine_is_noticed_by_the_sample() -> None:
     calls: list[int] = []
 
-    def moves(value: int) -> list[Turn]:
+    def moves(value: int) -> list[Outcome]:
         calls.append(value)
-        return [Turn((value + 1) % 5)] if len(calls) <= 5 else []
+        return [Outcome((value + 1) % 5)] if len(calls) <= 5 else []
 
     with pytest.raises(system.EngineError, match="impure"):
         numpy_search.explore(System("impure", (toys.Toy("m", "m", (0,), moves),)))
@@ -162,7 +162,7 @@ def refusal_as_stutter(monkeypatch: pytest.MonkeyPatch) -> None:
         entry = original(self, table, value, delivery)
         if self.entries.data[entry, 1]:
             return entry
-        return self._enter(table, [Turn(table.interned.values[value])])
+        return self._enter(table, [Outcome(table.interned.values[value])])
 
     monkeypatch.setattr(machines.Learned, "_receive", lenient)
 
@@ -179,7 +179,7 @@ def replies_before_what_is_pending(monkeypatch: pytest.MonkeyPatch) -> None:
 def only_the_first_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     original = machines.Learned._enter
     monkeypatch.setattr(
-        machines.Learned, "_enter", lambda self, table, turns: original(self, table, list(turns)[:1])
+        machines.Learned, "_enter", lambda self, table, outcomes: original(self, table, list(outcomes)[:1])
     )
 
 

@@ -11,7 +11,7 @@ import toys
 
 from rota.explore import reference
 from rota.explore.fast import numpy_search, search
-from rota.explore.result import Limits, Outcome, Result
+from rota.explore.result import Limits, Result, Verdict
 from rota.kernel import System
 
 KNOWN = {
@@ -45,14 +45,14 @@ def test_engines_agree_with_the_reference(name: str) -> None:
 def test_counts_that_are_known_without_an_engine(name: str) -> None:
     for result in every(toys.ALL[name]()):
         assert (result.distinct, result.generated) == KNOWN[name]
-        assert result.outcome is Outcome.HOLDS
+        assert result.verdict is Verdict.HOLDS
 
 
 @pytest.mark.parametrize(("total", "room"), [(4, 2), (6, 1), (5, 5)])
 def test_channel_has_the_counted_states(total: int, room: int) -> None:
     for result in every(toys.channel(total, room)):
         assert result.distinct == toys.channel_states(total, room)
-        assert result.outcome is Outcome.HOLDS
+        assert result.verdict is Verdict.HOLDS
         # refusals leave no trace: what is only taken in refused steps has not fired
         assert result.rules_fired == {"p.send", "c.hold", "p.ack", "p.thanks", "k.keep", "k.lose"}
 
@@ -89,7 +89,7 @@ def test_each_kind_of_violation_is_found_by_the_shortest_path(name: str, propert
 
 def test_a_witness_that_is_never_reached_is_a_violation_without_a_trace() -> None:
     for result in every(toys.broken("witness")):
-        assert (result.outcome, result.violation) == (Outcome.VIOLATED, None)
+        assert (result.verdict, result.violation) == (Verdict.VIOLATED, None)
         assert {p.name: p.depth for p in result.properties if p.kind is toys.Kind.WITNESS} == {
             "broken": None,
             "full": 6,
@@ -122,7 +122,7 @@ def test_depths_are_shortest_paths(name: str) -> None:
 def test_limits_stop_every_engine_after_the_same_level(most: int) -> None:
     slow, *others = every(toys.two_phase(), Limits(max_states=most))
     assert all(fast.answer == slow.answer for fast in others)
-    assert (slow.outcome is Outcome.UNDECIDED) == (most < 288)
+    assert (slow.verdict is Verdict.UNDECIDED) == (most < 288)
 
 
 @pytest.mark.parametrize("most", [0, 1, 5, 7, 8])
@@ -131,7 +131,7 @@ def test_a_bound_ends_every_engine_after_the_same_level(most: int) -> None:
     slow, *others = every(toys.ring(), Limits(bound=lambda: most))
     assert all(fast.answer == slow.answer and fast.bounded == slow.bounded for fast in others)
     assert (slow.depth, slow.histogram) == (min(most, 7), whole.histogram[: most + 1])
-    assert slow.bounded == (slow.outcome is Outcome.UNDECIDED) == (most < 8)
+    assert slow.bounded == (slow.verdict is Verdict.UNDECIDED) == (most < 8)
 
 
 @pytest.mark.parametrize(("name", "steps"), [("broken-shape", 3), ("broken-safety", 4), ("deadlock", 3)])

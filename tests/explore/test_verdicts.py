@@ -15,10 +15,10 @@ import toys
 
 from rota.explore import reference, result
 from rota.explore.fast import numpy_search, search
-from rota.explore.result import Limits, Outcome, PropertyVerdict, Result
+from rota.explore.result import Limits, PropertyVerdict, Result, Verdict
 from rota.kernel import Kind, System
 
-HOLDS, VIOLATED, UNDECIDED = Outcome.HOLDS, Outcome.VIOLATED, Outcome.UNDECIDED
+HOLDS, VIOLATED, UNDECIDED = Verdict.HOLDS, Verdict.VIOLATED, Verdict.UNDECIDED
 
 Explore = Callable[[System, Limits], Result]
 
@@ -39,11 +39,11 @@ class Row:
     """
 
     system: Callable[[], System]
-    outcome: Outcome
+    verdict: Verdict
     distinct: int
     generated: int
     depth: int
-    properties: dict[str, Outcome | int]
+    properties: dict[str, Verdict | int]
     violation: tuple[str, int] | None = None
     most: int | None = None
 
@@ -55,7 +55,7 @@ def seen_before() -> System:
     return toys.counters(3, 3, (early, low))
 
 
-OPEN: dict[str, Outcome | int] = {"full": UNDECIDED, "up": UNDECIDED, "deadlock": UNDECIDED}
+OPEN: dict[str, Verdict | int] = {"full": UNDECIDED, "up": UNDECIDED, "deadlock": UNDECIDED}
 """Counters of which not all was seen."""
 
 BROKEN = {**OPEN, "broken": VIOLATED}
@@ -120,9 +120,9 @@ def said(explore: Explore, row: Row) -> dict[str, Any]:
     """What the engine says, in the words of the row."""
     found = explore(row.system(), Limits(max_states=row.most))
     violation = found.violation and (found.violation.name, found.violation.steps)
-    properties = {one.name: one.outcome if one.depth is None else one.depth for one in found.properties}
+    properties = {one.name: one.verdict if one.depth is None else one.depth for one in found.properties}
     for one in found.properties:
-        assert one.depth is None or (one.kind, one.outcome) == (Kind.WITNESS, HOLDS)
+        assert one.depth is None or (one.kind, one.verdict) == (Kind.WITNESS, HOLDS)
     told = {name: getattr(found, name) for name in ("outcome", "distinct", "generated", "depth")}
     return {**told, "properties": properties, "violation": violation}
 
@@ -137,12 +137,12 @@ def test_every_engine_says_what_was_worked_out(engine: str, name: str) -> None:
     assert said(ENGINES[engine], TABLE[name]) == wanted(TABLE[name])
 
 
-def taken_for_holds(kind: Kind | None, before: Outcome) -> Callable[..., tuple[PropertyVerdict, ...]]:
+def taken_for_holds(kind: Kind | None, before: Verdict) -> Callable[..., tuple[PropertyVerdict, ...]]:
     """`verdicts` in which this outcome of this kind of property is taken for `holds`."""
 
     def mistaken(*given: Any) -> tuple[PropertyVerdict, ...]:
         return tuple(
-            replace(one, outcome=HOLDS) if (one.kind, one.outcome) == (kind, before) else one
+            replace(one, verdict=HOLDS) if (one.kind, one.verdict) == (kind, before) else one
             for one in result.verdicts(*given)
         )
 
@@ -160,7 +160,7 @@ MISTAKES: dict[str, tuple[str, Callable[..., Any]]] = {
     "all that ended early holds": ("verdicts", lambda s, v, u, w: result.verdicts(s, v, False, w)),
     "the rest holds after a violation": (
         "verdicts", lambda s, v, u, w: tuple(
-            replace(one, outcome=HOLDS) if v and one.outcome is UNDECIDED else one
+            replace(one, verdict=HOLDS) if v and one.verdict is UNDECIDED else one
             for one in result.verdicts(s, v, u, w)
         ),
     ),

@@ -136,8 +136,8 @@ class KeeperBench:
 
     def end(self, producer: int = 1, committed: bool = True) -> None:
         """A transaction's marker is written, behind what is in flight."""
-        (turn,) = self.keeper.receive(self.kept, "test", TransactionEnd(producer, committed))
-        self._turn(turn)
+        (outcome,) = self.keeper.receive(self.kept, "test", TransactionEnd(producer, committed))
+        self._turn(outcome)
 
     def store(self, error: AppendError | None = None, pick: int = 0) -> Any:
         """The log answers everything that is in flight. Returns the last answer."""
@@ -152,15 +152,15 @@ class KeeperBench:
 
     def _answer(self, error: AppendError | None, pick: int) -> None:
         keeper = self.keeper if error is None else replace(self.keeper, failure=error)
-        turns = keeper._answers(self.kept)
-        self._turn(turns[0] if error is None or len(turns) == 1 else turns[1:][pick])
+        outcomes = keeper._answers(self.kept)
+        self._turn(outcomes[0] if error is None or len(outcomes) == 1 else outcomes[1:][pick])
 
     def fail_over(self, survive: int = 0) -> None:
         """Another broker reads what has reached it: so many of what is in flight, of the group nothing."""
         self.group = None
         self._turn(self.keeper.receive(self.kept, "coordinator", Moved(()))[survive])
-        (turn,) = self.keeper.receive(self.kept, "coordinator", Read())
-        self._turn(turn)
+        (outcome,) = self.keeper.receive(self.kept, "coordinator", Read())
+        self._turn(outcome)
 
     def check(self, now: int = RETENTION, since: int | None = None) -> None:
         """It is time to look what has expired."""
@@ -187,13 +187,13 @@ class KeeperBench:
         self.rules += step.rules
         self.told += [reply.message for reply in step.replies]
         for word in step.offsets:
-            (turn,) = self.keeper.receive(self.kept, "coordinator", word)
-            self._turn(turn)
+            (outcome,) = self.keeper.receive(self.kept, "coordinator", word)
+            self._turn(outcome)
 
-    def _turn(self, turn: Any) -> None:
-        self.kept = turn.value
-        self.rules += turn.rules
-        for send in turn.sends:
+    def _turn(self, outcome: Any) -> None:
+        self.kept = outcome.value
+        self.rules += outcome.rules
+        for send in outcome.sends:
             if isinstance(send.message, Unused):
                 (step,) = self.spec.unused(self.group)
                 self._take(step)

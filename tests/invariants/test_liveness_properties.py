@@ -13,7 +13,7 @@ import pytest
 
 from rota.explore.liveness.check import LivenessResult, check
 from rota.explore.liveness.graph import build
-from rota.explore.result import Outcome
+from rota.explore.result import Verdict
 from rota.invariants import endless
 from rota.invariants.liveness import (
     GIVES_UP,
@@ -80,7 +80,7 @@ def judged(settings: Mapping[str, Any], mutant: str | None = None, *names: str) 
 def test_liveness_holds(name: str) -> None:
     result = judged(CONFIGURATIONS[name])
     assert {v.name: v.lasso and v.lasso.lines for v in result.verdicts if v.lasso} == {}
-    assert result.outcome is Outcome.HOLDS
+    assert result.verdict is Verdict.HOLDS
     expected = TINY.configuration(name).expected if name in {c.name for c in TINY.configurations} else None
     if expected:
         assert (result.distinct, result.generated) == (expected["distinct"], expected["generated"])
@@ -148,7 +148,7 @@ def without(name: str, assumption: str) -> Liveness:
 def test_assumptions_are_needed(name: str) -> None:
     weakened = [without(*pair) for pair in NEEDED[name]]
     verdicts = check(system(CONFIGURATIONS[name]), weakened).verdicts
-    assert [verdict.name for verdict in verdicts if verdict.outcome is not Outcome.VIOLATED] == []
+    assert [verdict.name for verdict in verdicts if verdict.verdict is not Verdict.VIOLATED] == []
 
 
 def test_every_assumption_is_needed() -> None:
@@ -167,7 +167,7 @@ def test_each_move_of_a_client_is_owed_or_not() -> None:
         graph = build(system({**ALONE, **world}), (), 60_000)
         for state in graph.states:
             for step in graph.system.successors(state):
-                if step.hops[0].machine.startswith("client/") and not charged(step):
+                if step.local_steps[0].machine.startswith("client/") and not charged(step):
                     seen.add(next((start for start in known if what(step).startswith(start)), what(step)))
     assert seen == set(known)
 
@@ -177,25 +177,25 @@ def test_each_move_of_a_client_is_owed_or_not() -> None:
 
 def test_weakness_is_there_where_a_request_can_be_overtaken() -> None:
     name = "weakness.replaced-request-waits"
-    assert judged(CONFIGURATIONS["a broken connection"], None, name).outcome is Outcome.VIOLATED
-    assert judged(CONFIGURATIONS["an untimely timeout"], None, name).outcome is Outcome.HOLDS
+    assert judged(CONFIGURATIONS["a broken connection"], None, name).verdict is Verdict.VIOLATED
+    assert judged(CONFIGURATIONS["an untimely timeout"], None, name).verdict is Verdict.HOLDS
 
 
 def test_without_a_time_for_sync_sessions_must_end_the_phase() -> None:
     """As before KAFKA-12890: one that has crashed is waited for until its session is over."""
     old = {**CONFIGURATIONS["one client, a crash"], "profile": "kafka-2.1", "join_version": 3}
     name = "weakness.sync-phase-needs-sessions"
-    assert judged(old, None, name).outcome is Outcome.VIOLATED
-    assert judged(CONFIGURATIONS["one client, a crash"], None, name).outcome is Outcome.HOLDS
-    assert judged(old, None, "sync.phase-ends").outcome is Outcome.VIOLATED
-    assert check(system(old), endless(old, strict=False)[: len(LIVENESS)]).outcome is Outcome.HOLDS
+    assert judged(old, None, name).verdict is Verdict.VIOLATED
+    assert judged(CONFIGURATIONS["one client, a crash"], None, name).verdict is Verdict.HOLDS
+    assert judged(old, None, "sync.phase-ends").verdict is Verdict.VIOLATED
+    assert check(system(old), endless(old, strict=False)[: len(LIVENESS)]).verdict is Verdict.HOLDS
 
 
 def test_absent_static_members_end_a_join_phase_with_their_sessions() -> None:
     """The timer finds nobody who joined and starts again: two static members have closed without a word."""
     gone = {"instances": ("i", "j"), **budget(leave=2)}
-    assert judged(gone, None, "join.phase-ends").outcome is Outcome.VIOLATED
-    assert check(system(gone), endless(gone)[: len(LIVENESS)]).outcome is Outcome.HOLDS
+    assert judged(gone, None, "join.phase-ends").verdict is Verdict.VIOLATED
+    assert check(system(gone), endless(gone)[: len(LIVENESS)]).verdict is Verdict.HOLDS
 
 
 # ---- each sentence kills
@@ -218,7 +218,7 @@ KILLS = {
 @pytest.mark.parametrize(("name", "mutant"), KILLS)
 def test_property_kills(name: str, mutant: str) -> None:
     (verdict,) = judged(CONFIGURATIONS[KILLS[name, mutant]], mutant, name).verdicts
-    assert verdict.outcome is Outcome.VIOLATED
+    assert verdict.verdict is Verdict.VIOLATED
 
 
 def test_every_property_kills_a_mutant() -> None:
@@ -246,7 +246,7 @@ from rota.invariants.liveness import LIVENESS
 from rota.mutants import system
 
 for verdict in check(system({}, "initial-timer-lost"), LIVENESS).verdicts:
-    print(verdict.name, verdict.outcome.value, verdict.occasions)
+    print(verdict.name, verdict.verdict.value, verdict.occasions)
     print(*(verdict.lasso.lines if verdict.lasso else ()), sep="\\n")
 """
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rota.explore.fast.engine import explore
-from rota.explore.result import DEADLOCK, Limits, Outcome, Result
+from rota.explore.result import DEADLOCK, Limits, Result, Verdict
 from rota.invariants import classic
 from rota.kernel import Kind
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS, UnknownMutantError, system
@@ -41,7 +41,7 @@ def run(mutant: str, configuration: str, only: str | None = None) -> Result:
 def test_mutant_is_killed(name: str) -> None:
     mutant = MUTANTS[name]
     result = run(name, mutant.configuration)
-    assert result.outcome is Outcome.VIOLATED
+    assert result.verdict is Verdict.VIOLATED
     assert result.violation is not None
     assert result.violation.name == mutant.killer
 

@@ -66,12 +66,12 @@ def answers() -> dict[str, set[str]]:
 
     def noted(fold: Any) -> Any:
         def folded(self: Any, value: Any, step: Any, *rest: Any, **named: Any) -> Any:
-            turn = fold(self, value, step, *rest, **named)
-            for message in (send.message for send in turn.sends if send.to.startswith("client/")):
+            outcome = fold(self, value, step, *rest, **named)
+            for message in (send.message for send in outcome.sends if send.to.startswith("client/")):
                 kind = type(message).__name__
                 if kind.endswith("Reply"):
                     found[kind] |= {code.name for code in codes(message)}
-            return turn
+            return outcome
 
         return folded
 

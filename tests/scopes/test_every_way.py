@@ -17,7 +17,7 @@ import pytest
 from rota.environment.broker.coordinator import Coordinator
 from rota.environment.clients.assignment import assign
 from rota.environment.clients.state import Client
-from rota.explore import Limits, Outcome, Result
+from rota.explore import Limits, Result, Verdict
 from rota.explore.fast import engine as fast
 from rota.explore.fast import numpy_search
 from rota.invariants.views import CLIENT, COORDINATOR
@@ -118,8 +118,8 @@ def test_a_property_that_sees_everything_does_not_blow_up() -> None:
     result = fast.explore(replace(world, properties=(*world.properties, wide)))
     values = result.stats["values"]
     product = 2 * values["coordinator"] * values["client/c1"]
-    assert result.outcome is Outcome.HOLDS
+    assert result.verdict is Verdict.HOLDS
     assert result.digest == fast.explore(world).digest
     assert len(asked) < product / 20
     swapped = system(load("small").configuration("fault").settings, "shares-swapped")
-    assert fast.explore(replace(swapped, properties=(wide,))).outcome is Outcome.VIOLATED
+    assert fast.explore(replace(swapped, properties=(wide,))).verdict is Verdict.VIOLATED

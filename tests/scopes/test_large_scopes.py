@@ -11,7 +11,7 @@ import pytest
 from rota.cli.check_plan import plan
 from rota.cli.errors import NOTHING, UsageError
 from rota.cli.options import Search, Selection
-from rota.explore import Limits, Outcome
+from rota.explore import Limits, Verdict
 from rota.explore.fast import numpy_search, search
 from rota.explore.tables.system import Tables
 from rota.invariants.weaknesses import judged
@@ -107,5 +107,5 @@ def test_a_pinned_configuration_with_two_workers_and_in_numpy() -> None:
     learned = Tables(world)
     shared = search.explore(world, Limits(workers=2), tables=learned)
     for result in (shared, numpy_search.explore(world, tables=learned)):
-        assert result.outcome is Outcome.HOLDS
+        assert result.verdict is Verdict.HOLDS
         assert {name: getattr(result, name) for name in (one.expected or {})} == one.expected

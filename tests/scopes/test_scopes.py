@@ -6,7 +6,7 @@ import pytest
 
 from rota.explore import reference
 from rota.explore.fast import engine as fast
-from rota.explore.result import Outcome, Result
+from rota.explore.result import Result, Verdict
 from rota.mutants import system
 from rota.scopes import Configuration, ScopeError, load, names
 from rota.spec import PROFILES, RULES
@@ -54,7 +54,7 @@ def test_tiny_on_the_reference_engine(one: Configuration) -> None:
     if not one.is_for(PROFILE):
         pytest.skip("is about other brokers")
     result = reference.explore(system(one.settings_for(PROFILE)))
-    assert result.outcome is Outcome.HOLDS
+    assert result.verdict is Verdict.HOLDS
     assert counts(result) == one.counts(PROFILE)
     assert fast.explore(system(one.settings_for(PROFILE))).answer == result.answer
 
@@ -76,7 +76,7 @@ def test_small_on_the_fast_engine(one: Configuration, fired: set[str]) -> None:
         pytest.skip("is about other brokers")
     result = fast.explore(system(one.settings_for(PROFILE)))
     fired |= result.rules_fired
-    assert result.outcome is Outcome.HOLDS
+    assert result.verdict is Verdict.HOLDS
     assert counts(result) == one.counts(PROFILE)
     assert max(result.stats["values"].values()) <= BUDGET
 
@@ -89,7 +89,7 @@ def test_older_brokers(one: Configuration, profile: str, fired: set[str]) -> Non
     fired |= result.rules_fired & ELSEWHERE.keys()
     broken = BROKEN.get((one.name, profile))
     if broken is None:
-        assert result.outcome is Outcome.HOLDS
+        assert result.verdict is Verdict.HOLDS
         assert counts(result) == one.counts(profile)
     else:
         assert result.violation is not None

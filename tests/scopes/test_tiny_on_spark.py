@@ -15,7 +15,7 @@ import pytest
 from harness import spark_here
 from rota.explore import Limits
 from rota.explore.fast import engine as fast
-from rota.explore.result import Outcome
+from rota.explore.result import Verdict
 from rota.explore.spark import engine as spark
 from rota.explore.spark.session import spark_context
 from rota.mutants import MUTANTS, system
@@ -41,7 +41,7 @@ def context() -> Iterator[Any]:
 def pinned(one: Configuration, context: Any, **how: Any) -> None:
     """A configuration holds, and has the counts that are pinned."""
     result = spark.explore(system(one.settings), context=context, **how)
-    assert result.outcome is Outcome.HOLDS
+    assert result.verdict is Verdict.HOLDS
     assert one.expected is not None
     found = (result.distinct, result.generated, result.depth, result.digest)
     assert found == tuple(one.expected[key] for key in ("distinct", "generated", "depth", "digest"))

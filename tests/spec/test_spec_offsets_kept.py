@@ -13,7 +13,7 @@ from rota.environment.messages import NOBODY, Charge, Moved, Owed, Reverted, Tre
 from rota.environment.world import world
 from rota.explore.reference import explore
 from rota.invariants.offsets import CAN_COMMIT, OFFSETS
-from rota.kernel import FrozenMap, Kind, Property, Send, Turn, View
+from rota.kernel import FrozenMap, Kind, Outcome, Property, Send, View
 from rota.spec import RULES, Call, ErrorCode, Group, GroupState
 from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchReply, OffsetFetchRequest
 from rota.spec.offset_state import OffsetBatch, Offsets, OffsetStep
@@ -98,8 +98,8 @@ def commit(generation: int, member_id: str) -> OffsetCommitRequest:
     ],
 )
 def test_who_trespasses(there: Group | None, request_: OffsetCommitRequest, trespass: bool) -> None:
-    accepted = Turn(0, (Send("offsets", OffsetBatch(())),))
-    refused = Turn(0)
+    accepted = Outcome(0, (Send("offsets", OffsetBatch(())),))
+    refused = Outcome(0)
     assert watched(refused, there, request_) == refused
     assert (watched(accepted, there, request_) != accepted) is trespass
     if trespass:
@@ -109,7 +109,7 @@ def test_who_trespasses(there: Group | None, request_: OffsetCommitRequest, tres
 def test_a_failed_commit_is_a_fault() -> None:
     bench = KeeperBench()
     bench.commit()
-    stored, failed, _ = bench.keeper.offers(bench.kept)
+    stored, failed, _ = bench.keeper.actions(bench.kept)
     assert Send("budget", Charge("append")) not in stored.sends
     assert failed.sends[0] == Send("budget", Charge("append"))
     assert [send.to for send in stored.sends] == ["client/a", "coordinator"]
@@ -179,8 +179,8 @@ def test_connections() -> None:
     keeper, kept = bench.keeper, bench.kept
     assert keeper.receive(kept, "coordinator", Owed("a")) == ()
     assert len(keeper.receive(kept, "coordinator", Owed("b"))) == 1
-    (turn,) = keeper.receive(kept, "coordinator", Unreachable("a"))
-    after = turn.value
+    (outcome,) = keeper.receive(kept, "coordinator", Unreachable("a"))
+    after = outcome.value
     assert isinstance(after, OffsetsKept)
     (batch,) = after.line
     assert isinstance(batch, OffsetBatch)
@@ -200,17 +200,17 @@ def test_what_was_written_after_a_creation_that_failed_fails_with_it() -> None:
     bench = KeeperBench(JAVA, Group())
     bench.commit()
     bench.fetch(stable=True)
-    (turn,) = bench.keeper.receive(bench.kept, "coordinator", Reverted())
-    first, second = (send.message for send in turn.sends)
+    (outcome,) = bench.keeper.receive(bench.kept, "coordinator", Reverted())
+    first, second = (send.message for send in outcome.sends)
     assert first.error_code is E.COORDINATOR_NOT_AVAILABLE  # type: ignore[attr-defined]
     assert second == OffsetFetchReply(E.NOT_COORDINATOR)
-    assert turn.value == OffsetsKept()
+    assert outcome.value == OffsetsKept()
     bench.store()
     assert bench.keeper.receive(bench.kept, "coordinator", Reverted()) == (), "the log has an order"
 
 
 def test_a_fail_over_may_come_at_any_time() -> None:
     bench = KeeperBench()
-    assert bench.keeper.receive(bench.kept, "coordinator", Moved(())) == [Turn(OffsetsKept())]
+    assert bench.keeper.receive(bench.kept, "coordinator", Moved(())) == [Outcome(OffsetsKept())]
     with pytest.raises(TypeError, match="the offsets do not take 7"):
         bench.keeper.receive(bench.kept, "coordinator", 7)

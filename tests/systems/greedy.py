@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import toys
 
-from rota.kernel import System, SystemRef, Turn
+from rota.kernel import Outcome, System, SystemRef
 
 
 def counters(mib: int) -> System:
     """Counters, the first of which allocates so many MiB for a moment whenever it is asked for moves."""
     base = toys.counters()
 
-    def moves(value: int) -> Sequence[Turn]:
+    def moves(value: int) -> Sequence[Outcome]:
         np.empty(mib << 20, np.uint8)
-        return base.machines[0].offers(value)
+        return base.machines[0].actions(value)
 
     machines = (replace(base.machines[0], moves=moves), *base.machines[1:])  # type: ignore[type-var]
     return replace(base, machines=machines, ref=SystemRef("greedy:counters", (("mib", mib),)))

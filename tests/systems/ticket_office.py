@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rota.kernel import FrozenMap, Kind, Property, Send, System, SystemRef, Turn, View
+from rota.kernel import FrozenMap, Kind, Outcome, Property, Send, System, SystemRef, View
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,11 @@ class Counter:
     def initial(self) -> Any:
         return (Office(),)
 
-    def offers(self, value: Office) -> Any:
+    def actions(self, value: Office) -> Any:
         if self.fault == "office.counts-up" and value.last == 2:
-            return (Turn(replace(value, last=1), (), "the office turns its counter back", ("office.back",)),)
+            return (
+                Outcome(replace(value, last=1), (), "the office turns its counter back", ("office.back",)),
+            )
         return ()
 
     def receive(self, value: Office, sender: str, message: Any) -> Any:
@@ -53,7 +55,7 @@ class Counter:
         if self.fault == "deadlock" and number == 2:
             return ()
         after = replace(value, last=number, holders=value.holders.set(message.who, number))
-        return (Turn(after, (Send(sender, Ticket(number)),), "", ("office.next", "office.hand-out")),)
+        return (Outcome(after, (Send(sender, Ticket(number)),), "", ("office.next", "office.hand-out")),)
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,13 @@ class Customer:
     def initial(self) -> Any:
         return (Person(),)
 
-    def offers(self, value: Person) -> Any:
+    def actions(self, value: Person) -> Any:
         if value.ticket is not None or self.lazy:
             return ()
-        return (Turn(value, (Send("office", Ask(self.who)),), f"{self.who} asks for a ticket"),)
+        return (Outcome(value, (Send("office", Ask(self.who)),), f"{self.who} asks for a ticket"),)
 
     def receive(self, value: Person, sender: str, message: Any) -> Any:
-        return (Turn(Person(message.number, b"no. %d" % message.number)),)
+        return (Outcome(Person(message.number, b"no. %d" % message.number)),)
 
 
 def _ticket(person: Person) -> int | None:

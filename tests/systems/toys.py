@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rota.kernel import FrozenMap, Kind, Property, Send, System, SystemRef, Turn, View
+from rota.kernel import FrozenMap, Kind, Outcome, Property, Send, System, SystemRef, View
 
 
 @dataclass(frozen=True)
@@ -19,16 +19,16 @@ class Toy:
     name: str
     role: str
     starts: tuple[Any, ...]
-    moves: Callable[[Any], Sequence[Turn]] = lambda value: ()
-    takes: Callable[[Any, str, Any], Sequence[Turn]] = lambda value, sender, message: ()
+    moves: Callable[[Any], Sequence[Outcome]] = lambda value: ()
+    takes: Callable[[Any, str, Any], Sequence[Outcome]] = lambda value, sender, message: ()
 
     def initial(self) -> Sequence[Any]:
         return self.starts
 
-    def offers(self, value: Any) -> Sequence[Turn]:
+    def actions(self, value: Any) -> Sequence[Outcome]:
         return self.moves(value)
 
-    def receive(self, value: Any, sender: str, message: Any) -> Sequence[Turn]:
+    def receive(self, value: Any, sender: str, message: Any) -> Sequence[Outcome]:
         return self.takes(value, sender, message)
 
 
@@ -50,8 +50,8 @@ def ref(factory: str, **settings: Any) -> SystemRef:
 
 
 def counters(count: int = 3, bound: int = 3, properties: tuple[Property, ...] = ()) -> System:
-    def moves(value: int) -> list[Turn]:
-        return [Turn(value + 1, label=f"to {value + 1}", rules=("counter.up",))] if value < bound else []
+    def moves(value: int) -> list[Outcome]:
+        return [Outcome(value + 1, label=f"to {value + 1}", rules=("counter.up",))] if value < bound else []
 
     machines = tuple(Toy(f"counter/{i}", "counter", (0,), moves) for i in range(count))
     full = prop("full", Kind.WITNESS, lambda a, b: a == b == bound, "counter", "counter")
@@ -78,18 +78,20 @@ class Token:
 
 def ring(count: int = 4) -> System:
     def node(i: int) -> Toy:
-        def moves(value: Node) -> list[Turn]:
+        def moves(value: Node) -> list[Outcome]:
             out = (
-                [] if value.wants else [Turn(replace(value, wants=True), label="wants", rules=("ring.want",))]
+                []
+                if value.wants
+                else [Outcome(replace(value, wants=True), label="wants", rules=("ring.want",))]
             )
             if value.token:
                 gone = Node(False, False)
                 token = (Send(f"node/{(i + 1) % count}", Token()),)
-                out.append(Turn(gone, token, "passes the token", ("ring.pass",)))
+                out.append(Outcome(gone, token, "passes the token", ("ring.pass",)))
             return out
 
-        def takes(value: Node, sender: str, message: Token) -> list[Turn]:
-            return [Turn(replace(value, token=True), label="takes the token", rules=("ring.take",))]
+        def takes(value: Node, sender: str, message: Token) -> list[Outcome]:
+            return [Outcome(replace(value, token=True), label="takes the token", rules=("ring.take",))]
 
         return Toy(f"node/{i}", "node", (Node(i == 0, False),), moves, takes)
 
@@ -118,18 +120,18 @@ def die_hard(goal: int = 4) -> System:
     """The invariant `never-goal` is violated after 6 steps for 4 gallons; with goal 9 it holds."""
 
     def jug(name: str, size: int, other: str) -> Toy:
-        def moves(value: int) -> list[Turn]:
+        def moves(value: int) -> list[Outcome]:
             return [
-                Turn(size, label=f"fill {name}", rules=("jug.fill",)),
-                Turn(0, label=f"empty {name}", rules=("jug.empty",)),
-                Turn(0, (Send(other, Pour(value)),), f"pour from {name}", ("jug.pour",)),
+                Outcome(size, label=f"fill {name}", rules=("jug.fill",)),
+                Outcome(0, label=f"empty {name}", rules=("jug.empty",)),
+                Outcome(0, (Send(other, Pour(value)),), f"pour from {name}", ("jug.pour",)),
             ]
 
-        def takes(value: int, sender: str, message: Pour | Back) -> list[Turn]:
+        def takes(value: int, sender: str, message: Pour | Back) -> list[Outcome]:
             if isinstance(message, Back):
-                return [Turn(message.gallons, rules=("jug.rest",))]
+                return [Outcome(message.gallons, rules=("jug.rest",))]
             taken = min(size - value, message.gallons)
-            return [Turn(value + taken, (Send(sender, Back(message.gallons - taken)),))]
+            return [Outcome(value + taken, (Send(sender, Back(message.gallons - taken)),))]
 
         return Toy(name, name, (0,), moves, takes)
 
@@ -160,45 +162,45 @@ class Coordinator:
 
 def two_phase(count: int = 3) -> System:
     def manager(i: int) -> Toy:
-        def moves(value: str) -> list[Turn]:
+        def moves(value: str) -> list[Outcome]:
             if value != "working":
                 return []
             return [
-                Turn("prepared", (Send("net", Prepared(i)),), f"{i} prepares", ("rm.prepare",)),
-                Turn("aborted", label=f"{i} aborts", rules=("rm.abort",)),
+                Outcome("prepared", (Send("net", Prepared(i)),), f"{i} prepares", ("rm.prepare",)),
+                Outcome("aborted", label=f"{i} aborts", rules=("rm.abort",)),
             ]
 
-        def takes(value: str, sender: str, message: Decision) -> list[Turn]:
-            return [Turn("committed" if message.commit else "aborted", rules=("rm.decided",))]
+        def takes(value: str, sender: str, message: Decision) -> list[Outcome]:
+            return [Outcome("committed" if message.commit else "aborted", rules=("rm.decided",))]
 
         return Toy(f"rm/{i}", "rm", ("working",), moves, takes)
 
-    def tm_moves(value: Coordinator) -> list[Turn]:
+    def tm_moves(value: Coordinator) -> list[Outcome]:
         if value.phase != "init":
             return []
-        abort = Turn(replace(value, phase="done"), (Send("net", Decision(False)),), "abort", ("tm.abort",))
+        abort = Outcome(replace(value, phase="done"), (Send("net", Decision(False)),), "abort", ("tm.abort",))
         if len(value.prepared) < count:
             return [abort]
         return [
             abort,
-            Turn(replace(value, phase="done"), (Send("net", Decision(True)),), "commit", ("tm.commit",)),
+            Outcome(replace(value, phase="done"), (Send("net", Decision(True)),), "commit", ("tm.commit",)),
         ]
 
-    def tm_takes(value: Coordinator, sender: str, message: Prepared) -> list[Turn]:
+    def tm_takes(value: Coordinator, sender: str, message: Prepared) -> list[Outcome]:
         if value.phase != "init":
             return []
-        return [Turn(replace(value, prepared=value.prepared | {message.manager}), rules=("tm.prepared",))]
+        return [Outcome(replace(value, prepared=value.prepared | {message.manager}), rules=("tm.prepared",))]
 
-    def net_moves(value: frozenset[Prepared | Decision]) -> list[Turn]:
+    def net_moves(value: frozenset[Prepared | Decision]) -> list[Outcome]:
         out = []
         for message in sorted(value, key=repr):
             receivers = ["tm"] if isinstance(message, Prepared) else [f"rm/{i}" for i in range(count)]
-            out += [Turn(value, (Send(to, message),), f"{message} to {to}") for to in receivers]
+            out += [Outcome(value, (Send(to, message),), f"{message} to {to}") for to in receivers]
         return out
 
     machines = (
         Toy("tm", "tm", (Coordinator(),), tm_moves, tm_takes),
-        Toy("net", "net", (frozenset(),), net_moves, lambda v, sender, message: [Turn(v | {message})]),
+        Toy("net", "net", (frozenset(),), net_moves, lambda v, sender, message: [Outcome(v | {message})]),
         *(manager(i) for i in range(count)),
     )
     disagree = {("committed", "aborted"), ("aborted", "committed")}
@@ -232,28 +234,32 @@ def channel(total: int = 4, room: int = 2) -> System:
     states come twice wherever both are possible; see `channel_states`.
     """
 
-    def moves(value: Producer) -> list[Turn]:
+    def moves(value: Producer) -> list[Outcome]:
         if value.sent == total:
             return []
         return [
-            Turn(replace(value, sent=value.sent + 1), (Send("channel", Word("data")),), "sends", ("p.send",))
+            Outcome(
+                replace(value, sent=value.sent + 1), (Send("channel", Word("data")),), "sends", ("p.send",)
+            )
         ]
 
-    def hears(value: Producer, sender: str, message: Word) -> list[Turn]:
+    def hears(value: Producer, sender: str, message: Word) -> list[Outcome]:
         heard = (message.text,) if message.text == "ack" else (*value.heard, message.text)
-        return [Turn(replace(value, heard=heard), rules=(f"p.{message.text}",))]
+        return [Outcome(replace(value, heard=heard), rules=(f"p.{message.text}",))]
 
-    def deliver(value: int) -> list[Turn]:
+    def deliver(value: int) -> list[Outcome]:
         if not value:
             return []
-        return [Turn(value - 1, (Send("consumer", Word("data")), Send("producer", Word("ack"))), "delivers")]
+        return [
+            Outcome(value - 1, (Send("consumer", Word("data")), Send("producer", Word("ack"))), "delivers")
+        ]
 
-    def holds(value: int, sender: str, message: Word) -> list[Turn]:
-        return [Turn(value + 1, rules=("c.hold",))] if value < room else []
+    def holds(value: int, sender: str, message: Word) -> list[Outcome]:
+        return [Outcome(value + 1, rules=("c.hold",))] if value < room else []
 
-    def takes(value: int, sender: str, message: Word) -> list[Turn]:
-        kept = Turn(value + 1, (Send("producer", Word("thanks")),), "kept", ("k.keep",))
-        return [kept, Turn(value, label="lost", rules=("k.lose",))]
+    def takes(value: int, sender: str, message: Word) -> list[Outcome]:
+        kept = Outcome(value + 1, (Send("producer", Word("thanks")),), "kept", ("k.keep",))
+        return [kept, Outcome(value, label="lost", rules=("k.lose",))]
 
     machines = (
         Toy("producer", "producer", (Producer(),), moves, hears),
@@ -287,17 +293,19 @@ def channel_states(total: int, room: int) -> int:
 def scatter() -> System:
     """Two askers that may start anywhere; the oracle's answer depends on who asks, not on what."""
 
-    def asks(value: int) -> list[Turn]:
-        return [Turn(value, (Send("oracle", Word("?")),), "asks")]
+    def asks(value: int) -> list[Outcome]:
+        return [Outcome(value, (Send("oracle", Word("?")),), "asks")]
 
-    def hears(value: int, sender: str, message: Word) -> list[Turn]:
-        return [Turn((value + len(message.text)) % 5, rules=(f"heard.{message.text}",))]
+    def hears(value: int, sender: str, message: Word) -> list[Outcome]:
+        return [Outcome((value + len(message.text)) % 5, rules=(f"heard.{message.text}",))]
 
-    def answers(value: FrozenMap[str, int], sender: str, message: Word) -> list[Turn]:
+    def answers(value: FrozenMap[str, int], sender: str, message: Word) -> list[Outcome]:
         if value.get(sender, 0) == 2:
             return []
         more = value.set(sender, value.get(sender, 0) + 1)
-        return [Turn(more, (Send(sender, Word("a" if sender == "asker/1" else "ab")),), f"answers {sender}")]
+        return [
+            Outcome(more, (Send(sender, Word("a" if sender == "asker/1" else "ab")),), f"answers {sender}")
+        ]
 
     machines = (
         Toy("asker/1", "asker", (0, 3, 0), asks, hears),
@@ -331,18 +339,18 @@ def deadlock() -> System:
     def eater(i: int) -> Toy:
         left, right = f"fork/{i}", f"fork/{(i + 1) % count}"
 
-        def moves(value: int) -> list[Turn]:
+        def moves(value: int) -> list[Outcome]:
             if value == 2:
                 done = (Send(left, Word("down")), Send(right, Word("down")))
-                return [Turn(0, done, f"{i} eats", ("eater.done",))]
+                return [Outcome(0, done, f"{i} eats", ("eater.done",))]
             fork = (left, right)[value]
-            takes = Turn(value + 1, (Send(fork, Word("up")),), f"{i} takes {fork}", ("eater.take",))
-            return [takes, Turn(value, label="waits")]
+            takes = Outcome(value + 1, (Send(fork, Word("up")),), f"{i} takes {fork}", ("eater.take",))
+            return [takes, Outcome(value, label="waits")]
 
         return Toy(f"eater/{i}", "eater", (0,), moves)
 
-    def fork(value: bool, sender: str, message: Word) -> list[Turn]:
-        return [Turn(not value)] if value == (message.text == "down") else []
+    def fork(value: bool, sender: str, message: Word) -> list[Outcome]:
+        return [Outcome(not value)] if value == (message.text == "down") else []
 
     machines = (
         *(eater(i) for i in range(count)),
@@ -355,8 +363,8 @@ def deadlock() -> System:
 def ambiguous() -> System:
     """A value that becomes 1 by one way and True by another."""
 
-    def moves(value: Any) -> list[Turn]:
-        return [Turn((1,)), Turn((True,))] if value == (0,) else []
+    def moves(value: Any) -> list[Outcome]:
+        return [Outcome((1,)), Outcome((True,))] if value == (0,) else []
 
     return System("ambiguous", (Toy("m", "m", ((0,),), moves),), (), ref("ambiguous"))
 
@@ -368,7 +376,7 @@ def assassin(flag: str, spared: int, generations: int = 0) -> System:
     """
     base = counters(3, 4)
 
-    def moves(value: int) -> Sequence[Turn]:
+    def moves(value: int) -> Sequence[Outcome]:
         if value == 2 and os.getpid() != spared and not (flag and Path(flag).exists()):
             if flag:
                 Path(flag).touch()
@@ -377,7 +385,7 @@ def assassin(flag: str, spared: int, generations: int = 0) -> System:
                 victim = int(Path(f"/proc/{victim}/stat").read_text().rpartition(")")[2].split()[1])
             os.kill(victim, signal.SIGKILL)
             os.kill(os.getpid(), signal.SIGKILL)
-        return base.machines[0].offers(value)
+        return base.machines[0].actions(value)
 
     machines = (replace(base.machines[0], moves=moves), *base.machines[1:])  # type: ignore[type-var]
     return replace(

@@ -15,11 +15,11 @@ from rota.kernel import (
     Kind,
     Liveness,
     LivenessKind,
+    Outcome,
     Property,
     Send,
     System,
     SystemRef,
-    Turn,
     View,
 )
 
@@ -35,13 +35,13 @@ class Light:
     def initial(self) -> Sequence[str]:
         return ("red",)
 
-    def offers(self, value: str) -> Sequence[Turn]:
+    def actions(self, value: str) -> Sequence[Outcome]:
         if value == "green":
-            return () if self.steady else (Turn("red", label="the light turns red"),)
-        return (Turn("green", label="the light turns green"),)
+            return () if self.steady else (Outcome("red", label="the light turns red"),)
+        return (Outcome("green", label="the light turns green"),)
 
-    def receive(self, value: str, sender: str, message: Any) -> Sequence[Turn]:
-        return (Turn(value),) if value == "green" else ()
+    def receive(self, value: str, sender: str, message: Any) -> Sequence[Outcome]:
+        return (Outcome(value),) if value == "green" else ()
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class Car:
     def initial(self) -> Sequence[str]:
         return ("far",)
 
-    def offers(self, value: str) -> Sequence[Turn]:
+    def actions(self, value: str) -> Sequence[Outcome]:
         if value == "far":
-            return (Turn("waiting", label="the car comes", rules=("car.comes",)),)
-        across = Turn("across", (Send("light", "may I"),), "the car goes", ("car.goes",))
+            return (Outcome("waiting", label="the car comes", rules=("car.comes",)),)
+        across = Outcome("across", (Send("light", "may I"),), "the car goes", ("car.goes",))
         return (across,) if value == "waiting" else ()
 
-    def receive(self, value: str, sender: str, message: Any) -> Sequence[Turn]:
+    def receive(self, value: str, sender: str, message: Any) -> Sequence[Outcome]:
         return ()
 
 

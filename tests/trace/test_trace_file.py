@@ -72,7 +72,7 @@ def test_every_process_writes_the_same_bytes() -> None:
 
 def test_each_line_is_an_object_and_the_header_counts_the_steps(lines: list[str]) -> None:
     header, *steps = map(json.loads, lines)
-    assert (header["schema"], header["what"], header["steps"]) == (1, "rota-trace", len(steps))
+    assert (header["schema"], header["what"], header["steps"]) == (2, "rota-trace", len(steps))
     assert [step["step"] for step in steps] == [1, 2]
 
 
@@ -83,14 +83,14 @@ def test_each_line_is_an_object_and_the_header_counts_the_steps(lines: list[str]
         (lambda ls: ["not json", *ls[1:]], 1, "not JSON"),
         (lambda ls: ["[]", *ls[1:]], 1, "object"),
         (lambda ls: ["{}", *ls[1:]], 1, "header"),
-        (lambda ls: [ls[0].replace('"schema":1', '"schema":99'), *ls[1:]], 1, "another version"),
-        (lambda ls: [ls[0].replace('"schema":1', '"schema":true'), *ls[1:]], 1, "schema"),
+        (lambda ls: [ls[0].replace('"schema":2', '"schema":99'), *ls[1:]], 1, "another version"),
+        (lambda ls: [ls[0].replace('"schema":2', '"schema":true'), *ls[1:]], 1, "schema"),
         (lambda ls: [ls[0].replace('"meaning"', '"moaning"'), *ls[1:]], 1, "'meaning' is missing"),
         (lambda ls: [ls[0], ls[1][:-9], ls[2]], 2, "not JSON"),
         (lambda ls: ls[:2], 2, "after 1 of the 2 steps"),
         (lambda ls: [ls[0], ls[2]], 2, "step 2 where step 1 is due"),
         (lambda ls: [*ls, ls[2]], 4, "step 2 where step 3 is due"),
-        (lambda ls: [ls[0], ls[1].replace('"hops":[', '"hops":[7,'), ls[2]], 2, "object"),
+        (lambda ls: [ls[0], ls[1].replace('"local_steps":[', '"local_steps":[7,'), ls[2]], 2, "object"),
         (lambda ls: [ls[0], ls[1].replace('"hashes":[', '"hashes":["0",'), ls[2]], 2, "4 hashes"),
         (lambda ls: [ls[0], ls[1].replace('"hashes":[', '"hashes":[0,'), ls[2]], 2, "no text"),
         (lambda ls: ["[" * 100_000, *ls[1:]], 1, "not JSON"),

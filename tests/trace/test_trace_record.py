@@ -30,9 +30,11 @@ def test_a_step_tells_who_did_what_with_which_rules_and_what_changed() -> None:
     first, second = trace.steps
     assert {first.label, second.label} == {"p1 asks for a ticket", "p2 asks for a ticket"}
     assert first.rules == ("office.next", "office.hand-out")
-    mover = first.hops[0].machine
+    mover = first.local_steps[0].machine
     name = mover.removeprefix("person/")
-    assert [(hop.machine, hop.sender, hop.message) for hop in first.hops] == [
+    assert [
+        (local_step.machine, local_step.sender, local_step.message) for local_step in first.local_steps
+    ] == [
         (mover, None, None),
         ("office", mover, f"Ask({name})"),
         (mover, "office", "Ticket(1)"),

@@ -92,7 +92,7 @@ def test_texts_are_compared_too() -> None:
     system = office(fault="tickets.differ")
 
     def other_rule(step: dict[str, Any]) -> None:
-        step["hops"][1]["rules"] = ["office.closed"]
+        step["local_steps"][1]["rules"] = ["office.closed"]
 
     def other_text(step: dict[str, Any]) -> None:
         step["differences"][0]["new"] = "77"

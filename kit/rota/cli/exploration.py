@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rota.explore import Limits, Outcome, Result, Violation, engines
+from rota.explore import Limits, Result, Verdict, Violation, engines
 from rota.explore.result import DEADLOCK, Progress
 from rota.kernel import Kind, System
 
@@ -56,10 +56,10 @@ def _together(results: Sequence[Result]) -> Result:
     verdicts = {one.name: one for one in last.properties}
     return replace(
         last,
-        outcome=Outcome.VIOLATED,
+        verdict=Verdict.VIOLATED,
         violation=first.violation,
         properties=tuple(
-            replace(one, outcome=Outcome.VIOLATED) if one.name in broken else verdicts[one.name]
+            replace(one, verdict=Verdict.VIOLATED) if one.name in broken else verdicts[one.name]
             for one in first.properties
         ),
         seconds=sum(one.seconds for one in results),

@@ -79,7 +79,9 @@ class MeasuredGroup:
     def moves(self, position: int, state: State) -> Iterator[Transition]:
         """The transitions of a machine that change something and cost nothing of the budget."""
         for transition in self.system.begun_by(position, state):
-            if transition.target != state and all(hop.machine != "budget" for hop in transition.hops):
+            if transition.target != state and all(
+                local_step.machine != "budget" for local_step in transition.local_steps
+            ):
                 yield transition
 
     def leaving(self, position: int, state: State) -> Transition:

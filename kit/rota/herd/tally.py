@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from rota.designs.requests import Answered, ConsumerMetadata, Error, Heartbeat, JoinGroup
 from rota.designs.znodes import Children, Request, Stirred
 from rota.environment.messages import Deliver
-from rota.kernel import Hop, Transition
+from rota.kernel import LocalStep, Transition
 from rota.spec import HeartbeatReply
 from rota.spec.vocabulary import ErrorCode
 
@@ -42,13 +42,13 @@ REQUESTS = (Request, ConsumerMetadata, JoinGroup, Heartbeat, Deliver)
 def tally(transition: Transition) -> Tally:
     """What a transition adds."""
     total = Tally(rebalances=sum(slug in COMPUTED for slug in transition.rules))
-    for hop in transition.hops:
-        total += _of(hop)
+    for local_step in transition.local_steps:
+        total += _of(local_step)
     return total
 
 
-def _of(hop: Hop) -> Tally:
-    message = hop.message
+def _of(local_step: LocalStep) -> Tally:
+    message = local_step.message
     if isinstance(message, Stirred):
         return Tally(watches=1)
     if isinstance(message, Children):

@@ -84,7 +84,7 @@ def _run(report: Report, run: Run) -> dict[str, Any]:
         "configuration": run.job.name,
         "feature": run.job.feature,
         "compared_with": run.job.compared_with,
-        "verdict": "violated" if run.differing else result.outcome.value,
+        "verdict": "violated" if run.differing else result.verdict.value,
         "engine": result.engine,
         "distinct": result.distinct,
         "generated": result.generated,

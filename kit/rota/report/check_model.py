@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rota.explore import Outcome, PropertyVerdict, Result, Violation
+from rota.explore import PropertyVerdict, Result, Verdict, Violation
 from rota.explore.engines import LASSO
 from rota.kernel import Kind, Rule, System
 from rota.trace import Trace
@@ -87,7 +87,7 @@ class Run:
     @property
     def complete(self) -> bool:
         """Whether every state was visited."""
-        return self.result.violation is None and self.result.outcome is not Outcome.UNDECIDED
+        return self.result.violation is None and self.result.verdict is not Verdict.UNDECIDED
 
     @property
     def differing(self) -> tuple[str, ...] | None:
@@ -162,7 +162,7 @@ class Report:
     @property
     def verdict(self) -> str:
         """violated, undecided or holds; a run that is missing leaves the whole undecided."""
-        if self.found or any(run.result.outcome is Outcome.VIOLATED or run.differing for run in self.runs):
+        if self.found or any(run.result.verdict is Verdict.VIOLATED or run.differing for run in self.runs):
             return VIOLATED
         complete = all(run.complete for run in self.runs) and len(self.runs) == len(self.plan.jobs)
         return HOLDS if complete else UNDECIDED
@@ -212,7 +212,7 @@ class Report:
         if differing := [run.job.name for run in self.runs if run.differing]:
             yield f"the counts of {_some(differing)} differ from the pinned ones"
         for run in self.runs:
-            if run.result.outcome is Outcome.UNDECIDED and not run.result.bounded:
+            if run.result.verdict is Verdict.UNDECIDED and not run.result.bounded:
                 yield f"{run.job.name} was given up after {run.result.distinct:,} states"
         missing = len(self.plan.jobs) - len(self.runs)
         if missing and not self.found:
@@ -234,9 +234,9 @@ def length_of(violation: Violation) -> str:
 
 def verdict_of(plan: Plan, one: PropertyVerdict) -> str:
     """A property's verdict in one run; a known weakness that was found is `known`."""
-    if one.name in plan.known and one.kind is Kind.WITNESS and one.outcome is Outcome.HOLDS:
+    if one.name in plan.known and one.kind is Kind.WITNESS and one.verdict is Verdict.HOLDS:
         return KNOWN
-    return one.outcome.value
+    return one.verdict.value
 
 
 def _claim(plan: Plan, verdicts: Sequence[tuple[Run, PropertyVerdict]]) -> Claim:
@@ -258,7 +258,7 @@ def _claim(plan: Plan, verdicts: Sequence[tuple[Run, PropertyVerdict]]) -> Claim
 def _vacuous(plan: Plan, run: Run) -> Iterator[str]:
     """What should have been reached and was not."""
     for one in run.result.properties:
-        if one.kind is Kind.WITNESS and one.outcome is Outcome.VIOLATED:
+        if one.kind is Kind.WITNESS and one.verdict is Verdict.VIOLATED:
             if one.name in plan.known:
                 yield f"{one.name} holds in {run.job.name}, where it is known not to"
             else:

@@ -25,7 +25,7 @@ class RunTable:
     def row(self, run: Run) -> str:
         """The line of a run."""
         result = run.result
-        verdict = result.outcome.value
+        verdict = result.verdict.value
         shown = f"{'bounded' if result.bounded else verdict:<9}"
         depth = f"<={result.depth}" if run.at_most else str(result.depth)
         return (

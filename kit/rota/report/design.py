@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rota.explore import Outcome
+from rota.explore import Verdict
 from rota.herd import CHANGES, COUNTS, Range
 from rota.report.check_json import SCHEMA, report_of
 from rota.report.check_model import HOLDS, PINNED, UNDECIDED, VIOLATED, Found, Plan, Report, Run
@@ -58,10 +58,10 @@ class Judged:
 
 def _differs(run: Run) -> str:
     """How a result differs from what is pinned: verdict, property and steps, then counts."""
-    if run.job.expected is None or run.result.outcome is Outcome.UNDECIDED:
+    if run.job.expected is None or run.result.verdict is Verdict.UNDECIDED:
         return ""
     violation = run.result.violation
-    seen: dict[str, Any] = {"verdict": run.result.outcome.value}
+    seen: dict[str, Any] = {"verdict": run.result.verdict.value}
     if violation is not None:
         seen |= {"property": violation.name, "steps": violation.steps}
     seen |= {name: getattr(run.result, name) for name in PINNED}

@@ -78,7 +78,7 @@ class WalkTable:
 
     def row(self, run: Run, coverage: Coverage) -> str:
         """The line of a configuration."""
-        verdict, result = run.result.outcome.value, run.result
+        verdict, result = run.result.verdict.value, run.result
         witnesses = [one for one in result.properties if one.kind is Kind.WITNESS]
         reached = sum(one.depth is not None for one in witnesses)
         return (
@@ -183,5 +183,5 @@ def _coverage(one: Coverage) -> dict[str, Any]:
         "distinct": one.distinct,
         "distinct_is_exact": one.exact,
         "values": dict(one.values),
-        "turns": one.turns,
+        "outcomes": one.outcomes,
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rota.kernel import FrozenMap, Message, Turn, Value, frozen
+from rota.kernel import FrozenMap, Message, Outcome, Value, frozen
 
 
 @frozen
@@ -28,16 +28,16 @@ class Budget:
         """All of it."""
         return (self.allowed,)
 
-    def offers(self, value: Value) -> Sequence[Turn]:
+    def actions(self, value: Value) -> Sequence[Outcome]:
         """It begins nothing."""
         return ()
 
-    def receive(self, value: FrozenMap[str, int], sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: FrozenMap[str, int], sender: str, message: Message) -> Sequence[Outcome]:
         """Grant a charge, or refuse it when nothing is left."""
         if not isinstance(message, Charge):
             raise TypeError(f"the budget takes charges, not {message!r}")
         left = value.get(message.kind, 0)
-        return (Turn(value.set(message.kind, left - 1)),) if left else ()
+        return (Outcome(value.set(message.kind, left - 1)),) if left else ()
 
 
 def chosen_from(defaults: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,11 @@ from rota.kernel import Fairness, Liveness, LivenessKind, Transition, View
 
 def _going_on(transition: Transition) -> tuple[Hashable, ...]:
     """The class of a transition: its label; none where the budget pays for it, for that need never happen."""
-    return () if any(hop.machine == "budget" for hop in transition.hops) else (transition.label,)
+    return (
+        ()
+        if any(local_step.machine == "budget" for local_step in transition.local_steps)
+        else (transition.label,)
+    )
 
 
 GOING_ON = Fairness(

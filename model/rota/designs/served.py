@@ -22,10 +22,10 @@ from rota.designs.requests import (
     TakenForDead,
 )
 from rota.designs.server_side import WIKI
-from rota.kernel import Message, RuleTable, Send, Turn, Value, frozen, replace
+from rota.kernel import Message, Outcome, RuleTable, Send, Value, frozen, replace
 from rota.kernel.rules import rule
 
-Outcomes = Sequence[Turn]
+Outcomes = Sequence[Outcome]
 
 
 @frozen
@@ -51,7 +51,7 @@ class Member:
 @rule("server-side.found", source=WIKI + "ConsumerMetadataResponse")
 def found(machine: Served, value: Member, message: Coordinator) -> Outcomes:
     """It knows the coordinator, and goes on in its generation if it has one."""
-    return (Turn(replace(value, knows=message.broker)),)
+    return (Outcome(replace(value, knows=message.broker)),)
 
 
 @rule("server-side.served", source=WIKI + "JoinGroupResponse")
@@ -66,19 +66,19 @@ def served(machine: Served, value: Member, message: Joined) -> Outcomes:
         strategy=message.strategy,
         source=message.broker,
     )
-    return (Turn(fetching),)
+    return (Outcome(fetching),)
 
 
 @rule("server-side.rejoin", source=WIKI + "IllegalGeneration, UnknownConsumer: JoinGroupRequest")
 def rejoin(machine: Served, value: Member) -> Outcomes:
     """Its generation is over: it stops to fetch; its next request is a JoinGroup."""
-    return (Turn(Member(value.who, value.wish, value.knows)),)
+    return (Outcome(Member(value.who, value.wish, value.knows)),)
 
 
 @rule("server-side.look-again", source=WIKI + "NotCoordinatorForGroup")
 def look_again(machine: Served, value: Member) -> Outcomes:
     """It has to look the coordinator up again. Meanwhile it fetches what it did."""
-    return (Turn(replace(value, knows=None, waiting=False)),)
+    return (Outcome(replace(value, knows=None, waiting=False)),)
 
 
 ANSWERS = {
@@ -106,17 +106,17 @@ class Served:
         """It knows nothing."""
         return (Member(self.who, self.wish),)
 
-    def offers(self, value: Member) -> Outcomes:
+    def actions(self, value: Member) -> Outcomes:
         """Its next request; leaving, which it tells nobody: it falls silent."""
         if value.gone:
             return ()
         outcomes = []
         if not value.waiting:
             after, what, request = self._request(value)
-            outcomes.append(Turn(after, (Send("brokers", request),), f"{self.who} {what}"))
+            outcomes.append(Outcome(after, (Send("brokers", request),), f"{self.who} {what}"))
         if value.generation or value.waiting:
             silent = Member(self.who, self.wish, gone=True)
-            outcomes.append(Turn(silent, (Send("budget", Charge("leave")),), f"{self.who} falls silent"))
+            outcomes.append(Outcome(silent, (Send("budget", Charge("leave")),), f"{self.who} falls silent"))
         return outcomes
 
     def _request(self, value: Member) -> tuple[Member, str, Message]:
@@ -131,16 +131,16 @@ class Served:
     def receive(self, value: Member, sender: str, message: Message) -> Outcomes:
         """A broker's answer. A member that is gone ignores it, and may be taken for dead."""
         if isinstance(message, TakenForDead):
-            return (Turn(value),) if value.gone else ()
+            return (Outcome(value),) if value.gone else ()
         if value.gone:
-            return (Turn(value),)
+            return (Outcome(value),)
         if isinstance(message, Coordinator):
             return self._apply("server-side.found", value, message)
         if isinstance(message, Joined):
             return self._apply("server-side.served", value, message)
         assert isinstance(message, Answered)
         slug = ANSWERS.get(message.error)
-        return self._apply(slug, value) if slug else (Turn(value),)
+        return self._apply(slug, value) if slug else (Outcome(value),)
 
     def _apply(self, slug: str, *inputs: Any) -> Outcomes:
         outcomes = self.rules[slug].function(self, *inputs)

@@ -26,10 +26,10 @@ from rota.designs.requests import (
     JoinGroup,
     TakenForDead,
 )
-from rota.kernel import FrozenMap, Message, RuleTable, Send, Turn, Value, frozen, replace
+from rota.kernel import FrozenMap, Message, Outcome, RuleTable, Send, Value, frozen, replace
 from rota.kernel.rules import rule
 
-Outcomes = Sequence[Turn]
+Outcomes = Sequence[Outcome]
 Assignment = FrozenMap[str, tuple[int, ...]]
 WIKI = "Kafka wiki, Kafka 0.9 Consumer Rewrite Design: "
 BROKERS = 2
@@ -72,7 +72,7 @@ def lookup(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     """Every broker knows who coordinates. While nobody does a member asks again, which is left out."""
     if cluster.leads is None:
         return ()
-    return (Turn(cluster, (machine.to(who, Coordinator(cluster.leads)),)),)
+    return (Outcome(cluster, (machine.to(who, Coordinator(cluster.leads)),)),)
 
 
 @rule("server-side.join", source=WIKI + "JoinGroupRequest")
@@ -86,7 +86,7 @@ def join(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
         answering=group.answering - {who},
         preparing=True,
     )
-    return (Turn(replace(cluster, group=parked)),)
+    return (Outcome(replace(cluster, group=parked)),)
 
 
 @rule("server-side.heartbeat", source=WIKI + "HeartbeatRequest: IllegalGeneration")
@@ -98,13 +98,13 @@ def heartbeat(machine: Brokers, cluster: Cluster, who: str, generation: int) -> 
         error = Error.ILLEGAL_GENERATION
     else:
         error = Error.NONE
-    return (Turn(cluster, (machine.to(who, Answered(error)),)),)
+    return (Outcome(cluster, (machine.to(who, Answered(error)),)),)
 
 
 @rule("server-side.not-coordinator", source=WIKI + "NotCoordinatorForGroup")
 def not_coordinator(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     """A broker that does not coordinate the group answers NotCoordinatorForGroup, whatever the request."""
-    return (Turn(cluster, (machine.to(who, Answered(Error.NOT_COORDINATOR_FOR_GROUP)),)),)
+    return (Outcome(cluster, (machine.to(who, Answered(Error.NOT_COORDINATOR_FOR_GROUP)),)),)
 
 
 @rule("server-side.barrier", source=WIKI + "the coordinator waits for all consumers to join", decides=True)
@@ -126,7 +126,7 @@ def complete(machine: Brokers, cluster: Cluster) -> Outcomes:
     group = cluster.group
     assignment = machine.rules["server-side.assign"].function(cluster, machine.strategy, machine.wishes)
     kept = StoredGroup(cluster.kept.generation + 1, assignment)
-    return (Turn(replace(cluster, group=MemoryGroup(group.members, answering=group.joined), kept=kept)),)
+    return (Outcome(replace(cluster, group=MemoryGroup(group.members, answering=group.joined), kept=kept)),)
 
 
 @rule("server-side.answer", source=WIKI + "JoinGroupResponse")
@@ -136,7 +136,7 @@ def answer(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     assert cluster.leads is not None
     joined = Joined(kept.generation, kept.assignment[who], machine.strategy, cluster.leads)
     answered = replace(cluster, group=replace(group, answering=group.answering - {who}))
-    return (Turn(answered, (machine.to(who, joined),)),)
+    return (Outcome(answered, (machine.to(who, joined),)),)
 
 
 @rule("server-side.dead", source=WIKI + "failure detection by heartbeats")
@@ -148,14 +148,14 @@ def dead(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     group = cluster.group
     members = group.members - {who}
     left = MemoryGroup(members, group.joined, group.answering, preparing=bool(members))
-    return (Turn(replace(cluster, group=left)),)
+    return (Outcome(replace(cluster, group=left)),)
 
 
 @rule("server-side.metadata-changed", source=WIKI + "the coordinator watches topics and partitions")
 def metadata_changed(machine: Brokers, cluster: Cluster) -> Outcomes:
     """The coordinator's watch fires: it begins a rebalance. Nobody else is notified."""
     group = replace(cluster.group, preparing=bool(cluster.group.members))
-    return (Turn(replace(cluster, notified=False, group=group)),)
+    return (Outcome(replace(cluster, notified=False, group=group)),)
 
 
 @rule("server-side.lose", source=WIKI + "coordinator fail-over")
@@ -165,7 +165,7 @@ def lose(machine: Brokers, cluster: Cluster) -> Outcomes:
     sends = tuple(machine.to(who, Answered(Error.NOT_COORDINATOR_FOR_GROUP)) for who in parked)
     assert cluster.leads is not None
     return (
-        Turn(replace(cluster, leads=None, last=cluster.leads, notified=False, group=MemoryGroup()), sends),
+        Outcome(replace(cluster, leads=None, last=cluster.leads, notified=False, group=MemoryGroup()), sends),
     )
 
 
@@ -178,7 +178,7 @@ def take_over(machine: Brokers, cluster: Cluster) -> Outcomes:
     assigned = sum(len(owned) for owned in cluster.kept.assignment.values())
     members = frozenset(cluster.kept.assignment)
     group = MemoryGroup(members, preparing=bool(members) and assigned != cluster.partitions)
-    return (Turn(replace(cluster, leads=(cluster.last + 1) % BROKERS, group=group)),)
+    return (Outcome(replace(cluster, leads=(cluster.last + 1) % BROKERS, group=group)),)
 
 
 def dealt(strategy: str, place: int, members: int, partitions: int) -> tuple[int, ...]:
@@ -205,10 +205,10 @@ class Brokers:
         """A coordinator without members."""
         return (Cluster(self.partitions),)
 
-    def offers(self, value: Cluster) -> Outcomes:
+    def actions(self, value: Cluster) -> Outcomes:
         """The coordinator's own actions, and what happens to it."""
         more = replace(value, partitions=value.partitions + 1, notified=value.leads is not None)
-        outcomes = [Turn(more, (Send("budget", Charge("partitions")),), "a partition appears")]
+        outcomes = [Outcome(more, (Send("budget", Charge("partitions")),), "a partition appears")]
         if value.leads is None:
             return [*outcomes, *self.apply("server-side.take-over", value, label="another broker takes over")]
         if value.notified:
@@ -247,5 +247,5 @@ class Brokers:
         return Send(f"member/{who}", message)
 
 
-def _charged(outcome: Turn, first: Send) -> Turn:
+def _charged(outcome: Outcome, first: Send) -> Outcome:
     return replace(outcome, sends=(first, *outcome.sends))

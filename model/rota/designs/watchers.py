@@ -31,10 +31,10 @@ from rota.designs.znodes import (
     Work,
 )
 from rota.designs.zookeeper import CONNECTOR
-from rota.kernel import Message, RuleTable, Send, Turn, Value, frozen, replace
+from rota.kernel import Message, Outcome, RuleTable, Send, Value, frozen, replace
 from rota.kernel.rules import rule
 
-Outcomes = Sequence[Turn]
+Outcomes = Sequence[Outcome]
 
 
 class Phase(Enum):
@@ -106,13 +106,13 @@ def stirred(machine: Watcher, value: Consumer) -> Outcomes:
 def computed(machine: Watcher, value: Consumer, children: Children) -> Outcomes:
     """What it read decides what it wants."""
     wants = machine.rules["watchers.compute"].function(children, machine.who)
-    return (Turn(replace(value, phase=Phase.CLAIMING, wants=wants)),)
+    return (Outcome(replace(value, phase=Phase.CLAIMING, wants=wants)),)
 
 
 @rule("watchers.claimed", source=CONNECTOR + "reflectPartitionOwnershipDecision", since="0.7, 0.8")
 def claimed(machine: Watcher, value: Consumer, answer: Claimed) -> Outcomes:
     """One claim refused spoils the attempt; the other partitions are asked for all the same."""
-    return (Turn(replace(value, claimed=value.claimed + 1, refused=value.refused or not answer.granted)),)
+    return (Outcome(replace(value, claimed=value.claimed + 1, refused=value.refused or not answer.granted)),)
 
 
 @rule("watchers.finish", source=CONNECTOR + "syncedRebalance: rebalance.max.retries", since="0.7, 0.8")
@@ -135,7 +135,7 @@ def finish(machine: Watcher, value: Consumer) -> Outcomes:
 @rule("watchers.session-ended", source=CONNECTOR + "ZKSessionExpireListener#handleNewSession")
 def session_ended(machine: Watcher, value: Consumer) -> Outcomes:
     """It hears that its session has ended: it stops to fetch, forgets what it owned and registers anew."""
-    return (Turn(Consumer(machine.who)),)
+    return (Outcome(Consumer(machine.who)),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,12 +158,12 @@ class Watcher:
         """It has not registered."""
         return (Consumer(self.who),)
 
-    def offers(self, value: Consumer) -> Outcomes:
+    def actions(self, value: Consumer) -> Outcomes:
         """The next step of its own; leaving."""
         outcomes = list(self._next(value))
         if value.phase not in (Phase.NEW, Phase.GONE):
             leaves = (Send("budget", Charge("leave")), Send("zookeeper", Unregister(self.server)))
-            outcomes.append(Turn(Consumer(self.who, Phase.GONE), leaves, f"{self.who} leaves"))
+            outcomes.append(Outcome(Consumer(self.who, Phase.GONE), leaves, f"{self.who} leaves"))
         return outcomes
 
     def _next(self, value: Consumer) -> Outcomes:
@@ -191,7 +191,7 @@ class Watcher:
         if isinstance(message, SessionEnded):
             return self._apply("watchers.session-ended", value)
         if isinstance(message, Stirred):
-            return (Turn(replace(value, notified=True)),)
+            return (Outcome(replace(value, notified=True)),)
         raise TypeError(f"a consumer does not take {message!r}")
 
     def _apply(self, slug: str, *inputs: Any) -> Outcomes:
@@ -202,6 +202,6 @@ class Watcher:
         """The report of a consumer that has finished, none otherwise."""
         return (Note(Work.FINISHED),) if value.finished else ()
 
-    def outcome(self, value: Consumer, what: str, *requests: Message) -> Turn:
+    def outcome(self, value: Consumer, what: str, *requests: Message) -> Outcome:
         """A step that sends requests to ZooKeeper."""
-        return Turn(value, tuple(Send("zookeeper", each) for each in requests), f"{self.who} {what}")
+        return Outcome(value, tuple(Send("zookeeper", each) for each in requests), f"{self.who} {what}")

@@ -33,10 +33,10 @@ from rota.designs.znodes import (
     Unregister,
     Work,
 )
-from rota.kernel import FrozenMap, Message, RuleTable, Send, Turn, Value, replace
+from rota.kernel import FrozenMap, Message, Outcome, RuleTable, Send, Value, replace
 from rota.kernel.rules import rule
 
-Outcomes = Sequence[Turn]
+Outcomes = Sequence[Outcome]
 CONNECTOR = "upstream 0.8 ZookeeperConsumerConnector#"
 
 
@@ -64,7 +64,7 @@ def read(tree: ZooKeeper, nodes: Nodes, who: str, request: Read) -> Outcomes:
     """A consumer reads what its own server has applied, and is put among those who watch it there."""
     server = nodes.servers[request.server]
     watched = nodes.with_server(request.server, replace(server, watching=server.watching | {who}))
-    return (Turn(watched, (tree.to(who, server.applied),)),)
+    return (Outcome(watched, (tree.to(who, server.applied),)),)
 
 
 @rule("watchers.claim", source=CONNECTOR + "reflectPartitionOwnershipDecision", since="0.7, 0.8")
@@ -72,13 +72,13 @@ def claim(tree: ZooKeeper, nodes: Nodes, who: str, request: Claim) -> Outcomes:
     """An ephemeral owner node is created where there is none; a second claim is refused."""
     granted = request.partition not in nodes.owners
     after = replace(nodes, owners=nodes.owners.set(request.partition, who)) if granted else nodes
-    return (Turn(after, (tree.to(who, Claimed(granted)),)),)
+    return (Outcome(after, (tree.to(who, Claimed(granted)),)),)
 
 
 @rule("watchers.release", source=CONNECTOR + "releasePartitionOwnership", since="0.7, 0.8")
 def release(tree: ZooKeeper, nodes: Nodes, who: str, request: Release) -> Outcomes:
     """A consumer deletes its owner nodes."""
-    return (Turn(nodes.released(who)),)
+    return (Outcome(nodes.released(who)),)
 
 
 @rule("watchers.notify", source="ZooKeeper, watches: one-time triggers of the client's server")
@@ -87,7 +87,7 @@ def notify(tree: ZooKeeper, nodes: Nodes, position: int) -> Outcomes:
     server = nodes.servers[position]
     after = nodes.with_server(position, Server(server.behind[0], server.behind[1:]))
     sends = tuple(tree.to(who, Stirred()) for who in sorted(server.watching))
-    return (Turn(replace(after, busy=nodes.busy | (server.watching - nodes.waiting)), sends),)
+    return (Outcome(replace(after, busy=nodes.busy | (server.watching - nodes.waiting)), sends),)
 
 
 @rule("watchers.backoff", source="upstream 0.8 ConsumerConfig: rebalance.backoff.ms", since="0.7, 0.8")
@@ -99,7 +99,7 @@ def backoff(tree: ZooKeeper, nodes: Nodes, who: str) -> Outcomes:
     """
     too_early = tree.outlasts != "nothing" and bool(nodes.busy)
     too_early = too_early or (tree.outlasts == "lag" and nodes.lagging)
-    return () if too_early else (Turn(nodes.noted(who, Work.BUSY)),)
+    return () if too_early else (Outcome(nodes.noted(who, Work.BUSY)),)
 
 
 WRITES = {
@@ -131,10 +131,10 @@ class ZooKeeper:
         servers = 1 + max(self.connected.values())
         return (Nodes(children, tuple(Server(children) for _ in range(servers))),)
 
-    def offers(self, value: Nodes) -> Outcomes:
+    def actions(self, value: Nodes) -> Outcomes:
         """Servers catch up; sessions end although their consumers live, who then hear of it; brokers and
         partitions come."""
-        outcomes: list[Turn] = []
+        outcomes: list[Outcome] = []
         for position, server in enumerate(value.servers):
             if server.behind:
                 outcomes += self.apply(
@@ -146,7 +146,7 @@ class ZooKeeper:
         for who in sorted(value.ended):
             heard = replace(value, ended=value.ended - {who})
             outcomes.append(
-                Turn(heard, (self.to(who, SessionEnded()),), f"{who} hears that its session ended")
+                Outcome(heard, (self.to(who, SessionEnded()),), f"{who} hears that its session ended")
             )
         children = value.children
         more = replace(children, partitions=children.partitions + 1)
@@ -157,7 +157,7 @@ class ZooKeeper:
         outcomes.append(_charged("broker", replace(self.written(value, broker), label="a broker comes")))
         return outcomes
 
-    def _session_ended(self, outcome: Turn, who: str) -> Turn:
+    def _session_ended(self, outcome: Outcome, who: str) -> Outcome:
         """A consumer hears of the end of its session at once, or later."""
         if self.prompt:
             return replace(outcome, sends=(*outcome.sends, self.to(who, SessionEnded())))
@@ -168,7 +168,7 @@ class ZooKeeper:
         """What a consumer asks. One whose session is over must hear of that first: it is refused."""
         who = sender.removeprefix("consumer/")
         if isinstance(message, Note):
-            return (Turn(value.noted(who, message.work)),)
+            return (Outcome(value.noted(who, message.work)),)
         if isinstance(message, BackoffOver):
             return self.apply("watchers.backoff", value, who)
         assert isinstance(message, Request)
@@ -187,7 +187,7 @@ class ZooKeeper:
         A client hears of its watches that fire before it hears the answer, as ZooKeeper promises.
         """
         before, earlier = self._caught_up(nodes, position)
-        outcomes: list[Turn] = []
+        outcomes: list[Outcome] = []
         for outcome in then(before):
             assert isinstance(outcome.value, Nodes)
             after, later = self._caught_up(outcome.value, position)
@@ -198,19 +198,19 @@ class ZooKeeper:
             outcomes.append(replace(outcome, value=after, sends=sends, rules=rules))
         return outcomes
 
-    def _caught_up(self, nodes: Nodes, position: int) -> tuple[Nodes, Turn]:
+    def _caught_up(self, nodes: Nodes, position: int) -> tuple[Nodes, Outcome]:
         """A server that has applied every write; the outcome holds the notifications that it sent."""
-        notices = Turn(nodes)
+        notices = Outcome(nodes)
         while nodes.servers[position].behind:
             (outcome,) = self.apply("watchers.notify", nodes, position)
             assert isinstance(outcome.value, Nodes)
             nodes, notices = (
                 outcome.value,
-                Turn(nodes, notices.sends + outcome.sends, rules=notices.rules + outcome.rules),
+                Outcome(nodes, notices.sends + outcome.sends, rules=notices.rules + outcome.rules),
             )
         return nodes, notices
 
-    def written(self, nodes: Nodes, children: Children) -> Turn:
+    def written(self, nodes: Nodes, children: Children) -> Outcome:
         """The leader takes a write to the children and applies it; the other servers are one more behind."""
         behind = (replace(server, behind=(*server.behind, children)) for server in nodes.servers)
         after, notices = self._caught_up(replace(nodes, children=children, servers=tuple(behind)), 0)
@@ -227,5 +227,5 @@ class ZooKeeper:
         return Send(f"consumer/{who}", message)
 
 
-def _charged(kind: str, outcome: Turn) -> Turn:
+def _charged(kind: str, outcome: Outcome) -> Outcome:
     return replace(outcome, sends=(Send("budget", Charge(kind)), *outcome.sends))

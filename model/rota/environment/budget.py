@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rota.environment.messages import Charge, Known
-from rota.kernel import FrozenMap, Message, Turn, Value
+from rota.kernel import FrozenMap, Message, Outcome, Value
 
 FAULTS = ("crash", "break", "late", "append")
 """crash: a process dies; break: a connection breaks; late: a timer expires against a client that is alive
@@ -55,18 +55,18 @@ class Budget:
         """The whole budget."""
         return (self.allowed,)
 
-    def offers(self, value: Value) -> Sequence[Turn]:
+    def actions(self, value: Value) -> Sequence[Outcome]:
         """The budget does nothing by itself."""
         return ()
 
-    def receive(self, value: FrozenMap[str, int], sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: FrozenMap[str, int], sender: str, message: Message) -> Sequence[Outcome]:
         """Grant a charge, or refuse it when its pool is empty; say whether something has happened."""
         if isinstance(message, Known):
             spent = self.allowed.get(message.kind, 0) - value.get(message.kind, 0)
-            return (Turn(value),) if spent >= message.times else ()
+            return (Outcome(value),) if spent >= message.times else ()
         if not isinstance(message, Charge):
             raise TypeError(f"the budget takes charges, not {message!r}")
         pool = self.pools.get(message.kind)
         if pool is None or value[pool] == 0:
             return ()
-        return (Turn(value.set(pool, value[pool] - 1)),)
+        return (Outcome(value.set(pool, value[pool] - 1)),)

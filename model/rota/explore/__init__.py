@@ -7,10 +7,10 @@ from rota.explore.result import (
     CheckpointError,
     Limits,
     MissingExtra,
-    Outcome,
     PropertyVerdict,
     Result,
+    Verdict,
     Violation,
 )
 
-__all__ = ["CheckpointError", "Limits", "MissingExtra", "Outcome", "PropertyVerdict", "Result", "Violation"]
+__all__ = ["CheckpointError", "Limits", "MissingExtra", "PropertyVerdict", "Result", "Verdict", "Violation"]

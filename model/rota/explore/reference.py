@@ -15,10 +15,10 @@ from rota.explore.result import (
     DEADLOCK_CLAIM,
     DEADLOCK_MEANING,
     Limits,
-    Outcome,
     Progress,
     PropertyVerdict,
     Result,
+    Verdict,
     Violation,
 )
 from rota.kernel import Digest, Kind, Property, State, System, Transition
@@ -136,14 +136,14 @@ class _Search:
             path.append(transition)
         return Violation(name, meaning, state, tuple(reversed(path)))
 
-    def _verdict(self, prop: Property, violation: Violation | None, whole: bool) -> Outcome:
+    def _verdict(self, prop: Property, violation: Violation | None, whole: bool) -> Verdict:
         """Of one property. whole: every reachable state was visited, so what was not seen is not there."""
         if prop.kind is Kind.WITNESS:
             seen = self.witnesses[prop.name] is not None
-            return Outcome.HOLDS if seen else Outcome.VIOLATED if whole else Outcome.UNDECIDED
+            return Verdict.HOLDS if seen else Verdict.VIOLATED if whole else Verdict.UNDECIDED
         if violation is not None and violation.name == prop.name:
-            return Outcome.VIOLATED
-        return Outcome.HOLDS if whole else Outcome.UNDECIDED
+            return Verdict.VIOLATED
+        return Verdict.HOLDS if whole else Verdict.UNDECIDED
 
     def _verdicts(self, violation: Violation | None, whole: bool) -> Iterator[PropertyVerdict]:
         """One for each claim of the system, and one for deadlock, which is judged where ends are declared."""
@@ -153,16 +153,16 @@ class _Search:
                 yield PropertyVerdict(prop.name, prop.kind, prop.meaning, verdict, depth)
         if self.terminal:
             met = violation is not None and violation.name == DEADLOCK
-            verdict = Outcome.VIOLATED if met else Outcome.HOLDS if whole else Outcome.UNDECIDED
+            verdict = Verdict.VIOLATED if met else Verdict.HOLDS if whole else Verdict.UNDECIDED
             yield PropertyVerdict(DEADLOCK, None, DEADLOCK_CLAIM, verdict)
 
     def _result(self, violation: Violation | None, undecided: bool, seconds: float) -> Result:
         whole = violation is None and not undecided
         properties = tuple(self._verdicts(violation, whole))
-        broken = any(prop.outcome is Outcome.VIOLATED for prop in properties)
+        broken = any(prop.verdict is Verdict.VIOLATED for prop in properties)
         return Result(
             engine="reference",
-            outcome=Outcome.VIOLATED if broken else Outcome.HOLDS if whole else Outcome.UNDECIDED,
+            verdict=Verdict.VIOLATED if broken else Verdict.HOLDS if whole else Verdict.UNDECIDED,
             distinct=len(self.parents),
             generated=self.generated,
             depth=len(self.histogram) - 1,

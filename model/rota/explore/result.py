@@ -31,7 +31,7 @@ class MissingExtra(ValueError):
     """An engine's dependency is not installed; the message has the command that installs it."""
 
 
-class Outcome(Enum):
+class Verdict(Enum):
     """The verdict on a system or a property."""
 
     HOLDS = "holds"
@@ -78,7 +78,7 @@ class PropertyVerdict:
     name: str
     kind: Kind | None
     meaning: str
-    outcome: Outcome
+    verdict: Verdict
     depth: int | None = None
 
 
@@ -132,7 +132,7 @@ class Result:
     """
 
     engine: str
-    outcome: Outcome
+    verdict: Verdict
     distinct: int
     generated: int
     depth: int
@@ -150,7 +150,7 @@ class Result:
     def answer(self) -> tuple[Any, ...]:
         """What must be the same from every engine."""
         return (
-            self.outcome,
+            self.verdict,
             self.distinct,
             self.generated,
             self.depth,
@@ -161,13 +161,13 @@ class Result:
         )
 
 
-def overall(violation: Violation | None, undecided: bool, witnesses: dict[str, int | None]) -> Outcome:
+def overall(violation: Violation | None, undecided: bool, witnesses: dict[str, int | None]) -> Verdict:
     """The verdict on the system: a witness never reached counts as violated (a vacuous check)."""
     if violation is not None:
-        return Outcome.VIOLATED
+        return Verdict.VIOLATED
     if undecided:
-        return Outcome.UNDECIDED
-    return Outcome.VIOLATED if None in witnesses.values() else Outcome.HOLDS
+        return Verdict.UNDECIDED
+    return Verdict.VIOLATED if None in witnesses.values() else Verdict.HOLDS
 
 
 def verdicts(
@@ -177,19 +177,19 @@ def verdicts(
 
     A run that ended early leaves what it did not see violated undecided.
     """
-    open_end = Outcome.UNDECIDED if violation or undecided else Outcome.HOLDS
+    open_end = Verdict.UNDECIDED if violation or undecided else Verdict.HOLDS
     out = []
     for prop in system.properties:
         depth = witnesses.get(prop.name)
         if prop.kind is Kind.TERMINAL:
             continue
         if prop.kind is Kind.WITNESS:
-            missing = Outcome.UNDECIDED if violation or undecided else Outcome.VIOLATED
-            outcome = Outcome.HOLDS if depth is not None else missing
+            missing = Verdict.UNDECIDED if violation or undecided else Verdict.VIOLATED
+            outcome = Verdict.HOLDS if depth is not None else missing
         else:
-            outcome = Outcome.VIOLATED if violation and violation.name == prop.name else open_end
+            outcome = Verdict.VIOLATED if violation and violation.name == prop.name else open_end
         out.append(PropertyVerdict(prop.name, prop.kind, prop.meaning, outcome, depth))
     if system.select(Kind.TERMINAL):
         stuck = violation is not None and violation.name == DEADLOCK
-        out.append(PropertyVerdict(DEADLOCK, None, DEADLOCK_CLAIM, Outcome.VIOLATED if stuck else open_end))
+        out.append(PropertyVerdict(DEADLOCK, None, DEADLOCK_CLAIM, Verdict.VIOLATED if stuck else open_end))
     return tuple(out)

@@ -36,17 +36,17 @@ OWED_TO_NOBODY = ("restarts", "left ")
 
 def what(transition: Transition) -> str:
     """What the machine that began a transition did, without its client's name."""
-    first = transition.hops[0]
+    first = transition.local_steps[0]
     return first.label.removeprefix(first.machine.removeprefix("client/")).lstrip()
 
 
 def charged(transition: Transition) -> bool:
     """Whether the budget pays for a transition."""
-    return any(isinstance(hop.message, Charge) for hop in transition.hops)
+    return any(isinstance(local_step.message, Charge) for local_step in transition.local_steps)
 
 
 def _client(transition: Transition) -> tuple[str, ...]:
-    machine = transition.hops[0].machine
+    machine = transition.local_steps[0].machine
     if not machine.startswith("client/") or charged(transition):
         return ()
     word = what(transition)
@@ -57,26 +57,28 @@ def _client(transition: Transition) -> tuple[str, ...]:
 
 
 def _overtaken(transition: Transition) -> tuple[str, ...]:
-    machine = transition.hops[0].machine
+    machine = transition.local_steps[0].machine
     if not what(transition).startswith(GIVES_UP):
         return ()
-    client = next(hop.value for hop in reversed(transition.hops) if hop.machine == machine)
+    client = next(
+        local_step.value for local_step in reversed(transition.local_steps) if local_step.machine == machine
+    )
     return (machine,) if isinstance(client, Client) and client.overtaken else ()
 
 
 def _log(transition: Transition) -> tuple[str, ...]:
-    machine = transition.hops[0].machine
+    machine = transition.local_steps[0].machine
     return (machine,) if machine == "log" and not charged(transition) else ()
 
 
 def _commits(transition: Transition) -> tuple[str, ...]:
-    first = transition.hops[0]
+    first = transition.local_steps[0]
     owed = first.machine == "offsets" and first.label.startswith("log ") and not charged(transition)
     return (first.machine,) if owed else ()
 
 
 def _loads(transition: Transition) -> tuple[str, ...]:
-    first = transition.hops[0]
+    first = transition.local_steps[0]
     return (
         (first.machine,) if first.machine == "coordinator" and first.label.endswith("reads the log") else ()
     )
@@ -90,7 +92,7 @@ def timers(name: str, meaning: str, *slugs: str) -> Fairness:
     handled = frozenset(slugs)
 
     def due(transition: Transition) -> tuple[str, ...]:
-        first = transition.hops[0]
+        first = transition.local_steps[0]
         fires = first.machine == "coordinator" and not handled.isdisjoint(first.rules)
         return (first.label,) if fires and not charged(transition) else ()
 

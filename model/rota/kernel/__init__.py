@@ -7,7 +7,7 @@ tested on toys with known counts and need no change for a new protocol.
 """
 
 from rota.kernel.encoding import Digest, component_hash, encode, state_hash
-from rota.kernel.machine import Machine, Message, Send, Turn, Value
+from rota.kernel.machine import Machine, Message, Outcome, Send, Value
 from rota.kernel.properties import (
     PER_LABEL,
     PER_MACHINE,
@@ -23,7 +23,7 @@ from rota.kernel.rules import Rule, RuleTable, rule
 from rota.kernel.structs import frozen, replace
 from rota.kernel.symmetry import Symmetry
 from rota.kernel.system import System, SystemRef
-from rota.kernel.transition import Hop, State, Transition
+from rota.kernel.transition import LocalStep, State, Transition
 from rota.kernel.values import FrozenMap
 
 __all__ = [
@@ -33,12 +33,13 @@ __all__ = [
     "Digest",
     "Fairness",
     "FrozenMap",
-    "Hop",
     "Kind",
     "Liveness",
     "LivenessKind",
+    "LocalStep",
     "Machine",
     "Message",
+    "Outcome",
     "Property",
     "Rule",
     "RuleTable",
@@ -48,7 +49,6 @@ __all__ = [
     "System",
     "SystemRef",
     "Transition",
-    "Turn",
     "Value",
     "View",
     "component_hash",

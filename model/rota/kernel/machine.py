@@ -2,11 +2,11 @@
 
 A move of one machine may send messages to others; these are taken at once, in order, as part of the same
 transition (what travels over a network is a value of some machine, put there by one transition and taken
-by another). A machine that returns no turn for a message *refuses* it, and the transition is not there:
+by another). A machine that returns no outcome for a message *refuses* it, and the transition is not there:
 that is how a budget forbids a fault.
 
 Everything a step may depend on is (own value, sender, message), so an engine can evaluate each distinct
-combination once, remember the turns, and explore the product over integers.
+combination once, remember the outcomes, and explore the product over integers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Send:
 
 
 @frozen
-class Turn:
+class Outcome:
     """One outcome of a machine's step.
 
     value: the machine's next value; sends: messages taken in this order by other machines within the
@@ -49,7 +49,7 @@ class Turn:
 
 
 class Machine(Protocol):
-    """A component of the state. All functions are pure; several turns mean a choice that is left open."""
+    """A component of the state. All functions are pure; several outcomes mean a choice that is left open."""
 
     @property
     def name(self) -> str:
@@ -65,10 +65,10 @@ class Machine(Protocol):
         """The values this machine may start with."""
         ...
 
-    def offers(self, value: Any) -> Sequence[Turn]:
+    def actions(self, value: Any) -> Sequence[Outcome]:
         """The moves that this machine may begin by itself."""
         ...
 
-    def receive(self, value: Any, sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: Any, sender: str, message: Message) -> Sequence[Outcome]:
         """What may become of it when `sender`'s message arrives; empty: it refuses."""
         ...

@@ -79,8 +79,8 @@ class Fairness:
     Parameters: name; meaning, one sentence for a person; of, the classes of a transition, none where nothing
     is promised of it. A run is fair if it takes every class infinitely often, or finds it impossible (no
     transition of the class leads out of the state) infinitely often. A run may stay in a state for ever in
-    which no class is possible. What `of` reads beside a transition's hops, its target above all, cannot be
-    tabulated: then only small graphs can be judged.
+    which no class is possible. What `of` reads beside a transition's local steps, its target above all,
+    cannot be tabulated: then only small graphs can be judged.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Liveness:
 
 
 def _by_machine(transition: Transition) -> tuple[Hashable, ...]:
-    return (transition.hops[0].machine,)
+    return (transition.local_steps[0].machine,)
 
 
 def _by_label(transition: Transition) -> tuple[Hashable, ...]:

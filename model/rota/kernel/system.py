@@ -10,10 +10,10 @@ from itertools import product
 from typing import Any
 
 from rota.kernel.encoding import component_hash, state_hash
-from rota.kernel.machine import Machine, Message, Turn
+from rota.kernel.machine import Machine, Message, Outcome
 from rota.kernel.properties import Kind, Liveness, Property
 from rota.kernel.symmetry import Symmetry
-from rota.kernel.transition import Hop, State, Transition
+from rota.kernel.transition import LocalStep, State, Transition
 
 Delivery = tuple[str, str, Message]
 """(sender, receiver, message)."""
@@ -86,23 +86,27 @@ class System:
     def begun_by(self, position: int, state: State) -> Iterator[Transition]:
         """The transitions out of a state that the machine at a position begins, in a fixed order."""
         machine = self.machines[position]
-        for turn in machine.offers(state[position]):
-            hop = Hop(machine.name, None, None, turn.label, turn.rules, turn.value)
-            yield from self._deliver(_put(state, position, turn), _queue(machine.name, turn), (hop,))
+        for outcome in machine.actions(state[position]):
+            local_step = LocalStep(machine.name, None, None, outcome.label, outcome.rules, outcome.value)
+            yield from self._deliver(
+                _put(state, position, outcome), _queue(machine.name, outcome), (local_step,)
+            )
 
     def _deliver(
-        self, state: State, queue: tuple[Delivery, ...], hops: tuple[Hop, ...]
+        self, state: State, queue: tuple[Delivery, ...], local_steps: tuple[LocalStep, ...]
     ) -> Iterator[Transition]:
         if not queue:
-            yield Transition(state, hops)
+            yield Transition(state, local_steps)
             return
         sender, receiver, message = queue[0]
         position = self.index[receiver]
         machine = self.machines[position]
-        for turn in machine.receive(state[position], sender, message):
-            hop = Hop(receiver, message, sender, turn.label, turn.rules, turn.value)
+        for outcome in machine.receive(state[position], sender, message):
+            local_step = LocalStep(receiver, message, sender, outcome.label, outcome.rules, outcome.value)
             yield from self._deliver(
-                _put(state, position, turn), queue[1:] + _queue(receiver, turn), (*hops, hop)
+                _put(state, position, outcome),
+                queue[1:] + _queue(receiver, outcome),
+                (*local_steps, local_step),
             )
 
     def holds(self, prop: Property, state: State) -> bool:
@@ -123,9 +127,9 @@ class System:
         return state_hash([component_hash(value) for value in state])
 
 
-def _put(state: State, position: int, turn: Turn) -> State:
-    return (*state[:position], turn.value, *state[position + 1 :])
+def _put(state: State, position: int, outcome: Outcome) -> State:
+    return (*state[:position], outcome.value, *state[position + 1 :])
 
 
-def _queue(sender: str, turn: Turn) -> tuple[Delivery, ...]:
-    return tuple((sender, send.to, send.message) for send in turn.sends)
+def _queue(sender: str, outcome: Outcome) -> tuple[Delivery, ...]:
+    return tuple((sender, send.to, send.message) for send in outcome.sends)

@@ -10,7 +10,7 @@ State = tuple[Value, ...]
 
 
 @frozen
-class Hop:
+class LocalStep:
     """One machine's part in a transition: who, what it took (None for the one that began), what it did.
 
     value: the machine's afterwards.
@@ -26,17 +26,17 @@ class Hop:
 
 @frozen
 class Transition:
-    """A step of the whole system. hops: at least the machine that began it."""
+    """A step of the whole system. local steps: at least the machine that began it."""
 
     target: State
-    hops: tuple[Hop, ...]
+    local_steps: tuple[LocalStep, ...]
 
     @property
     def label(self) -> str:
         """What happened, in one line."""
-        return "; ".join(hop.label for hop in self.hops if hop.label)
+        return "; ".join(local_step.label for local_step in self.local_steps if local_step.label)
 
     @property
     def rules(self) -> tuple[str, ...]:
         """Slugs of the rules that fired, in order."""
-        return tuple(slug for hop in self.hops for slug in hop.rules)
+        return tuple(slug for local_step in self.local_steps for slug in local_step.rules)

@@ -5,7 +5,7 @@ without the system that it came from, and verified by replay with it. Same input
 """
 
 from rota.trace.jsonl import TraceFileError, dumps, read
-from rota.trace.model import DEADLOCK, SCHEMA, Component, Hop, Origin, Sight, Step, Trace
+from rota.trace.model import DEADLOCK, SCHEMA, Component, LocalStep, Origin, Sight, Step, Trace
 from rota.trace.record import origin_of, record
 from rota.trace.render import Difference, differences, render
 from rota.trace.replay import ReplayError, UntrustedFactory, rebuild, replay
@@ -16,7 +16,7 @@ __all__ = [
     "SCHEMA",
     "Component",
     "Difference",
-    "Hop",
+    "LocalStep",
     "Origin",
     "ReplayError",
     "Sight",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from rota.trace.model import SCHEMA, Component, Hop, Origin, Sight, Step, Trace
+from rota.trace.model import SCHEMA, Component, LocalStep, Origin, Sight, Step, Trace
 from rota.trace.render import Difference
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ def _step_out(step: Step) -> dict[str, Any]:
     return {
         "step": step.index,
         "label": step.label,
-        "hops": [vars(hop) for hop in step.hops],
+        "local_steps": [vars(local_step) for local_step in step.local_steps],
         "differences": [vars(change) for change in step.differences],
         "hashes": step.hashes,
     }
@@ -202,14 +202,14 @@ def _step_in(given: _Object, machines: int) -> Step:
     return Step(
         index=given.take("step", int),
         label=given.text("label"),
-        hops=given.each("hops", _hop),
+        local_steps=given.each("local_steps", _local_step),
         differences=given.each("differences", _difference),
         hashes=hashes,
     )
 
 
-def _hop(given: _Object) -> Hop:
-    return Hop(
+def _local_step(given: _Object) -> LocalStep:
+    return LocalStep(
         machine=given.text("machine"),
         sender=given.optional("sender"),
         message=given.optional("message"),

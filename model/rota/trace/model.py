@@ -8,7 +8,7 @@ from typing import Any
 
 from rota.trace.render import Difference
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the file format and of the texts in it."""
 
 DEADLOCK = "deadlock"
@@ -41,7 +41,7 @@ class Component:
 
 
 @dataclass(frozen=True)
-class Hop:
+class LocalStep:
     """A machine's part in a step. sender and message are None for the machine that began the step."""
 
     machine: str
@@ -57,14 +57,14 @@ class Step:
 
     index: int
     label: str
-    hops: tuple[Hop, ...]
+    local_steps: tuple[LocalStep, ...]
     differences: tuple[Difference, ...]
     hashes: tuple[str, ...]
 
     @property
     def rules(self) -> tuple[str, ...]:
         """Slugs of the rules that fired, in order, each once."""
-        return tuple(dict.fromkeys(slug for hop in self.hops for slug in hop.rules))
+        return tuple(dict.fromkeys(slug for local_step in self.local_steps for slug in local_step.rules))
 
 
 @dataclass(frozen=True)

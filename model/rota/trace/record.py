@@ -8,7 +8,7 @@ from typing import Any
 from rota import kernel
 from rota.kernel import Kind, Liveness, Property, State, System, Transition, component_hash
 from rota.trace import endless
-from rota.trace.model import DEADLOCK, Component, Hop, Origin, Sight, Step, Trace
+from rota.trace.model import DEADLOCK, Component, LocalStep, Origin, Sight, Step, Trace
 from rota.trace.render import Difference, differences, render
 
 STUCK = "A state that nothing can leave and that is not a declared end."
@@ -111,13 +111,13 @@ def _step(names: tuple[str, ...], index: int, before: State, transition: Transit
     changed: list[Difference] = []
     for name, old, new in zip(names, before, transition.target, strict=True):
         changed += differences(name, old, new)
-    hops = tuple(_hop(hop) for hop in transition.hops)
-    return Step(index, transition.label, hops, tuple(changed), hashes(transition.target))
+    local_steps = tuple(_local_step(local_step) for local_step in transition.local_steps)
+    return Step(index, transition.label, local_steps, tuple(changed), hashes(transition.target))
 
 
-def _hop(hop: kernel.Hop) -> Hop:
-    message = None if hop.sender is None else render(hop.message)
-    return Hop(hop.machine, hop.sender, message, hop.label, hop.rules)
+def _local_step(local_step: kernel.LocalStep) -> LocalStep:
+    message = None if local_step.sender is None else render(local_step.message)
+    return LocalStep(local_step.machine, local_step.sender, message, local_step.label, local_step.rules)
 
 
 def _why(system: System, prop: Property | None, states: Sequence[State]) -> Iterator[Sight]:

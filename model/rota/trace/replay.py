@@ -106,11 +106,11 @@ def _unequal(system: System, transition: Transition, step: Step) -> list[str]:
 
 
 def _rules_of_transition(transition: Transition) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return tuple((hop.machine, hop.rules) for hop in transition.hops)
+    return tuple((local_step.machine, local_step.rules) for local_step in transition.local_steps)
 
 
 def _rules_of_step(step: Step) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return tuple((hop.machine, hop.rules) for hop in step.hops)
+    return tuple((local_step.machine, local_step.rules) for local_step in step.local_steps)
 
 
 def _judge(trace: Trace, system: System, states: list[State], path: list[Transition]) -> None:

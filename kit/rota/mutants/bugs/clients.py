@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rota.environment.clients.assignment import Claim
-from rota.environment.clients.connection import turn
+from rota.environment.clients.connection import outcome
 from rota.environment.clients.cooperative import COOPERATIVE_STICKY, CooperativeClient
 from rota.environment.clients.eager import EagerClient
 from rota.environment.clients.retry_rules import Answer, Reaction, error_of
 from rota.environment.clients.state import Client, Phase
 from rota.environment.clients.subscription import Subscription
-from rota.kernel import Machine, Message, Turn
+from rota.kernel import Machine, Message, Outcome
 from rota.mutants.mutant import bug
 from rota.spec import ErrorCode, HeartbeatReply, JoinGroupReply, SyncGroupReply, SyncGroupRequest
 from rota.spec.context import request_of
@@ -25,9 +25,9 @@ from rota.spec.offset_messages import OffsetCommitReply
 
 @dataclass(frozen=True)
 class _AsksAnew(EagerClient):
-    def _read(self, value: Client, reply: Answer) -> list[Turn]:
+    def _read(self, value: Client, reply: Answer) -> list[Outcome]:
         if isinstance(reply, JoinGroupReply) and reply.error_code is ErrorCode.MEMBER_ID_REQUIRED:
-            return [turn(self._join(value.forget()), "asks for an id again")]
+            return [outcome(self._join(value.forget()), "asks for an id again")]
         return super()._read(value, reply)
 
 
@@ -52,10 +52,10 @@ def rebalance_is_fatal(subscription: Subscription) -> Machine:
 
 @dataclass(frozen=True)
 class _SilentInRebalance(EagerClient):
-    def receive(self, value: Client, sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: Client, sender: str, message: Message) -> Sequence[Outcome]:
         told = isinstance(message, HeartbeatReply) and message.error_code is ErrorCode.REBALANCE_IN_PROGRESS
         if told and value.phase is Phase.STABLE:
-            return (Turn(value),)
+            return (Outcome(value),)
         return super().receive(value, sender, message)
 
 
@@ -67,8 +67,8 @@ def rebalance_not_heard(subscription: Subscription) -> Machine:
 
 @dataclass(frozen=True)
 class _NeverHeartbeats(EagerClient):
-    def _stable(self, value: Client) -> list[Turn]:
-        return [turn for turn in super()._stable(value) if "heartbeats" not in turn.label]
+    def _stable(self, value: Client) -> list[Outcome]:
+        return [outcome for outcome in super()._stable(value) if "heartbeats" not in outcome.label]
 
 
 @bug("client.eager", dies_in="core", by="deadlock", seen_in="dpkp/kafka-python#2617")
@@ -118,9 +118,9 @@ def id_forgotten_without_leaving(subscription: Subscription) -> Machine:
 
 @dataclass(frozen=True)
 class _IgnoresCommitErrors(EagerClient):
-    def _read(self, value: Client, reply: Answer) -> list[Turn]:
+    def _read(self, value: Client, reply: Answer) -> list[Outcome]:
         if isinstance(reply, OffsetCommitReply) and value.phase is Phase.COMMITTING:
-            return [turn(replace(value, phase=Phase.STABLE), f"takes no notice of {error_of(reply).name}")]
+            return [outcome(replace(value, phase=Phase.STABLE), f"takes no notice of {error_of(reply).name}")]
         return super()._read(value, reply)
 
 
@@ -132,9 +132,9 @@ def commit_errors_ignored(subscription: Subscription) -> Machine:
 
 @dataclass(frozen=True)
 class _RejoinsOnCommitError(EagerClient):
-    def _read(self, value: Client, reply: Answer) -> list[Turn]:
+    def _read(self, value: Client, reply: Answer) -> list[Outcome]:
         if isinstance(reply, OffsetCommitReply) and error_of(reply) is not ErrorCode.NONE:
-            return [turn(self._join(value.forget()), f"starts anew after {error_of(reply).name}")]
+            return [outcome(self._join(value.forget()), f"starts anew after {error_of(reply).name}")]
         return super()._read(value, reply)
 
 
@@ -163,9 +163,9 @@ def past_positions_committed(subscription: Subscription) -> Machine:
 
 @dataclass(frozen=True)
 class _RetriesFenced(EagerClient):
-    def _read(self, value: Client, reply: Answer) -> list[Turn]:
+    def _read(self, value: Client, reply: Answer) -> list[Outcome]:
         if error_of(reply) is ErrorCode.FENCED_INSTANCE_ID:
-            return [turn(self._join(value.forget()), "joins again though it is fenced")]
+            return [outcome(self._join(value.forget()), "joins again though it is fenced")]
         return super()._read(value, reply)
 
 

@@ -10,16 +10,16 @@ from rota.designs import server_side
 from rota.designs.requests import Answered, Coordinator, Error, Joined
 from rota.designs.served import Member, Served
 from rota.designs.server_side import Assignment, Brokers, Cluster, MemoryGroup, StoredGroup
-from rota.kernel import FrozenMap, Turn
+from rota.kernel import FrozenMap, Outcome
 from rota.mutants.mutant import bug
 
-Outcomes = Sequence[Turn]
+Outcomes = Sequence[Outcome]
 
 
 @bug("server-side.lookup", dies_in="move", by="server-side.can_survive_a_move")
 def names_the_first_coordinator(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     """Brokers never learn that the group has moved."""
-    return (Turn(cluster, (machine.to(who, Coordinator(0)),)),)
+    return (Outcome(cluster, (machine.to(who, Coordinator(0)),)),)
 
 
 @bug("server-side.join", dies_in="two", by="deadlock")
@@ -34,21 +34,21 @@ def parks_and_forgets(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
 @bug("server-side.heartbeat", dies_in="two", by="deadlock")
 def tells_nobody(machine: Brokers, cluster: Cluster, who: str, generation: int) -> Outcomes:
     """Heartbeats do not tell of a rebalance."""
-    return (Turn(cluster, (machine.to(who, Answered(Error.NONE)),)),)
+    return (Outcome(cluster, (machine.to(who, Answered(Error.NONE)),)),)
 
 
 @bug("server-side.heartbeat", dies_in="expire", by="deadlock")
 def knows_everybody(machine: Brokers, cluster: Cluster, who: str, generation: int) -> Outcomes:
     """A member that was taken for dead is answered None instead of UnknownConsumer."""
     if who not in cluster.group.members:
-        return (Turn(cluster, (machine.to(who, Answered(Error.NONE)),)),)
+        return (Outcome(cluster, (machine.to(who, Answered(Error.NONE)),)),)
     return server_side.heartbeat(machine, cluster, who, generation)
 
 
 @bug("server-side.not-coordinator", dies_in="move", by="deadlock")
 def old_coordinator_goes_on(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     """A broker that has lost the group answers as if it had it."""
-    return (Turn(cluster, (machine.to(who, Answered(Error.NONE)),)),)
+    return (Outcome(cluster, (machine.to(who, Answered(Error.NONE)),)),)
 
 
 @bug("server-side.barrier", dies_in="leave", by="server-side.no-double-fetch")
@@ -104,13 +104,13 @@ def says_what_was_asked(machine: Brokers, cluster: Cluster, who: str) -> Outcome
 def buries_without_a_rebalance(machine: Brokers, cluster: Cluster, who: str) -> Outcomes:
     """Nobody gets what a dead member had."""
     group = cluster.group
-    return (Turn(replace(cluster, group=replace(group, members=group.members - {who}))),)
+    return (Outcome(replace(cluster, group=replace(group, members=group.members - {who}))),)
 
 
 @bug("server-side.metadata-changed", dies_in="partitions", by="server-side.no-gap")
 def ignores_new_partitions(machine: Brokers, cluster: Cluster) -> Outcomes:
     """The coordinator's watch fires and it does nothing."""
-    return (Turn(replace(cluster, notified=False)),)
+    return (Outcome(replace(cluster, notified=False)),)
 
 
 @bug("server-side.lose", dies_in="move", by="deadlock")
@@ -137,7 +137,7 @@ def takes_over_old_partitions(machine: Brokers, cluster: Cluster) -> Outcomes:
 @bug("server-side.found", dies_in="move", by="server-side.can_survive_a_move")
 def forgets_its_generation(machine: Served, value: Member, message: Coordinator) -> Outcomes:
     """A member that has found the next coordinator joins anew."""
-    return (Turn(Member(value.who, value.wish, message.broker)),)
+    return (Outcome(Member(value.who, value.wish, message.broker)),)
 
 
 @bug("server-side.served", dies_in="two", by="server-side.believes-what-was-assigned")
@@ -149,10 +149,10 @@ def helps_itself(machine: Served, value: Member, message: Joined) -> Outcomes:
 @bug("server-side.rejoin", dies_in="two", by="server-side.no-double-fetch")
 def fetches_while_joining(machine: Served, value: Member) -> Outcomes:
     """A member goes on to fetch while it joins."""
-    return (Turn(Member(value.who, value.wish, value.knows, partitions=value.partitions)),)
+    return (Outcome(Member(value.who, value.wish, value.knows, partitions=value.partitions)),)
 
 
 @bug("server-side.look-again", dies_in="move", by="deadlock")
 def waits_for_the_old_coordinator(machine: Served, value: Member) -> Outcomes:
     """A member whose JoinGroup is refused goes on waiting for an answer."""
-    return (Turn(replace(value, knows=None)),)
+    return (Outcome(replace(value, knows=None)),)

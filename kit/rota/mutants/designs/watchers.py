@@ -10,10 +10,10 @@ from rota.designs import zookeeper
 from rota.designs.watchers import Consumer, Watcher
 from rota.designs.znodes import Children, Claim, Claimed, Nodes, Note, Read, Register, Release, Work
 from rota.designs.zookeeper import ZooKeeper
-from rota.kernel import Turn
+from rota.kernel import Outcome
 from rota.mutants.mutant import bug
 
-Outcomes = Sequence[Turn]
+Outcomes = Sequence[Outcome]
 
 
 @bug("watchers.register", dies_in="one-server", by="watchers.owns-its-share")
@@ -21,7 +21,7 @@ def registers_unseen(tree: ZooKeeper, nodes: Nodes, who: str, request: Register)
     """Nobody is notified of a new consumer."""
     children = replace(nodes.children, ids=nodes.children.ids | {who})
     servers = tuple(replace(server, applied=children) for server in nodes.servers)
-    return (Turn(replace(nodes.noted(who, Work.BUSY), children=children, servers=servers)),)
+    return (Outcome(replace(nodes.noted(who, Work.BUSY), children=children, servers=servers)),)
 
 
 @bug("watchers.unregister", dies_in="leave", by="watchers.owns-its-share")
@@ -35,20 +35,20 @@ def leaves_owner_nodes_behind(tree: ZooKeeper, nodes: Nodes, who: str) -> Outcom
 @bug("watchers.read", dies_in="one-server", by="watchers.owns-its-share")
 def reads_without_watching(tree: ZooKeeper, nodes: Nodes, who: str, request: Read) -> Outcomes:
     """A read sets no watch."""
-    return (Turn(nodes, (tree.to(who, nodes.servers[request.server].applied),)),)
+    return (Outcome(nodes, (tree.to(who, nodes.servers[request.server].applied),)),)
 
 
 @bug("watchers.claim", dies_in="one-server", by="watchers.no-double-fetch")
 def grants_every_claim(tree: ZooKeeper, nodes: Nodes, who: str, request: Claim) -> Outcomes:
     """A second claim replaces the first one."""
     taken = replace(nodes, owners=nodes.owners.set(request.partition, who))
-    return (Turn(taken, (tree.to(who, Claimed(True)),)),)
+    return (Outcome(taken, (tree.to(who, Claimed(True)),)),)
 
 
 @bug("watchers.release", dies_in="one-server", by="watchers.owns-its-share")
 def releases_nothing(tree: ZooKeeper, nodes: Nodes, who: str, request: Release) -> Outcomes:
     """Owner nodes stay until their session ends."""
-    return (Turn(nodes),)
+    return (Outcome(nodes),)
 
 
 @bug("watchers.notify", dies_in="partitions", by="watchers.no-gap")
@@ -92,7 +92,7 @@ def wants_one(machine: Watcher, value: Consumer, children: Children) -> Outcomes
 @bug("watchers.claimed", dies_in="one-server", by="watchers.no-double-fetch")
 def ignores_a_refusal(machine: Watcher, value: Consumer, answer: Claimed) -> Outcomes:
     """A consumer fetches what it was refused."""
-    return (Turn(replace(value, claimed=value.claimed + 1)),)
+    return (Outcome(replace(value, claimed=value.claimed + 1)),)
 
 
 @bug("watchers.finish", dies_in="partitions", by="watchers.owns-its-share")
@@ -106,4 +106,4 @@ def gives_nothing_back(machine: Watcher, value: Consumer) -> Outcomes:
 @bug("watchers.session-ended", dies_in="session-end-heard", by="watchers.owns-its-share")
 def ignores_the_end_of_its_session(machine: Watcher, value: Consumer) -> Outcomes:
     """A consumer whose session has ended goes on."""
-    return (Turn(value),)
+    return (Outcome(value),)

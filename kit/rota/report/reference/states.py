@@ -83,10 +83,10 @@ def ways_of(made: System) -> set[Way]:
 
     def watch(state: State, transition: Transition) -> None:
         before, after = name_of(state[at]), name_of(transition.target[at])
-        for hop in transition.hops:
-            if hop.machine == "coordinator" and hop.rules:
+        for local_step in transition.local_steps:
+            if local_step.machine == "coordinator" and local_step.rules:
                 # a rule that asks others is named after them
-                found.add(Way(before, after, hop.rules[-1], hop.rules[:-1]))
+                found.add(Way(before, after, local_step.rules[-1], local_step.rules[:-1]))
 
     build(made, (), MOST, watch=watch)
     return found

@@ -32,7 +32,7 @@ from rota.environment.messages import (
     Unused,
     same_broker,
 )
-from rota.kernel import Message, Send, Turn, Value, frozen, replace
+from rota.kernel import Message, Outcome, Send, Value, frozen, replace
 from rota.spec import (
     Arm,
     FindCoordinatorRequest,
@@ -86,24 +86,24 @@ class Broker:
         """A coordinator that has never heard of the group."""
         return (Coordinator(),)
 
-    def offers(self, value: Coordinator) -> Sequence[Turn]:
+    def actions(self, value: Coordinator) -> Sequence[Outcome]:
         """Every armed timer may be due, unless the protocol rules it out; a loading coordinator reads the
         log.
         """
         if value.loading:
-            return (Turn(value, self._to_lines(Read()), "the coordinator reads the log"),)
+            return (Outcome(value, self._to_lines(Read()), "the coordinator reads the log"),)
         group = value.group
         if group is None:
             return ()
-        turns = []
+        outcomes = []
         for timer in sorted(t for t in value.armed if self._groups.may_be_due(group, t)):
             fired = replace(value, armed=value.armed - {timer})
             for step in self.spec.fire(group, timer):
                 losses = self._groups.losses(group, step.group)
-                turns.append(self._fold(fired, step, self._groups.timer_text(timer), losses))
-        return turns
+                outcomes.append(self._fold(fired, step, self._groups.timer_text(timer), losses))
+        return outcomes
 
-    def receive(self, value: Coordinator, sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: Coordinator, sender: str, message: Message) -> Sequence[Outcome]:
         """A request, the log's answers, or news of a broken connection."""
         client = sender.removeprefix("client/")
         if isinstance(message, Deliver):
@@ -112,20 +112,24 @@ class Broker:
             return self._handled(value, message.request, message.client)
         if isinstance(message, Appended):
             steps = self.spec.appended(value.group, message.record, message.error)
-            turns = [self._fold(value, step) for step in steps]
-            return turns if message.error is None else [self._charged(value, turn) for turn in turns]
+            outcomes = [self._fold(value, step) for step in steps]
+            return (
+                outcomes if message.error is None else [self._charged(value, outcome) for outcome in outcomes]
+            )
         if isinstance(message, Disconnected):
             after = replace(value, group=self._groups.readdressed(value.group, client, NOBODY))
-            return (Turn(after, self._to_lines(Unreachable(client))),)
+            return (Outcome(after, self._to_lines(Unreachable(client))),)
         if isinstance(message, GaveUp):
             return (
-                () if self._groups.owes(value.group, client) else (Turn(value, self._to_lines(Owed(client))),)
+                ()
+                if self._groups.owes(value.group, client)
+                else (Outcome(value, self._to_lines(Owed(client))),)
             )
         if isinstance(message, Moved):
             given_up = self.spec.unload(value.group, message.unanswered)
             after = Coordinator(epoch=value.epoch + 1, loading=True)
             moved = [Send("offsets", Moved(()))] if self.live.offsets else []
-            return [Turn(after, (*_answers(step), *moved), rules=step.rules) for step in given_up]
+            return [Outcome(after, (*_answers(step), *moved), rules=step.rules) for step in given_up]
         if isinstance(message, Loaded):
             there = replace(value, loading=False)
             return [self._fold(there, step) for step in self.spec.load(message.record)]
@@ -133,13 +137,13 @@ class Broker:
             return self._heard(value, message)
         raise TypeError(f"the coordinator does not take {message!r}")
 
-    def _heard(self, value: Coordinator, message: RetentionDue | Unused | OffsetsThere) -> Sequence[Turn]:
+    def _heard(self, value: Coordinator, message: RetentionDue | Unused | OffsetsThere) -> Sequence[Outcome]:
         """News of the offsets: it is time to expire some, the last one is gone, or there are some."""
         if isinstance(message, OffsetsThere):
             steps = () if value.group is not None or value.loading else self.spec.offsets_found(value.group)
-            return [self._fold(value, step) for step in steps] or (Turn(value),)
+            return [self._fold(value, step) for step in steps] or (Outcome(value),)
         if value.group is None:
-            return (Turn(value),)
+            return (Outcome(value),)
         if isinstance(message, Unused):
             return [self._fold(value, step) for step in self.spec.unused(value.group)]
         return [self._fold(value, step) for step in self.spec.retention(value.group, message.check)]
@@ -148,32 +152,34 @@ class Broker:
         """To the log and to the offsets, both of which may owe a client an answer."""
         return tuple(Send(line, message) for line in ("log", "offsets")[: 1 + self.live.offsets])
 
-    def _delivered(self, value: Coordinator, message: Deliver, client: str) -> Sequence[Turn]:
+    def _delivered(self, value: Coordinator, message: Deliver, client: str) -> Sequence[Outcome]:
         """A request. Where old ids could come back the log is asked for them before a new one is minted."""
         recalls = self.live.statics or self.prospects.may_move(value.epoch)
         hosted = _hostings(value, message.broker) == (Hosting.ACTIVE,)
         if recalls and hosted and is_newcomer(message.call):
-            return (Turn(value, (Send("log", Recall(message, client)),)),)
+            return (Outcome(value, (Send("log", Recall(message, client)),)),)
         return self._handled(value, message, client)
 
-    def _handled(self, value: Coordinator, message: Deliver, client: str) -> Sequence[Turn]:
+    def _handled(self, value: Coordinator, message: Deliver, client: str) -> Sequence[Outcome]:
         call = message.call
         if isinstance(call.request, FindCoordinatorRequest):
             call = replace(call, leader=Node(value.epoch))
             return [self._fold(value, step) for step in self.spec.handle(value.group, call)]
         call = replace(call, fresh_id=fresh_id(client, value.group, message.held))
-        turns = [
+        outcomes = [
             watched(self._fold(value, step), value.group, call.request)
             for hosting in _hostings(value, message.broker)
             for step in self.spec.handle(value.group, replace(call, hosting=hosting))
         ]
         known = message.broker == value.epoch or not same_broker(message.broker, value.epoch)
         if known or call.to == NOBODY:
-            return turns
+            return outcomes
         renumbered = Send(f"client/{client}", Renumbered(value.epoch))
-        return [replace(turn, sends=(renumbered, *turn.sends)) for turn in turns]
+        return [replace(outcome, sends=(renumbered, *outcome.sends)) for outcome in outcomes]
 
-    def _fold(self, value: Coordinator, step: AnyStep, label: str = "", losses: Iterable[Loss] = ()) -> Turn:
+    def _fold(
+        self, value: Coordinator, step: AnyStep, label: str = "", losses: Iterable[Loss] = ()
+    ) -> Outcome:
         """One step of the spec becomes one value and the messages that go out with it."""
         armed = set(value.armed)
         for effect in step.timers:
@@ -197,13 +203,13 @@ class Broker:
             sends.append(Send("log", ForgetAppends(dead)))
         by_barrier = self._groups.ended_by_barrier(value.ended_by_barrier, step)
         new = Coordinator(step.group, frozenset(armed), by_barrier, value.epoch, value.loading)
-        return Turn(self._settled(new) if self.settle else new, tuple(sends), label, step.rules)
+        return Outcome(self._settled(new) if self.settle else new, tuple(sends), label, step.rules)
 
-    def _charged(self, value: Coordinator, turn: Turn) -> Turn:
+    def _charged(self, value: Coordinator, outcome: Outcome) -> Outcome:
         """A failed append that does something is a fault, unless the log has charged for it."""
-        if self.prospects.may_move(value.epoch) or (turn.value == value and not turn.sends):
-            return turn
-        return replace(turn, sends=(Send("budget", Charge("append")), *turn.sends))
+        if self.prospects.may_move(value.epoch) or (outcome.value == value and not outcome.sends):
+            return outcome
+        return replace(outcome, sends=(Send("budget", Charge("append")), *outcome.sends))
 
     def _settled(self, value: Coordinator) -> Coordinator:
         group = None if value.group is None else self._groups.settled(value.group, self.live)

@@ -22,7 +22,7 @@ from rota.environment.messages import (
     Recalled,
     Unreachable,
 )
-from rota.kernel import Message, Send, Turn, Value, frozen, replace
+from rota.kernel import Message, Outcome, Send, Value, frozen, replace
 from rota.spec.effects import Record
 from rota.spec.kind import GroupKind
 from rota.spec.vocabulary import AppendError
@@ -92,11 +92,11 @@ class Log:
         """Nothing is stored, nothing in flight."""
         return (Records(),)
 
-    def offers(self, value: Records) -> Sequence[Turn]:
+    def actions(self, value: Records) -> Sequence[Outcome]:
         """The oldest append is answered, or another broker takes the log over."""
         return [*self._answers(value), *self._moves(value)]
 
-    def _answers(self, value: Records) -> list[Turn]:
+    def _answers(self, value: Records) -> list[Outcome]:
         """The oldest append is answered: stored, or failed."""
         if not value.appends:
             return []
@@ -106,11 +106,11 @@ class Log:
         price = (Send("budget", Charge("append")),) if self._may_move(value) else ()
         what = self.groups.record_text(record)
         return [
-            Turn(self._with_durable(rest, (record,)), (stored,), f"log stores {what}"),
-            Turn(rest, (*price, failed), f"log fails to store {what}"),
+            Outcome(self._with_durable(rest, (record,)), (stored,), f"log stores {what}"),
+            Outcome(rest, (*price, failed), f"log fails to store {what}"),
         ]
 
-    def _moves(self, value: Records) -> list[Turn]:
+    def _moves(self, value: Records) -> list[Outcome]:
         """Another broker leads the log: some prefix of what is in flight has reached it.
 
         The old coordinator stops in the same instant. A real one may go on for a while. That adds nothing: it
@@ -119,28 +119,28 @@ class Log:
         """
         if not self._may_move(value):
             return []
-        turns = []
+        outcomes = []
         sends = (Send("budget", Charge("failover")), Send("coordinator", Moved(value.appends)))
         for survive in range(len(value.appends) + 1):
             there = self._with_durable(Records((), value.durable, value.epoch), value.appends[:survive])
             lost = len(value.appends) - survive
             what = f"the coordinator moves to another broker{f', {lost} appends are lost' if lost else ''}"
-            turns.append(Turn(replace(there, epoch=value.epoch + 1), sends, what))
-        return turns
+            outcomes.append(Outcome(replace(there, epoch=value.epoch + 1), sends, what))
+        return outcomes
 
-    def receive(self, value: Records, sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: Records, sender: str, message: Message) -> Sequence[Outcome]:
         """One more append; what has become pointless; a question of the coordinator."""
         if isinstance(message, Append):
-            return (Turn(replace(value, appends=(*value.appends, message.record))),)
+            return (Outcome(replace(value, appends=(*value.appends, message.record))),)
         if isinstance(message, ForgetAppends):
             kept = tuple(r for r in value.appends if r.kind not in message.kinds)
-            return (Turn(replace(value, appends=kept)),)
+            return (Outcome(replace(value, appends=kept)),)
         if isinstance(message, Unreachable):
-            return (Turn(replace(value, appends=self._to_nobody(value, message.client))),)
+            return (Outcome(replace(value, appends=self._to_nobody(value, message.client))),)
         if isinstance(message, Owed):
-            return () if any(_waits(message.client, r) for r in value.appends) else (Turn(value),)
+            return () if any(_waits(message.client, r) for r in value.appends) else (Outcome(value),)
         if isinstance(message, Recall):
-            return (Turn(value, (Send("coordinator", self._recalled(value, message)),)),)
+            return (Outcome(value, (Send("coordinator", self._recalled(value, message)),)),)
         if isinstance(message, Read):
             return (self._read(value),)
         raise TypeError(f"the log does not take {message!r}")
@@ -161,10 +161,10 @@ class Log:
             return after
         return tuple(r for r in after if self.prospects.counts(self.groups, r, value.epoch))
 
-    def _read(self, value: Records) -> Turn:
+    def _read(self, value: Records) -> Outcome:
         """The coordinator loads the group. What the last one has loaded is never looked at again."""
         after = value if self._may_move(value) or not self.settle else replace(value, durable=None)
-        return Turn(after, (Send("coordinator", Loaded(value.durable)),))
+        return Outcome(after, (Send("coordinator", Loaded(value.durable)),))
 
     def _recalled(self, value: Records, message: Recall) -> Recalled:
         """The ids that could come back: with a record that is loaded, or when a replacement fails."""

@@ -34,7 +34,7 @@ from rota.environment.messages import (
     Unreachable,
     Unused,
 )
-from rota.kernel import FrozenMap, Message, Send, Turn, Value, frozen, replace
+from rota.kernel import FrozenMap, Message, Outcome, Send, Value, frozen, replace
 from rota.spec import Group, GroupState, Spec
 from rota.spec.effects import Reply
 from rota.spec.offset_messages import (
@@ -91,19 +91,19 @@ class OffsetsKeeper:
         """Nobody has committed anything."""
         return (OffsetsKept(),)
 
-    def offers(self, value: OffsetsKept) -> Sequence[Turn]:
+    def actions(self, value: OffsetsKept) -> Sequence[Outcome]:
         """The log answers the oldest append; a transaction ends; the retention time passes."""
         check = RetentionCheck(self.spec.config.offsets_retention_ms, since_ms=0)
         sends = (Send("budget", Charge("retention")), Send("coordinator", RetentionDue(check)))
-        passes = Turn(value, sends, "the retention time of offsets passes")
+        passes = Outcome(value, sends, "the retention time of offsets passes")
         return [*self._answers(value), *self._ends(value), passes]
 
-    def _ends(self, value: OffsetsKept) -> list[Turn]:
+    def _ends(self, value: OffsetsKept) -> list[Outcome]:
         """A producer ends its transaction, one way or the other: a marker is written."""
         open_ones = {one.record.producer_id for one in value.offsets.pending}
         ended = {item.producer_id for item in value.line if isinstance(item, TransactionEnd)}
         return [
-            Turn(
+            Outcome(
                 replace(value, line=(*value.line, TransactionEnd(producer, committed))),
                 label=f"producer {producer} {'commits' if committed else 'aborts'} its transaction",
             )
@@ -111,7 +111,7 @@ class OffsetsKeeper:
             for committed in (True, False)
         ]
 
-    def _answers(self, value: OffsetsKept) -> list[Turn]:
+    def _answers(self, value: OffsetsKept) -> list[Outcome]:
         """The oldest append is stored, or fails, which is a fault. The log answers a group's tombstone."""
         if not value.line:
             return []
@@ -137,23 +137,23 @@ class OffsetsKeeper:
     def _in_doubt(self) -> bool:
         return self.failure is AppendError.REQUEST_TIMED_OUT
 
-    def receive(self, value: OffsetsKept, sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: OffsetsKept, sender: str, message: Message) -> Sequence[Outcome]:
         """What the coordinator forwards, and news of connections and fail-overs."""
         if isinstance(message, Trespass):
-            return (Turn(replace(value, trespassed=True)),)
+            return (Outcome(replace(value, trespassed=True)),)
         if isinstance(message, Unreachable):
-            return (Turn(replace(value, line=_without_waiting(value.line, message.client))),)
+            return (Outcome(replace(value, line=_without_waiting(value.line, message.client))),)
         if isinstance(message, Owed):
-            return () if any(_address(item) == message.client for item in value.line) else (Turn(value),)
+            return () if any(_address(item) == message.client for item in value.line) else (Outcome(value),)
         if isinstance(message, Read):
-            return (_found(Turn(value)),)
+            return (_found(Outcome(value)),)
         if isinstance(message, Reverted):
             return self._reverted(value)
         if isinstance(message, Moved):
             return [self._moved(value, survive) for survive in range(len(value.line) + 1)]
         return self._told(value, message)
 
-    def _told(self, value: OffsetsKept, message: Message) -> Sequence[Turn]:
+    def _told(self, value: OffsetsKept, message: Message) -> Sequence[Outcome]:
         """A word of the coordinator's rules. What it asks to have deleted is promised no more."""
         offsets = value.offsets
         if isinstance(message, OffsetBatch):
@@ -174,7 +174,7 @@ class OffsetsKeeper:
             return (self._fold(replace(value, line=line), OffsetStep(offsets)),)
         raise TypeError(f"the offsets do not take {message!r}")
 
-    def _forgotten(self, value: OffsetsKept, message: GroupForgottenAnswer) -> Sequence[Turn]:
+    def _forgotten(self, value: OffsetsKept, message: GroupForgottenAnswer) -> Sequence[Outcome]:
         """The log has answered the group's tombstone: not before all offsets that were written earlier."""
         first = value.line[0] if value.line else None
         if not isinstance(first, GroupForgotten):
@@ -184,7 +184,7 @@ class OffsetsKeeper:
         steps = self.spec.offsets_forgotten(value.offsets, first, message.stored)
         return [self._fold(after, step) for step in steps]
 
-    def _fold(self, value: OffsetsKept, step: OffsetStep, label: str = "", *first: Send) -> Turn:
+    def _fold(self, value: OffsetsKept, step: OffsetStep, label: str = "", *first: Send) -> Outcome:
         """One step of the spec becomes one value, and whoever is at the front of the line reads."""
         line = _without_waiting((*value.line, *step.line), NOBODY)
         after = replace(value, offsets=step.offsets, line=line)
@@ -199,7 +199,7 @@ class OffsetsKeeper:
         sends = [*first, *_sends(replies)]
         if step.removes_group:
             sends.append(Send("coordinator", Unused()))
-        return Turn(after, tuple(sends), label, tuple(rules))
+        return Outcome(after, tuple(sends), label, tuple(rules))
 
     def _promised(self, value: OffsetsKept, batch: OffsetBatch) -> OffsetsKept:
         """A batch is stored. Where deletions do not wait, one may have come between."""
@@ -214,7 +214,7 @@ class OffsetsKeeper:
                 after = replace(after, promised=promised)
         return after
 
-    def _reverted(self, value: OffsetsKept) -> Sequence[Turn]:
+    def _reverted(self, value: OffsetsKept) -> Sequence[Outcome]:
         """What came after a creation that failed was in one batch with it; so none of it can be stored.
 
         But for the group's tombstone: the log of group records answers that one.
@@ -224,9 +224,9 @@ class OffsetsKeeper:
         markers = tuple(item for item in value.line if isinstance(item, TransactionEnd | GroupForgotten))
         offsets = replace(value.offsets, appended=FrozenMap())
         replies = [r for item in value.line for r in self._unstored(value.offsets, item, self.failure)]
-        return (Turn(replace(value, offsets=offsets, line=markers), _sends(replies)),)
+        return (Outcome(replace(value, offsets=offsets, line=markers), _sends(replies)),)
 
-    def _moved(self, value: OffsetsKept, survive: int) -> Turn:
+    def _moved(self, value: OffsetsKept, survive: int) -> Outcome:
         """Another broker reads what has reached it. Markers of transactions are sent again until they do."""
         offsets = replace(value.offsets, appended=FrozenMap(), leaving=0)
         after = value
@@ -244,7 +244,7 @@ class OffsetsKeeper:
         markers = tuple(item for item in value.line[survive:] if isinstance(item, TransactionEnd))
         lost = AppendError.NOT_LEADER_OR_FOLLOWER
         replies = [reply for item in value.line for reply in self._unstored(value.offsets, item, lost)]
-        return Turn(replace(after, offsets=offsets, line=markers), _sends(replies))
+        return Outcome(replace(after, offsets=offsets, line=markers), _sends(replies))
 
     def _unstored(self, offsets: Offsets, item: InLine, error: AppendError) -> tuple[Reply, ...]:
         """What is told to whoever waits for what will not be stored."""
@@ -257,16 +257,16 @@ class OffsetsKeeper:
         return ()
 
 
-def watched(turn: Turn, group: Group | None, request: object) -> Turn:
-    """A turn of the coordinator, with a word to the offsets if it accepts a commit that it must not.
+def watched(outcome: Outcome, group: Group | None, request: object) -> Outcome:
+    """An outcome of the coordinator, with a word to the offsets if it accepts a commit that it must not.
 
     group: before the request. A member names the current generation; anybody may commit without one while
     the group is Empty.
     """
-    accepted = any(isinstance(send.message, OffsetBatch) for send in turn.sends)
+    accepted = any(isinstance(send.message, OffsetBatch) for send in outcome.sends)
     if not accepted or not isinstance(request, OffsetCommitRequest) or _may_commit(group, request):
-        return turn
-    return replace(turn, sends=(*turn.sends, Send("offsets", Trespass())))
+        return outcome
+    return replace(outcome, sends=(*outcome.sends, Send("offsets", Trespass())))
 
 
 def _may_commit(group: Group | None, request: OffsetCommitRequest) -> bool:
@@ -280,14 +280,14 @@ def _may_commit(group: Group | None, request: OffsetCommitRequest) -> bool:
     )
 
 
-def _found(turn: Turn) -> Turn:
+def _found(outcome: Outcome) -> Outcome:
     """With a word to the coordinator that there are offsets, unless their end is under way."""
-    kept = turn.value
+    kept = outcome.value
     assert isinstance(kept, OffsetsKept)
     there = kept.offsets.committed or kept.offsets.pending
     if not there or any(isinstance(item, GroupForgotten) for item in kept.line):
-        return turn
-    return replace(turn, sends=(*turn.sends, Send("coordinator", OffsetsThere())))
+        return outcome
+    return replace(outcome, sends=(*outcome.sends, Send("coordinator", OffsetsThere())))
 
 
 def _sends(replies: Iterable[Reply]) -> tuple[Send, ...]:

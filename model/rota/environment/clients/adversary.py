@@ -14,7 +14,7 @@ from functools import cached_property
 from rota.environment.clients.malformed_requests import Odd, odd_requests
 from rota.environment.clients.subscription import Subscription
 from rota.environment.messages import Charge, Deliver
-from rota.kernel import Message, Send, Turn, Value, frozen, replace
+from rota.kernel import Message, Outcome, Send, Value, frozen, replace
 from rota.spec import ErrorCode, FindCoordinatorReply
 
 
@@ -49,19 +49,19 @@ class RawClient:
     def _table(self) -> tuple[Odd, ...]:
         return odd_requests(self.subscription)
 
-    def offers(self, value: Raw) -> Sequence[Turn]:
+    def actions(self, value: Raw) -> Sequence[Outcome]:
         """Any line of the table, as long as the budget allows one."""
         return [self._sends(value, line) for line in self._table]
 
-    def _sends(self, value: Raw, line: Odd) -> Turn:
+    def _sends(self, value: Raw, line: Odd) -> Outcome:
         call = self.subscription.call(line.request, line.version)
         delivery = Send("coordinator", Deliver(call, (), value.broker))
-        return Turn(value, (Send("budget", Charge("odd")), delivery), f"{value.name} sends {line.what}")
+        return Outcome(value, (Send("budget", Charge("odd")), delivery), f"{value.name} sends {line.what}")
 
-    def receive(self, value: Raw, sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: Raw, sender: str, message: Message) -> Sequence[Outcome]:
         """Answers and news go unread, but for where the coordinator is."""
         if not isinstance(message, FindCoordinatorReply):
-            return (Turn(value),)
+            return (Outcome(value),)
         line = message.coordinators[0]
         told = line.error_code is ErrorCode.NONE
-        return (Turn(replace(value, broker=line.node.node_id) if told else value),)
+        return (Outcome(replace(value, broker=line.node.node_id) if told else value),)

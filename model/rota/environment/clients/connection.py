@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rota.environment.clients.state import ENDED, Client, Phase
 from rota.environment.messages import NOBODY, Charge, Deliver, Disconnected, GaveUp
-from rota.kernel import Send, Turn, replace
+from rota.kernel import Outcome, Send, replace
 from rota.spec import Call, JoinGroupRequest, SyncGroupRequest
 from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchRequest
 
@@ -21,9 +21,9 @@ AFTER_BREAK = {
 missed; a client that asked for its offsets asks again."""
 
 
-def turn(value: Client, what: str, *sends: Send) -> Turn:
+def outcome(value: Client, what: str, *sends: Send) -> Outcome:
     """A client's move. what: what it does, after its name."""
-    return Turn(value, sends, f"{value.name} {what}")
+    return Outcome(value, sends, f"{value.name} {what}")
 
 
 def deliver(value: Client, call: Call) -> Send:
@@ -31,7 +31,7 @@ def deliver(value: Client, call: Call) -> Send:
     return Send("coordinator", Deliver(call, value.held, value.broker))
 
 
-def taken(value: Client, call: Call) -> Turn:
+def taken(value: Client, call: Call) -> Outcome:
     """The request on the wire reaches the broker.
 
     If a late request of its own had overtaken the client, it has caught up with that now, unless this one is
@@ -39,40 +39,42 @@ def taken(value: Client, call: Call) -> Turn:
     """
     blind = isinstance(call.request, OffsetCommitRequest | OffsetFetchRequest)
     after = replace(value, outbox=None, overtaken=value.overtaken and blind)
-    return Turn(after, (deliver(value, call),), f"{value.name}'s {_kind(call)} reaches the coordinator")
+    return Outcome(after, (deliver(value, call),), f"{value.name}'s {_kind(call)} reaches the coordinator")
 
 
-def gives_up(value: Client) -> Turn:
+def gives_up(value: Client) -> Outcome:
     """A request times out on the client's side where no answer will ever come."""
-    return turn(unanswered(value), "gives up waiting (request timeout)", Send("coordinator", GaveUp()))
+    return outcome(unanswered(value), "gives up waiting (request timeout)", Send("coordinator", GaveUp()))
 
 
-def left_behind(value: Client, call: Call) -> list[Turn]:
+def left_behind(value: Client, call: Call) -> list[Outcome]:
     """The broker takes a request from a connection that is gone, or never does."""
     kind = _kind(call)
     lost = replace(value, orphan=None)
     late = replace(lost, overtaken=value.overtaken or _overtakes(call))
     return [
-        turn(late, f"left a {kind} behind that is taken now", deliver(value, replace(call, to=NOBODY))),
-        turn(lost, f"left a {kind} behind that is lost"),
+        outcome(late, f"left a {kind} behind that is taken now", deliver(value, replace(call, to=NOBODY))),
+        outcome(lost, f"left a {kind} behind that is lost"),
     ]
 
 
-def crash(value: Client) -> list[Turn]:
+def crash(value: Client) -> list[Outcome]:
     """The process dies."""
     if value.phase in ENDED:
         return []
     return [
-        turn(stopped(value), "crashes", Send("budget", Charge("crash")), Send("coordinator", Disconnected()))
+        outcome(
+            stopped(value), "crashes", Send("budget", Charge("crash")), Send("coordinator", Disconnected())
+        )
     ]
 
 
-def loss(value: Client, after: Client) -> list[Turn]:
+def loss(value: Client, after: Client) -> list[Outcome]:
     """The connection breaks while something is under way on it. after: what becomes of the client."""
     if value.phase in ENDED or not (value.outbox is not None or value.inbox is not None or value.waits):
         return []
     return [
-        turn(
+        outcome(
             after,
             "loses its connection",
             Send("budget", Charge("break")),

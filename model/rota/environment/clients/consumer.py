@@ -26,13 +26,13 @@ from dataclasses import dataclass
 from rota.environment.clients import connection
 from rota.environment.clients.assignment import Claim
 from rota.environment.clients.commits import commits, fetched, fetches, must_fetch
-from rota.environment.clients.connection import deliver, turn
+from rota.environment.clients.connection import deliver, outcome
 from rota.environment.clients.lookup import located, looks_up, looks_up_after
 from rota.environment.clients.retry_rules import Answer, Reaction, before_joining, error_of, reaction
 from rota.environment.clients.state import Client, Phase
 from rota.environment.clients.subscription import Subscription
 from rota.environment.messages import Charge, Disconnected, Evicted, Known
-from rota.kernel import Message, Send, Turn, Value, replace
+from rota.kernel import Message, Outcome, Send, Value, replace
 from rota.spec import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from rota.spec.offset_messages import OffsetCommitReply, OffsetFetchReply
 
@@ -68,16 +68,16 @@ class PoliteClient(ABC):
         """Not yet joined, nothing in flight."""
         return (Client(self.subscription.client, group_instance_id=self.subscription.group_instance_id),)
 
-    def offers(self, value: Client) -> Sequence[Turn]:
+    def actions(self, value: Client) -> Sequence[Outcome]:
         """What the client may do next, and what may happen to it or to its connection."""
-        turns = self._goes_on(value)
+        outcomes = self._goes_on(value)
         if value.orphan is not None:
-            turns += connection.left_behind(value, value.orphan)
+            outcomes += connection.left_behind(value, value.orphan)
         if value.phase is Phase.CRASHED:
-            turns.append(turn(replace(value, phase=Phase.UNJOINED), "restarts", looks_up(value)))
-        return [*turns, *connection.crash(value), *connection.loss(value, self._unanswered(value))]
+            outcomes.append(outcome(replace(value, phase=Phase.UNJOINED), "restarts", looks_up(value)))
+        return [*outcomes, *connection.crash(value), *connection.loss(value, self._unanswered(value))]
 
-    def _goes_on(self, value: Client) -> list[Turn]:
+    def _goes_on(self, value: Client) -> list[Outcome]:
         if value.outbox is not None:
             return [connection.taken(value, value.outbox)]
         if value.phase is Phase.PROCESSING:
@@ -87,25 +87,25 @@ class PoliteClient(ABC):
         if value.waits:
             return [connection.gives_up(value), *self._retry(value)]
         if value.phase is Phase.UNJOINED:
-            return [turn(self._join(value), "sends JoinGroup")]
+            return [outcome(self._join(value), "sends JoinGroup")]
         return self._stable(value) if value.phase is Phase.STABLE else []
 
-    def receive(self, value: Client, sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: Client, sender: str, message: Message) -> Sequence[Outcome]:
         """An answer arrives on the connection, a timer took an id away, or there is news of the broker."""
         if isinstance(message, Evicted):
             late = (Send("budget", Charge("late")),) if self._suffers(value, message) else ()
-            return (Turn(value, late),)
+            return (Outcome(value, late),)
         elsewhere = located(value, message)
         if elsewhere is not None:
-            return (Turn(elsewhere),)
+            return (Outcome(elsewhere),)
         beats = value.phase in (Phase.STABLE, Phase.PROCESSING) and value.inbox is None
         if isinstance(message, HeartbeatReply) and beats:
             if reaction(message) is Reaction.GO_ON:
-                return (Turn(value, looks_up_after(value, message)),)
-            return (Turn(replace(value, inbox=message)),)
+                return (Outcome(value, looks_up_after(value, message)),)
+            return (Outcome(replace(value, inbox=message)),)
         if value.waits and isinstance(message, EXPECTED[value.phase]):
-            return (Turn(replace(value, inbox=message)),)
-        return (Turn(replace(value, unasked=True)),)
+            return (Outcome(replace(value, inbox=message)),)
+        return (Outcome(replace(value, unasked=True)),)
 
     @abstractmethod
     def _give_up(self, value: Client) -> Client:
@@ -143,49 +143,49 @@ class PoliteClient(ABC):
         after = connection.unanswered(value)
         return self._give_up(after) if value.phase is Phase.PREPARING else after
 
-    def _retry(self, value: Client) -> list[Turn]:
+    def _retry(self, value: Client) -> list[Outcome]:
         """A JoinGroup takes longer than the client's request timeout, and it tries again."""
         if value.phase is not Phase.JOINING:
             return []
         sends = (Send("budget", Charge("retry")), Send("coordinator", Disconnected()))
-        return [turn(self._join(value), "retries its JoinGroup on another connection", *sends)]
+        return [outcome(self._join(value), "retries its JoinGroup on another connection", *sends)]
 
-    def _stable(self, value: Client) -> list[Turn]:
+    def _stable(self, value: Client) -> list[Outcome]:
         if must_fetch(self.subscription, value):
-            return [turn(fetches(self.subscription, value), "sends OffsetFetch")]
+            return [outcome(fetches(self.subscription, value), "sends OffsetFetch")]
         return [
             self._heartbeat(value),
-            turn(self._rejoin(value), "rejoins of its own accord", Send("budget", Charge("rejoin"))),
+            outcome(self._rejoin(value), "rejoins of its own accord", Send("budget", Charge("rejoin"))),
             self._closes(value),
             *self._resubscribe(value),
             *self._commit(value),
             *self._notice(value),
             self._polls_late(value),
-            turn(
+            outcome(
                 replace(value, phase=Phase.PROCESSING),
                 "processes for longer than its session",
                 Send("budget", Charge("process")),
             ),
         ]
 
-    def _heartbeat(self, value: Client) -> Turn:
+    def _heartbeat(self, value: Client) -> Outcome:
         heartbeat = self.subscription.heartbeat(value.member_id, value.generation_id)
-        return turn(value, "heartbeats", deliver(value, heartbeat))
+        return outcome(value, "heartbeats", deliver(value, heartbeat))
 
-    def _processing(self, value: Client) -> list[Turn]:
+    def _processing(self, value: Client) -> list[Outcome]:
         """The application is busy; a thread heartbeats and notes what it hears (KIP-62)."""
-        polls = turn(replace(value, phase=Phase.STABLE), "polls again")
+        polls = outcome(replace(value, phase=Phase.STABLE), "polls again")
         return [polls] if value.inbox is not None else [self._heartbeat(value), polls]
 
-    def _closes(self, value: Client) -> Turn:
+    def _closes(self, value: Client) -> Outcome:
         """The application closes its client. A static member says nothing, and may come back."""
         price = Send("budget", Charge("leave"))
         if self.subscription.group_instance_id is None:
-            return turn(self._leave(value, Phase.LEAVING), "leaves", price)
+            return outcome(self._leave(value, Phase.LEAVING), "leaves", price)
         gone = Send("coordinator", Disconnected())
-        return turn(connection.stopped(value), "closes without a word", price, gone)
+        return outcome(connection.stopped(value), "closes without a word", price, gone)
 
-    def _polls_late(self, value: Client) -> Turn:
+    def _polls_late(self, value: Client) -> Outcome:
         """The application does not poll within max.poll.interval.ms: the client resets itself.
 
         A dynamic member leaves, a static one just stops its heartbeats; both join when the application polls.
@@ -193,36 +193,36 @@ class PoliteClient(ABC):
         """
         price = Send("budget", Charge("poll-timeout"))
         if self.subscription.group_instance_id is None:
-            return turn(self._leave(value, Phase.DROPPING), "leaves, nobody polls", price)
-        return turn(replace(value.forget(), phase=Phase.UNJOINED), "stops, nobody polls", price)
+            return outcome(self._leave(value, Phase.DROPPING), "leaves, nobody polls", price)
+        return outcome(replace(value.forget(), phase=Phase.UNJOINED), "stops, nobody polls", price)
 
-    def _resubscribe(self, value: Client) -> list[Turn]:
+    def _resubscribe(self, value: Client) -> list[Outcome]:
         """Once in a process's life the application subscribes to something else."""
         if value.changed:
             return []
         rejoins = self._rejoin(replace(value, changed=True))
-        return [turn(rejoins, "changes its subscription", Send("budget", Charge("change")))]
+        return [outcome(rejoins, "changes its subscription", Send("budget", Charge("change")))]
 
-    def _commit(self, value: Client) -> list[Turn]:
+    def _commit(self, value: Client) -> list[Outcome]:
         """The application reads a record and commits."""
         if value.position < 0:
             return []
         further = replace(value, position=value.position + 1)
         committing = commits(self.subscription, further, Phase.COMMITTING)
-        return [turn(committing, "reads a record and commits", Send("budget", Charge("commit")))]
+        return [outcome(committing, "reads a record and commits", Send("budget", Charge("commit")))]
 
-    def _notice(self, value: Client) -> list[Turn]:
+    def _notice(self, value: Client) -> list[Outcome]:
         """A topic gets one more partition; a leader notices, perhaps later than another did, and rejoins."""
         if not value.leads:
             return []
         rejoins = self._rejoin(replace(value, grown=value.grown + 1))
         known = Known("partitions", value.grown + 1)
         return [
-            turn(rejoins, "notices a new partition", Send("budget", Charge("partitions"))),
-            turn(rejoins, "notices a partition that is there already", Send("budget", known)),
+            outcome(rejoins, "notices a new partition", Send("budget", Charge("partitions"))),
+            outcome(rejoins, "notices a partition that is there already", Send("budget", known)),
         ]
 
-    def _read(self, value: Client, reply: Answer) -> list[Turn]:
+    def _read(self, value: Client, reply: Answer) -> list[Outcome]:
         """The client reads an answer and acts on it."""
         what = f"reads {type(reply).__name__.removesuffix('Reply')} {error_of(reply).name}"
         react = reaction(reply)
@@ -231,10 +231,10 @@ class PoliteClient(ABC):
         if react is Reaction.ADOPT and isinstance(reply, JoinGroupReply):
             given = replace(value, member_id=reply.member_id)
             leaving = self._leave(given, Phase.LEAVING)
-            leaves = turn(leaving, f"{what} and leaves", Send("budget", Charge("leave")))
-            return [turn(self._join(given), what), leaves]
+            leaves = outcome(leaving, f"{what} and leaves", Send("budget", Charge("leave")))
+            return [outcome(self._join(given), what), leaves]
         after = self._progress(value, reply) if react is Reaction.GO_ON else self._recover(value, react)
-        return [turn(after, what, *looks_up_after(after, reply))]
+        return [outcome(after, what, *looks_up_after(after, reply))]
 
     def _progress(self, value: Client, reply: Answer) -> Client:
         if isinstance(reply, LeaveGroupReply):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rota.environment.clients.connection import turn
+from rota.environment.clients.connection import outcome
 from rota.environment.clients.eager import EagerClient
 from rota.environment.clients.state import Client, Phase
 from rota.environment.messages import Evicted
-from rota.kernel import Turn, replace
+from rota.kernel import Outcome, replace
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class OldClient(EagerClient):
     the application takes so long (`process`).
     """
 
-    def _processing(self, value: Client) -> list[Turn]:
-        return [turn(replace(value, phase=Phase.STABLE), "polls again")]
+    def _processing(self, value: Client) -> list[Outcome]:
+        return [outcome(replace(value, phase=Phase.STABLE), "polls again")]
 
     def _suffers(self, value: Client, loss: Evicted) -> bool:
         return value.phase is not Phase.PROCESSING and super()._suffers(value, loss)

@@ -16,8 +16,8 @@ from rota.explore.tables.system import Tables
 from rota.kernel import encode
 from rota.kernel.decoding import Decoder, kinds_within
 
-COLUMNS = ("entries", "turns", "turn_machine")
-"""Those of `Learned` that entries and turns are in."""
+COLUMNS = ("entries", "outcomes", "outcome_machine")
+"""Those of `Learned` that entries and outcomes are in."""
 
 FAST = 1
 """How hard to compress: encodings have a tenth of their size already."""
@@ -35,7 +35,7 @@ def taken(tables: Tables) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     for number, table in enumerate(learned.machines):
         parts |= _values(f"machine {number}", table.interned)
-        lanes = (("high", table.high), ("low", table.low), ("offers", table.offers))
+        lanes = (("high", table.high), ("low", table.low), ("offers", table.actions))
         parts |= {f"machine {number} {name}": region.data for name, region in lanes}
     parts |= _values("messages", learned.messages)
     parts["deliveries"] = np.array(learned.delivery_list, np.int32).reshape(-1, 3)
@@ -45,8 +45,8 @@ def taken(tables: Tables) -> dict[str, Any]:
     parts["received"] = np.array([table.received for table in learned.machines], np.int64)
     parts |= {name: getattr(learned, name).data for name in COLUMNS}
     known: dict[tuple[str, ...], int] = {}
-    parts["turn_rules"] = np.array(
-        [known.setdefault(one, len(known)) for one in learned.turn_rules], np.int32
+    parts["outcome_rules"] = np.array(
+        [known.setdefault(one, len(known)) for one in learned.outcome_rules], np.int32
     )
     parts["rules"] = encode(tuple(known))
     parts |= _map("sparse", judge.pools.sparse)
@@ -76,7 +76,7 @@ def recalled(tables: Tables, parts: Mapping[str, Any], decoder: Decoder) -> None
     learned, judge = tables.learned, tables.judge
     for number, table in enumerate(learned.machines):
         _recall_values(f"machine {number}", table.interned, parts, decoder)
-        for name, region in (("high", table.high), ("low", table.low), ("offers", table.offers)):
+        for name, region in (("high", table.high), ("low", table.low), ("offers", table.actions)):
             _fill(region, parts[f"machine {number} {name}"])
         table.received = int(parts["received"][number])
     _recall_values("messages", learned.messages, parts, decoder)
@@ -91,7 +91,7 @@ def recalled(tables: Tables, parts: Mapping[str, Any], decoder: Decoder) -> None
     for name in COLUMNS:
         _fill(getattr(learned, name), parts[name])
     rules = decoder.decode(parts["rules"])
-    learned.turn_rules.extend(map(rules.__getitem__, parts["turn_rules"].tolist()))
+    learned.outcome_rules.extend(map(rules.__getitem__, parts["outcome_rules"].tolist()))
     _recall_map("sparse", judge.pools.sparse, parts)
     for number, view in enumerate(judge.views.values()):
         view.recall(parts[f"view {number}"])

@@ -28,10 +28,10 @@ class Learnt(NamedTuple):
     begin.
     """
 
-    offers: Ints
-    offers_at: Longs
+    actions: Ints
+    actions_at: Longs
     entries: Longs
-    turns: Ints
+    outcomes: Ints
     head: Ints
     rest: Ints
     receiver: Ints
@@ -103,7 +103,7 @@ class Given(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What an expansion writes: successors by owner, marks of turns, rows without successor, misses.
+    """What an expansion writes: successors by owner, marks of outcomes, rows without successor, misses.
 
     asked: misses noted lately by a hash of theirs, so that one that many states share is noted about once.
 
@@ -123,10 +123,10 @@ class Room(NamedTuple):
 def learnt(learned: Learned) -> Learnt:
     """The tables as they are now."""
     return Learnt(
-        learned.pools.offers.store,
-        _column(table.offers.start for table in learned.machines),
+        learned.pools.actions.store,
+        _column(table.actions.start for table in learned.machines),
         learned.entries.data,
-        learned.turns.data,
+        learned.outcomes.data,
         learned.head.data,
         learned.rest.data,
         learned.receiver.data,

@@ -10,7 +10,7 @@ import numpy as np
 from rota.explore.compiled import kernels
 from rota.explore.compiled.arguments import Fields, Given, Groups, Lanes, Room
 from rota.explore.tables.arrays import Longs, Words
-from rota.explore.tables.machines import BadTurn
+from rota.explore.tables.machines import BadOutcome
 
 PIECE = 1 << 15
 """States expanded before successors are absorbed: enough to drown the cost of calls."""
@@ -44,7 +44,7 @@ class Expansion:
     """Arrays of states on their way through `kernels.expand`.
 
     Parameters: boxes, into how many successors are sorted by their codes; words, of a state.
-    room: where successors, misses and marks of turns are after `expand`. generated, bad_steps: so far.
+    room: where successors, misses and marks of outcomes are after `expand`. generated, bad_steps: so far.
     A round is: `allow`, `expand`, take what is in the room, learn the misses, `settle`.
     """
 
@@ -92,18 +92,18 @@ class Expansion:
         keys = self._arrays[work.number]
         stopped = kernels.expand(keys, work.todo, work.start, *given, room, unit)
         if stopped == kernels.TOO_DEEP:
-            raise BadTurn(f"more than {kernels.MAX_DEPTH} messages in one transition")
+            raise BadOutcome(f"more than {kernels.MAX_DEPTH} messages in one transition")
         if stopped == work.start and not room.counts[2]:
-            raise BadTurn(f"a state has more than {ROOM // self._boxes} successors")
+            raise BadOutcome(f"a state has more than {ROOM // self._boxes} successors")
         work.start = int(stopped)
         self.generated += int(room.counts[0])
         self.bad_steps += int(room.counts[4])
 
-    def allow(self, turns: int) -> None:
-        """Make room for marks of so many turns."""
+    def allow(self, outcomes: int) -> None:
+        """Make room for marks of so many outcomes."""
         marks = self.room.marks
-        if turns > len(marks):
-            grown = np.zeros(2 * turns, np.int8)
+        if outcomes > len(marks):
+            grown = np.zeros(2 * outcomes, np.int8)
             grown[: len(marks)] = marks
             self.room = self.room._replace(marks=grown)
 

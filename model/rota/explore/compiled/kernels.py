@@ -49,17 +49,17 @@ def expand(
     """
     owners, capacity = room.out.shape[0], room.out.shape[1]
     machines = len(fields.word)
-    # Per hop of the transition being walked: the state before it, and what tells who owns that.
+    # Per local step of the transition being walked: the state before it, and what tells who owns that.
     key = np.empty((MAX_DEPTH + 4, len(unit)), np.uint64)
     sums = np.zeros(MAX_DEPTH + 2, np.uint64)
     weight = weights(machines)
-    # The turns that are left at the hops before this one, and the turn that was taken at each.
+    # The outcomes that are left at the local steps before this one, and the outcome that was taken at each.
     next_turn = np.empty(MAX_DEPTH + 2, np.int64)
     end_turn = np.empty(MAX_DEPTH + 2, np.int64)
     place = np.empty(MAX_DEPTH + 2, np.int64)
     value = np.empty(MAX_DEPTH + 2, np.int64)
     queue = np.empty(MAX_DEPTH + 2, np.int64)
-    turn = np.empty(MAX_DEPTH + 2, np.int64)
+    outcome = np.empty(MAX_DEPTH + 2, np.int64)
     before = np.empty(owners, np.int64)
     # Counted here and not in the room: the rooms of two workers may share a line of the cache.
     count = np.zeros(owners, np.int64)
@@ -77,7 +77,7 @@ def expand(
             sums[0] = weight_of(key, 0, fields, weight)
         for position in range(machines):
             held = value_of(key, 0, position, fields)
-            entry = np.int64(learnt.offers[index(learnt.offers_at[position] + held)])
+            entry = np.int64(learnt.actions[index(learnt.actions_at[position] + held)])
             if entry < 0:
                 missing = True
                 note_miss(room, NO_OFFER, position, held, 0)
@@ -96,9 +96,9 @@ def expand(
                     here, held, rest = place[index(depth)], value[index(depth)], queue[index(depth)]
                     continue
                 now, after = index(depth), index(depth + 1)
-                turn[now] = taken
-                changed = np.int64(np.uint32(learnt.turns[index(taken), 0]))
-                pending = np.int64(np.uint32(learnt.turns[index(taken), 1]))
+                outcome[now] = taken
+                changed = np.int64(np.uint32(learnt.outcomes[index(taken), 0]))
+                pending = np.int64(np.uint32(learnt.outcomes[index(taken), 1]))
                 taken += 1
                 for word in range(len(unit)):
                     key[after, word] = key[now, word]
@@ -168,7 +168,7 @@ def expand(
                 count[to_whom] = to + 1
                 made += 1
                 for level in range(depth + 1):
-                    room.marks[index(turn[level])] = 1
+                    room.marks[index(outcome[level])] = 1
         if missing:
             for owner in range(owners):
                 count[owner] = before[owner]

@@ -145,7 +145,7 @@ class _Search:
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         return Result(
             engine="numpy",
-            outcome=overall(found, undecided, self.witnesses),
+            verdict=overall(found, undecided, self.witnesses),
             distinct=self.distinct,
             generated=self.expanded.generated,
             depth=len(self.levels) - 1,
@@ -153,7 +153,7 @@ class _Search:
             digest=self.digest.hex(),
             properties=verdicts(self.system, found, undecided, self.witnesses),
             violation=found,
-            rules_fired=self.tables.fired(self.expanded.turns),
+            rules_fired=self.tables.fired(self.expanded.outcomes),
             seconds=seconds,
             stats=self._stats(seconds),
             bounded=self.bounded,

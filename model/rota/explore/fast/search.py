@@ -210,9 +210,9 @@ class _Search:
         """Successors of the last level; deadlocks (found here, one step shorter) come before bad steps."""
         while any(owner.expansion.busy for owner in self.owners):
             given = self.lookups.given(self.layout)
-            turns = self.learned.turns.size
+            outcomes = self.learned.outcomes.size
             for owner in self.owners:
-                owner.expansion.allow(turns)
+                owner.expansion.allow(outcomes)
             self._all(lambda owner, given=given: owner.expansion.expand(given))  # type: ignore[misc]
             self._all(self._absorb)
             self._settle()
@@ -337,7 +337,7 @@ class _Search:
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         return Result(
             engine="fast",
-            outcome=overall(found, undecided, self.witnesses),
+            verdict=overall(found, undecided, self.witnesses),
             distinct=self.distinct,
             generated=sum(owner.expansion.generated for owner in self.owners),
             depth=len(self.histogram) - 1,
@@ -353,12 +353,12 @@ class _Search:
         )
 
     def _fired(self) -> frozenset[str]:
-        """The slugs of all turns that took part, before a checkpoint too."""
-        turns = np.zeros(self.learned.turns.size, np.bool_)
+        """The slugs of all outcomes that took part, before a checkpoint too."""
+        outcomes = np.zeros(self.learned.outcomes.size, np.bool_)
         for owner in self.owners:
-            marks = owner.expansion.room.marks[: len(turns)]
-            turns[: len(marks)] |= marks.astype(np.bool_)
-        return self.fired | self.tables.fired(turns)
+            marks = owner.expansion.room.marks[: len(outcomes)]
+            outcomes[: len(marks)] |= marks.astype(np.bool_)
+        return self.fired | self.tables.fired(outcomes)
 
     def _stats(self, seconds: float) -> dict[str, Any]:
         """Sizes of the tables, cost of learning in this run, speed, memory."""

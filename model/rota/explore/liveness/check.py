@@ -21,7 +21,7 @@ from typing import Any
 
 from rota.explore.liveness.graph import TooManyStates
 from rota.explore.liveness.verdict import Explored, Lasso, LivenessVerdict
-from rota.explore.result import Outcome, Progress
+from rota.explore.result import Progress, Verdict
 from rota.kernel import Fairness, Liveness, System
 
 __all__ = ["Lasso", "LivenessResult", "LivenessVerdict", "check", "judge", "most_states"]
@@ -34,7 +34,7 @@ PLAIN, COMPILED = "rota.explore.liveness.plain_search", "rota.explore.liveness.c
 class LivenessResult:
     """Verdicts in the order of the properties. distinct, generated: as in `Result`, 0 where undecided."""
 
-    outcome: Outcome
+    verdict: Verdict
     verdicts: tuple[LivenessVerdict, ...]
     distinct: int
     generated: int
@@ -60,11 +60,11 @@ def check(
     try:
         graph, verdicts = judge(system, assumed, max_states)
     except TooManyStates:
-        unknown = tuple(LivenessVerdict(p.name, p.kind, p.meaning, Outcome.UNDECIDED) for p in properties)
-        return LivenessResult(Outcome.UNDECIDED, unknown, 0, 0, perf_counter() - started)
+        unknown = tuple(LivenessVerdict(p.name, p.kind, p.meaning, Verdict.UNDECIDED) for p in properties)
+        return LivenessResult(Verdict.UNDECIDED, unknown, 0, 0, perf_counter() - started)
     broken = any(verdict.lasso is not None for verdict in verdicts)
     return LivenessResult(
-        outcome=Outcome.VIOLATED if broken else Outcome.HOLDS,
+        verdict=Verdict.VIOLATED if broken else Verdict.HOLDS,
         verdicts=verdicts,
         distinct=graph.distinct,
         generated=graph.generated,

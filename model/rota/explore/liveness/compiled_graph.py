@@ -32,7 +32,7 @@ from rota.explore.liveness.graph_kernel import (
 )
 from rota.explore.result import Progress
 from rota.explore.tables.arrays import Flags, Ints, Longs, Words, total128
-from rota.explore.tables.machines import BadTurn
+from rota.explore.tables.machines import BadOutcome
 from rota.explore.tables.properties import FINE, Group, Pools, ViewTable
 from rota.explore.tables.system import EngineError, blocks, sample
 from rota.kernel import Digest, Fairness, Kind, Liveness, Property, State, System, Transition
@@ -214,7 +214,7 @@ class _Building:
             if why == MISSED:
                 self._learn()
             elif why == TOO_DEEP:
-                raise BadTurn(f"more than {graph_kernel.MAX_LOCAL_STEPS} messages in one transition")
+                raise BadOutcome(f"more than {graph_kernel.MAX_LOCAL_STEPS} messages in one transition")
             elif why != DONE:
                 self._enlarge(why)
 

@@ -11,7 +11,7 @@ from time import perf_counter
 
 from rota.explore.liveness.check import Lasso, LivenessVerdict, judge, most_states
 from rota.explore.liveness.graph import TooManyStates
-from rota.explore.result import Limits, Outcome, Progress, PropertyVerdict, Result, Violation
+from rota.explore.result import Limits, Progress, PropertyVerdict, Result, Verdict, Violation
 from rota.kernel import Digest, Kind, Liveness, System
 
 
@@ -31,7 +31,7 @@ def explore(system: System, limits: Limits | None = None, *, progress: Progress 
     properties = tuple(_property_verdict(prop, verdict) for prop, verdict in pairs)
     return Result(
         engine="lasso",
-        outcome=_overall(properties),
+        verdict=_overall(properties),
         distinct=graph.distinct,
         generated=graph.generated,
         depth=len(graph.histogram) - 1,
@@ -48,9 +48,9 @@ def explore(system: System, limits: Limits | None = None, *, progress: Progress 
 def _property_verdict(prop: Liveness, verdict: LivenessVerdict) -> PropertyVerdict:
     """A property that is known not to hold counts as a witness: a run that violates it must exist."""
     if not prop.broken:
-        return PropertyVerdict(prop.name, Kind.LIVENESS, prop.meaning, verdict.outcome)
+        return PropertyVerdict(prop.name, Kind.LIVENESS, prop.meaning, verdict.verdict)
     steps = None if verdict.lasso is None else length(verdict.lasso)
-    found = Outcome.VIOLATED if steps is None else Outcome.HOLDS
+    found = Verdict.VIOLATED if steps is None else Verdict.HOLDS
     return PropertyVerdict(prop.name, Kind.WITNESS, prop.meaning, found, steps)
 
 
@@ -70,15 +70,15 @@ def _shortest(verdicts: Sequence[LivenessVerdict]) -> Violation | None:
     return Violation(verdict.name, verdict.meaning, lasso.start, path, len(lasso.cycle))
 
 
-def _overall(properties: Sequence[PropertyVerdict]) -> Outcome:
-    broken = any(one.outcome is Outcome.VIOLATED for one in properties)
-    return Outcome.VIOLATED if broken else Outcome.HOLDS
+def _overall(properties: Sequence[PropertyVerdict]) -> Verdict:
+    broken = any(one.verdict is Verdict.VIOLATED for one in properties)
+    return Verdict.VIOLATED if broken else Verdict.HOLDS
 
 
 def _undecided(system: System, most: int, seconds: float) -> Result:
     return Result(
         engine="lasso",
-        outcome=Outcome.UNDECIDED,
+        verdict=Verdict.UNDECIDED,
         distinct=most,
         generated=0,
         depth=0,
@@ -86,7 +86,7 @@ def _undecided(system: System, most: int, seconds: float) -> Result:
         digest=Digest().hex(),
         properties=tuple(
             PropertyVerdict(
-                one.name, Kind.WITNESS if one.broken else Kind.LIVENESS, one.meaning, Outcome.UNDECIDED
+                one.name, Kind.WITNESS if one.broken else Kind.LIVENESS, one.meaning, Verdict.UNDECIDED
             )
             for one in system.liveness
         ),

@@ -17,7 +17,7 @@ from rota.explore.compiled.arguments import NO_OFFER, NO_QUEUE, NO_RECEIVE
 from rota.explore.liveness.graph import Classes
 from rota.explore.tables.arrays import Column, Flags, IntMap, Ints, Longs
 from rota.explore.tables.machines import Learned, MachineTable
-from rota.kernel import Fairness, Hop, System, Transition, Turn
+from rota.kernel import Fairness, LocalStep, Outcome, System, Transition
 
 NO_LOCAL_STEP, NO_KIND, NO_OUTCOME, NO_OUTCOME_KIND = range(16, 20)
 """Kinds of misses beside those of `rota.explore.compiled.arguments`: (kind, 0, chain, next number or 0)."""
@@ -107,7 +107,7 @@ class LabelledTables(Learned):
         self._kind_numbers: dict[Classes, int] = {}
         self._by_local_steps, self._by_outcomes = Chains(), Chains()
         self._local_step_of = Column(np.int32)
-        self._local_steps: list[tuple[int, Hop]] = []
+        self._local_steps: list[tuple[int, LocalStep]] = []
         self._local_step_numbers: dict[tuple[int, int, str, tuple[str, ...]], int] = {}
         self._taken = -1
 
@@ -120,13 +120,13 @@ class LabelledTables(Learned):
         finally:
             self._taken = -1
 
-    def _enter(self, table: MachineTable, outcomes: Sequence[Turn]) -> int:
+    def _enter(self, table: MachineTable, outcomes: Sequence[Outcome]) -> int:
         entry = super()._enter(table, outcomes)
         for outcome in outcomes:
             self._local_step_of.append(self._local_step(table.position, outcome))
         return entry
 
-    def _local_step(self, position: int, outcome: Turn) -> int:
+    def _local_step(self, position: int, outcome: Outcome) -> int:
         """The number of an outcome's local step, which leaves out the value after it."""
         key = (position, self._taken, outcome.label, outcome.rules)
         number = self._local_step_numbers.setdefault(key, len(self._local_steps))
@@ -137,7 +137,7 @@ class LabelledTables(Learned):
                 message, sender = self.messages.values[content], self.system.machines[origin].name
             name = self.system.machines[position].name
             self._local_steps.append(
-                (position, Hop(name, message, sender, outcome.label, outcome.rules, UNREAD))
+                (position, LocalStep(name, message, sender, outcome.label, outcome.rules, UNREAD))
             )
         return number
 
@@ -186,14 +186,14 @@ class LabelledTables(Learned):
         local_steps = []
         for outcome in outcomes:
             position, local_step = self._local_steps[self._local_step_of.data[outcome]]
-            value = self.machines[position].interned.values[self.turns.data[outcome, 0]]
+            value = self.machines[position].interned.values[self.outcomes.data[outcome, 0]]
             local_steps.append(replace(local_step, value=value))
         try:
             return self._kind(local_steps)
         except Exception as error:  # an error of the assumption itself recurs in the plain search
             raise CannotTabulate from error
 
-    def _kind(self, local_steps: Iterable[Hop]) -> int:
+    def _kind(self, local_steps: Iterable[LocalStep]) -> int:
         return self.kind_of(Transition(UNREAD, tuple(local_steps)))
 
     def kind_of(self, transition: Transition) -> int:

@@ -20,10 +20,10 @@ from rota.kernel import (
     Liveness,
     Machine,
     Message,
+    Outcome,
     State,
     System,
     Transition,
-    Turn,
     component_hash,
     state_hash,
 )
@@ -216,18 +216,18 @@ class _Memoised:
 
     def __init__(self, machine: Machine) -> None:
         self.machine, self.name, self.role = machine, machine.name, machine.role
-        self._offers: dict[Any, tuple[Turn, ...]] = {}
-        self._taken: dict[tuple[Any, str, Message], tuple[Turn, ...]] = {}
+        self._offers: dict[Any, tuple[Outcome, ...]] = {}
+        self._taken: dict[tuple[Any, str, Message], tuple[Outcome, ...]] = {}
 
     def initial(self) -> Sequence[Any]:
         return self.machine.initial()
 
-    def offers(self, value: Any) -> Sequence[Turn]:
+    def actions(self, value: Any) -> Sequence[Outcome]:
         if value not in self._offers:
-            self._offers[value] = tuple(self.machine.offers(value))
+            self._offers[value] = tuple(self.machine.actions(value))
         return self._offers[value]
 
-    def receive(self, value: Any, sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: Any, sender: str, message: Message) -> Sequence[Outcome]:
         key = (value, sender, message)
         if key not in self._taken:
             self._taken[key] = tuple(self.machine.receive(value, sender, message))

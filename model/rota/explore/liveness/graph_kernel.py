@@ -167,7 +167,7 @@ def grow(
             key[0, word] = keys[number, word]
         for position in range(machines):
             value = value_of(key, 0, position, fields)
-            entry = np.int64(learnt.offers[learnt.offers_at[position] + value])
+            entry = np.int64(learnt.actions[learnt.actions_at[position] + value])
             if entry < 0:
                 missing = True
                 note_miss(miss_log, NO_OFFER, position, value, 0)
@@ -196,9 +196,9 @@ def grow(
                     key[depth + 1, word] = key[depth, word]
                 word_at, bits, mask = fields.word[here], fields.shift[here], fields.mask[here]
                 key[depth + 1, word_at] &= ~(mask << bits)
-                key[depth + 1, word_at] |= np.uint64(learnt.turns[taken, 0]) << bits
+                key[depth + 1, word_at] |= np.uint64(learnt.outcomes[taken, 0]) << bits
                 pending = queue[depth]
-                sends = np.int64(learnt.turns[taken, 1])
+                sends = np.int64(learnt.outcomes[taken, 1])
                 if pending == 0:
                     pending = sends
                 elif sends != 0:

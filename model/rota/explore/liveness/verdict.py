@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from rota.explore.result import Outcome
+from rota.explore.result import Verdict
 from rota.kernel import Liveness, LivenessKind, State, System, Transition
 
 E = TypeVar("E")
@@ -52,7 +52,7 @@ class LivenessVerdict:
     name: str
     kind: LivenessKind
     meaning: str
-    outcome: Outcome
+    verdict: Verdict
     occasions: int = 0
     lasso: Lasso | None = None
 
@@ -119,7 +119,7 @@ def verdict(graph: Explored[E], prop: Liveness, searches: Iterable[Search[E]]) -
         name=prop.name,
         kind=prop.kind,
         meaning=prop.meaning,
-        outcome=Outcome.HOLDS if worst is None else Outcome.VIOLATED,
+        verdict=Verdict.HOLDS if worst is None else Verdict.VIOLATED,
         occasions=occasions,
         lasso=None if worst is None else worst.lasso(graph),
     )

@@ -208,7 +208,7 @@ class _Run:
         inbox = self.exchange.inbox()
         answers = self._answers(
             self.round,
-            lambda order: self.exchange.put(self.round, inbox, partial(tasks.take_turn, self.job, order)),
+            lambda order: self.exchange.put(self.round, inbox, partial(tasks.run_round, self.job, order)),
         )
         return sorted(answers, key=lambda report: report.partition)
 
@@ -360,7 +360,7 @@ class _Run:
         seen = {name: at if at is None else most * (at + 1) - 1 for name, at in self.witnesses.items()}
         return Result(
             engine="spark",
-            outcome=overall(found, undecided, seen),
+            verdict=overall(found, undecided, seen),
             distinct=distinct,
             generated=self.generated,
             depth=most * len(self.histogram) - 1,

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-from rota.explore.spark.protocol import Answer, Report, Turn
+from rota.explore.spark.protocol import Answer, Report, TaskOutput
 
-Task = Callable[[int, Iterable[bytes]], Turn]
+Task = Callable[[int, Iterable[bytes]], TaskOutput]
 """A partition's round: its number and the blocks for it -> what it leaves behind."""
 
 COPY = -1
@@ -41,7 +41,7 @@ class Exchange(Protocol):
         """
         ...
 
-    def asked(self, task: Callable[[int, Iterable[Any]], Turn]) -> list[Any]:
+    def asked(self, task: Callable[[int, Iterable[Any]], TaskOutput]) -> list[Any]:
         """The answers of a task that needs no blocks and sends none."""
         ...
 
@@ -77,7 +77,7 @@ class Shuffle:
     def put(self, round_: int, inbox: Any, task: Task) -> list[Answer]:
         last = self._partitions
 
-        def work(partition: int, arrived: Iterable[tuple[int, bytes]]) -> Turn:
+        def work(partition: int, arrived: Iterable[tuple[int, bytes]]) -> TaskOutput:
             if partition < last:
                 blocks = _complete(arrived, last if round_ else 0)
                 yield from _packed(task(partition, blocks), partition, last)
@@ -90,14 +90,14 @@ class Shuffle:
         self._arrived = sent.partitionBy(last + 1, _addressee)
         return [pickle.loads(answer) for _, answer in self._context.runJob(self._arrived, list, [last])]
 
-    def restored(self, round_: int, task: Callable[[int, Iterable[Any]], Turn]) -> list[Answer]:
+    def restored(self, round_: int, task: Callable[[int, Iterable[Any]], TaskOutput]) -> list[Answer]:
         """Give each partition the copies of its levels from the rounds before one; the answers of a task."""
         kept = [self._kept[number].filter(lambda one: one[0] == COPY) for number in range(round_)]
         copies = self._context.union(kept).map(lambda one: (one[1].partition, one[1]))
         copies = copies.partitionBy(self._partitions + 1, _addressee)
         return self._answers(self._context.union([self._anchor, copies]), task)
 
-    def asked(self, task: Callable[[int, Iterable[Any]], Turn]) -> list[Any]:
+    def asked(self, task: Callable[[int, Iterable[Any]], TaskOutput]) -> list[Any]:
         """The answers of a task that needs no blocks."""
         return self._answers(self._anchor or self._context.parallelize((), self._partitions + 1), task)
 
@@ -107,7 +107,7 @@ class Shuffle:
             one.unpersist()
         self._kept, self._anchor, self._arrived = {}, None, None
 
-    def _answers(self, rdd: Any, task: Callable[[int, Iterable[Any]], Turn]) -> list[Any]:
+    def _answers(self, rdd: Any, task: Callable[[int, Iterable[Any]], TaskOutput]) -> list[Any]:
         last = self._partitions
 
         def work(partition: int, arrived: Iterable[tuple[int, Any]]) -> Iterator[Any]:
@@ -157,7 +157,7 @@ class Files:
         self.sent = tuple(tuple(name for to, name in mail if to == number) for number in range(count))
         return answers
 
-    def asked(self, task: Callable[[int, Iterable[Any]], Turn]) -> list[Any]:
+    def asked(self, task: Callable[[int, Iterable[Any]], TaskOutput]) -> list[Any]:
         """The answers of a task that needs no blocks."""
         places = self._context.parallelize(range(self._partitions), self._partitions)
         return [answer for _, answer in places.flatMap(lambda number: task(number, ())).collect()]
@@ -181,10 +181,10 @@ def _addressee(number: int) -> int:
     return number
 
 
-def _packed(turn: Turn, sender: int, last: int) -> Turn:
+def _packed(output: TaskOutput, sender: int, last: int) -> TaskOutput:
     """What a task sends, its answer as bytes to the last partition; at the end how many blocks there were."""
     sent = [0] * last
-    for to, content in turn:
+    for to, content in output:
         if 0 <= to < last:
             sent[to] += 1
         yield to, pickle.dumps(content) if to == last else content
@@ -204,13 +204,13 @@ def _complete(arrived: Iterable[tuple[int, Any]], senders: int) -> Iterator[byte
         raise Incomplete(f"{blocks} blocks from {len(told)} of {senders} senders, not {sum(told.values())}")
 
 
-def _posted(turn: Turn, folder: Path, place: str) -> Answer:
+def _posted(output: TaskOutput, folder: Path, place: str) -> Answer:
     """Write what a task sends, under names that no other try of it has; its answer tells the names."""
     token, answer = uuid4().hex[:12], None
     names: list[tuple[int, str]] = []
     Path(folder, place).mkdir(parents=True, exist_ok=True)
     try:
-        for to, content in turn:
+        for to, content in output:
             if isinstance(content, bytes):
                 names.append((to, f"{place}/{token}-{len(names):06d}"))
                 Path(folder, names[-1][1]).write_bytes(content)

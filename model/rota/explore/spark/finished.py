@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rota.explore.checkpoint import MANIFEST, identity
-from rota.explore.result import CheckpointError, Limits, Outcome, Result
+from rota.explore.result import CheckpointError, Limits, Result, Verdict
 from rota.explore.spark.answers import clear_errors
 from rota.kernel import System
 
@@ -56,7 +56,7 @@ class Finished:
 
     def write(self, result: Result) -> None:
         """Keep what an exploration came to, unless a bound ended it. Errors: NoSpace."""
-        if result.outcome is Outcome.UNDECIDED:
+        if result.verdict is Verdict.UNDECIDED:
             return
         content = json.dumps(self._identity).encode() + b"\n" + pickle.dumps(result, protocol=5)
         temporary = self._path.with_name(f"{NAME}.{os.getpid()}")

@@ -13,7 +13,7 @@ from rota.kernel import SystemRef
 Sent = tuple[int, Any]
 """What a task leaves behind: (partition, block) for another one, (number of partitions, `Answer`) last."""
 
-Turn = Iterator[Sent]
+TaskOutput = Iterator[Sent]
 
 
 class Damaged(ValueError):

@@ -1,8 +1,8 @@
 """Tables learned from machines: each distinct (value, input) goes through the Python once.
 
 Values, deliveries and queues of pending deliveries are interned to small integers; a table entry is a run of
-turns, each (next value, what it sends, rules). `rota.explore.tables.successors` walks these tables for whole
-arrays.
+outcomes, each (next value, what it sends, rules). `rota.explore.tables.successors` walks these tables for
+whole arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from rota.explore.tables.arrays import Column, IntMap, Ints, Pool, Region, Words, mix, padded
 from rota.explore.tables.kept import KeptValues
-from rota.kernel import State, System, Turn, component_hash, encode
+from rota.kernel import Outcome, State, System, component_hash, encode
 from rota.kernel.encoding import MASK64, lane_factors
 from rota.kernel.structs import Frozen, parts_of
 
@@ -27,8 +27,8 @@ EMPTY = 0
 _ATOMS = frozenset((str, bytes, int, bool, type(None)))
 
 
-class BadTurn(ValueError):
-    """A machine returned what a state, a message or a turn cannot be."""
+class BadOutcome(ValueError):
+    """A machine returned what a state, a message or an outcome cannot be."""
 
 
 class AmbiguousValue(ValueError):
@@ -100,7 +100,7 @@ class Interned:
         try:
             known = self._ids.get(value, -1)
         except TypeError as error:
-            raise BadTurn(f"{self.what}: {value!r} is not hashable; use immutable values") from error
+            raise BadOutcome(f"{self.what}: {value!r} is not hashable; use immutable values") from error
         if known < 0 and self._kept is not None:
             return self._number_kept(value, self._kept)
         if known >= 0 and not same(self.values[known], value):
@@ -150,7 +150,7 @@ class Interned:
 class Pools:
     """Where the columns of all machines live: what is offered, and the two lanes of values' hashes."""
 
-    offers: Pool = field(default_factory=lambda: Pool(np.int32, fill=-1))
+    actions: Pool = field(default_factory=lambda: Pool(np.int32, fill=-1))
     high: Pool = field(default_factory=lambda: Pool(np.uint64))
     low: Pool = field(default_factory=lambda: Pool(np.uint64))
 
@@ -168,7 +168,7 @@ class MachineTable:
         self._factors = lane_factors(len(system.machines))[position]
         self.high = Region(pools.high)
         self.low = Region(pools.low)
-        self.offers = Region(pools.offers)
+        self.actions = Region(pools.actions)
         self.received = 0
 
     def intern(self, value: Any) -> int:
@@ -179,11 +179,11 @@ class MachineTable:
         try:
             high, low = component_hash(value)
         except TypeError as error:
-            raise BadTurn(f"machine {self.machine.name}: {error}") from error
+            raise BadOutcome(f"machine {self.machine.name}: {error}") from error
         # already multiplied by the position's factors, so that a state's hash is a sum of entries
         self.high.append(high * self._factors[0] & MASK64)
         self.low.append(low * self._factors[1] & MASK64)
-        self.offers.reserve(len(self.interned) + 1)
+        self.actions.reserve(len(self.interned) + 1)
         return self.interned.add(value)
 
 
@@ -219,11 +219,11 @@ class Learned:
         self.head.append(-1)
         self.rest.append(EMPTY)
         self.joins = IntMap()
-        # an entry is a run of turns: its first one and how many; a turn is its value and what it sends
+        # an entry is a run of outcomes: its first one and how many; an outcome is its value and what it sends
         self.entries = Column(np.int64, width=2)
-        self.turns = Column(np.int32, width=2)
-        self.turn_rules: list[tuple[str, ...]] = []
-        self.turn_machine = Column(np.int32)
+        self.outcomes = Column(np.int32, width=2)
+        self.outcome_rules: list[tuple[str, ...]] = []
+        self.outcome_machine = Column(np.int32)
 
     @property
     def known(self) -> tuple[int, int]:
@@ -253,16 +253,16 @@ class Learned:
     def offer_entries(self, position: int, values: Ints) -> Ints:
         """The entry of what a machine offers in each value; unknown ones are learned first."""
         table = self.machines[position]
-        entries: Ints = table.offers.data[values]
+        entries: Ints = table.actions.data[values]
         missing = entries < 0
         if missing.any():
             started = perf_counter()
             for value in np.unique(values[missing]).tolist():
-                turns = table.machine.offers(table.interned.values[value])
-                entry = self._enter(table, turns)
-                table.offers.data[value] = entry
+                outcomes = table.machine.actions(table.interned.values[value])
+                entry = self._enter(table, outcomes)
+                table.actions.data[value] = entry
             self._spent(started)
-            entries = table.offers.data[values]
+            entries = table.actions.data[values]
         return entries
 
     def receive_entries(self, position: int, values: Ints, deliveries: Ints) -> Ints:
@@ -282,7 +282,7 @@ class Learned:
         return entries
 
     def joined(self, rest: Ints, sends: Ints) -> Ints:
-        """The queue of what is still pending followed by what a turn sends."""
+        """The queue of what is still pending followed by what an outcome sends."""
         out = np.where(rest == EMPTY, sends, rest)
         both = np.flatnonzero((rest != EMPTY) & (sends != EMPTY))
         if both.size:
@@ -302,37 +302,37 @@ class Learned:
     def _receive(self, table: MachineTable, value: int, delivery: int) -> int:
         sender, _, message = self.delivery_list[delivery]
         name = self.system.machines[sender].name
-        turns = table.machine.receive(table.interned.values[value], name, self.messages.values[message])
-        return self._enter(table, turns)
+        outcomes = table.machine.receive(table.interned.values[value], name, self.messages.values[message])
+        return self._enter(table, outcomes)
 
-    def _enter(self, table: MachineTable, turns: Sequence[Turn]) -> int:
-        """A new entry of the given turns."""
+    def _enter(self, table: MachineTable, outcomes: Sequence[Outcome]) -> int:
+        """A new entry of the given outcomes."""
         self.effort.calls += 1
-        checked = [self._checked(table, turn) for turn in turns]
-        start = len(self.turn_rules)
+        checked = [self._checked(table, outcome) for outcome in outcomes]
+        start = len(self.outcome_rules)
         for value, sends, rules in checked:
-            self.turns.append((value, sends))
-            self.turn_rules.append(rules)
-            self.turn_machine.append(table.position)
+            self.outcomes.append((value, sends))
+            self.outcome_rules.append(rules)
+            self.outcome_machine.append(table.position)
         self.entries.append((start, len(checked)))
         return self.entries.size - 1
 
-    def _checked(self, table: MachineTable, turn: Turn) -> tuple[int, int, tuple[str, ...]]:
-        if not isinstance(turn, Turn):
-            raise BadTurn(f"machine {table.machine.name} returned {turn!r}, not a Turn")
-        sends = tuple([self._delivery(table, send.to, send.message) for send in turn.sends])
-        return table.intern(turn.value), self._queue(sends), turn.rules
+    def _checked(self, table: MachineTable, outcome: Outcome) -> tuple[int, int, tuple[str, ...]]:
+        if not isinstance(outcome, Outcome):
+            raise BadOutcome(f"machine {table.machine.name} returned {outcome!r}, not an Outcome")
+        sends = tuple([self._delivery(table, send.to, send.message) for send in outcome.sends])
+        return table.intern(outcome.value), self._queue(sends), outcome.rules
 
     def _delivery(self, sender: MachineTable, to: str, message: Any) -> int:
         receiver = self.system.index.get(to)
         if receiver is None:
-            raise BadTurn(f"machine {sender.machine.name} sends to {to}, which no machine is called")
+            raise BadOutcome(f"machine {sender.machine.name} sends to {to}, which no machine is called")
         number = self.messages.number(message)
         if number < 0:
             try:
                 encode(message)
             except TypeError as error:
-                raise BadTurn(
+                raise BadOutcome(
                     f"machine {sender.machine.name} sends what a state cannot contain: {error}"
                 ) from error
             number = self.messages.add(message)
@@ -368,14 +368,18 @@ class Learned:
         self.effort.seconds += perf_counter() - started
 
     def sizes(self) -> dict[str, Any]:
-        """How large the tables are: values and entries per machine, messages, deliveries, queues, turns."""
+        """How large the tables are: values and entries per machine, messages, deliveries, queues,
+        outcomes.
+        """
         names = [table.machine.name for table in self.machines]
         return {
             "values": dict(zip(names, (len(t.interned) for t in self.machines), strict=True)),
-            "offers": dict(zip(names, (int((t.offers.data >= 0).sum()) for t in self.machines), strict=True)),
+            "offers": dict(
+                zip(names, (int((t.actions.data >= 0).sum()) for t in self.machines), strict=True)
+            ),
             "receives": dict(zip(names, (t.received for t in self.machines), strict=True)),
             "messages": len(self.messages),
             "deliveries": len(self.delivery_list),
             "queues": len(self.queue_list),
-            "turns": len(self.turn_rules),
+            "outcomes": len(self.outcome_rules),
         }

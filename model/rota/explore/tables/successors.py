@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rota.explore.tables.arrays import Flags, Ints, Longs
-from rota.explore.tables.machines import EMPTY, BadTurn, Learned
+from rota.explore.tables.machines import EMPTY, BadOutcome, Learned
 
-MAX_HOPS = 1000
+MAX_LOCAL_STEPS = 1000
 """Longest chain of messages within a transition; a longer one is machines that answer each other for ever."""
 
 
@@ -17,15 +17,15 @@ MAX_HOPS = 1000
 class Expansion:
     """Transitions out of a block of rows, duplicates included.
 
-    source: index within the block, shape [n]; target: rows, shape [n, width]; began: index of the turn that
-    began each, shape [n]; turns: indices of the turns that took part in any of them, with repetitions, in
-    several arrays.
+    source: index within the block, shape [n]; target: rows, shape [n, width]; began: index of the outcome
+    that began each, shape [n]; outcomes: indices of the outcomes that took part in any of them, with
+    repetitions, in several arrays.
     """
 
     source: Longs
     target: Ints
     began: Longs
-    turns: tuple[Longs, ...]
+    outcomes: tuple[Longs, ...]
 
     def stuck(self, block: Ints) -> Flags:
         """Which rows of the block have no successor but themselves."""
@@ -36,19 +36,19 @@ class Expansion:
 
 @dataclass(frozen=True)
 class _Branches:
-    """Unfinished transitions: where they come from, the state so far, what is pending, turns so far."""
+    """Unfinished transitions: where they come from, the state so far, what is pending, outcomes so far."""
 
     source: Longs
     rows: Ints
     queue: Ints
-    turns: tuple[Longs, ...]
+    outcomes: tuple[Longs, ...]
 
     def take(self, index: Longs) -> _Branches:
         return _Branches(
             self.source[index],
             np.take(self.rows, index, axis=0),
             self.queue[index],
-            tuple(t[index] for t in self.turns),
+            tuple(t[index] for t in self.outcomes),
         )
 
 
@@ -63,25 +63,25 @@ def expand(learned: Learned, block: Ints) -> Expansion:
         ]
     )
     done: list[_Branches] = []
-    for _ in range(MAX_HOPS):
+    for _ in range(MAX_LOCAL_STEPS):
         ended = open_.queue == EMPTY
         done.append(open_.take(np.flatnonzero(ended)))
         if ended.all():
             return Expansion(
                 np.concatenate([branches.source for branches in done]),
                 np.concatenate([branches.rows for branches in done]),
-                np.concatenate([branches.turns[0] for branches in done]),
-                tuple(turns for branches in done for turns in branches.turns),
+                np.concatenate([branches.outcomes[0] for branches in done]),
+                tuple(outcomes for branches in done for outcomes in branches.outcomes),
             )
         open_ = _deliver(learned, open_.take(np.flatnonzero(~ended)))
-    raise BadTurn(f"more than {MAX_HOPS} messages in one transition of {learned.system.name}")
+    raise BadOutcome(f"more than {MAX_LOCAL_STEPS} messages in one transition of {learned.system.name}")
 
 
 def _deliver(learned: Learned, branches: _Branches) -> _Branches:
     """The first pending message of each branch is taken; a refusal ends the branch without a trace."""
     delivery = learned.head.data[branches.queue]
     receiver = learned.receiver.data[delivery]
-    rest = _Branches(branches.source, branches.rows, learned.rest.data[branches.queue], branches.turns)
+    rest = _Branches(branches.source, branches.rows, learned.rest.data[branches.queue], branches.outcomes)
     out = []
     for position in np.flatnonzero(np.bincount(receiver)).tolist():
         here = np.flatnonzero(receiver == position)
@@ -98,19 +98,19 @@ def _merged(parts: list[_Branches]) -> _Branches:
         np.concatenate([part.source for part in parts]),
         np.concatenate([part.rows for part in parts]),
         np.concatenate([part.queue for part in parts]),
-        tuple(np.concatenate(turns) for turns in zip(*(part.turns for part in parts), strict=True)),
+        tuple(np.concatenate(outcomes) for outcomes in zip(*(part.outcomes for part in parts), strict=True)),
     )
 
 
 def _turns(learned: Learned, position: int, branches: _Branches, entries: Ints) -> _Branches:
-    """One branch per turn of each branch's entry."""
+    """One branch per outcome of each branch's entry."""
     start, count = learned.entries.data[entries].T
     ends = np.cumsum(count)
     origin = np.repeat(np.arange(len(entries)), count)
-    turn = np.arange(len(origin)) + np.repeat(start - ends + count, count)
+    outcome = np.arange(len(origin)) + np.repeat(start - ends + count, count)
     rows = np.take(branches.rows, origin, axis=0)
-    value, sends = learned.turns.data[turn].T
+    value, sends = learned.outcomes.data[outcome].T
     rows[:, position] = value
     queue = learned.joined(branches.queue[origin], sends)
-    turns = (*(t[origin] for t in branches.turns), turn)
-    return _Branches(branches.source[origin], rows, queue, turns)
+    outcomes = (*(t[origin] for t in branches.outcomes), outcome)
+    return _Branches(branches.source[origin], rows, queue, outcomes)

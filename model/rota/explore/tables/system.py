@@ -29,21 +29,23 @@ class EngineError(RuntimeError):
 
 @dataclass
 class Expanded:
-    """What became known when a level was expanded. turns: marks by index of the turns that took part."""
+    """What became known when a level was expanded. outcomes: marks by index of the outcomes that took
+    part.
+    """
 
     generated: int = 0
     stuck: Find | None = None
     bad_step: Find | None = None
-    turns: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    outcomes: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def mark(self, count: int, used: Iterable[Longs]) -> None:
-        """Note the turns that took part, of `count` known ones."""
-        if count > len(self.turns):
+        """Note the outcomes that took part, of `count` known ones."""
+        if count > len(self.outcomes):
             grown = np.zeros(2 * count, np.bool_)
-            grown[: len(self.turns)] = self.turns
-            self.turns = grown
-        for turns in used:
-            self.turns[turns] = True
+            grown[: len(self.outcomes)] = self.outcomes
+            self.outcomes = grown
+        for outcomes in used:
+            self.outcomes[outcomes] = True
 
 
 class Tables:
@@ -69,7 +71,7 @@ class Tables:
         expansion = expand(self.learned, block)
         source, target = expansion.source, expansion.target
         into.generated += len(source)
-        into.mark(len(self.learned.turn_rules), expansion.turns)
+        into.mark(len(self.learned.outcome_rules), expansion.outcomes)
         if self.judge.steps:
             before = np.take(block, source, axis=0)
             for rank, flags in self.judge.bad_steps(before, target):
@@ -83,10 +85,10 @@ class Tables:
         ended = rows[~self.judge.may_end(rows)]
         return self.find(0, ended) if len(ended) else None
 
-    def fired(self, turns: Flags) -> frozenset[str]:
-        """The slugs of marked turns."""
-        rules = self.learned.turn_rules
-        return frozenset(slug for turn in np.flatnonzero(turns).tolist() for slug in rules[turn])
+    def fired(self, outcomes: Flags) -> frozenset[str]:
+        """The slugs of marked outcomes."""
+        rules = self.learned.outcome_rules
+        return frozenset(slug for outcome in np.flatnonzero(outcomes).tolist() for slug in rules[outcome])
 
     def predecessor(
         self, blocks: Iterable[Ints], state: State, canonical: Callable[[Ints], Ints] = lambda rows: rows

@@ -32,7 +32,7 @@ class Coverage:
     """What walks have met.
 
     walks: those that were ended; steps: of all; longest: steps of one; distinct: states met, those beside the
-    walks included, at least so many unless `exact`; values: distinct values per machine; turns: distinct
+    walks included, at least so many unless `exact`; values: distinct values per machine; outcomes: distinct
     (value, input, outcome) of machines that took part in a transition.
     """
 
@@ -42,7 +42,7 @@ class Coverage:
     distinct: int
     exact: bool
     values: Mapping[str, int]
-    turns: int
+    outcomes: int
 
 
 @dataclass(frozen=True)

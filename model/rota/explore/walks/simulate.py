@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Find, Outcome, Result, Violation, first, verdicts
+from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Find, Result, Verdict, Violation, first, verdicts
 from rota.explore.tables.arrays import Flags, Ints, Longs, RowSet, total128
 from rota.explore.tables.successors import Expansion, expand
 from rota.explore.tables.system import Expanded, Tables, violation
@@ -117,7 +117,7 @@ class _Simulation:
         rows = self.history[-1][self.walkers]
         expansion = expand(self.learned, rows)
         self.expanded.generated += len(expansion.source)
-        self.expanded.mark(len(self.learned.turn_rules), expansion.turns)
+        self.expanded.mark(len(self.learned.outcome_rules), expansion.outcomes)
         before, targets = rows[expansion.source], np.ascontiguousarray(expansion.target)
         found = (
             self._lost(rows, expansion)
@@ -189,7 +189,7 @@ class _Simulation:
         candidates = np.flatnonzero(moving)
         source, numbers = expansion.source[candidates], self.numbers[candidates]
         gone = np.where(numbers >= 0, self.gone[numbers], 0).astype(np.float64)
-        machine = self.learned.turn_machine.data[expansion.began[candidates]]
+        machine = self.learned.outcome_machine.data[expansion.began[candidates]]
         _, group, size = np.unique(
             source * self.learned.width + machine, return_inverse=True, return_counts=True
         )
@@ -220,7 +220,7 @@ class _Simulation:
         seconds = perf_counter() - self.started
         return Result(
             engine="simulate",
-            outcome=Outcome.VIOLATED if found else Outcome.UNDECIDED,
+            verdict=Verdict.VIOLATED if found else Verdict.UNDECIDED,
             distinct=self.met.size,
             generated=self.expanded.generated,
             depth=self.longest,
@@ -228,7 +228,7 @@ class _Simulation:
             digest=self.digest.hex(),
             properties=verdicts(self.system, found, not found, self.witnesses),
             violation=found,
-            rules_fired=self.tables.fired(self.expanded.turns),
+            rules_fired=self.tables.fired(self.expanded.outcomes),
             seconds=seconds,
             stats=self._stats(seconds),
         )
@@ -244,5 +244,5 @@ class _Simulation:
 
     def _coverage(self) -> Coverage:
         values = {table.machine.name: len(table.interned) for table in self.learned.machines}
-        turns = int(np.count_nonzero(self.expanded.turns))
-        return Coverage(self.walked, self.steps, self.longest, self.met.size, self.exact, values, turns)
+        outcomes = int(np.count_nonzero(self.expanded.outcomes))
+        return Coverage(self.walked, self.steps, self.longest, self.met.size, self.exact, values, outcomes)

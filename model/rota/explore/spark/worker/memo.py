@@ -19,7 +19,7 @@ from rota.explore.spark.facts import Facts
 from rota.explore.spark.worker.value_table import Known
 from rota.explore.tables.arrays import IntMap, Ints
 from rota.explore.tables.machines import Interned, Learned
-from rota.kernel import Machine, Message, Send, State, System, Transition, Turn, Value
+from rota.kernel import Machine, Message, Outcome, Send, State, System, Transition, Value
 
 Asked = tuple[int, Any, int, Any]
 """Machine's position, value, 1 + the sender's position (0: what it offers), message (None: the same)."""
@@ -27,10 +27,10 @@ Asked = tuple[int, Any, int, Any]
 
 @dataclass(frozen=True)
 class _Shipped:
-    """The facts of one delta, and where the turns of each fact and what each turn sends begin."""
+    """The facts of one delta, and where the outcomes of each fact and what each outcome sends begin."""
 
     facts: Facts
-    turns: Any
+    outcomes: Any
     sends: Any
 
 
@@ -67,7 +67,7 @@ class Memory:
         self._codes = IntMap()
         self._shipped: list[_Shipped] = []
         self._begins: list[int] = []
-        self._found: dict[int, tuple[Asked, Sequence[Turn]]] = {}
+        self._found: dict[int, tuple[Asked, Sequence[Outcome]]] = {}
 
     def add(self, raw: bytes) -> None:
         """Take in the facts of a delta, whose values the tables have."""
@@ -77,30 +77,32 @@ class Memory:
             return
         begin = self._codes.size
         self._codes.put(codes, np.arange(begin, begin + len(codes), dtype=np.int32))
-        ends = (np.cumsum(column) for column in (some.keys[:, facts.TURNS], some.turns[:, facts.SENDS]))
-        turns, sends = (np.concatenate([[0], column]) for column in ends)
-        self._shipped.append(_Shipped(some, turns, sends))
+        ends = (np.cumsum(column) for column in (some.keys[:, facts.OUTCOMES], some.outcomes[:, facts.SENDS]))
+        outcomes, sends = (np.concatenate([[0], column]) for column in ends)
+        self._shipped.append(_Shipped(some, outcomes, sends))
         self._begins.append(begin)
 
-    def answer(self, machine: Machine, asked: Asked) -> Sequence[Turn]:
-        """The turns of a machine, recalled or computed."""
+    def answer(self, machine: Machine, asked: Asked) -> Sequence[Outcome]:
+        """The outcomes of a machine, recalled or computed."""
         entry = self._learned.entries.size  # what is answered becomes this entry of the learned tables
         self._found.pop(entry, None)  # an answer that did not
-        turns = self._recall(asked)
-        if turns is not None:
+        outcomes = self._recall(asked)
+        if outcomes is not None:
             self.recalled += 1
-            return turns
+            return outcomes
         _, value, sender, message = asked
-        turns = machine.receive(value, self._names[sender - 1], message) if sender else machine.offers(value)
+        outcomes = (
+            machine.receive(value, self._names[sender - 1], message) if sender else machine.actions(value)
+        )
         self.computed += 1
-        self._found[entry] = (asked, turns)
-        return turns
+        self._found[entry] = (asked, outcomes)
+        return outcomes
 
     @property
     def bound(self) -> bool:
         return bool(self._tables)
 
-    def _recall(self, asked: Asked) -> Sequence[Turn] | None:
+    def _recall(self, asked: Asked) -> Sequence[Outcome] | None:
         position, value, sender, message = asked
         if not self._shipped:
             return None
@@ -110,35 +112,35 @@ class Memory:
             return None
         code = facts.code(position, value_number, sender, message_number)
         at = find(*self._codes.arrays, code)
-        return None if at < 0 else self._turns(position, at)
+        return None if at < 0 else self._outcomes(position, at)
 
     def _given(self, table: int, value: Any) -> int:
         """A value's number; no fact has a provisional one."""
         local = self._places[table].of(value)
         return -1 if local < 0 else self._tables[table].given(local)
 
-    def _turns(self, position: int, at: int) -> list[Turn]:
-        """The turns of the fact with a number."""
+    def _outcomes(self, position: int, at: int) -> list[Outcome]:
+        """The outcomes of the fact with a number."""
         place = bisect_right(self._begins, at) - 1
         shipped = self._shipped[place]
-        first, end = shipped.turns[at - self._begins[place] :][:2].tolist()
+        first, end = shipped.outcomes[at - self._begins[place] :][:2].tolist()
         sends = shipped.facts.sends[shipped.sends[first] : shipped.sends[end]].tolist()
         values, messages, rules = self._tables[position], self._tables[-2], self._tables[-1]
-        turns, used = [], 0
-        for value, slugs, count in shipped.facts.turns[first:end].tolist():
+        outcomes, used = [], 0
+        for value, slugs, count in shipped.facts.outcomes[first:end].tolist():
             sent = tuple(
                 Send(self._names[to], messages.value(what)) for to, what in sends[used : used + count]
             )
             used += count
-            turns.append(Turn(values.value(value), sent, rules=rules.value(slugs)))
-        return turns
+            outcomes.append(Outcome(values.value(value), sent, rules=rules.value(slugs)))
+        return outcomes
 
     def news(self) -> bytes:
         """What was computed since the last call, in wire numbers (the values get them now, if they must)."""
         found, self._found = self._found, {}
         learned, (*_, messages, rules) = self._learned, self._tables
         keys: list[int] = []
-        turns: list[int] = []
+        outcomes: list[int] = []
         sends: list[int] = []
         for entry, ((position, value, sender, message), answers) in found.items():
             # A machine whose answer was refused has no entry.
@@ -147,12 +149,12 @@ class Memory:
             what = messages.own_number(message) if sender else 0
             keys += position, self._places[position].of(value), sender, what, len(answers)
             first = int(learned.entries.data[entry, 0])
-            values = learned.turns.data[first : first + len(answers), 0].tolist()
-            for turn, number in zip(answers, values, strict=True):
-                turns += number, rules.own_number(turn.rules), len(turn.sends)
-                for send in turn.sends:
+            values = learned.outcomes.data[first : first + len(answers), 0].tolist()
+            for outcome, number in zip(answers, values, strict=True):
+                outcomes += number, rules.own_number(outcome.rules), len(outcome.sends)
+                for send in outcome.sends:
                     sends += learned.system.index[send.to], messages.own_number(send.message)
-        return Facts.of(keys, turns, sends).mapped(len(self._names), self._wire).to_bytes()
+        return Facts.of(keys, outcomes, sends).mapped(len(self._names), self._wire).to_bytes()
 
     def _wire(self, numbers: Ints, tables: Ints | int) -> Ints:
         out = np.empty_like(numbers)
@@ -182,12 +184,12 @@ class _Recalling:
     def initial(self) -> Sequence[Value]:
         return self.machine.initial()
 
-    def offers(self, value: Any) -> Sequence[Turn]:
+    def actions(self, value: Any) -> Sequence[Outcome]:
         if not self.memory.bound:
-            return self.machine.offers(value)
+            return self.machine.actions(value)
         return self.memory.answer(self.machine, (self.position, value, 0, None))
 
-    def receive(self, value: Any, sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: Any, sender: str, message: Message) -> Sequence[Outcome]:
         if not self.memory.bound:
             return self.machine.receive(value, sender, message)
         return self.memory.answer(self.machine, (self.position, value, 1 + self.senders[sender], message))

@@ -1,9 +1,9 @@
 """A worker process between its own numbers of values and the registry's: states come in, states go out.
 
 Numbers of a process follow the order in which it learned; numbers in files and between processes are the
-registry's ("global"). A value that has none yet gets a provisional one for the turn of a partition, and every
-block says by digest which values these are; when it is read, a round later, the registry has numbered them. A
-task that is repeated, or runs twice at once, may give other provisional numbers and nothing breaks.
+registry's ("global"). A value that has none yet gets a provisional one for the round of a partition, and
+every block says by digest which values these are; when it is read, a round later, the registry has numbered
+them. A task that is repeated, or runs twice at once, may give other provisional numbers and nothing breaks.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Numbers:
 
     Parameters: tables, of the system, perhaps warm. If the system is
     `rota.explore.spark.worker.memo.Recalling`, its memory is bound to these numbers: facts travel too. One
-    turn of a partition at a time: `sync`, `begin`, `to_local` and `to_wire` as needed, `news`. local_layout:
-    how the process packs states; wire_layout: how those are packed that leave in this turn.
+    round of a partition at a time: `sync`, `begin`, `to_local` and `to_wire` as needed, `news`. local_layout:
+    how the process packs states; wire_layout: how those are packed that leave in this round.
     """
 
     def __init__(self, tables: Tables) -> None:
         self._learned = tables.learned
         self._local_pool, self._wire_pool = Pool(np.int32, UNKNOWN), Pool(np.int32, UNKNOWN)
-        rules, messages = Interned("rules of turns"), self._learned.messages
+        rules, messages = Interned("rules of outcomes"), self._learned.messages
         machines = [(table.interned, table.intern) for table in self._learned.machines]
         self._known = [
             Known(interned, intern, self._local_pool, self._wire_pool)
@@ -76,7 +76,7 @@ class Numbers:
         return self._counts[-1]
 
     def sync(self, deltas: Sequence[Any]) -> None:
-        """Take in what is new. A turn must begin afterwards.
+        """Take in what is new. A round must begin afterwards.
 
         Parameters: deltas, those of versions 1, 2 ... in order, each one or something whose `value` it is (a
         broadcast variable), which is taken only of those that are new here.
@@ -95,7 +95,7 @@ class Numbers:
             self._counts.append([known.base for known in self._machines])
 
     def begin(self, layout: Layout | None = None) -> None:
-        """A turn begins: nothing is provisional. layout: of the round (None: what the counts give)."""
+        """A round begins: nothing is provisional. layout: of the round (None: what the counts give)."""
         for known in self._known:
             known.begin()
         self.wire_layout, self._wider, self._header = layout or Layout(self.counts), None, None
@@ -173,7 +173,7 @@ class Numbers:
     # ---- blocks
 
     def header(self) -> bytes:
-        """What a reader must know of states that `to_wire` or `route` gave in this turn so far."""
+        """What a reader must know of states that `to_wire` or `route` gave in this round so far."""
         now = self.wire_layout, sum(len(known.provisional) for known in self._machines)
         if self._header is None or self._header[0] != now:
             digests = tuple(tuple(digest for digest, _ in known.news()) for known in self._machines)
@@ -224,7 +224,7 @@ class Numbers:
         return np.array(numbers, np.int64)
 
     def news(self) -> News:
-        """What this turn found that has no global number, learned entries included."""
+        """What this round found that has no global number, learned entries included."""
         facts = self._memory.news() if self._memory else b""
         return News(self.version, tuple(known.news() for known in self._known), facts)
 

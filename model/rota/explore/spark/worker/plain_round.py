@@ -27,7 +27,7 @@ from rota.explore.spark.protocol import (
     Part,
     Report,
     RunFile,
-    Turn,
+    TaskOutput,
     level_name,
 )
 from rota.explore.spark.worker.plain_tables import Ambiguous, Check, Key, Remembering, Values
@@ -45,27 +45,27 @@ EXPECTED = (Ambiguous, NotRebuilt, Damaged, OSError, MemoryError)
 """Errors that every try would raise again."""
 
 
-def take_turn(job: Job, order: Order, partition: int, inbox: Iterable[bytes]) -> Turn:
-    """As `tasks.take_turn`."""
+def run_round(job: Job, order: Order, partition: int, inbox: Iterable[bytes]) -> TaskOutput:
+    """As `tasks.run_round`."""
     return _answered(job, partition, lambda: _Round(job, order, partition).run(inbox))
 
 
-def find_before(job: Job, order: Order, partition: int, state: State) -> Turn:
+def find_before(job: Job, order: Order, partition: int, state: State) -> TaskOutput:
     """As `tasks.find_before`."""
     return _answered(job, partition, lambda: _Round(job, order, partition).before(state))
 
 
-def restore(job: Job, order: Order, partition: int, copies: Iterable[Copy]) -> Turn:
+def restore(job: Job, order: Order, partition: int, copies: Iterable[Copy]) -> TaskOutput:
     """As `tasks.restore`."""
     return _answered(job, partition, lambda: _Round(job, order, partition).restored(copies))
 
 
-def verify(job: Job, order: Order, partition: int) -> Turn:
+def verify(job: Job, order: Order, partition: int) -> TaskOutput:
     """As `tasks.verify`."""
     return _answered(job, partition, lambda: _Round(job, order, partition).verified())
 
 
-def _answered(job: Job, partition: int, work: Any) -> Turn:
+def _answered(job: Job, partition: int, work: Any) -> TaskOutput:
     """What a piece of work gives; an error that would come again becomes its answer."""
     try:
         yield from work()
@@ -138,8 +138,8 @@ class _Round:
 
     # ---- a round
 
-    def run(self, inbox: Iterable[bytes]) -> Turn:
-        """See `take_turn`. Errors: `EXPECTED`."""
+    def run(self, inbox: Iterable[bytes]) -> TaskOutput:
+        """See `run_round`. Errors: `EXPECTED`."""
         visited = self._visited()
         new = {key for keys in self._arrived(inbox) for key in keys} - visited
         states = 0
@@ -219,12 +219,12 @@ class _Round:
             raise Damaged(f"{path} has other states than were written")
         return keys
 
-    def _copies(self, keys: Sequence[Key]) -> Turn:
+    def _copies(self, keys: Sequence[Key]) -> TaskOutput:
         for begin in range(0, len(keys) if self.job.copied else 0, BLOCK):
             content = self.values.pack(keys[begin : begin + BLOCK])
             yield COPY, Copy(self.partition, len(self.levels) - 1, begin, content)
 
-    def restored(self, copies: Iterable[Copy]) -> Turn:
+    def restored(self, copies: Iterable[Copy]) -> TaskOutput:
         """All levels from copies in any order. Errors: Damaged."""
         pieces: list[dict[int, bytes]] = [{} for _ in self.levels]
         for copy in copies:
@@ -235,7 +235,7 @@ class _Round:
                 raise Damaged(f"{level.file.name} cannot be restored from its copies")
         yield self.job.partitions, (self.partition, Part(self.levels))
 
-    def verified(self) -> Turn:
+    def verified(self) -> TaskOutput:
         """Read all files. Errors: FileNotFoundError, Damaged."""
         for level in self.levels:
             self._read(level.file)
@@ -257,7 +257,7 @@ class _Round:
             if broken is not None:
                 self.bad_state = first(self.bad_state, self._find(check.rank, broken))
 
-    def _expanded(self, keys: Sequence[Key], visited: set[Key], home: set[Key] | None) -> Turn:
+    def _expanded(self, keys: Sequence[Key], visited: set[Key], home: set[Key] | None) -> TaskOutput:
         """Successors of a level. home: takes own states that are new, for this round's next level."""
         for key in keys:
             moved = False
@@ -280,7 +280,7 @@ class _Round:
     def _find(self, rank: int, key: Key) -> Find:
         return Find(rank, self.values.code(key), self.values.state(key))
 
-    def before(self, state: State) -> Turn:
+    def before(self, state: State) -> TaskOutput:
         """See `find_before`."""
         wanted = tuple([self.values.number(i, value) for i, value in enumerate(state)])
         level = self.levels[self.order.round]
@@ -289,7 +289,7 @@ class _Round:
 
     # ---- sending
 
-    def _sent(self, target: Key, home: set[Key] | None) -> Turn:
+    def _sent(self, target: Key, home: set[Key] | None) -> TaskOutput:
         """Put a state into the box of its owner; a full one leaves."""
         self.seen.add(target)
         to = self._owner(target)

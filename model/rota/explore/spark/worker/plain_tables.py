@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from rota.explore.spark.protocol import Damaged
-from rota.kernel import Kind, Machine, Message, Property, State, System, Turn, encode
+from rota.kernel import Kind, Machine, Message, Outcome, Property, State, System, encode
 from rota.kernel.encoding import component_hash, state_hash
 
 Key = tuple[int, ...]
@@ -83,18 +83,18 @@ class Remembering:
     def __init__(self, machine: Machine, position: int, values: Values) -> None:
         self.machine, self.name, self.role = machine, machine.name, machine.role
         self._position, self._values = position, values
-        self._answers: dict[tuple[int, str, int], list[Turn]] = {}
+        self._answers: dict[tuple[int, str, int], list[Outcome]] = {}
 
     def initial(self) -> Sequence[Any]:
         return [self._kept(value) for value in self.machine.initial()]
 
-    def offers(self, value: Any) -> Sequence[Turn]:
+    def actions(self, value: Any) -> Sequence[Outcome]:
         key = (id(value), "", 0)
         if key not in self._answers:
-            self._answers[key] = self._learn(self.machine.offers(value))
+            self._answers[key] = self._learn(self.machine.actions(value))
         return self._answers[key]
 
-    def receive(self, value: Any, sender: str, message: Message) -> Sequence[Turn]:
+    def receive(self, value: Any, sender: str, message: Message) -> Sequence[Outcome]:
         key = (id(value), sender, id(message))
         if key not in self._answers:
             self._answers[key] = self._learn(self.machine.receive(value, sender, message))
@@ -105,7 +105,7 @@ class Remembering:
         """How often the machine's own code has run."""
         return len(self._answers)
 
-    def _learn(self, moves: Iterable[Turn]) -> list[Turn]:
+    def _learn(self, moves: Iterable[Outcome]) -> list[Outcome]:
         return [replace(move, value=self._kept(move.value)) for move in moves]
 
     def _kept(self, value: Any) -> Any:

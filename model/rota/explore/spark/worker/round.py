@@ -27,7 +27,7 @@ from rota.explore.spark.protocol import (
     Report,
     RunFile,
     Sent,
-    Turn,
+    TaskOutput,
     level_name,
 )
 from rota.explore.spark.worker import visited
@@ -36,7 +36,7 @@ from rota.explore.spark.worker.numbers import Numbers
 from rota.explore.spark.worker.surroundings import NotRebuilt, place, rebuilt
 from rota.explore.spark.worker.visited import Absorber, Box, Run, RunDamaged, RunMissing
 from rota.explore.tables.arrays import Ints, Words
-from rota.explore.tables.machines import AmbiguousValue, BadTurn
+from rota.explore.tables.machines import AmbiguousValue, BadOutcome
 from rota.explore.tables.system import EngineError, Expanded, Tables, blocks, sample
 from rota.kernel import State, SystemRef
 from rota.kernel.encoding import MASK128
@@ -50,21 +50,21 @@ BOX = 8 << 20
 CHECKED = 1
 """States of a level whose successors are compared with the system's own."""
 
-EXPECTED = (BadTurn, AmbiguousValue, EngineError, NotRebuilt, Damaged, OSError, MemoryError)
+EXPECTED = (BadOutcome, AmbiguousValue, EngineError, NotRebuilt, Damaged, OSError, MemoryError)
 """Errors that every try would raise again."""
 
 
-def take_turn(job: Job, order: Order, partition: int, inbox: Iterable[bytes]) -> Turn:
-    """As `tasks.take_turn`."""
+def run_round(job: Job, order: Order, partition: int, inbox: Iterable[bytes]) -> TaskOutput:
+    """As `tasks.run_round`."""
     return _answered(job, partition, lambda: _Round(job, order, partition).run(inbox))
 
 
-def find_before(job: Job, order: Order, partition: int, state: State) -> Turn:
+def find_before(job: Job, order: Order, partition: int, state: State) -> TaskOutput:
     """As `tasks.find_before`."""
     return _answered(job, partition, lambda: [(job.partitions, _Round(job, order, partition).before(state))])
 
 
-def _answered(job: Job, partition: int, work: Callable[[], Iterable[Sent]]) -> Turn:
+def _answered(job: Job, partition: int, work: Callable[[], Iterable[Sent]]) -> TaskOutput:
     """What a piece of work gives; lost files, and an error that would come again, become its answer."""
     try:
         yield from work()
@@ -74,7 +74,7 @@ def _answered(job: Job, partition: int, work: Callable[[], Iterable[Sent]]) -> T
         yield job.partitions, error
 
 
-def restore(job: Job, order: Order, partition: int, copies: Iterable[Copy]) -> Turn:
+def restore(job: Job, order: Order, partition: int, copies: Iterable[Copy]) -> TaskOutput:
     """As `tasks.restore`."""
     try:
         yield job.partitions, (partition, _Round(job, order, partition).restored(copies))
@@ -82,11 +82,11 @@ def restore(job: Job, order: Order, partition: int, copies: Iterable[Copy]) -> T
         yield job.partitions, error
 
 
-def verify(job: Job, order: Order, partition: int) -> Turn:
+def verify(job: Job, order: Order, partition: int) -> TaskOutput:
     """As `tasks.verify`."""
     part, folder = order.parts[partition], place(job, partition)
 
-    def work() -> Turn:
+    def work() -> TaskOutput:
         for file in {level.file for level in part.levels} | set(part.runs):
             visited.verify(folder, file)
         yield job.partitions, None
@@ -153,8 +153,8 @@ class _Round:
 
     # ---- a round
 
-    def run(self, inbox: Iterable[bytes]) -> Turn:
-        """See `take_turn`. Errors: `EXPECTED`, RunMissing."""
+    def run(self, inbox: Iterable[bytes]) -> TaskOutput:
+        """See `run_round`. Errors: `EXPECTED`, RunMissing."""
         self._forget()
         self._fit_runs()
         absorber = self._absorber()
@@ -189,9 +189,9 @@ class _Round:
         yield parts[self.partition]
 
     def _report(self, states: int) -> Report:
-        turns = np.zeros(self.learned.turns.size, np.bool_)
-        marks = self.expansion.room.marks[: len(turns)]
-        turns[: len(marks)] = marks.astype(np.bool_)
+        outcomes = np.zeros(self.learned.outcomes.size, np.bool_)
+        marks = self.expansion.room.marks[: len(outcomes)]
+        outcomes[: len(marks)] = marks.astype(np.bool_)
         return Report(
             partition=self.partition,
             part=self.part,
@@ -202,7 +202,7 @@ class _Round:
             generated=self.expansion.generated,
             stuck=self.stuck,
             bad_step=self.bad_step,
-            fired=self.tables.fired(turns),
+            fired=self.tables.fired(outcomes),
             news=self.numbers.news(),
             sent_bytes=self.sent,
             python_calls=self.system.memory.computed - self.calls,
@@ -256,7 +256,7 @@ class _Round:
         self.part = Part(self.part.levels, (*kept, new), self.fields)
         self.obsolete += [run.name for run in gone if run.name not in levels and run.states]
 
-    def _copies(self, level: Level) -> Turn:
+    def _copies(self, level: Level) -> TaskOutput:
         """The level for the keeping of others, if this executor may be lost with its disk."""
         if self.job.copied:
             keys, number = visited.open_run(self.folder, level.file).keys, len(self.part.levels) - 1
@@ -285,7 +285,7 @@ class _Round:
 
     # ---- states
 
-    def _expanded(self, level: Level, home: Absorber | None) -> Turn:
+    def _expanded(self, level: Level, home: Absorber | None) -> TaskOutput:
         """Judge and expand the states of a level. home: takes own states for this round's next level."""
         keys = visited.open_run(self.folder, level.file).keys
         for begin, end in blocks(0, len(keys), PIECE):
@@ -321,7 +321,7 @@ class _Round:
         expansion.goes_on_with([keys], layout.words)
         expansion.begin([keys])
         while expansion.busy:
-            expansion.allow(self.learned.turns.size)
+            expansion.allow(self.learned.outcomes.size)
             expansion.expand(self.lookups.given(layout))
             if self.tables.judge.has_ends and len(stuck := expansion.stuck()):
                 self.stuck = first(self.stuck, self.tables.lost(self._rows(stuck)))
@@ -358,7 +358,7 @@ class _Round:
         room = min(BOX, self.memory // (4 * self.job.partitions))
         return [Box(self.numbers.wire_layout.words, room) for _ in range(self.job.partitions)]
 
-    def _sent(self, keys: Words, home: Absorber | None) -> Turn:
+    def _sent(self, keys: Words, home: Absorber | None) -> TaskOutput:
         """Put states of this process into the boxes of their owners; full ones leave."""
         parts = self.numbers.route(keys, self.job.partitions, self.job.deciding)
         if parts is None:  # numbers outgrow the layout in which the boxes are packed
@@ -384,7 +384,7 @@ class _Round:
         home.add(keys[known])
         return keys[~known]
 
-    def _flushed(self) -> Turn:
+    def _flushed(self) -> TaskOutput:
         for to, box in enumerate(self.boxes):
             keys = box.flush()
             if len(keys):

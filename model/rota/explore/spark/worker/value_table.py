@@ -1,4 +1,4 @@
-"""One table of values in a worker process: its own numbers, the registry's, and a turn's for what is new.
+"""One table of values in a worker process: its own numbers, the registry's, and a round's for what is new.
 
 A value that came from elsewhere stays a pickle until it is needed here; one that was found here is recognised
 by its digest when the registry has numbered it, and never unpickled.
@@ -21,7 +21,7 @@ from rota.explore.tables.machines import Interned
 class Known:
     """One table. Parameters: interned, the process's own numbers; intern, gives them; pools of both maps.
 
-    local_of: by global number; wire_of: by local number the global one, or the provisional one of this turn,
+    local_of: by global number; wire_of: by local number the global one, or the provisional one of this round,
     which is `base` + its place in `provisional`.
     """
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
-from rota.explore import Limits, Outcome, Result, engines
+from rota.explore import Limits, Result, Verdict, engines
 from rota.explore.spark import memory
 from rota.explore.spark.worker.plain_tables import Remembering, Values
 from rota.explore.spark.worker.surroundings import rebuilt
@@ -60,7 +60,7 @@ def _explored(task: Whole) -> Result | TooLarge:
         result = engines.choose("fast")(system, limits)
     else:
         result = engines.choose("reference")(_remembering(system), limits)
-    if bounded and result.outcome is Outcome.UNDECIDED and not result.bounded:
+    if bounded and result.verdict is Verdict.UNDECIDED and not result.bounded:
         return TooLarge()
     return replace(result, engine="spark", stats={"whole": result.engine, **result.stats})
 
