@@ -95,7 +95,7 @@ def differing(done: Sequence[dict[str, Any]]) -> list[str]:
     first: dict[tuple[str, str], tuple[Any, str]] = {}
     out = []
     for one in done:
-        if not one["end"] or one["end"].get("outcome", "holds") != "holds":
+        if not one["end"] or one["end"].get("verdict", "holds") != "holds":
             continue
         for field in ("distinct", "generated", "depth", "digest"):
             value = one["end"].get(field)

@@ -151,7 +151,7 @@ def _predicted(wall: Fit, runs: Sequence[dict[str, Any]], done: Sequence[dict[st
         one
         for one in done
         if one["end"] and one["subject"]["kgroup"] and one["way"]["name"] in ("strict", "strict, files")
-        and one["end"].get("outcome", "holds") == "holds"
+        and one["end"].get("verdict", "holds") == "holds"
     ]  # fmt: skip
     largest = max((*strict, *runs), key=lambda one: int(one["end"]["distinct"]))
     rounds, states = largest["rounds"], largest["end"]["distinct"]

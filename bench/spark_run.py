@@ -138,7 +138,7 @@ def main(measurement: str, folder: str) -> None:
     figures = {"distinct": result.distinct, "generated": result.generated, "seconds": result.seconds}
     if isinstance(result, Result):
         strict = options.get("local_levels", 1) == 1
-        figures |= {"outcome": result.verdict.value, "digest": result.digest, "stats": dict(result.stats)}
+        figures |= {"verdict": result.verdict.value, "digest": result.digest, "stats": dict(result.stats)}
         figures["depth"] = result.depth if strict else None
     else:
         figures["depth"] = result.depth

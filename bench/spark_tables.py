@@ -68,7 +68,7 @@ def _row(way: str, runs: Sequence[Measured]) -> str:
         + optional(widest["seconds"] if widest else None, ".1f", 8)
         + optional(median(narrow) if narrow else None, ".2f", 8)
         + optional(100 * stats["merging_seconds"] / end["seconds"] if rounds else None, ".1f", 7)
-        + f"{len(ended):>5}{'' if end.get('outcome', 'holds') == 'holds' else '  ' + end['outcome']}"
+        + f"{len(ended):>5}{'' if end.get('verdict', 'holds') == 'holds' else '  ' + end['verdict']}"
     )
 
 

@@ -71,7 +71,7 @@ def agree(
     )
     if local_levels == 1 or slow.violation:
         return slow.answer == fast.answer and slow.violation == fast.violation
-    same = ("outcome", "distinct", "generated", "digest", "rules_fired")
+    same = ("verdict", "distinct", "generated", "digest", "rules_fired")
     return all(getattr(slow, name) == getattr(fast, name) for name in same)
 
 

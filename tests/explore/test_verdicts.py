@@ -123,7 +123,7 @@ def said(explore: Explore, row: Row) -> dict[str, Any]:
     properties = {one.name: one.verdict if one.depth is None else one.depth for one in found.properties}
     for one in found.properties:
         assert one.depth is None or (one.kind, one.verdict) == (Kind.WITNESS, HOLDS)
-    told = {name: getattr(found, name) for name in ("outcome", "distinct", "generated", "depth")}
+    told = {name: getattr(found, name) for name in ("verdict", "distinct", "generated", "depth")}
     return {**told, "properties": properties, "violation": violation}
 
 

@@ -54,15 +54,15 @@ def answers() -> Answers:
     asked += [(item, 0, Asking()) for item in NEGATIVE]
     with Provers([item.question(asking) for item, _, asking in asked], 2) as provers:
         heard = dict(one for one in provers.answers() if one)
-    return {(named(item), outcome): heard[number] for number, (item, outcome, _) in enumerate(asked)}
+    return {(named(item), turn): heard[number] for number, (item, turn, _) in enumerate(asked)}
 
 
 @pytest.mark.parametrize("one", ALL, ids=named)
 def test_verdicts(one: Obligation, answers: Answers) -> None:
     name = named(Item(one))
-    for outcome in (0, 1) if (name, 1) in answers else (0,):
-        answer = answers[name, outcome]
-        assert answer.verdict == one.expect, (outcome, answer.reason)
+    for turn in (0, 1) if (name, 1) in answers else (0,):
+        answer = answers[name, turn]
+        assert answer.verdict == one.expect, (turn, answer.reason)
         assert (answer.counterexample is not None) == (one.expect == "refuted")
 
 

@@ -146,7 +146,7 @@ JOINS: Told = ((), ("park",), ("park", "answer"), ("park", "answer", "park"))
 """The third one: her JoinGroup ends the sync phase in which she waits, whose answer has the new timeout."""
 NEWCOMER: Told = (("admitted",), ("admitted", "answer"))
 RESTART: Told = (("replacing",), ("replacing", "answer"))
-Outcome = tuple[World, Told, int]
+Turn = tuple[World, Told, int]
 """A world that may follow, what may have become of alice's session, the timeout that she asked for or 0."""
 
 
@@ -157,7 +157,7 @@ class Play:
         self.spec, self.instance = spec, instance
         self.worlds: set[World] = set()
 
-    def outcomes(self, world: World) -> Iterator[Outcome]:
+    def turns(self, world: World) -> Iterator[Turn]:
         generation = 0 if world.group is None else world.group.generation_id
         yield from chain(
             self.joins(world), self.others(world, generation), self.time(world), self.answers(world)
@@ -180,7 +180,7 @@ class Play:
         to, version = ("bob" if fresh == "b" else "alice"), (9 if instance else 3)
         yield from map(world.after, self.ask(world, request, to, version=version, fresh=fresh))
 
-    def joins(self, world: World) -> Iterator[Outcome]:
+    def joins(self, world: World) -> Iterator[Turn]:
         alice = world.named("a")
         for timeout in (1, 2):
             for after in self.join(world, alice, timeout, "a"):
@@ -192,7 +192,7 @@ class Play:
             for after in self.join(world, world.named("b"), 9, "b"):
                 yield after, OTHERS, 0
 
-    def others(self, world: World, generation: int) -> Iterator[Outcome]:
+    def others(self, world: World, generation: int) -> Iterator[Turn]:
         syncs = {"alice": ((), ("park",)), "bob": OTHERS}
         leaves = {"alice": (("leave",),), "bob": OTHERS}
         for client in ("alice", "bob"):
@@ -202,7 +202,7 @@ class Play:
                 for step in self.ask(world, LeaveGroupRequest("g", (LeavingMember(member_id),)), client):
                     yield world.after(step), leaves[client], 0
 
-    def time(self, world: World) -> Iterator[Outcome]:
+    def time(self, world: World) -> Iterator[Turn]:
         """Timers that are due now; if there are none a millisecond passes."""
         now = [timer for timer, at in world.due if at == 0]
         for timer in now:
@@ -214,39 +214,39 @@ class Play:
         if not now:
             yield replace(world, due=frozenset((timer, at - 1) for timer, at in world.due)), (("tick",),), 0
 
-    def answers(self, world: World) -> Iterator[Outcome]:
+    def answers(self, world: World) -> Iterator[Turn]:
         errors = (None,) if self.instance else (None, AppendError.REQUEST_TIMED_OUT)
         for error in errors if world.log else ():
             left = replace(world, log=world.log[1:])
             for step in self.spec.appended(world.group, world.log[0], error):
                 yield left.after(step), ((), ("answer",), ("stored",), ("leave",)), 0
 
-    def explore(self, most: int) -> tuple[set[tuple[str, ...]], list[Outcome]]:
+    def explore(self, most: int) -> tuple[set[tuple[str, ...]], list[Turn]]:
         """Which sequences of events told the first so many steps, and the steps that none of them tells."""
         used: set[tuple[str, ...]] = set()
-        untold: list[Outcome] = []
+        untold: list[Turn] = []
         todo = deque([(World(), Seen())])
         known = set(todo)
         while todo and most > 0:
             world, seen = todo.popleft()
-            for outcome in self.outcomes(world):
+            for turn in self.turns(world):
                 most -= 1
-                fitting = tellings(seen, outcome)
+                fitting = tellings(seen, turn)
                 if not fitting:
-                    untold.append(outcome)
+                    untold.append(turn)
                     continue
                 used.add(fitting[0][0])
-                self.worlds.add(outcome[0])
-                following = outcome[0], fitting[0][1]
-                if len(outcome[0].log) <= 2 and following not in known:
+                self.worlds.add(turn[0])
+                following = turn[0], fitting[0][1]
+                if len(turn[0].log) <= 2 and following not in known:
                     known.add(following)
                     todo.append(following)
         return used, untold
 
 
-def tellings(seen: Seen, outcome: Outcome) -> list[tuple[tuple[str, ...], Seen]]:
+def tellings(seen: Seen, turn: Turn) -> list[tuple[tuple[str, ...], Seen]]:
     """Sequences of events that make of the session what the spec made of it, and that."""
-    world, allowed, asked = outcome
+    world, allowed, asked = turn
     if not seen.alive:  # nothing but her admission touches her
         allowed = allowed if allowed == NEWCOMER else SAME
     found = []

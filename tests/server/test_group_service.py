@@ -39,14 +39,14 @@ class Loop:
         self.timers.append(Handle(when, lambda: call(*arguments)))
         return self.timers[-1]
 
-    def outcome(self):
+    def turn(self):
         """One turn: what was to come soon."""
         calls, self.soon = self.soon, []
         for call in calls:
             call()
 
     def advance(self, seconds):
-        self.outcome()
+        self.turn()
         until = self.now + seconds
         while due := min(
             (each for each in self.armed() if each.due <= until), key=lambda each: each.due, default=None
@@ -54,7 +54,7 @@ class Loop:
             self.timers.remove(due)
             self.now = max(self.now, due.due)
             due.call()
-            self.outcome()
+            self.turn()
         self.now = until
 
     def armed(self):
@@ -115,7 +115,7 @@ def test_a_cancelled_timer_does_not_fire(world):
     member_id = world.member()
     replies = world.ask("LeaveGroup", group_id="g", member_id=member_id)
     assert replies == []  # it empties the group, which the log has to know first
-    world.loop.outcome()
+    world.loop.turn()
     assert [each["error_code"] for each in replies] == [0]
     world.loop.advance(500)
     assert len(world.loop.armed()) == 1  # the next cleaning
@@ -133,7 +133,7 @@ def test_what_is_of_no_use_is_removed_every_ten_minutes(world):
             member_id="",
             topics=[{"name": "t", "partitions": [part]}],
         )
-    world.loop.outcome()
+    world.loop.turn()
     world.ask("OffsetDelete", group_id="g", topics=[{"name": "t", "partitions": [{"partition_index": 0}]}])
     world.loop.advance(599)
     assert set(world.service.core.groups) == {"g", "h"}
@@ -149,7 +149,7 @@ def test_the_log_answers_in_the_next_turn(world):
     sent = [{"member_id": member_id, "assignment": b"all"}]
     replies = world.ask("SyncGroup", group_id="g", generation_id=1, member_id=member_id, assignments=sent)
     assert replies == []
-    world.loop.outcome()
+    world.loop.turn()
     assert [each["assignment"] for each in replies] == [b"all"]
 
 
@@ -159,7 +159,7 @@ def test_a_coordinator_that_resigns_answers_what_is_parked_and_then_does_nothing
     world.service.resign()
     assert [each["error_code"] for each in replies] == [16]
     assert dict(world.service.core.groups) == {}
-    world.loop.outcome()
+    world.loop.turn()
     world.loop.advance(3_600)
     assert len(replies) == 1
     assert world.loop.armed() == []

@@ -43,7 +43,7 @@ def test_the_promises_hold_for_a_polite_client(profile: str, budget: dict[str, i
     system = world((*OFFSETS, CAN_COMMIT, END), profile=profile, budget=tuple(budget.items()), **ONE)
     result = explore(system)
     assert result.violation is None
-    assert result.outcome.name == "HOLDS"
+    assert result.verdict.name == "HOLDS"
     assert {"offsets.commit", "offsets.stored", "offsets.fetch"} <= result.rules_fired
 
 
