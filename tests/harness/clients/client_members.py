@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.clients.client_history import PATIENCE, Event, History, Partition, TimedOut, told
 
-MODULES = {
+PROCESSES = {
     "librdkafka": "harness.clients.librdkafka_process",
     "kafka-python": "harness.clients.kafka_python_process",
 }
@@ -30,7 +30,7 @@ class Member:
         self.library = library
         self.history = history
         self._process = subprocess.Popen(
-            [sys.executable, "-m", MODULES[library], json.dumps(settings | {"client_id": name})],
+            [sys.executable, "-m", PROCESSES[library], json.dumps(settings | {"client_id": name})],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
