@@ -12,7 +12,7 @@ from rota.cli.check_plan import parse_settings
 from rota.explore import Limits, Result
 from rota.explore.reference import explore
 from rota.kernel import Rule
-from rota.report.check_model import Job, Plan, Report, Run
+from rota.report.check_model import Explored, Job, Plan, Report
 from rota.report.check_progress import Explorations
 from rota.report.check_text import lines, verdict_line
 from rota.report.live_line import CLEAR, LiveLine
@@ -24,7 +24,7 @@ def job(name: str = "office", **more: object) -> Job:
     return replace(Job(name, office), **more)  # type: ignore[arg-type]
 
 
-def report(*runs: Run, **more: object) -> Report:
+def report(*runs: Explored, **more: object) -> Report:
     plan = Plan("classic", "toy", "reference", tuple(run.job for run in runs), scope="toys", profile="p")
     return Report(replace(plan, **more), runs, None, 1.0)  # type: ignore[arg-type]
 
@@ -34,7 +34,7 @@ def result(fault: str = "", people: int = 2, limits: Limits | None = None) -> Re
 
 
 def test_a_known_weakness_that_is_found_is_known_and_holds() -> None:
-    told = report(Run(job(), result()), known=frozenset({WITNESS}))
+    told = report(Explored(job(), result()), known=frozenset({WITNESS}))
     assert told.verdict == "holds"
     assert {claim.name: claim.verdict for claim in told.claims()}[WITNESS] == "known"
     shown = "\n".join(lines(told, stats=False))
@@ -43,14 +43,14 @@ def test_a_known_weakness_that_is_found_is_known_and_holds() -> None:
 
 
 def test_a_known_weakness_that_suddenly_holds_is_a_failure() -> None:
-    told = report(Run(job(), result("can_hold_a_ticket")), known=frozenset({WITNESS}))
+    told = report(Explored(job(), result("can_hold_a_ticket")), known=frozenset({WITNESS}))
     assert told.verdict == "violated"
     assert list(told.reasons()) == [f"{WITNESS} holds in office, where it is known not to"]
 
 
 def test_the_worst_verdict_of_all_runs_is_told_and_the_least_depth() -> None:
-    bounded = Run(job("bounded"), result(limits=Limits(1)))
-    told = report(Run(job("whole"), result(people=3)), bounded)
+    bounded = Explored(job("bounded"), result(limits=Limits(1)))
+    told = report(Explored(job("whole"), result(people=3)), bounded)
     claims = {claim.name: claim for claim in told.claims()}
     assert told.verdict == "undecided"
     assert (claims["tickets.differ"].verdict, claims["tickets.differ"].runs) == ("undecided", 2)
@@ -58,7 +58,7 @@ def test_the_worst_verdict_of_all_runs_is_told_and_the_least_depth() -> None:
 
 
 def test_a_run_that_is_missing_leaves_it_undecided() -> None:
-    run = Run(job(), result())
+    run = Explored(job(), result())
     told = report(run, jobs=(run.job, job("second")))
     assert told.verdict == "undecided"
     assert list(told.reasons()) == ["1 of 2 configurations did not run"]
@@ -66,15 +66,15 @@ def test_a_run_that_is_missing_leaves_it_undecided() -> None:
 
 def test_counts_are_judged_only_where_every_state_was_visited() -> None:
     wrong = job(expected={"distinct": 1})
-    assert Run(wrong, result()).differing == ("distinct",)
-    assert Run(wrong, result(limits=Limits(1))).differing is None
-    assert Run(wrong, result("deadlock")).differing is None
-    assert Run(job(expected={"distinct": result().distinct}), result()).differing == ()
+    assert Explored(wrong, result()).differing == ("distinct",)
+    assert Explored(wrong, result(limits=Limits(1))).differing is None
+    assert Explored(wrong, result("deadlock")).differing is None
+    assert Explored(job(expected={"distinct": result().distinct}), result()).differing == ()
 
 
 @pytest.mark.parametrize(("names", "words"), [("abcd", "a, b, c, d"), ("abcdef", "a, b, c and 3 more")])
 def test_many_differing_counts_are_told_in_few_words(names: str, words: str) -> None:
-    runs = [Run(job(name, expected={"distinct": 1}), result()) for name in names]
+    runs = [Explored(job(name, expected={"distinct": 1}), result()) for name in names]
     assert list(report(*runs).reasons()) == [f"the counts of {words} differ from the pinned ones"]
 
 
@@ -83,7 +83,7 @@ def test_rules_that_decide_are_not_missed() -> None:
         slug: Rule(slug, office, "all versions", "nowhere", decides)
         for slug, decides in (("office.next", False), ("office.closed", False), ("office.vote", True))
     }
-    assert report(Run(job(), result()), rules=rules).unfired == ("office.closed",)
+    assert report(Explored(job(), result()), rules=rules).unfired == ("office.closed",)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_rules_that_decide_are_not_missed() -> None:
 )
 def test_growth_is_a_factor_or_a_small_difference(people: int, pinned: int, growth: str) -> None:
     base = job("base", expected={"distinct": pinned})
-    run = Run(job("more", feature="more people", compared_with="base"), result(people=people))
+    run = Explored(job("more", feature="more people", compared_with="base"), result(people=people))
     row = next(line for line in lines(report(run, jobs=(base, run.job)), stats=False) if "->" in line)
     assert row.split() == [
         "more",
@@ -106,7 +106,7 @@ def test_growth_is_a_factor_or_a_small_difference(people: int, pinned: int, grow
 
 
 def test_the_verdict_line_counts_in_singular_and_plural() -> None:
-    line = verdict_line(report(Run(job(), result(people=1))), quiet=True)
+    line = verdict_line(report(Explored(job(), result(people=1))), quiet=True)
     assert line.startswith(
         "\x1b[32m\x1b[1mholds\x1b[0m: 1 configuration, 2 states, engine reference, 3 properties"
     )

@@ -24,7 +24,7 @@ from rota.explore import reference
 from rota.explore.checkpoint import MANIFEST
 from rota.explore.spark import engine as spark
 from rota.explore.spark import session
-from rota.explore.spark import whole as driver
+from rota.explore.spark import suite as driver
 from rota.explore.spark.finished import NAME
 from rota.explore.spark.memory import MEMORY
 from rota.explore.spark.worker import whole

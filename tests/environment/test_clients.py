@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rota.environment.clients.assignment import TOPIC, Assignment, Claim, Metadata
-from rota.environment.clients.callbacks import Callback, Told, told
+from rota.environment.clients.callbacks import Callback, ListenerCall, listener_calls
 from rota.environment.clients.consumer import PoliteClient
 from rota.environment.clients.cooperative import CooperativeClient
 from rota.environment.clients.eager import EagerClient
@@ -295,7 +295,7 @@ def test_an_eager_client_gives_up_all_before_it_joins() -> None:
     value = member(Phase.STABLE, position=-1)
     after = client_of(reads(machine, value, HeartbeatReply(E.REBALANCE_IN_PROGRESS)))
     assert (after.phase, after.assignment, after.leads) == (Phase.JOINING, None, False)
-    assert told(value, after) == (Told(Callback.REVOKED, frozenset({0})),)
+    assert listener_calls(value, after) == (ListenerCall(Callback.REVOKED, frozenset({0})),)
 
 
 def cooperative(**changes: Any) -> CooperativeClient:
@@ -312,7 +312,7 @@ def test_a_cooperative_client_consumes_while_it_joins_and_claims_what_it_owns() 
     after = client_of(reads(cooperative(), value, HeartbeatReply(E.REBALANCE_IN_PROGRESS)))
     assert (after.phase, after.partitions) == (Phase.JOINING, (0, 1))
     assert claim_in(after) == Claim((0, 1), GENERATION)
-    assert told(value, after) == ()
+    assert listener_calls(value, after) == ()
 
 
 def test_a_cooperative_client_revokes_what_it_is_to_lose_and_joins_again() -> None:
@@ -320,14 +320,14 @@ def test_a_cooperative_client_revokes_what_it_is_to_lose_and_joins_again() -> No
     after = client_of(reads(cooperative(), value, SyncGroupReply(E.NONE, assignment=part(4, 0))))
     assert (after.phase, after.partitions) == (Phase.JOINING, (0,))
     assert claim_in(after) == Claim((0,), 4)
-    assert told(value, after) == (Told(Callback.REVOKED, frozenset({1})),)
+    assert listener_calls(value, after) == (ListenerCall(Callback.REVOKED, frozenset({1})),)
 
 
 def test_a_cooperative_client_that_only_gains_is_stable() -> None:
     value = member(Phase.SYNCING, generation_id=4, assignment=part(GENERATION, 0))
     after = client_of(reads(cooperative(), value, SyncGroupReply(E.NONE, assignment=part(4, 0, 1))))
     assert after.phase is Phase.STABLE
-    assert told(value, after) == (Told(Callback.ASSIGNED, frozenset({1})),)
+    assert listener_calls(value, after) == (ListenerCall(Callback.ASSIGNED, frozenset({1})),)
 
 
 def test_a_cooperative_client_that_must_sync_again_claims_under_the_newer_generation() -> None:
@@ -342,7 +342,7 @@ def test_who_is_reset_has_lost_all_and_claims_nothing(error: ErrorCode) -> None:
     value = member(Phase.STABLE, position=-1)
     after = client_of(reads(cooperative(), value, HeartbeatReply(error)))
     assert claim_in(after) is None
-    assert told(value, after) == (Told(Callback.LOST, frozenset({0})),)
+    assert listener_calls(value, after) == (ListenerCall(Callback.LOST, frozenset({0})),)
 
 
 def test_sticky_claims_what_it_got_last_although_it_was_given_up() -> None:
@@ -385,7 +385,7 @@ def test_who_is_not_polled_leaves_and_comes_back_a_static_member_just_stops() ->
     assert (stops.phase, stops.outbox) == (Phase.UNJOINED, None)
     for after in (client_of(dynamic), stops):
         assert (after.member_id, after.generation_id, after.partitions) == ("", -1, ())
-        assert told(value, after) == (Told(Callback.LOST, frozenset({0})),)
+        assert listener_calls(value, after) == (ListenerCall(Callback.LOST, frozenset({0})),)
 
 
 def test_only_an_old_client_is_silent_while_it_processes() -> None:

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from rota.explore import CheckpointError, Limits, reference
 from rota.explore.checkpoint import identity
 from rota.explore.compiled import state_set
-from rota.explore.compiled.cache import forget_stale
 from rota.explore.compiled.expansion import Expansion
 from rota.explore.compiled.packing import Layout
+from rota.explore.compiled.stale_code import forget_stale
 from rota.explore.fast import numpy_search, search
 from rota.explore.fast.spill import Runs
 from rota.explore.tables import properties

@@ -15,7 +15,7 @@ from rota.explore import Limits, Result, reference
 from rota.explore.result import MissingExtra
 from rota.explore.spark import archive, memory, session
 from rota.explore.spark import engine as spark
-from rota.explore.spark.whole import Answer, Lost, Tasks
+from rota.explore.spark.suite import Answer, Lost, Tasks
 from rota.explore.spark.worker.whole import TooLarge
 from rota.explore.tables.machines import AmbiguousValue
 from rota.kernel import System

@@ -17,7 +17,7 @@ import toys
 from rota.explore import Limits, Result, reference
 from rota.explore.spark import engine as spark
 from rota.explore.spark import session
-from rota.explore.spark.whole import Tasks
+from rota.explore.spark.suite import Tasks
 from rota.kernel import System
 
 pytestmark = pytest.mark.spark

@@ -201,14 +201,16 @@ def rows_compared_by_their_first_word(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def states_that_stay_are_no_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        successors.Expansion, "stuck", lambda self, block: np.bincount(self.source, minlength=len(block)) == 0
+        successors.Successors,
+        "stuck",
+        lambda self, block: np.bincount(self.source, minlength=len(block)) == 0,
     )
 
 
 def steps_judged_only_where_something_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     original = properties._ranked
 
-    def hasty(props: tuple[Property, ...], group: properties.Group, columns: Any) -> Any:
+    def hasty(props: tuple[Property, ...], group: properties.CheckGroup, columns: Any) -> Any:
         found = original(props, group, columns)
         if props[0].kind is not Kind.STEP:
             return found

@@ -32,7 +32,7 @@ from rota.spec import (
     classic,
 )
 from rota.spec.handlers import HANDLERS
-from rota.spec.hosting import TOLD
+from rota.spec.hosting import REFUSALS
 from rota.spec.messages import ReplyMessage, Request
 
 RANGE = (ProtocolMetadata("range"),)
@@ -136,7 +136,7 @@ def test_protocol_of_a_sync_is_asked_for_before_all() -> None:
 def test_every_request_but_one_asks_for_the_coordinator() -> None:
     """Whatever is handled is told of a wrong broker, in a way of its own. ListGroups asks each broker."""
     kinds = {name for name in HANDLERS if name.endswith("Request")}
-    assert {kind.__name__ for kind in TOLD} == kinds - {"FindCoordinatorRequest"}
+    assert {kind.__name__ for kind in REFUSALS} == kinds - {"FindCoordinatorRequest"}
     for name in kinds - {"FindCoordinatorRequest"}:
         asked = [slug for slug in HANDLERS[name] if slug.startswith("hosting.")]
         wrong_broker = [] if name == "ListGroupsRequest" else ["hosting.elsewhere"]

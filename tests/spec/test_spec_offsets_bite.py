@@ -207,10 +207,10 @@ def test_without_a_rule_some_story_ends_differently(slug: str) -> None:
 SWITCHES = (
     ("completing_told_before_membership", True),
     ("unsubscribed_expire", False),
-    ("absent_group_commit_told", PROFILES[SCALA].absent_group_commit_told),
+    ("absent_group_commit_error", PROFILES[SCALA].absent_group_commit_error),
     ("absent_group_transaction_creates", True),
-    ("offset_append_timeout_told", PROFILES[SCALA].offset_append_timeout_told),
-    ("offset_append_too_large_told", PROFILES[SCALA].offset_append_too_large_told),
+    ("offset_append_timeout_error", PROFILES[SCALA].offset_append_timeout_error),
+    ("offset_append_too_large_error", PROFILES[SCALA].offset_append_too_large_error),
     ("failed_commit_forgotten", True),
     ("failed_commit_keeps_too_large", True),
     ("unstable_while_appending", True),

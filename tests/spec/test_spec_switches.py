@@ -264,7 +264,7 @@ def test_failed_replacement_keeps_protocols(on: bool) -> None:
 
 @pytest.mark.parametrize("told", [ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.REBALANCE_IN_PROGRESS])
 def test_append_timeout_told(told: ErrorCode) -> None:
-    stage = of("append_timeout_told", told)()
+    stage = of("append_timeout_error", told)()
     stage.stable(a="i")
     stage.join("a")
     waiting = stage.sync("a")

@@ -25,7 +25,7 @@ from rota.report.check_model import Plan
 
 if TYPE_CHECKING:
     from rota.explore.spark.finished import Finished
-    from rota.explore.spark.whole import Tasks
+    from rota.explore.spark.suite import Tasks
 
 ENGINE = "spark"
 
@@ -171,7 +171,7 @@ class Session:
     def tasks(self) -> Tasks:
         """For whole systems, many at a time."""
         from rota.explore.spark.session import look_at
-        from rota.explore.spark.whole import Tasks
+        from rota.explore.spark.suite import Tasks
 
         states = self._shares.states
         share = states and states // max(1, self._context.defaultParallelism)

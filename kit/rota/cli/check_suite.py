@@ -21,7 +21,7 @@ from rota.report.check_progress import Explorations
 
 if TYPE_CHECKING:
     from rota.explore.spark.finished import Finished
-    from rota.explore.spark.whole import Tasks
+    from rota.explore.spark.suite import Tasks
 
 TICK = 1.0
 """Seconds without an answer after which it is shown again what is under way."""

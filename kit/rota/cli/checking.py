@@ -16,7 +16,7 @@ from rota.cli.shortest import Shortest
 from rota.explore import Limits, MissingExtra, Violation, engines
 from rota.kernel import System
 from rota.report import check_text
-from rota.report.check_model import Found, Plan, Report, Run
+from rota.report.check_model import Explored, Found, Plan, Report
 from rota.report.check_progress import Explorations
 
 Say = Callable[[str], None]
@@ -43,9 +43,9 @@ class Checking:
         self.plan, self.limits, self.out, self.say = what, limits, out, say
         self.progress = progress
         self._on_spark = on_spark
-        self.runs: list[Run] = []
+        self.runs: list[Explored] = []
         self.found: tuple[Found, ...] = ()
-        self._violations: list[tuple[int, Run, Violation]] = []
+        self._violations: list[tuple[int, Explored, Violation]] = []
         self._keep_going = keep_going
         self._shortest = Shortest(what.lasting, keep_going)
         self._table = check_text.RunTable([job.name for job in what.jobs])
@@ -171,7 +171,7 @@ class Checking:
     def _add(self, number: int, one: Exploration) -> None:
         """Print a result."""
         self.progress.line.clear()
-        run = Run(self.plan.jobs[number], one.result)
+        run = Explored(self.plan.jobs[number], one.result)
         self.runs.append(run)
         self._violations += [(number, run, violation) for violation in one.violations]
         self.say(self._table.row(run))
@@ -183,7 +183,7 @@ class Checking:
         """
         lasting = self.plan.lasting and not self._keep_going
         order = sorted(self._violations, key=lambda one: (0 if lasting else one[2].steps, one[0]))
-        least: dict[str, tuple[int, Run, Violation]] = {}
+        least: dict[str, tuple[int, Explored, Violation]] = {}
         for one in order:
             least.setdefault(one[2].name, one)
         for number, run, violation in list(least.values())[: None if self._keep_going else 1]:

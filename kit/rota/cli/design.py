@@ -23,7 +23,7 @@ from rota.kernel import System
 from rota.mutants import designs as mutants
 from rota.report import check_text
 from rota.report import design as report
-from rota.report.check_model import Found, Job, Plan, Report, Run
+from rota.report.check_model import Explored, Found, Job, Plan, Report
 from rota.report.check_progress import Explorations
 from rota.report.design import Judged
 
@@ -190,7 +190,7 @@ class _Work:
         table = check_text.RunTable([job.name for job in what.jobs])
         self.reporting.say(report.head(what))
         self.reporting.say(table.head())
-        runs: list[Run] = []
+        runs: list[Explored] = []
         found: list[Found] = []
         explorations = Explorations(self.reporting.live_line())
         limits = Limits(self.options.max_states)
@@ -200,7 +200,7 @@ class _Work:
                 result = explore(system, limits, progress=partial(explorations.level, job.name))
             finally:
                 explorations.end(job.name)
-            runs.append(Run(job, result))
+            runs.append(Explored(job, result))
             self.reporting.say(report.row(table, runs[-1]))
             if result.violation is not None:
                 name, out = f"{what.design}-{job.name}", self.reporting.out

@@ -18,7 +18,7 @@ import click
 from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED
 from rota.explore import Violation
 from rota.kernel import System
-from rota.report.check_model import Found, Plan, Run
+from rota.report.check_model import Explored, Found, Plan
 from rota.report.live_line import LiveLine
 from rota.trace import dumps, origin_of, record, text
 
@@ -76,7 +76,9 @@ def _json(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
-def write_trace(plan: Plan, run: Run, system: System, violation: Violation, out: Path, name: str) -> Found:
+def write_trace(
+    plan: Plan, run: Explored, system: System, violation: Violation, out: Path, name: str
+) -> Found:
     """Write a counterexample as JSON lines, and as text beside it. name: of the files, behind `trace-`."""
     origin = replace(
         origin_of(system),

@@ -14,7 +14,7 @@ from rota.cli.reporting import REPORTING, Reporting, seconds_alive, write_trace
 from rota.explore import MissingExtra, engines
 from rota.explore.walks.model import DEPTH, Simulation, Walks
 from rota.report import simulate as report
-from rota.report.check_model import Found, Plan, Report, Run
+from rota.report.check_model import Explored, Found, Plan, Report
 from rota.report.check_progress import Explorations, walked
 from rota.report.simulate import Walked, WalkTable
 
@@ -60,7 +60,7 @@ class _Walking:
     plan: Plan
     walks: Walks
     reporting: Reporting
-    runs: list[Run] = field(default_factory=list)
+    runs: list[Explored] = field(default_factory=list)
     simulations: list[Simulation] = field(default_factory=list)
     found: Found | None = None
 
@@ -84,7 +84,7 @@ class _Walking:
                 one = simulate(system, self.walks, progress=_named(explorations, job.name))
             finally:
                 explorations.end(job.name)
-            run = Run(job, one.result)
+            run = Explored(job, one.result)
             self.runs.append(run)
             self.simulations.append(one)
             self.reporting.say(table.row(run, one.coverage))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rota.explore import Violation
-from rota.report.check_model import KNOWN, Found, Report, Run, verdict_of
+from rota.report.check_model import KNOWN, Explored, Found, Report, verdict_of
 
 SCHEMA = 1
 
@@ -62,7 +62,7 @@ def _found(found: Found) -> dict[str, Any]:
     return {**_violation(found.run, found.violation), "trace": found.path, "replay": found.replay}
 
 
-def _violation(run: Run, violation: Violation) -> dict[str, Any]:
+def _violation(run: Explored, violation: Violation) -> dict[str, Any]:
     """One whose trace is not written."""
     return {
         "property": violation.name,
@@ -75,7 +75,7 @@ def _violation(run: Run, violation: Violation) -> dict[str, Any]:
     }
 
 
-def _run(report: Report, run: Run) -> dict[str, Any]:
+def _run(report: Report, run: Explored) -> dict[str, Any]:
     """A run. bounded_to: the depth up to which it was explored, where a shorter violation was known."""
     result = run.result
     written = [one for one in (report.found, *report.further) if one and one.run is run]

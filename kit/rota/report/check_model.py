@@ -78,7 +78,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Run:
+class Explored:
     """A job and its result."""
 
     job: Job
@@ -113,7 +113,7 @@ class Run:
 class Found:
     """A violation with its trace and the path of the file that it was written to."""
 
-    run: Run
+    run: Explored
     violation: Violation
     trace: Trace
     path: str
@@ -147,7 +147,7 @@ class Report:
     """
 
     plan: Plan
-    runs: tuple[Run, ...]
+    runs: tuple[Explored, ...]
     found: Found | None
     seconds_total: float
     workers: int = 1
@@ -155,7 +155,7 @@ class Report:
     further: tuple[Found, ...] = ()
 
     @property
-    def bounded(self) -> tuple[Run, ...]:
+    def bounded(self) -> tuple[Explored, ...]:
         """Runs that went up to the depth where a shorter violation could be, and no further."""
         return tuple(run for run in self.runs if run.result.bounded)
 
@@ -194,7 +194,7 @@ class Report:
 
     def claims(self) -> list[Claim]:
         """Every property, in order of first appearance."""
-        seen: dict[str, list[tuple[Run, PropertyVerdict]]] = {}
+        seen: dict[str, list[tuple[Explored, PropertyVerdict]]] = {}
         for run in self.runs:
             for one in run.result.properties:
                 seen.setdefault(one.name, []).append((run, one))
@@ -239,7 +239,7 @@ def verdict_of(plan: Plan, one: PropertyVerdict) -> str:
     return one.verdict.value
 
 
-def _claim(plan: Plan, verdicts: Sequence[tuple[Run, PropertyVerdict]]) -> Claim:
+def _claim(plan: Plan, verdicts: Sequence[tuple[Explored, PropertyVerdict]]) -> Claim:
     one = min((seen for _, seen in verdicts), key=lambda seen: _WORST.index(verdict_of(plan, seen)))
     depths = [(seen.depth, run.job.name) for run, seen in verdicts if seen.depth is not None]
     depth, where = min(depths, default=(None, None), key=lambda pair: pair[0])
@@ -255,7 +255,7 @@ def _claim(plan: Plan, verdicts: Sequence[tuple[Run, PropertyVerdict]]) -> Claim
     )
 
 
-def _vacuous(plan: Plan, run: Run) -> Iterator[str]:
+def _vacuous(plan: Plan, run: Explored) -> Iterator[str]:
     """What should have been reached and was not."""
     for one in run.result.properties:
         if one.kind is Kind.WITNESS and one.verdict is Verdict.VIOLATED:

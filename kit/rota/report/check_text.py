@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rota.report.check_model import HOLDS, KNOWN, VIOLATED, Claim, Found, Report, Run, length_of
+from rota.report.check_model import HOLDS, KNOWN, VIOLATED, Claim, Explored, Found, Report, length_of
 from rota.report.format import coloured, counted, number, wrapped
 from rota.trace import text as trace_text
 
@@ -22,7 +22,7 @@ class RunTable:
             f"{'depth':>5} {'seconds':>8} {'states/s':>9}  {'digest':<8}  pinned"
         )
 
-    def row(self, run: Run) -> str:
+    def row(self, run: Explored) -> str:
         """The line of a run."""
         result = run.result
         verdict = result.verdict.value
@@ -35,7 +35,7 @@ class RunTable:
         )
 
 
-def _pinned(run: Run) -> str:
+def _pinned(run: Explored) -> str:
     if run.differing is None:
         return "-" if run.job.expected else "none"
     return coloured("DIFFERS", VIOLATED) if run.differing else "ok"

@@ -9,7 +9,7 @@ from typing import Any
 from rota.explore import Verdict
 from rota.herd import CHANGES, COUNTS, Range
 from rota.report.check_json import SCHEMA, report_of
-from rota.report.check_model import HOLDS, PINNED, UNDECIDED, VIOLATED, Found, Plan, Report, Run
+from rota.report.check_model import HOLDS, PINNED, UNDECIDED, VIOLATED, Explored, Found, Plan, Report
 from rota.report.check_text import RunTable, found_lines
 from rota.report.format import coloured, counted, wrapped
 
@@ -56,7 +56,7 @@ class Judged:
         return VIOLATED if self.differing else self.report.verdict
 
 
-def _differs(run: Run) -> str:
+def _differs(run: Explored) -> str:
     """How a result differs from what is pinned: verdict, property and steps, then counts."""
     if run.job.expected is None or run.result.verdict is Verdict.UNDECIDED:
         return ""
@@ -80,7 +80,7 @@ def head(plan: Plan) -> str:
     return wrapped("rota design: ", ", ".join([*parts, f"engine {plan.engine}"]))
 
 
-def row(table: RunTable, run: Run) -> str:
+def row(table: RunTable, run: Explored) -> str:
     """The line of a run; of a violated one that is pinned, too, whether it is as pinned."""
     line = table.row(run)
     if not line.endswith("  -"):

@@ -9,7 +9,7 @@ from typing import Any
 from rota.explore.walks.model import Coverage, Simulation, Walks
 from rota.kernel import Kind
 from rota.report.check_json import report_of
-from rota.report.check_model import KNOWN, Plan, Report, Run
+from rota.report.check_model import KNOWN, Explored, Plan, Report
 from rota.report.check_text import found_lines
 from rota.report.format import coloured, counted, wrapped
 
@@ -76,7 +76,7 @@ class WalkTable:
             f"{'states met':>11} {'seconds':>8} {'rules':>5}  {'witnesses':<9}  digest"
         )
 
-    def row(self, run: Run, coverage: Coverage) -> str:
+    def row(self, run: Explored, coverage: Coverage) -> str:
         """The line of a configuration."""
         verdict, result = run.result.verdict.value, run.result
         witnesses = [one for one in result.properties if one.kind is Kind.WITNESS]

@@ -172,7 +172,7 @@ def _line(content: dict[str, Any]) -> bytes:
 def identity(system: System, limits: Limits) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What makes a search this one: the system's parts and limits; and the modules of the system's sources.
 
-    Errors: CheckpointError where the sources cannot be told.
+    Errors: CheckpointError where the sources cannot be read.
     """
     try:
         found = identity_of(system)

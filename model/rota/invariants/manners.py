@@ -84,8 +84,8 @@ def _claims_are_true(client: Client) -> bool:
         return True
     entries = [entry for entry in request.protocols if entry.name == COOPERATIVE_STICKY]
     claims = [Metadata.decode(entry.metadata).claim for entry in entries]
-    told = [((), 0) if claim is None else (claim.partitions, claim.generation_id) for claim in claims]
-    return all(partitions == client.partitions and since >= 0 for partitions, since in told)
+    kept = [((), 0) if claim is None else (claim.partitions, claim.generation_id) for claim in claims]
+    return all(partitions == client.partitions and since >= 0 for partitions, since in kept)
 
 
 MANNERS = (

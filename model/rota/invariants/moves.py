@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from rota.environment.broker.member_ids import owner
 from rota.environment.clients.state import Client, Phase
-from rota.invariants.views import GROUP, is_not, told
+from rota.invariants.views import GROUP, error_answered, is_not
 from rota.kernel import Kind, Property, View
 from rota.spec import ErrorCode, Group, JoinGroupReply, SyncGroupReply
 
 
 def _fenced(client: Client) -> bool:
-    return told(client) is ErrorCode.FENCED_INSTANCE_ID
+    return error_answered(client) is ErrorCode.FENCED_INSTANCE_ID
 
 
 def _sync_while_loading(client: Client) -> bool:
-    loading = told(client) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    loading = error_answered(client) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     return loading and isinstance(client.inbox, SyncGroupReply)
 
 
 def _refused(client: Client) -> bool:
-    inconsistent = told(client) is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    inconsistent = error_answered(client) is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     return inconsistent and isinstance(client.inbox, JoinGroupReply)
 
 

@@ -14,7 +14,7 @@ from rota.environment.broker.member_ids import owner
 from rota.environment.clients.assignment import Assignment
 from rota.environment.clients.state import IN_GENERATION, Client
 from rota.environment.world import Observed
-from rota.invariants.views import COORDINATOR, GROUP, is_not, told
+from rota.invariants.views import COORDINATOR, GROUP, error_answered, is_not
 from rota.kernel import Kind, Property, View
 from rota.spec import ErrorCode, Group, GroupState
 from rota.spec.classic.voting import winners
@@ -62,7 +62,7 @@ def _one_member(group: Group | None, static: str | None) -> bool:
 
 def _fenced(client: Client) -> bool:
     """Whether it is fenced; not if a late request of its own has taken its place."""
-    return told(client) is ErrorCode.FENCED_INSTANCE_ID and not client.overtaken
+    return error_answered(client) is ErrorCode.FENCED_INSTANCE_ID and not client.overtaken
 
 
 def _fenced_at_rest(client: Client) -> bool:
@@ -109,7 +109,7 @@ KNOWN_WEAKNESSES = (
 
 
 def _unknown(client: Client) -> tuple[str, str | None] | None:
-    unknown = told(client) is ErrorCode.UNKNOWN_MEMBER_ID
+    unknown = error_answered(client) is ErrorCode.UNKNOWN_MEMBER_ID
     return (client.name, client.group_instance_id) if unknown else None
 
 

@@ -30,7 +30,7 @@ def refers_to(client: Client) -> Refers:
     return client.name, client.held
 
 
-def told(client: Client) -> ErrorCode | None:
+def error_answered(client: Client) -> ErrorCode | None:
     """The error code of the answer that is on its way to a client, None where there is no answer."""
     return None if client.inbox is None else error_of(client.inbox)
 

@@ -2,7 +2,7 @@
 
 Every request but FindCoordinator has to find a broker whose coordinator runs, leads the group's partition and
 has read it (`Call.hosting`). The three rules stand in the handlers of all these requests, before everything
-that needs the group. How a request is told such an error is in `TOLD`.
+that needs the group. How a request is told such an error is in `REFUSALS`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ FIND_HANDLER = ("hosting.find-coordinator",)
 GROUP_KEY, TRANSACTION_KEY = 0, 1
 """Types of the keys of FindCoordinator that every broker knows; from version 6 on there are share groups."""
 
-Told = Callable[[Any, ErrorCode], ReplyMessage]
+Refusal = Callable[[Any, ErrorCode], ReplyMessage]
 
-TOLD: dict[type, Told] = {
+REFUSALS: dict[type, Refusal] = {
     JoinGroupRequest: lambda request, error: JoinGroupReply(error, member_id=request.member_id),
     SyncGroupRequest: lambda request, error: SyncGroupReply(error),
     HeartbeatRequest: lambda request, error: HeartbeatReply(error),
@@ -74,7 +74,7 @@ NAMELESS_GROUP: tuple[type, ...] = (
 
 
 def _tell(group: Group | None, call: Call, error: ErrorCode) -> Steps:
-    return only(Step(group).answer(call.to, TOLD[type(call.request)](call.request, error)))
+    return only(Step(group).answer(call.to, REFUSALS[type(call.request)](call.request, error)))
 
 
 def _tell_from_within(spec: Spec, group: Group | None, call: Call, error: ErrorCode) -> Steps:

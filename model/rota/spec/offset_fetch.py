@@ -94,8 +94,8 @@ def fetch(spec: Spec, offsets: Offsets, read: OffsetRead) -> OffsetSteps:
     committed = offsets.committed if known else FrozenMap[tuple[str, int], Committed]()
 
     def told_of(topic: str, index: int) -> FetchedPartition:
-        told = spec.ask("offsets.unstable", offsets, topic, index, spec.profile.unstable_while_appending)
-        if request.require_stable and told:
+        unstable = spec.ask("offsets.unstable", offsets, topic, index, spec.profile.unstable_while_appending)
+        if request.require_stable and unstable:
             return FetchedPartition(index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
         return _fetched(index, committed.get((topic, index)))
 

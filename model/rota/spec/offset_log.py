@@ -98,9 +98,9 @@ def commit_error(spec: Spec, error: AppendError) -> ErrorCode:
     #handleOperationException.
     """
     if error is AppendError.REQUEST_TIMED_OUT:
-        return spec.profile.offset_append_timeout_told
+        return spec.profile.offset_append_timeout_error
     if error is AppendError.RECORD_LIST_TOO_LARGE:
-        return spec.profile.offset_append_too_large_told
+        return spec.profile.offset_append_too_large_error
     return REPLY_FOR[error]
 
 

@@ -67,8 +67,8 @@ def unknown_group(spec: Spec, group: Group | None, call: Call) -> Steps:
     request = _request(call)
     if group is not None or request.generation_id_or_member_epoch < 0:
         return ()
-    told = next(error for since, error in spec.profile.absent_group_commit_told if call.version >= since)
-    return refuse(group, call, request, told)
+    error = next(code for since, code in spec.profile.absent_group_commit_error if call.version >= since)
+    return refuse(group, call, request, error)
 
 
 @rule("offsets.commit-without-membership", source=CHECKS + "; " + OMM + "validateOffsetCommit")

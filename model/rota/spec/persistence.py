@@ -22,5 +22,5 @@ def append_error(spec: Spec, error: AppendError) -> ErrorCode:
     Source: upstream appendGroupMetadataErrorToResponseError; GroupMetadataManager#storeGroup.
     """
     if error is AppendError.REQUEST_TIMED_OUT:
-        return spec.profile.append_timeout_told
+        return spec.profile.append_timeout_error
     return REPLY_FOR[error]

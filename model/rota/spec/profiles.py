@@ -44,9 +44,9 @@ class Profile:
     - extends_first_generation_only: whether newcomers extend the initial delay of the first generation only
     - replaced_member_stays_new: whether a static member replaced in its first join phase may still run out
     - failed_replacement_keeps_protocols: whether the list of a replacement that could not be stored holds
-    - append_timeout_told: what is told when the log timed out on a group's record
-    - offset_append_timeout_told, offset_append_too_large_told: the same for commits
-    - absent_group_commit_told: OffsetCommit with a generation to a group that is not there, by version:
+    - append_timeout_error: what is told when the log timed out on a group's record
+    - offset_append_timeout_error, offset_append_too_large_error: the same for commits
+    - absent_group_commit_error: OffsetCommit with a generation to a group that is not there, by version:
       (first version, error) in descending order
     - absent_group_transaction_creates: whether TxnOffsetCommit with a generation creates the group
     - failed_commit_forgotten: whether a commit that timed out in the log is gone, else it may count after all
@@ -88,10 +88,10 @@ class Profile:
     extends_first_generation_only: bool = False
     replaced_member_stays_new: bool = False
     failed_replacement_keeps_protocols: bool = False
-    append_timeout_told: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    offset_append_timeout_told: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    offset_append_too_large_told: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR
-    absent_group_commit_told: tuple[tuple[int, ErrorCode], ...] = (
+    append_timeout_error: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    offset_append_timeout_error: ErrorCode = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    offset_append_too_large_error: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR
+    absent_group_commit_error: tuple[tuple[int, ErrorCode], ...] = (
         (9, ErrorCode.GROUP_ID_NOT_FOUND),
         (0, ErrorCode.ILLEGAL_GENERATION),
     )
@@ -164,10 +164,10 @@ KAFKA_3 = replace(
     extends_first_generation_only=True,
     replaced_member_stays_new=True,
     failed_replacement_keeps_protocols=True,
-    append_timeout_told=ErrorCode.REBALANCE_IN_PROGRESS,
-    offset_append_timeout_told=ErrorCode.REQUEST_TIMED_OUT,
-    offset_append_too_large_told=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
-    absent_group_commit_told=((0, ErrorCode.ILLEGAL_GENERATION),),
+    append_timeout_error=ErrorCode.REBALANCE_IN_PROGRESS,
+    offset_append_timeout_error=ErrorCode.REQUEST_TIMED_OUT,
+    offset_append_too_large_error=ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+    absent_group_commit_error=((0, ErrorCode.ILLEGAL_GENERATION),),
     absent_group_transaction_creates=True,
     failed_commit_forgotten=True,
     failed_commit_keeps_too_large=True,

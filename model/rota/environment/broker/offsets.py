@@ -304,11 +304,11 @@ def _keeps(promised: FrozenMap[Key, int], read: OffsetRead, reply: Reply) -> boo
     request, message = read.call.request, reply.message
     assert isinstance(request, OffsetFetchRequest)
     assert isinstance(message, OffsetFetchReply)
-    told = {(topic.name, one.partition_index): one for topic in message.topics for one in topic.partitions}
-    asked = set(promised) if request.topics is None else set(told)
+    fetched = {(topic.name, one.partition_index): one for topic in message.topics for one in topic.partitions}
+    asked = set(promised) if request.topics is None else set(fetched)
     return all(
-        key in told
-        and (told[key].error_code is not ErrorCode.NONE or told[key].committed_offset == promised[key])
+        key in fetched
+        and (fetched[key].error_code is not ErrorCode.NONE or fetched[key].committed_offset == promised[key])
         for key in asked & set(promised)
     )
 

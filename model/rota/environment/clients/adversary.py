@@ -63,5 +63,5 @@ class RawClient:
         if not isinstance(message, FindCoordinatorReply):
             return (Outcome(value),)
         line = message.coordinators[0]
-        told = line.error_code is ErrorCode.NONE
-        return (Outcome(replace(value, broker=line.node.node_id) if told else value),)
+        found = line.error_code is ErrorCode.NONE
+        return (Outcome(replace(value, broker=line.node.node_id) if found else value),)

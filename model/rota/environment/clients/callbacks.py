@@ -21,14 +21,14 @@ class Callback(Enum):
 
 
 @dataclass(frozen=True)
-class Told:
+class ListenerCall:
     """A call of a listener."""
 
     callback: Callback
     partitions: frozenset[int]
 
 
-def told(before: Client, after: Client) -> tuple[Told, ...]:
+def listener_calls(before: Client, after: Client) -> tuple[ListenerCall, ...]:
     """The calls that a client's move means, in order; none for an empty set, none of a process that died.
 
     Partitions that go while the client keeps its generation are revoked. Those of a client that was reset are
@@ -39,9 +39,9 @@ def told(before: Client, after: Client) -> tuple[Told, ...]:
     had, has = frozenset(before.partitions), frozenset(after.partitions)
     calls = []
     if had - has and after.phase not in (Phase.CRASHED, Phase.FAILED):
-        calls.append(Told(_farewell(after), had - has))
+        calls.append(ListenerCall(_farewell(after), had - has))
     if has - had:
-        calls.append(Told(Callback.ASSIGNED, has - had))
+        calls.append(ListenerCall(Callback.ASSIGNED, has - had))
     return tuple(calls)
 
 

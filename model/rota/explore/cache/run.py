@@ -76,5 +76,5 @@ def really(system: System, violation: Violation | None) -> bool:
 
 def _told(result: Result, tables: Tables, known: int, *notes: str) -> Result:
     counts = {"entries_learned": tables.learned.known[0] - known, "entries_from_cache": known}
-    told = {**counts, "notes": "; ".join(notes)} if notes else counts
-    return replace(result, stats={**result.stats, "cache": told})
+    reported = {**counts, "notes": "; ".join(notes)} if notes else counts
+    return replace(result, stats={**result.stats, "cache": reported})

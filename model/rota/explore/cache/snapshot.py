@@ -11,7 +11,7 @@ import numpy as np
 from rota.explore.tables.arrays import Column, IntMap, Ints, Region
 from rota.explore.tables.kept import KeptValues, code_of
 from rota.explore.tables.machines import Interned
-from rota.explore.tables.properties import Group, Judge
+from rota.explore.tables.properties import CheckGroup, Judge
 from rota.explore.tables.system import Tables
 from rota.kernel import encode
 from rota.kernel.decoding import Decoder, kinds_within
@@ -127,11 +127,11 @@ def _fill(column: Column | Region, data: Any) -> None:
     column.data[:] = data
 
 
-def _used(judge: Judge) -> Iterable[Group]:
+def _used(judge: Judge) -> Iterable[CheckGroup]:
     return (group for group in judge.groups if group.checks)
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(group: CheckGroup) -> dict[str, Any]:
     used, fine = group.statuses()
     parts: dict[str, Any] = {
         f"group {group.number} bits": np.array((*group.bits, group.dense is not None), np.int64),
@@ -145,7 +145,7 @@ def _group(group: Group) -> dict[str, Any]:
     return parts
 
 
-def _recall_group(group: Group, parts: Mapping[str, Any]) -> None:
+def _recall_group(group: CheckGroup, parts: Mapping[str, Any]) -> None:
     first, second, dense = parts[f"group {group.number} bits"].tolist()
     used, fine = parts[f"group {group.number} used"], parts[f"group {group.number} fine"]
     group.recall((first, second), bool(dense), used, fine)

@@ -105,8 +105,8 @@ def sources(roots: Iterable[str], locate: Locate = installed) -> Sources:
         place = locate(unit)
         assert place is not None
         # what somebody asks for by name counts by its text, wherever it lies
-        told = versions(place) if _is_foreign(unit, place) and unit not in named else None
-        code, changed = contents(place) if told is None else (told, 0.0)
+        version = versions(place) if _is_foreign(unit, place) and unit not in named else None
+        code, changed = contents(place) if version is None else (version, 0.0)
         hashed.update(f"{unit} {code}\n".encode())
         newest = max(newest, changed)
     return Sources(tuple(sorted(followed)), hashed.hexdigest(), newest)

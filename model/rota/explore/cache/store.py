@@ -38,8 +38,8 @@ class Identity:
     @property
     def key(self) -> str:
         """All of it as one name."""
-        told = "\n".join(f"{name}: {part}" for name, part in self.parts.items())
-        return blake2b(told.encode(), digest_size=16).hexdigest()
+        text = "\n".join(f"{name}: {part}" for name, part in self.parts.items())
+        return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 @cache
@@ -51,7 +51,7 @@ def _sources(roots: frozenset[str]) -> Sources:
 def identity_of(system: System) -> Identity:
     """What a system is: how it is built, the text of all that builds it, and by which Python.
 
-    Errors: NotKept where the text cannot be told, or is another one than what was loaded.
+    Errors: NotKept where the text cannot be read, or is another one than what was loaded.
     """
     try:
         found = _sources(frozenset(named(system)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from rota.explore.tables.arrays import Ints, Longs, Words
 from rota.explore.tables.machines import Learned
-from rota.explore.tables.properties import Group, Judge
+from rota.explore.tables.properties import CheckGroup, Judge
 
 NO_OFFER, NO_RECEIVE, NO_QUEUE, NO_STEP, NO_SEEN, NO_RENAMED = range(6)
 """Kinds of misses: (kind, position or group, value or first queue, delivery or second queue)."""
@@ -107,7 +107,7 @@ class Room(NamedTuple):
 
     asked: misses noted lately by a hash of theirs, so that one that many states share is noted about once.
 
-    counts: [0] transitions, [1] stuck rows, [2] rows to try again, [3] misses, [4] bad steps.
+    counts: by the places that `rota.explore.compiled.primitives` names (`TRANSITIONS_AT` and so on).
     """
 
     out: Words
@@ -146,7 +146,7 @@ def lanes(learned: Learned) -> Lanes:
     )
 
 
-def groups(judge: Judge, chosen: Sequence[tuple[Sequence[int], Group]]) -> Groups:
+def groups(judge: Judge, chosen: Sequence[tuple[Sequence[int], CheckGroup]]) -> Groups:
     """Groups, each with the positions of its machines, as they are tabulated now."""
     dense = [group.dense for _, group in chosen]
     return Groups(

@@ -9,6 +9,7 @@ import numpy as np
 
 from rota.explore.compiled import kernels
 from rota.explore.compiled.arguments import Fields, Given, Groups, Lanes, Room
+from rota.explore.compiled.primitives import AGAIN_AT, BAD_STEPS_AT, MISSES_AT, STUCK_AT, TRANSITIONS_AT
 from rota.explore.tables.arrays import Longs, Words
 from rota.explore.tables.machines import BadOutcome
 
@@ -83,7 +84,7 @@ class Expansion:
         """
         room = self.room
         room.out_count[:] = 0
-        if room.counts[3]:
+        if room.counts[MISSES_AT]:
             room.asked[:] = 0
         room.counts[:] = 0
         if not self._work:
@@ -93,11 +94,11 @@ class Expansion:
         stopped = kernels.expand(keys, work.todo, work.start, *given, room, unit)
         if stopped == kernels.TOO_DEEP:
             raise BadOutcome(f"more than {kernels.MAX_DEPTH} messages in one transition")
-        if stopped == work.start and not room.counts[2]:
+        if stopped == work.start and not room.counts[AGAIN_AT]:
             raise BadOutcome(f"a state has more than {ROOM // self._boxes} successors")
         work.start = int(stopped)
-        self.generated += int(room.counts[0])
-        self.bad_steps += int(room.counts[4])
+        self.generated += int(room.counts[TRANSITIONS_AT])
+        self.bad_steps += int(room.counts[BAD_STEPS_AT])
 
     def allow(self, outcomes: int) -> None:
         """Make room for marks of so many outcomes."""
@@ -109,13 +110,13 @@ class Expansion:
 
     def stuck(self) -> Words:
         """The states of the last piece that have no successor but themselves."""
-        if not self.room.counts[1]:
+        if not self.room.counts[STUCK_AT]:
             return self.room.out[0, :0]
-        return self._arrays[self._work[-1].number][self.room.stuck[: self.room.counts[1]]]
+        return self._arrays[self._work[-1].number][self.room.stuck[: self.room.counts[STUCK_AT]]]
 
     def misses(self) -> Longs:
         """What the last piece missed, shape [n, 4]."""
-        return self.room.misses[: self.room.counts[3]]
+        return self.room.misses[: self.room.counts[MISSES_AT]]
 
     def settle(self) -> None:
         """After the misses have been taken: states to try again are put before the rest.
@@ -125,7 +126,7 @@ class Expansion:
         """
         if not self._work:
             return
-        again, work = self.room.again[: self.room.counts[2]].copy(), self._work[-1]
+        again, work = self.room.again[: self.room.counts[AGAIN_AT]].copy(), self._work[-1]
         if work.start == len(work.todo):
             self._work.pop()
         if not len(again):

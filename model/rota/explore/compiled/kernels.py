@@ -10,7 +10,11 @@ from numba import njit
 from rota.explore.compiled.arguments import NO_OFFER, NO_QUEUE, NO_RECEIVE, NO_STEP
 from rota.explore.compiled.canonical import canonical_at
 from rota.explore.compiled.primitives import (
+    AGAIN_AT,
+    BAD_STEPS_AT,
     LOW,
+    STUCK_AT,
+    TRANSITIONS_AT,
     find,
     index,
     mixed,
@@ -149,7 +153,7 @@ def expand(
                         missing = True
                         note_miss(room, NO_STEP, group, first, second)
                     elif judged == 2:
-                        room.counts[4] += 1
+                        room.counts[BAD_STEPS_AT] += 1
                 if len(turning.homes) > 0:
                     if not canonical_at(key, depth + 1, fields, lanes, turning, room, unit):
                         missing = True
@@ -161,7 +165,7 @@ def expand(
                 to = count[to_whom]
                 if to == capacity:
                     room.out_count[:] = before
-                    room.counts[0] += transitions
+                    room.counts[TRANSITIONS_AT] += transitions
                     return number
                 for word in range(len(unit)):
                     room.out[to_whom, index(to), word] = key[after, word]
@@ -172,15 +176,15 @@ def expand(
         if missing:
             for owner in range(owners):
                 count[owner] = before[owner]
-            room.again[room.counts[2]] = state
-            room.counts[2] += 1
+            room.again[room.counts[AGAIN_AT]] = state
+            room.counts[AGAIN_AT] += 1
             continue
         transitions += made
         if not moving:
-            room.stuck[room.counts[1]] = state
-            room.counts[1] += 1
+            room.stuck[room.counts[STUCK_AT]] = state
+            room.counts[STUCK_AT] += 1
     room.out_count[:] = count
-    room.counts[0] += transitions
+    room.counts[TRANSITIONS_AT] += transitions
     return len(todo)
 
 

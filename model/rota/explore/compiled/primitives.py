@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rota.explore.compiled.cache import forget_stale
+from rota.explore.compiled.stale_code import forget_stale
 from rota.explore.tables.properties import CODE_BITS
 from rota.kernel.encoding import GOLDEN
 
@@ -30,6 +30,10 @@ LOW = np.uint64(0xFFFFFFFF)
 
 index = np.uint64
 """Says of an index that it is not negative, which spares compiled code the look at the array's end."""
+
+
+TRANSITIONS_AT, STUCK_AT, AGAIN_AT, MISSES_AT, BAD_STEPS_AT = range(5)
+"""Where an expansion counts transitions, rows without successor, rows to try again, misses, and bad steps."""
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -124,11 +128,11 @@ def note_miss(room: Any, kind: Any, position: Any, first: Any, second: Any) -> N
     place = np.int64((code >> _ONE) & np.uint64(len(room.asked) - 1))
     if room.asked[place] == code:
         return
-    number = room.counts[3]
+    number = room.counts[MISSES_AT]
     if number < len(room.misses):
         room.asked[place] = code
         room.misses[number, 0] = kind
         room.misses[number, 1] = position
         room.misses[number, 2] = first
         room.misses[number, 3] = second
-        room.counts[3] = number + 1
+        room.counts[MISSES_AT] = number + 1

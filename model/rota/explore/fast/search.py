@@ -24,6 +24,7 @@ from rota.explore.checkpoint import Checkpoint
 from rota.explore.compiled import state_set
 from rota.explore.compiled.canonical import canonical
 from rota.explore.compiled.lookups import Lookups
+from rota.explore.compiled.primitives import MISSES_AT
 from rota.explore.fast.shard import Owner
 from rota.explore.result import (
     DEADLOCK,
@@ -287,7 +288,7 @@ class _Search:
             fields, lanes = self.lookups.places(self.layout)
             if not canonical(keys, fields, lanes, self.lookups.orbits.bundle(), room, self._unit):
                 return self.layout.unpack(keys, self.learned.width)
-            self.lookups.learn(room.misses[: room.counts[3]])
+            self.lookups.learn(room.misses[: room.counts[MISSES_AT]])
 
     def _rows(self, depth: int) -> Iterator[Ints]:
         """The states of a level as rows, in blocks."""

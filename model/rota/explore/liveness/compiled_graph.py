@@ -16,15 +16,14 @@ import numpy as np
 from rota.explore.compiled import arguments
 from rota.explore.compiled.arguments import Fields
 from rota.explore.compiled.packing import Layout
+from rota.explore.compiled.primitives import AGAIN_AT, MISSES_AT
 from rota.explore.liveness import graph_kernel
 from rota.explore.liveness.fairness_labels import LabelledTables
 from rota.explore.liveness.graph import TooManyStates
 from rota.explore.liveness.graph_kernel import (
-    AGAIN_AT,
     DONE,
     FREE,
     MISSED,
-    MISSES_AT,
     NO_EDGES,
     NO_SLOTS,
     NO_STATES,
@@ -33,7 +32,7 @@ from rota.explore.liveness.graph_kernel import (
 from rota.explore.result import Progress
 from rota.explore.tables.arrays import Flags, Ints, Longs, Words, total128
 from rota.explore.tables.machines import BadOutcome
-from rota.explore.tables.properties import FINE, Group, Pools, ViewTable
+from rota.explore.tables.properties import FINE, CheckGroup, Pools, ViewTable
 from rota.explore.tables.system import EngineError, blocks, sample
 from rota.kernel import Digest, Fairness, Kind, Liveness, Property, State, System, Transition
 
@@ -100,7 +99,7 @@ class LargeGraph:
 
     def flags(self, prop: Liveness, choice: Sequence[int], test: Callable[..., bool]) -> Flags:
         """Per state: a predicate over the views of a property, on one choice of machines."""
-        group = Group(len(choice), Pools(), 0)
+        group = CheckGroup(len(choice), Pools(), 0)
         seen = [ViewTable(self.tables, place, view) for place, view in zip(choice, prop.views, strict=True)]
         as_property = Property(prop.name, Kind.SAFETY, prop.meaning, prop.views, test)
         group.add(as_property, list(enumerate(seen)))

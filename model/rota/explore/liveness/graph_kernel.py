@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 
 from rota.explore.compiled.arguments import NO_OFFER, NO_QUEUE, NO_RECEIVE
-from rota.explore.compiled.cache import forget_stale
-from rota.explore.compiled.primitives import code_of, find, note_miss, value_of
+from rota.explore.compiled.primitives import AGAIN_AT, code_of, find, note_miss, value_of
+from rota.explore.compiled.stale_code import forget_stale
 from rota.explore.liveness.fairness_labels import (
     BY_OUTCOMES,
     NO_KIND,
@@ -36,11 +36,6 @@ DONE, MISSED, NO_EDGES, NO_STATES, NO_SLOTS, TOO_DEEP = range(6)
 
 FREE = -1
 """A slot that holds no state."""
-
-
-AGAIN_AT, MISSES_AT = 2, 3
-"""Where `MissLog.counts` has the number of states to expand again, and of misses: as in the compiled tables,
-whose `note_miss` writes the second."""
 
 
 class MissLog(NamedTuple):

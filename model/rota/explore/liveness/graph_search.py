@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from rota.explore.compiled.cache import forget_stale
+from rota.explore.compiled.stale_code import forget_stale
 from rota.kernel.encoding import GOLDEN
 
 forget_stale(Path(__file__).parent)  # before anything is compiled or taken from disk

@@ -26,7 +26,7 @@ class ExecutorsLost(RuntimeError):
     """What a round needs is lost again whenever it has been restored."""
 
 
-def told(answers: Sequence[Any], folder: Path | None, ceiling: int | None) -> Sequence[Any]:
+def checked(answers: Sequence[Any], folder: Path | None, ceiling: int | None) -> Sequence[Any]:
     """The answers, if none is an error.
 
     Parameters: folder, of the run's files; ceiling, a worker's share of the memory in bytes, None: no bound.

@@ -30,7 +30,7 @@ from rota.explore.result import (
     verdicts,
 )
 from rota.explore.spark import preflight, tasks
-from rota.explore.spark.answers import ExecutorsLost, NoSpace, clear_errors, told
+from rota.explore.spark.answers import ExecutorsLost, NoSpace, checked, clear_errors
 from rota.explore.spark.commit import Commits, Saved
 from rota.explore.spark.exchange import Exchange, Files, Shuffle
 from rota.explore.spark.memory import MEMORY
@@ -228,7 +228,7 @@ class _Run:
         raise ExecutorsLost(f"executors were lost {TRIES} times in one round; name a --checkpoint DIR")
 
     def _told(self, answers: Sequence[Any]) -> Sequence[Any]:
-        return told(answers, self._folder, self.job.ceiling)
+        return checked(answers, self._folder, self.job.ceiling)
 
     def _restore(self, missing: frozenset[int]) -> None:
         """Bring back what partitions had that are now with other executors."""

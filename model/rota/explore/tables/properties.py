@@ -157,7 +157,7 @@ CODE_BITS = 26
 """Most bits of a joint view's number."""
 
 
-class Group:
+class CheckGroup:
     """Checks that look at the same machines, tabulated together.
 
     One slot per argument: a state's group has one slot per machine; a step's has the machine before and
@@ -276,7 +276,7 @@ class Judge:
     def __init__(self, learned: Learned) -> None:
         self._learned = learned
         self.pools = Pools()
-        self.groups: list[Group] = []
+        self.groups: list[CheckGroup] = []
         """All there are, by number."""
         self.views: dict[tuple[int, View], ViewTable] = {}
         system = learned.system
@@ -290,7 +290,7 @@ class Judge:
             for prop in system.select(Kind.WITNESS)
             for choice in system.positions(prop)
         ]
-        self.step_groups: dict[int, Group] = {}
+        self.step_groups: dict[int, CheckGroup] = {}
         for prop in self.steps:
             for (position,) in system.positions(prop):
                 view = self._view(position, prop.views[0])
@@ -298,9 +298,9 @@ class Judge:
 
     def _grouped(
         self, props: Iterable[Property], choices: Sequence[tuple[int, ...]] | None = None
-    ) -> dict[tuple[int, ...], Group]:
+    ) -> dict[tuple[int, ...], CheckGroup]:
         """One group per set of machines that some property looks at together."""
-        groups: dict[tuple[int, ...], Group] = {}
+        groups: dict[tuple[int, ...], CheckGroup] = {}
         for prop in props:
             for choice in choices or self._learned.system.positions(prop):
                 places = tuple(sorted(choice))
@@ -311,8 +311,8 @@ class Judge:
                 groups.setdefault(places, self._group(len(places))).add(prop, arguments)
         return groups
 
-    def _group(self, slots: int) -> Group:
-        self.groups.append(Group(slots, self.pools, len(self.groups)))
+    def _group(self, slots: int) -> CheckGroup:
+        self.groups.append(CheckGroup(slots, self.pools, len(self.groups)))
         return self.groups[-1]
 
     def _view(self, position: int, view: View) -> ViewTable:
@@ -352,7 +352,9 @@ class Judge:
         return found
 
 
-def _ranked(props: tuple[Property, ...], group: Group, columns: Sequence[Ints]) -> list[tuple[int, Flags]]:
+def _ranked(
+    props: tuple[Property, ...], group: CheckGroup, columns: Sequence[Ints]
+) -> list[tuple[int, Flags]]:
     bad = np.flatnonzero(group.status(columns) == NOT)
     out = []
     if bad.size:

@@ -14,7 +14,7 @@ MAX_LOCAL_STEPS = 1000
 
 
 @dataclass(frozen=True)
-class Expansion:
+class Successors:
     """Transitions out of a block of rows, duplicates included.
 
     source: index within the block, shape [n]; target: rows, shape [n, width]; began: index of the outcome
@@ -52,7 +52,7 @@ class _Branches:
         )
 
 
-def expand(learned: Learned, block: Ints) -> Expansion:
+def expand(learned: Learned, block: Ints) -> Successors:
     """Every transition out of the rows of a block, shape [n, width]. Errors: BadTurn, AmbiguousValue."""
     nothing = np.zeros(len(block), np.int32)
     start = _Branches(np.arange(len(block)), block, nothing, ())
@@ -67,7 +67,7 @@ def expand(learned: Learned, block: Ints) -> Expansion:
         ended = open_.queue == EMPTY
         done.append(open_.take(np.flatnonzero(ended)))
         if ended.all():
-            return Expansion(
+            return Successors(
                 np.concatenate([branches.source for branches in done]),
                 np.concatenate([branches.rows for branches in done]),
                 np.concatenate([branches.outcomes[0] for branches in done]),

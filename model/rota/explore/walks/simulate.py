@@ -19,7 +19,7 @@ import numpy as np
 
 from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Find, Result, Verdict, Violation, first, verdicts
 from rota.explore.tables.arrays import Flags, Ints, Longs, RowSet, total128
-from rota.explore.tables.successors import Expansion, expand
+from rota.explore.tables.successors import Successors, expand
 from rota.explore.tables.system import Expanded, Tables, violation
 from rota.explore.walks.model import Coverage, Simulation, WalkProgress, Walks
 from rota.explore.walks.shorten import shortened
@@ -158,7 +158,7 @@ class _Simulation:
         prop = self.judge.invariants[find.rank]
         return _Found(prop.name, prop.meaning, find, None, walker)
 
-    def _lost(self, rows: Ints, expansion: Expansion) -> _Found | None:
+    def _lost(self, rows: Ints, expansion: Successors) -> _Found | None:
         """A walk in deadlock: no transition leads out of its state, which is no declared end."""
         if not self.judge.has_ends:
             return None
@@ -180,7 +180,7 @@ class _Simulation:
         row = np.array(self.learned.intern_state(state), np.int32)
         return int(self.walkers[(rows == row).all(axis=1)][0])
 
-    def _choose(self, expansion: Expansion, moving: Flags) -> Longs:
+    def _choose(self, expansion: Successors, moving: Flags) -> Longs:
         """One transition for each walk that can go on: their indices, in the order of walks.
 
         The weight of a transition is 1 / (1 + how often walks have gone to its target)², divided by how many

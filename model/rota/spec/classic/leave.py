@@ -91,14 +91,14 @@ def batch(spec: Spec, group: Group | None, call: Call) -> Steps:
         branches = [after for branch in branches for after in _one(spec, branch, identity)]
     return tuple(
         dict.fromkeys(
-            _told(spec, done, Reply(call.to, LeaveGroupReply(ErrorCode.NONE, outcomes)))
+            _answered(spec, done, Reply(call.to, LeaveGroupReply(ErrorCode.NONE, outcomes)))
             for step, outcomes, left in branches
             for done in ((step,) if spec.profile.leaves_one_by_one else _react(spec, step, left))
         )
     )
 
 
-def _told(spec: Spec, step: Step, reply: Reply) -> Step:
+def _answered(spec: Spec, step: Step, reply: Reply) -> Step:
     """The step with its answer, or with a record that carries the answer until it is stored."""
     if step.records and spec.profile.leave_waits_for_record:
         *others, last = step.records
@@ -106,7 +106,7 @@ def _told(spec: Spec, step: Step, reply: Reply) -> Step:
     return step.answer(reply.to, reply.message)
 
 
-TOLD = {
+OUTCOMES = {
     "leave.by-instance-id": ErrorCode.NONE,
     "leave.pending-member": ErrorCode.NONE,
     "leave.fenced-instance-id": ErrorCode.FENCED_INSTANCE_ID,
@@ -119,7 +119,7 @@ TOLD = {
 def _one(spec: Spec, branch: Branch, identity: LeavingMember) -> list[Branch]:
     """One identity of the batch: the first rule whose guard holds."""
     step, outcomes, left = branch
-    for slug, error in TOLD.items():
+    for slug, error in OUTCOMES.items():
         steps = spec.apply(slug, step, identity)
         if steps and spec.profile.leaves_one_by_one:
             steps = tuple(done for after in steps for done in _react(spec, after, frozenset({slug})))

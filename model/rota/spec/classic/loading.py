@@ -116,13 +116,13 @@ def _given_up(step: Step) -> Step:
     group = step.group
     if group is None:
         return step
-    told = ErrorCode.NOT_COORDINATOR
+    error = ErrorCode.NOT_COORDINATOR
     for kind in (TimerKind.INITIAL_JOIN, TimerKind.JOIN, TimerKind.SYNC):
         step = step.cancel(kind)
     for member_id in sorted(group.pending):
         step = step.cancel(TimerKind.PENDING, member_id)
     for member_id, member in group.members.items():
         step = step.cancel(TimerKind.SESSION, member_id).cancel(TimerKind.NEW_MEMBER, member_id)
-        step = step.answer(member.awaiting_join, JoinGroupReply(told, member_id=member_id))
-        step = step.answer(member.awaiting_sync, SyncGroupReply(told))
+        step = step.answer(member.awaiting_join, JoinGroupReply(error, member_id=member_id))
+        step = step.answer(member.awaiting_sync, SyncGroupReply(error))
     return Step(None, replies=step.replies, timers=step.timers, rules=step.rules)

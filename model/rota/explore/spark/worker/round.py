@@ -34,7 +34,7 @@ from rota.explore.spark.worker import visited
 from rota.explore.spark.worker.memo import recalling
 from rota.explore.spark.worker.numbers import Numbers
 from rota.explore.spark.worker.surroundings import NotRebuilt, place, rebuilt
-from rota.explore.spark.worker.visited import Absorber, Box, Run, RunDamaged, RunMissing
+from rota.explore.spark.worker.visited import Absorber, Box, RunDamaged, RunMissing, SortedRun
 from rota.explore.tables.arrays import Ints, Words
 from rota.explore.tables.machines import AmbiguousValue, BadOutcome
 from rota.explore.tables.system import EngineError, Expanded, Tables, blocks, sample
@@ -245,7 +245,7 @@ class _Round:
         runs = (*self.part.runs, *((level.file,) if level.file.states else ()))
         self.part = Part((*self.part.levels, level), runs, self.fields)
         if merging := tuple(visited.to_merge(runs)):
-            opened: list[Run] = [visited.open_run(self.folder, run) for run in merging]
+            opened: list[SortedRun] = [visited.open_run(self.folder, run) for run in merging]
             self._replace_runs(merging, visited.merge(self.folder, f"run-of-{name}", opened))
         return level
 

@@ -43,7 +43,7 @@ BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class SortedRun:
     """A run that is mapped. keys: shape [n, words]; starts: of its buckets; file: what it is called."""
 
     file: RunFile
@@ -59,16 +59,16 @@ class RunDamaged(Damaged):
     """A file of a run has not the content that it was written with."""
 
 
-def open_run(folder: Path, run: RunFile) -> Run:
+def open_run(folder: Path, run: RunFile) -> SortedRun:
     """Map a run of a folder; only the sizes of its files are checked. Raises RunMissing or RunDamaged."""
     if not run.states:
-        return Run(run, np.empty((0, run.words), np.uint64), np.zeros((3, 1), np.uint32))
+        return SortedRun(run, np.empty((0, run.words), np.uint64), np.zeros((3, 1), np.uint32))
     buckets = 1 << _bits(run.states)
     keys = _mapped(folder / run.name, np.dtype(np.uint64), (run.states, run.words))
     starts = _mapped(folder / run.index, np.dtype(np.uint32), (buckets + 1, 1))
     if starts[0, 0] != 0 or starts[buckets, 0] != run.states:
         raise RunDamaged(f"{folder / run.index} is not the index of {run.states} states")
-    return Run(run, keys, starts)
+    return SortedRun(run, keys, starts)
 
 
 def verify(folder: Path, run: RunFile) -> None:
@@ -96,7 +96,7 @@ class Absorber:
     the process, however it ends.
     """
 
-    def __init__(self, folder: Path, words: int, known: Sequence[Run], memory: int) -> None:
+    def __init__(self, folder: Path, words: int, known: Sequence[SortedRun], memory: int) -> None:
         self._folder, self._words = folder, words
         self._unit = (0,) * words
         self._known = sorted((run for run in known if run.file.states), key=lambda run: -run.file.states)
@@ -146,7 +146,7 @@ class Absorber:
         self._filled = 0
 
 
-def merge(folder: Path, name: str, runs: Sequence[Run]) -> RunFile:
+def merge(folder: Path, name: str, runs: Sequence[SortedRun]) -> RunFile:
     """Write the states of several runs, at least one, as one run `name`; they stay. Raises OSError."""
     words = runs[0].file.words
     with _Writer(folder, name, words) as writer:

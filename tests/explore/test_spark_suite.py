@@ -16,7 +16,7 @@ from rota.explore import CheckpointError, Limits, Result, Verdict, reference
 from rota.explore.fast import search
 from rota.explore.spark.finished import NAME, Finished
 from rota.explore.spark.session import Cluster
-from rota.explore.spark.whole import AHEAD, BYTES, PLAIN_BYTES, Answer, Lost, Tasks
+from rota.explore.spark.suite import AHEAD, BYTES, PLAIN_BYTES, Answer, Lost, Tasks
 from rota.explore.spark.worker import whole
 from rota.explore.spark.worker.surroundings import NotRebuilt
 from rota.explore.spark.worker.whole import TooLarge, Whole, explore_whole
