@@ -24,7 +24,7 @@ check: $(VENV)/ready-run
 	@echo "  conform-librdkafka-mock.json, .junit.xml and .md (what it does otherwise, with dialogues)"
 
 # What computes runs beside what mostly waits for sockets and brokers; it is shown afterwards.
-COMPUTING := designs environment explore invariants mutants proofs scopes spec
+COMPUTING := environment explore invariants kernel mutants proofs scopes spec
 test: lint
 	@mkdir -p $(OUT)
 	@echo "rota: two processes; tests of $(COMPUTING) are shown at the end (until then in $(OUT)/tests.txt)"
@@ -55,6 +55,8 @@ $(VENV)/ready-build: $(VENV)/python-ok locks/build.txt
 $(VENV)/ready-run: $(VENV)/ready-build locks/run.txt pyproject.toml
 	@$(PIP) install --require-hashes -r locks/run.txt
 	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@echo "rota: compiling the search (once, a quarter of a minute)"
+	@$(BIN)/rota check --scope tiny --configuration core --no-cache --quiet --out $(OUT)/compiled
 	@touch $@
 
 $(VENV)/ready-test: $(VENV)/ready-run locks/test.txt

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from rota.explore.cache.store import NotKept, Store
@@ -13,6 +15,9 @@ from rota.kernel import Kind, System
 
 Search = Callable[[Tables], Result]
 
+RARELY = 1_000_000
+"""Objects made before the interpreter looks for cycles among them."""
+
 
 def searched(system: System, limits: Limits, tables: Tables | None, search: Search) -> Result:
     """Search by the tables given, else by those that are kept where `limits` says so, else by new ones.
@@ -20,14 +25,30 @@ def searched(system: System, limits: Limits, tables: Tables | None, search: Sear
     The result's statistics say under `cache` what came from it: entries learned and those from the cache,
     and notes, why it was not used. Errors: those of the search, and ValueError for tables of another system.
     """
-    if tables is not None or limits.cache is None or limits.checkpoint is not None:
-        return search(matching(system, tables))
+    with rarely_collected():
+        if tables is not None or limits.cache is None or limits.checkpoint is not None:
+            return search(matching(system, tables))
+        try:
+            store = Store(limits.cache, system)
+        except NotKept as why:
+            fresh = Tables(system)
+            return _with_cache(search(fresh), fresh, 0, str(why))
+        return _kept(system, store, search)
+
+
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Look for garbage in cycles a thousand times less often.
+
+    Values and what is learned of them are tuples of tuples in tables that stay: there are no cycles in them,
+    and to look for some took 6 % of a search that learns much.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(RARELY, *before[1:])
     try:
-        store = Store(limits.cache, system)
-    except NotKept as why:
-        fresh = Tables(system)
-        return _told(search(fresh), fresh, 0, str(why))
-    return _kept(system, store, search)
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _kept(system: System, store: Store, search: Search) -> Result:
@@ -55,7 +76,7 @@ def _kept(system: System, store: Store, search: Search) -> Result:
             store.save(tables)
         except NotKept as why:
             notes.append(str(why))
-    return _told(result, tables, known[0], *notes)
+    return _with_cache(result, tables, known[0], *notes)
 
 
 def really(system: System, violation: Violation | None) -> bool:
@@ -74,7 +95,7 @@ def really(system: System, violation: Violation | None) -> bool:
     return not system.holds(prop, last)
 
 
-def _told(result: Result, tables: Tables, known: int, *notes: str) -> Result:
+def _with_cache(result: Result, tables: Tables, known: int, *notes: str) -> Result:
     counts = {"entries_learned": tables.learned.known[0] - known, "entries_from_cache": known}
     reported = {**counts, "notes": "; ".join(notes)} if notes else counts
     return replace(result, stats={**result.stats, "cache": reported})

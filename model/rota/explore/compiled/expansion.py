@@ -80,7 +80,7 @@ class Expansion:
     def expand(self, given: Given) -> None:
         """Expand the next piece into the room; misses and stuck rows are there when it returns.
 
-        Errors: BadTurn where messages go to and fro without end.
+        Errors: BadOutcome where messages go to and fro without end.
         """
         room = self.room
         room.out_count[:] = 0

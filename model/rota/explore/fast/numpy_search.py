@@ -43,7 +43,7 @@ def explore(
     """Visit every reachable state.
 
     Parameters: system; limits; progress, called after each level; tables, what an earlier run on the
-    same system learned. Errors: BadTurn and AmbiguousValue for values that states may not contain,
+    same system learned. Errors: BadOutcome and AmbiguousValue for values that states may not contain,
     EngineError if a sample disagrees with `System.successors`.
     """
     given = limits or Limits()

@@ -169,8 +169,8 @@ def build(
 ) -> LargeGraph:
     """The graph of all reachable states, a sample of them compared with the system's own transitions.
 
-    progress is called after each level. Errors: TooManyStates, CannotTabulate, BadTurn and AmbiguousValue as
-    of `rota.explore.fast.engine.explore`, EngineError.
+    progress is called after each level. Errors: TooManyStates, CannotTabulate, BadOutcome and AmbiguousValue
+    as of `rota.explore.fast.engine.explore`, EngineError.
     """
     graph = _Building(system, fairness, max_states).run(progress)
     for number in sample(graph.distinct).tolist():
@@ -205,7 +205,7 @@ class _Building:
         return self._finished()
 
     def _expand(self, begin: int, end: int) -> None:
-        """The edges out of the states of a level. Errors: TooManyStates, BadTurn."""
+        """The edges out of the states of a level. Errors: TooManyStates, BadOutcome."""
         while begin < end:
             begin, self.count, why = self._grow(np.arange(begin, min(end, begin + PIECE)))
             if self.count > self.max_states:

@@ -96,7 +96,7 @@ class Interned:
         return len(self.values)
 
     def number(self, value: Any) -> int:
-        """The number of a value, -1 if it is new. Errors: BadTurn, AmbiguousValue."""
+        """The number of a value, -1 if it is new. Errors: BadOutcome, AmbiguousValue."""
         try:
             known = self._ids.get(value, -1)
         except TypeError as error:
@@ -172,7 +172,7 @@ class MachineTable:
         self.received = 0
 
     def intern(self, value: Any) -> int:
-        """The number of a value; its hash is taken when it is new. Errors: BadTurn, AmbiguousValue."""
+        """The number of a value; its hash is taken when it is new. Errors: BadOutcome, AmbiguousValue."""
         number = self.interned.number(value)
         if number >= 0:
             return number

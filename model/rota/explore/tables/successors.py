@@ -53,7 +53,7 @@ class _Branches:
 
 
 def expand(learned: Learned, block: Ints) -> Successors:
-    """Every transition out of the rows of a block, shape [n, width]. Errors: BadTurn, AmbiguousValue."""
+    """Every transition out of the rows of a block, shape [n, width]. Errors: BadOutcome, AmbiguousValue."""
     nothing = np.zeros(len(block), np.int32)
     start = _Branches(np.arange(len(block)), block, nothing, ())
     open_ = _merged(

@@ -37,7 +37,7 @@ def simulate(
 ) -> Simulation:
     """Walk until a violation, or to the end of what was asked for.
 
-    Parameters: system; walks; progress; remembered, distinct states at most. Errors: BadTurn and
+    Parameters: system; walks; progress; remembered, distinct states at most. Errors: BadOutcome and
     AmbiguousValue as of the engines; ValueError without a bound.
     """
     if walks.runs is None and walks.seconds is None:
