@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rota.environment import world
-from rota.environment.clients.callbacks import Callback, told
+from rota.environment.clients.callbacks import Callback, listener_calls
 from rota.environment.clients.cooperative import CooperativeClient
 from rota.environment.clients.state import Client, Phase
 from rota.kernel import State, System, Transition
@@ -106,7 +106,7 @@ def test_a_cooperative_rebalance_moves_a_partition_in_two_generations() -> None:
     """The second client waits a generation for what the first gives up; nothing is ever taken for lost."""
     found, steps = reachable(world(**TWO_COOPERATIVE))
     assert max(state[0].group.generation_id for state in found if state[0].group) == 3
-    calls = {call.callback for _, _, call in listener_calls(steps)}
+    calls = {call.callback for _, _, call in calls_of(steps)}
     assert calls == {Callback.ASSIGNED, Callback.REVOKED}
     for state in found:
         owned = [number for c in clients(state) for number in c.partitions]
@@ -147,12 +147,12 @@ def ends(found: set[State]) -> list[State]:
     ]
 
 
-def listener_calls(steps: Iterable[tuple[State, Transition]]) -> list[tuple[Client, Client, Any]]:
+def calls_of(steps: Iterable[tuple[State, Transition]]) -> list[tuple[Client, Client, Any]]:
     return [
         (before, after, call)
         for state, transition in steps
         for before, after in zip(clients(state), clients(transition.target), strict=True)
-        for call in told(before, after)
+        for call in listener_calls(before, after)
     ]
 
 
@@ -160,7 +160,7 @@ def test_what_a_listener_is_told_adds_up() -> None:
     """Only what it has is taken from it, only what it has not is given; reset clients alone lose."""
     settings = {**TWO_COOPERATIVE, "join_version": 3, "budget": (("late", 1),)}
     seen = set()
-    for before, after, call in listener_calls(reachable(world(**settings))[1]):
+    for before, after, call in calls_of(reachable(world(**settings))[1]):
         has = set(before.partitions)
         assert call.partitions <= has if call.callback is not Callback.ASSIGNED else not call.partitions & has
         assert (call.callback is Callback.LOST) == (

@@ -429,7 +429,7 @@ BUGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         graph_search, "components", lambda real: lambda *given: one_by_one(*real(*given)),
     ),
     "flags are turned round": (
-        compiled_graph.Group, "status", lambda real: lambda self, columns: 3 - real(self, columns),
+        compiled_graph.CheckGroup, "status", lambda real: lambda self, columns: 3 - real(self, columns),
     ),
     "stems begin in accepting states": (
         graph_search, "stem", lambda real: lambda *given: real(*given[:4], np.flatnonzero(given[5]),
