@@ -137,7 +137,7 @@ class KeeperBench:
     def end(self, producer: int = 1, committed: bool = True) -> None:
         """A transaction's marker is written, behind what is in flight."""
         (outcome,) = self.keeper.receive(self.kept, "test", TransactionEnd(producer, committed))
-        self._turn(outcome)
+        self._follow(outcome)
 
     def store(self, error: AppendError | None = None, pick: int = 0) -> Any:
         """The log answers everything that is in flight. Returns the last answer."""
@@ -153,14 +153,14 @@ class KeeperBench:
     def _answer(self, error: AppendError | None, pick: int) -> None:
         keeper = self.keeper if error is None else replace(self.keeper, failure=error)
         outcomes = keeper._answers(self.kept)
-        self._turn(outcomes[0] if error is None or len(outcomes) == 1 else outcomes[1:][pick])
+        self._follow(outcomes[0] if error is None or len(outcomes) == 1 else outcomes[1:][pick])
 
     def fail_over(self, survive: int = 0) -> None:
         """Another broker reads what has reached it: so many of what is in flight, of the group nothing."""
         self.group = None
-        self._turn(self.keeper.receive(self.kept, "coordinator", Moved(()))[survive])
+        self._follow(self.keeper.receive(self.kept, "coordinator", Moved(()))[survive])
         (outcome,) = self.keeper.receive(self.kept, "coordinator", Read())
-        self._turn(outcome)
+        self._follow(outcome)
 
     def check(self, now: int = RETENTION, since: int | None = None) -> None:
         """It is time to look what has expired."""
@@ -188,9 +188,9 @@ class KeeperBench:
         self.told += [reply.message for reply in step.replies]
         for word in step.offsets:
             (outcome,) = self.keeper.receive(self.kept, "coordinator", word)
-            self._turn(outcome)
+            self._follow(outcome)
 
-    def _turn(self, outcome: Any) -> None:
+    def _follow(self, outcome: Any) -> None:
         self.kept = outcome.value
         self.rules += outcome.rules
         for send in outcome.sends:

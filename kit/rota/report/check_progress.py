@@ -71,7 +71,7 @@ class Explorations:
     def level(
         self, name: str, depth: int, distinct: int, frontier: int, generated: int, seconds: float
     ) -> None:
-        """What engines call after each level, see `rota.explore.Progress`; name: of the exploration."""
+        """What engines call after each level (`rota.explore.result.Progress`); name: of the exploration."""
         self._running[name] = Level(self._running[name].expected, depth, distinct, frontier, seconds)
         self.line.show(self._text)
 

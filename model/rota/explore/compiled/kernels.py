@@ -58,8 +58,8 @@ def expand(
     sums = np.zeros(MAX_DEPTH + 2, np.uint64)
     weight = weights(machines)
     # The outcomes that are left at the local steps before this one, and the outcome that was taken at each.
-    next_turn = np.empty(MAX_DEPTH + 2, np.int64)
-    end_turn = np.empty(MAX_DEPTH + 2, np.int64)
+    next_outcome = np.empty(MAX_DEPTH + 2, np.int64)
+    end_outcome = np.empty(MAX_DEPTH + 2, np.int64)
     place = np.empty(MAX_DEPTH + 2, np.int64)
     value = np.empty(MAX_DEPTH + 2, np.int64)
     queue = np.empty(MAX_DEPTH + 2, np.int64)
@@ -96,7 +96,7 @@ def expand(
                     if depth == 0:
                         break
                     depth -= 1
-                    taken, end = next_turn[index(depth)], end_turn[index(depth)]
+                    taken, end = next_outcome[index(depth)], end_outcome[index(depth)]
                     here, held, rest = place[index(depth)], value[index(depth)], queue[index(depth)]
                     continue
                 now, after = index(depth), index(depth + 1)
@@ -132,7 +132,7 @@ def expand(
                         continue
                     if depth == MAX_DEPTH:
                         return TOO_DEEP
-                    next_turn[now], end_turn[now] = taken, end
+                    next_outcome[now], end_outcome[now] = taken, end
                     place[now], value[now], queue[now] = here, held, rest
                     depth += 1
                     here, held, rest = there, met, np.int64(learnt.rest[index(pending)])

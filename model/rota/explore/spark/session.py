@@ -74,7 +74,7 @@ def spark_context(
 
     Parameters: master, as Spark writes it, None for what `spark-submit` says, else MASTER; py_files, modules
     and archives for the workers; ui, whether Spark's web interface is served; memory, bytes for the heap of
-    Spark's own process, which has `budget.JAVA_BESIDE` beside it then. Errors: MissingExtra without pyspark,
+    Spark's own process, which has `memory.JAVA_BESIDE` beside it then. Errors: MissingExtra without pyspark,
     MissingJava without Java 17 or later.
     """
     if find_spec("pyspark") is None:

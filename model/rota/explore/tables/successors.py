@@ -58,7 +58,7 @@ def expand(learned: Learned, block: Ints) -> Successors:
     start = _Branches(np.arange(len(block)), block, nothing, ())
     open_ = _merged(
         [
-            _turns(learned, position, start, learned.offer_entries(position, block[:, position]))
+            _branched(learned, position, start, learned.offer_entries(position, block[:, position]))
             for position in range(len(learned.machines))
         ]
     )
@@ -87,7 +87,9 @@ def _deliver(learned: Learned, branches: _Branches) -> _Branches:
         here = np.flatnonzero(receiver == position)
         part = rest.take(here)
         values = np.ascontiguousarray(part.rows[:, position])
-        out.append(_turns(learned, position, part, learned.receive_entries(position, values, delivery[here])))
+        out.append(
+            _branched(learned, position, part, learned.receive_entries(position, values, delivery[here]))
+        )
     return _merged(out)
 
 
@@ -102,7 +104,7 @@ def _merged(parts: list[_Branches]) -> _Branches:
     )
 
 
-def _turns(learned: Learned, position: int, branches: _Branches, entries: Ints) -> _Branches:
+def _branched(learned: Learned, position: int, branches: _Branches, entries: Ints) -> _Branches:
     """One branch per outcome of each branch's entry."""
     start, count = learned.entries.data[entries].T
     ends = np.cumsum(count)
