@@ -7,7 +7,7 @@ its canonical predecessor and traces are the same from every engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from time import perf_counter
 
 from rota.explore.result import (
@@ -44,6 +44,8 @@ class _Search:
         self.histogram: list[int] = []
         self.generated = 0
         self.bounded = False
+        self.seen: dict[str, set[tuple[Hashable, ...]]] = {p.name: set() for p in system.properties}
+        """By property: what its views have seen together."""
 
     def run(self) -> Result:
         started = perf_counter()
@@ -90,6 +92,7 @@ class _Search:
                 self.witnesses[prop.name] = len(self.histogram) - 1
         for prop in self.invariants:
             for state in level:
+                self.seen[prop.name].update(self.system.seen(prop, state))
                 if not self.system.holds(prop, state):
                     return self._violation(prop.name, prop.meaning, state)
         return None
@@ -108,6 +111,7 @@ class _Search:
                 self.fired.update(transition.rules)
                 found.append((transition.target, (state, transition)))
                 for prop in self.steps:
+                    self.seen[prop.name].update(self.system.seen_stepping(prop, state, transition.target))
                     if prop.name not in bad and not self.system.step_holds(prop, state, transition.target):
                         code = self.system.hash_state(transition.target)
                         if prop.name not in best or code < best[prop.name][0]:
@@ -150,7 +154,11 @@ class _Search:
         for prop in self.system.properties:
             if prop.kind is not Kind.TERMINAL:
                 verdict, depth = self._verdict(prop, violation, whole), self.witnesses.get(prop.name)
-                yield PropertyVerdict(prop.name, prop.kind, prop.meaning, verdict, depth)
+                judged = given = None
+                if whole and prop.counted:
+                    judged = len(self.seen[prop.name])
+                    given = sum(prop.premise(*seen) for seen in self.seen[prop.name])
+                yield PropertyVerdict(prop.name, prop.kind, prop.meaning, verdict, depth, judged, given)
         if self.terminal:
             met = violation is not None and violation.name == DEADLOCK
             verdict = Verdict.VIOLATED if met else Verdict.HOLDS if whole else Verdict.UNDECIDED

@@ -73,13 +73,21 @@ class Limits:
 
 @dataclass(frozen=True)
 class PropertyVerdict:
-    """A property's verdict. depth: WITNESS: edges to the first one, None where none was reached."""
+    """A property's verdict.
+
+    depth: WITNESS: edges to the first one, None where none was reached. judged: SHAPE, SAFETY and STEP: the
+    number of distinct combinations of what its views see, over all states or steps and all choices of
+    machines; given: how many of them its premise was true of (all, where it has none). Both are None after a
+    run that ended early, by a violation or a bound: they would say where it ended, and nothing of the system.
+    """
 
     name: str
     kind: Kind | None
     meaning: str
     verdict: Verdict
     depth: int | None = None
+    judged: int | None = None
+    given: int | None = None
 
 
 @dataclass(frozen=True)
@@ -171,12 +179,18 @@ def overall(violation: Violation | None, undecided: bool, witnesses: dict[str, i
 
 
 def verdicts(
-    system: System, violation: Violation | None, undecided: bool, witnesses: dict[str, int | None]
+    system: System,
+    violation: Violation | None,
+    undecided: bool,
+    witnesses: dict[str, int | None],
+    judged: Callable[[], Mapping[str, tuple[int, int]]],
 ) -> tuple[PropertyVerdict, ...]:
     """One verdict per property, and one for deadlock where the system names its terminal states.
 
-    A run that ended early leaves what it did not see violated undecided.
+    A run that ended early leaves what it did not see violated undecided. judged: called after a run that did
+    not, by property how often it was judged and given (see `PropertyVerdict`).
     """
+    counts = {} if violation or undecided else judged()
     open_end = Verdict.UNDECIDED if violation or undecided else Verdict.HOLDS
     out = []
     for prop in system.properties:
@@ -188,7 +202,8 @@ def verdicts(
             outcome = Verdict.HOLDS if depth is not None else missing
         else:
             outcome = Verdict.VIOLATED if violation and violation.name == prop.name else open_end
-        out.append(PropertyVerdict(prop.name, prop.kind, prop.meaning, outcome, depth))
+        count = counts.get(prop.name, (None, None)) if prop.counted else (None, None)
+        out.append(PropertyVerdict(prop.name, prop.kind, prop.meaning, outcome, depth, *count))
     if system.select(Kind.TERMINAL):
         stuck = violation is not None and violation.name == DEADLOCK
         out.append(PropertyVerdict(DEADLOCK, None, DEADLOCK_CLAIM, Verdict.VIOLATED if stuck else open_end))

@@ -137,6 +137,6 @@ def found_anew(weakness: Property) -> Property:
     """A known weakness as a witness: some state that breaks it must be reachable."""
 
     def broken(*views: Any) -> bool:
-        return not weakness.test(*views)
+        return not weakness.holds(*views)
 
-    return replace(weakness, kind=Kind.WITNESS, test=broken)
+    return replace(weakness, kind=Kind.WITNESS, test=broken, given=None)

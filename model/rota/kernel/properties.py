@@ -46,8 +46,10 @@ class Property:
     Parameters: name, a slug; kind; meaning, one sentence for a person; views, one or two; test, a
     predicate that takes one argument per view (STEP: the single view before and after).
     SHAPE, SAFETY and TERMINAL hold in a state if the predicate holds for every choice of distinct
-    machines of the views' roles; WITNESS if it holds for some. source and rules say where the sentence
-    comes from and which rules (slugs) it guards.
+    machines of the views' roles; WITNESS if it holds for some. given, SHAPE, SAFETY and STEP: the premise
+    of a sentence "if …, then …", a predicate over the same arguments; where it is False the sentence claims
+    nothing and `test` is not asked. source and rules say where the sentence comes from and which rules
+    (slugs) it guards.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Property:
     test: Callable[..., bool]
     source: str = ""
     rules: tuple[str, ...] = ()
+    given: Callable[..., bool] | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.views) <= 2:
@@ -65,11 +68,26 @@ class Property:
             raise ValueError(f"property {self.name} is about endless runs; make it a Liveness")
         if self.kind is Kind.STEP and len(self.views) != 1:
             raise ValueError(f"step property {self.name} has two views; a step is judged on one machine")
+        if self.given is not None and not self.counted:
+            raise ValueError(f"property {self.name}: a {self.kind.value} property has no premise")
 
     @property
     def universal(self) -> bool:
         """True where every choice of machines must satisfy the predicate, False where one is enough."""
         return self.kind is not Kind.WITNESS
+
+    @property
+    def counted(self) -> bool:
+        """True where a verdict says how often it was judged: for what must be so in every state or step."""
+        return self.kind in (Kind.SHAPE, Kind.SAFETY, Kind.STEP)
+
+    def premise(self, *seen: Any) -> bool:
+        """Whether it claims anything of what its views see."""
+        return self.given is None or bool(self.given(*seen))
+
+    def holds(self, *seen: Any) -> bool:
+        """Whether it is so of what its views see: its premise is False or its predicate holds."""
+        return not self.premise(*seen) or bool(self.test(*seen))
 
 
 @dataclass(frozen=True)

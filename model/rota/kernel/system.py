@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -111,16 +111,23 @@ class System:
 
     def holds(self, prop: Property, state: State) -> bool:
         """Whether a state property holds (WITNESS: whether this state is one)."""
-        results = (
-            prop.test(*(view.of(state[i]) for view, i in zip(prop.views, choice, strict=True)))
-            for choice in self.positions(prop)
-        )
+        results = (prop.holds(*seen) for seen in self.seen(prop, state))
         return all(results) if prop.universal else any(results)
 
     def step_holds(self, prop: Property, before: State, after: State) -> bool:
         """Whether a step property holds between two states."""
+        return all(prop.holds(*seen) for seen in self.seen_stepping(prop, before, after))
+
+    def seen(self, prop: Property, state: State) -> Iterator[tuple[Hashable, ...]]:
+        """What a state property is judged on: what its views see, for every choice of machines."""
+        for choice in self.positions(prop):
+            yield tuple([view.of(state[i]) for view, i in zip(prop.views, choice, strict=True)])
+
+    def seen_stepping(self, prop: Property, before: State, after: State) -> Iterator[tuple[Hashable, ...]]:
+        """The same for a step property: what its view sees before and after, for every machine."""
         (view,) = prop.views
-        return all(prop.test(view.of(before[i]), view.of(after[i])) for (i,) in self.positions(prop))
+        for (i,) in self.positions(prop):
+            yield view.of(before[i]), view.of(after[i])
 
     def hash_state(self, state: State) -> int:
         """The 128-bit hash that digests add up and traces are ordered by."""

@@ -158,9 +158,9 @@ Judge = Callable[[Property, tuple[int, ...], Sequence[State]], bool]
 
 def _state_judge(prop: Property, positions: tuple[int, ...], states: Sequence[State]) -> bool:
     seen: list[Any] = [view.of(states[-1][i]) for view, i in zip(prop.views, positions, strict=True)]
-    return prop.test(*seen)
+    return prop.holds(*seen)
 
 
 def _step_judge(prop: Property, positions: tuple[int, ...], states: Sequence[State]) -> bool:
     (view,), (position,) = prop.views, positions
-    return prop.test(view.of(states[-2][position]), view.of(states[-1][position]))
+    return prop.holds(view.of(states[-2][position]), view.of(states[-1][position]))

@@ -106,7 +106,7 @@ class Check:
 
     def _answer(self, codes: tuple[int, int]) -> bool:
         seen = [view.result(code) for (_, _, view), code in zip(self.arguments, codes, strict=False)]
-        return bool(self.prop.test(*seen))
+        return self.prop.holds(*seen)
 
 
 @dataclass(frozen=True)

@@ -134,5 +134,5 @@ class Check:
         known = self._known.get(numbers)
         if known is None:
             seen = [view.of(self._values.all[n]) for view, n in zip(self._views, numbers, strict=True)]
-            known = self._known[numbers] = bool(self.prop.test(*seen))
+            known = self._known[numbers] = self.prop.holds(*seen)
         return known
