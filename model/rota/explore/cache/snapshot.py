@@ -50,8 +50,12 @@ def taken(tables: Tables) -> dict[str, Any]:
     )
     parts["rules"] = encode(tuple(known))
     parts |= _map("sparse", judge.pools.sparse)
+    for number, seen in enumerate(judge.seen.values()):
+        parts[f"seen {number}"] = seen.shown
     for number, view in enumerate(judge.views.values()):
         parts[f"view {number}"] = view.codes()
+    for number, answers in enumerate(judge.answers.values()):
+        parts[f"judged {number}"], parts[f"answers {number}"] = answers.pairs()
     for group in _used(judge):
         parts |= _group(group)
     return {name: _narrow(part) for name, part in parts.items()}
@@ -93,8 +97,12 @@ def recalled(tables: Tables, parts: Mapping[str, Any], decoder: Decoder) -> None
     rules = decoder.decode(parts["rules"])
     learned.outcome_rules.extend(map(rules.__getitem__, parts["outcome_rules"].tolist()))
     _recall_map("sparse", judge.pools.sparse, parts)
+    for number, seen in enumerate(judge.seen.values()):
+        seen.recall(parts[f"seen {number}"])
     for number, view in enumerate(judge.views.values()):
         view.recall(parts[f"view {number}"])
+    for number, answers in enumerate(judge.answers.values()):
+        answers.recall(parts[f"judged {number}"], parts[f"answers {number}"])
     for group in _used(judge):
         _recall_group(group, parts)
 

@@ -90,7 +90,7 @@ def roots(system: System) -> set[str]:
     """`named`, and the modules that machines and properties are of; most often the factory leads to them."""
     parts: list[Any] = [type(machine) for machine in system.machines]
     for prop in system.properties:
-        parts += [prop.test, *(view.of for view in prop.views)]
+        parts += [prop.test, prop.given, *(view.of for view in prop.views)]
     found = {getattr(_itself(part), "__module__", None) or "" for part in parts} | named(system)
     return {name for name in found if name.partition(".")[0] not in sys.stdlib_module_names}
 

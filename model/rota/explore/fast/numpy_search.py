@@ -151,7 +151,7 @@ class _Search:
             depth=len(self.levels) - 1,
             histogram=tuple(end - begin for begin, end in self.levels),
             digest=self.digest.hex(),
-            properties=verdicts(self.system, found, undecided, self.witnesses),
+            properties=verdicts(self.system, found, undecided, self.witnesses, self.tables.judge.counts),
             violation=found,
             rules_fired=self.tables.fired(self.expanded.outcomes),
             seconds=seconds,

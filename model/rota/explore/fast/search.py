@@ -344,7 +344,7 @@ class _Search:
             depth=len(self.histogram) - 1,
             histogram=tuple(self.histogram),
             digest=f"{self.digest & MASK128:032x}",
-            properties=verdicts(self.system, found, undecided, self.witnesses),
+            properties=verdicts(self.system, found, undecided, self.witnesses, self.judge.counts),
             violation=found,
             rules_fired=self._fired(),
             seconds=seconds,

@@ -32,8 +32,9 @@ from rota.explore.liveness.graph_kernel import (
 from rota.explore.result import Progress
 from rota.explore.tables.arrays import Flags, Ints, Longs, Words, total128
 from rota.explore.tables.machines import BadOutcome
-from rota.explore.tables.properties import FINE, CheckGroup, Pools, ViewTable
+from rota.explore.tables.properties import FINE, CheckGroup, Pools
 from rota.explore.tables.system import EngineError, blocks, sample
+from rota.explore.tables.views import Answers, Seen, ViewTable
 from rota.kernel import Digest, Fairness, Kind, Liveness, Property, State, System, Transition
 
 PIECE = 1 << 14
@@ -100,9 +101,10 @@ class LargeGraph:
     def flags(self, prop: Liveness, choice: Sequence[int], test: Callable[..., bool]) -> Flags:
         """Per state: a predicate over the views of a property, on one choice of machines."""
         group = CheckGroup(len(choice), Pools(), 0)
-        seen = [ViewTable(self.tables, place, view) for place, view in zip(choice, prop.views, strict=True)]
+        seen = [Seen(self.tables, view) for view in prop.views]
         as_property = Property(prop.name, Kind.SAFETY, prop.meaning, prop.views, test)
-        group.add(as_property, list(enumerate(seen)))
+        tables = [ViewTable(one, place) for one, place in zip(seen, choice, strict=True)]
+        group.add(Answers(as_property, seen), list(enumerate(tables)))
         out = np.empty(self.distinct, np.bool_)
         for begin, end in blocks(0, self.distinct, BLOCK):
             columns = [self._column(begin, end, place) for place in choice]

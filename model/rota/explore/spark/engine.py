@@ -366,7 +366,7 @@ class _Run:
             depth=most * len(self.histogram) - 1,
             histogram=tuple(self.histogram),
             digest=self.digest.hex(),
-            properties=verdicts(self.system, found, undecided, seen),
+            properties=verdicts(self.system, found, undecided, seen, dict),
             violation=found,
             rules_fired=self.fired,
             bounded=self.bounded,

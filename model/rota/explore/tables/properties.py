@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from rota.explore.tables.arrays import Flags, IntMap, Ints, Longs, Pool, Region
-from rota.explore.tables.kept import KeptError
-from rota.explore.tables.machines import Learned, same
+from rota.explore.tables.machines import Learned
+from rota.explore.tables.views import Answers, Seen, ViewTable
 from rota.kernel import Kind, Property, View
 
 FINE, NOT = 1, 2
@@ -20,93 +20,31 @@ DENSE = 1 << 22
 """Most combinations that a group tabulates in a plain array (one byte each); beyond, in a hash map."""
 
 
-class ViewTable:
-    """What one view sees in each value of one machine, interned; types matter as in states."""
-
-    def __init__(self, learned: Learned, position: int, view: View) -> None:
-        self._interned = learned.machines[position].interned
-        self._of = view.of
-        self._codes: dict[int, int] = {}
-        self._seen: dict[Any, list[int]] = {}
-        self._results: list[Any] = []
-        self._shown_by: Longs | None = None
-        """Per code of an earlier run a value that shows it; None once its results are there."""
-        self._kept = np.empty(0, np.int32)
-
-    def code(self, value: int) -> int:
-        """The number of the view of a value; the view is called once per value."""
-        if self._shown_by is not None:
-            self._see_again(self._shown_by)
-        known = self._codes.get(value)
-        if known is None:
-            known = self._codes[value] = self._intern(self._of(self._interned.values[value]))
-        return known
-
-    def result(self, code: int) -> Any:
-        """What is seen in the values of this number."""
-        if self._shown_by is not None:
-            self._see_again(self._shown_by)
-        return self._results[code]
-
-    def codes(self) -> Ints:
-        """The number by value, as far as is known; -1 where it is not."""
-        if self._shown_by is not None:
-            return self._kept
-        codes = np.full(1 + max(self._codes, default=-1), -1, np.int32)
-        codes[list(self._codes)] = list(self._codes.values())
-        return codes
-
-    def recall(self, codes: Ints) -> None:
-        """Begin with the numbers that an earlier run gave to the views of its values."""
-        numbers, shown_by = np.unique(codes, return_index=True)
-        self._kept, self._shown_by = codes, shown_by[numbers >= 0]
-
-    def _see_again(self, shown_by: Longs) -> None:
-        """What an earlier run numbered is looked at again, once there is more to be numbered or judged."""
-        self._shown_by = None
-        for code, value in enumerate(shown_by.tolist()):
-            if self._intern(self._of(self._interned.values[value])) != code:
-                raise KeptError("a property does not see what it saw in an earlier run; is its view impure?")
-        self._codes = {value: code for value, code in enumerate(self._kept.tolist()) if code >= 0}
-
-    def _intern(self, result: Any) -> int:
-        twins = self._seen.setdefault(result, [])
-        for code in twins:
-            if same(self._results[code], result):
-                return code
-        twins.append(len(self._results))
-        self._results.append(result)
-        return twins[-1]
-
-
 @dataclass
 class Check:
     """One property at one choice of machines.
 
-    arguments: per view of the property, the group's slot, the view's index in the slot, its table.
+    answers: of the property, at whichever machines; places: per view of the property, the group's slot and
+    the view's index in the slot.
     """
 
-    prop: Property
-    arguments: tuple[tuple[int, int, ViewTable], ...]
-    memo: dict[tuple[int, int], bool] = field(default_factory=dict)
+    answers: Answers
+    places: tuple[tuple[int, int], ...]
 
     def __post_init__(self) -> None:
         # a property of one view is asked for it twice, so that all have pairs
-        self.first, self.second = self.arguments[0], self.arguments[-1]
+        self.first, self.second = self.places[0], self.places[-1]
+
+    @property
+    def prop(self) -> Property:
+        """What is checked."""
+        return self.answers.prop
 
     def holds(self, joint: Sequence[tuple[int, ...]]) -> bool:
-        """The predicate on the slots' joint views, called once per combination of what it reads."""
-        slot, index, _ = self.first
-        other, at, _ = self.second
-        codes = joint[slot][index], joint[other][at]
-        known = self.memo.get(codes)
-        if known is None:
-            known = self.memo[codes] = self._answer(codes)
-        return known
-
-    def _answer(self, codes: tuple[int, int]) -> bool:
-        seen = [view.result(code) for (_, _, view), code in zip(self.arguments, codes, strict=False)]
-        return self.prop.holds(*seen)
+        """Whether it holds of the slots' joint views."""
+        slot, index = self.first
+        other, at = self.second
+        return self.answers.holds((joint[slot][index], joint[other][at]))
 
 
 @dataclass(frozen=True)
@@ -174,15 +112,15 @@ class CheckGroup:
         self.dense.reserve(1)
         self.number = number
 
-    def add(self, prop: Property, arguments: Sequence[tuple[int, ViewTable]]) -> None:
-        """Enter a check before the first use."""
+    def add(self, answers: Answers, arguments: Sequence[tuple[int, ViewTable]]) -> None:
+        """Enter a check before the first use. arguments: per view the slot and the table."""
         placed = []
         for slot, view in arguments:
             views = self.slots[slot].views
             if view not in views:
                 views.append(view)
-            placed.append((slot, views.index(view), view))
-        self.checks.append(Check(prop, tuple(placed)))
+            placed.append((slot, views.index(view)))
+        self.checks.append(Check(answers, tuple(placed)))
 
     def status(self, columns: Sequence[Ints]) -> Ints:
         """FINE or NOT for each entry of the columns (one per slot) of value numbers."""
@@ -278,7 +216,9 @@ class Judge:
         self.pools = Pools()
         self.groups: list[CheckGroup] = []
         """All there are, by number."""
+        self.seen: dict[View, Seen] = {}
         self.views: dict[tuple[int, View], ViewTable] = {}
+        self.answers: dict[Property, Answers] = {}
         system = learned.system
         self.invariants = system.select(Kind.SHAPE, Kind.SAFETY)
         self.steps = system.select(Kind.STEP)
@@ -294,7 +234,8 @@ class Judge:
         for prop in self.steps:
             for (position,) in system.positions(prop):
                 view = self._view(position, prop.views[0])
-                self.step_groups.setdefault(position, self._group(2)).add(prop, [(0, view), (1, view)])
+                group = self.step_groups.setdefault(position, self._group(2))
+                group.add(self._answers(prop), [(0, view), (1, view)])
 
     def _grouped(
         self, props: Iterable[Property], choices: Sequence[tuple[int, ...]] | None = None
@@ -308,7 +249,8 @@ class Judge:
                     (places.index(position), self._view(position, view))
                     for position, view in zip(choice, prop.views, strict=True)
                 ]
-                groups.setdefault(places, self._group(len(places))).add(prop, arguments)
+                group = groups.setdefault(places, self._group(len(places)))
+                group.add(self._answers(prop), arguments)
         return groups
 
     def _group(self, slots: int) -> CheckGroup:
@@ -316,7 +258,22 @@ class Judge:
         return self.groups[-1]
 
     def _view(self, position: int, view: View) -> ViewTable:
-        return self.views.setdefault((position, view), ViewTable(self._learned, position, view))
+        return self.views.setdefault((position, view), ViewTable(self._sees(view), position))
+
+    def _sees(self, view: View) -> Seen:
+        return self.seen.setdefault(view, Seen(self._learned, view))
+
+    def _answers(self, prop: Property) -> Answers:
+        views = prop.views * 2 if prop.kind is Kind.STEP else prop.views
+        return self.answers.setdefault(prop, Answers(prop, [self._sees(view) for view in views]))
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """By property how often it was judged, and how often its premise was True, in all runs together.
+
+        After a run over all reachable states that is what this run has judged: whatever an earlier one has
+        met of the same system, this one has met too.
+        """
+        return {prop.name: (len(answers), answers.given) for prop, answers in self.answers.items()}
 
     def bad_states(self, rows: Ints) -> list[tuple[int, Flags]]:
         """Rank of an invariant and the rows that break it, for each group that finds any."""

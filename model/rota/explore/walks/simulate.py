@@ -226,7 +226,7 @@ class _Simulation:
             depth=self.longest,
             histogram=(),
             digest=self.digest.hex(),
-            properties=verdicts(self.system, found, not found, self.witnesses),
+            properties=verdicts(self.system, found, not found, self.witnesses, dict),
             violation=found,
             rules_fired=self.tables.fired(self.expanded.outcomes),
             seconds=seconds,
