@@ -7,7 +7,7 @@ them are found by the same table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -34,8 +34,9 @@ ENGINES: dict[str, Explore] = {
 class Row:
     """What an engine has to say of a toy.
 
-    properties: by name, what becomes of it; of a witness that was seen, the depth. violation: the name of
-    what is violated and after how many steps.
+    properties: by name, what becomes of it; of a witness that was seen, the depth. judged: by name, on how
+    many combinations, and how many of them its premise was true of. violation: the name of what is violated
+    and after how many steps.
     """
 
     system: Callable[[], System]
@@ -46,6 +47,7 @@ class Row:
     properties: dict[str, Verdict | int]
     violation: tuple[str, int] | None = None
     most: int | None = None
+    judged: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 def seen_before() -> System:
@@ -64,7 +66,15 @@ BROKEN = {**OPEN, "broken": VIOLATED}
 # 3, 9, 18, 27, 30, 27, 18, 9, 3 ways from each sum to the next. What breaks in a state is found before its
 # level is expanded; what breaks on the way, and a state without a way out, when it is.
 TABLE = {
-    "counters": Row(toys.counters, HOLDS, 64, 145, 9, {"full": 6, "up": HOLDS, "deadlock": HOLDS}),
+    # 0 to 3, and with each what it is after a step: the same, or, below 3, one more
+    "counters": Row(
+        toys.counters, HOLDS, 64, 145, 9, {"full": 6, "up": HOLDS, "deadlock": HOLDS}, judged={"up": (7, 7)}
+    ),
+    "counters, supposing": Row(
+        toys.supposing, HOLDS, 64, 145, 9,
+        {"full": 6, "up": HOLDS, "odd": HOLDS, "down": HOLDS, "deadlock": HOLDS},
+        judged={"up": (7, 7), "odd": (4, 2), "down": (7, 0)},
+    ),
     "counters, 54 states at most": Row(
         toys.counters, UNDECIDED, 60, 133, 7, {**OPEN, "full": 6}, most=54
     ),
@@ -73,7 +83,7 @@ TABLE = {
     ),
     "a witness that is not there": Row(
         lambda: toys.broken("witness"), VIOLATED, 64, 145, 9,
-        {"full": 6, "up": HOLDS, "deadlock": HOLDS, "broken": VIOLATED},
+        {"full": 6, "up": HOLDS, "deadlock": HOLDS, "broken": VIOLATED}, judged={"up": (7, 7)},
     ),
     "a witness that is not there, 54 states at most": Row(
         lambda: toys.broken("witness"), UNDECIDED, 60, 133, 7,
@@ -90,24 +100,32 @@ TABLE = {
     "a step": Row(lambda: toys.broken("step"), VIOLATED, 4, 13, 1, BROKEN, ("broken", 2)),
     "a step of another": Row(lambda: toys.broken("stutter"), VIOLATED, 10, 31, 2, BROKEN, ("broken", 3)),
     # 4 places of the token, 4 nodes that want it or not
-    "ring": Row(toys.ring, HOLDS, 64, 193, 7, {"one-token": HOLDS, "somebody-waits": 1, "deadlock": HOLDS}),
+    "ring": Row(
+        toys.ring, HOLDS, 64, 193, 7, {"one-token": HOLDS, "somebody-waits": 1, "deadlock": HOLDS},
+        judged={"one-token": (3, 3)},
+    ),
     # 1, 2, 3, 2, 2, 2, 2, 2 pairs of gallons; each has six ways
     "four gallons": Row(toys.die_hard, VIOLATED, 14, 73, 6, {"never-goal": VIOLATED}, ("never-goal", 6)),
-    "nine gallons": Row(lambda: toys.die_hard(9), HOLDS, 16, 97, 7, {"never-goal": HOLDS}),
-    # all prepare, all are heard, commit, one hears of it: 8 steps; the others hear of it too: 10
+    "nine gallons": Row(
+        lambda: toys.die_hard(9), HOLDS, 16, 97, 7, {"never-goal": HOLDS}, judged={"never-goal": (6, 6)}
+    ),
+    # all prepare, all are heard, commit, one hears of it: 8 steps; the others hear of it too: 10. Of the
+    # pairs of four states it is not in two that disagree, nor works one while the other has committed
     "two-phase": Row(
         toys.two_phase, HOLDS, 288, 1146, 10,
         {"consistent": HOLDS, "phases": HOLDS, "no-return": HOLDS, "commits": 8},
+        judged={"consistent": (12, 12), "phases": (2, 2), "no-return": (3, 3)},
     ),
     # three may prepare or abort, and the transaction manager may abort
     "two-phase, one state at most": Row(
         toys.two_phase, UNDECIDED, 8, 8, 1,
         {"consistent": UNDECIDED, "phases": UNDECIDED, "no-return": UNDECIDED, "commits": UNDECIDED}, most=1,
     ),
-    # sent 0 to 4: 1, 3, 7, 12, 18 states; 1, 5, 12, 22, 20 ways from them
+    # sent 0 to 4: 1, 3, 7, 12, 18 states; 1, 5, 12, 22, 20 ways from them; 1, 3, 3, 2, 2 that may be heard
     "channel": Row(
         toys.channel, HOLDS, 41, 61, 8,
         {"room": HOLDS, "order": HOLDS, "grows": HOLDS, "all-kept": 8, "deadlock": HOLDS},
+        judged={"room": (3, 3), "order": (11, 11), "grows": (8, 8)},
     ),
     # 4 starts, each asker is answered up to twice
     "nothing claimed": Row(toys.scatter, HOLDS, 36, 52, 4, {}),
@@ -123,8 +141,9 @@ def said(explore: Explore, row: Row) -> dict[str, Any]:
     properties = {one.name: one.verdict if one.depth is None else one.depth for one in found.properties}
     for one in found.properties:
         assert one.depth is None or (one.kind, one.verdict) == (Kind.WITNESS, HOLDS)
+    judged = {one.name: (one.judged, one.given) for one in found.properties if one.judged is not None}
     told = {name: getattr(found, name) for name in ("verdict", "distinct", "generated", "depth")}
-    return {**told, "properties": properties, "violation": violation}
+    return {**told, "properties": properties, "violation": violation, "judged": judged}
 
 
 def wanted(row: Row) -> dict[str, Any]:
@@ -157,14 +176,24 @@ MISTAKES: dict[str, tuple[str, Callable[..., Any]]] = {
     "a missing witness counts early": (
         "overall", lambda v, u, w: result.overall(v, u and None not in w.values(), w)
     ),
-    "all that ended early holds": ("verdicts", lambda s, v, u, w: result.verdicts(s, v, False, w)),
+    "all that ended early holds": ("verdicts", lambda s, v, u, w, j: result.verdicts(s, v, False, w, j)),
     "the rest holds after a violation": (
-        "verdicts", lambda s, v, u, w: tuple(
+        "verdicts", lambda s, v, u, w, j: tuple(
             replace(one, verdict=HOLDS) if v and one.verdict is UNDECIDED else one
-            for one in result.verdicts(s, v, u, w)
+            for one in result.verdicts(s, v, u, w, j)
         ),
     ),
-    "depths are forgotten": ("verdicts", lambda s, v, u, w: result.verdicts(s, v, u, dict.fromkeys(w))),
+    "depths are forgotten": (
+        "verdicts", lambda s, v, u, w, j: result.verdicts(s, v, u, dict.fromkeys(w), j)
+    ),
+    "nothing was judged": ("verdicts", lambda s, v, u, w, j: result.verdicts(s, v, u, w, dict)),
+    "counts of what ended early": ("verdicts", lambda s, v, u, w, j: tuple(
+        replace(one, judged=1, given=1) if u and one.kind is Kind.STEP else one
+        for one in result.verdicts(s, v, u, w, j)
+    )),
+    "a premise is always true": ("verdicts", lambda *given: tuple(
+        replace(one, given=one.judged) for one in result.verdicts(*given)
+    )),
     "no word of deadlock": ("verdicts", lambda *given: tuple(
         one for one in result.verdicts(*given) if one.kind is not None
     )),

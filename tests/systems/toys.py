@@ -62,6 +62,14 @@ def counters(count: int = 3, bound: int = 3, properties: tuple[Property, ...] = 
     )
 
 
+def supposing() -> System:
+    """Counters that are judged where they are odd, and where they count down, which none does."""
+    odd = prop("odd", Kind.SAFETY, lambda a: a in (1, 3), "counter")
+    down = prop("down", Kind.STEP, lambda a, b: False, "counter")
+    claims = (replace(odd, given=lambda a: a % 2 == 1), replace(down, given=lambda a, b: b < a))
+    return replace(counters(properties=claims), ref=ref("supposing"))
+
+
 # ---- token ring: count * 2 ** count states
 
 
@@ -395,6 +403,7 @@ def assassin(flag: str, spared: int, generations: int = 0) -> System:
 
 ALL: dict[str, Callable[[], System]] = {
     "counters": counters,
+    "supposing": supposing,
     "ring": ring,
     "die-hard": die_hard,
     "die-hard-9": lambda: die_hard(9),

@@ -20,22 +20,23 @@ from rota.explore.cache import files, folder
 from rota.explore.cache.store import NotKept, identity_of, kind_named
 from rota.explore.compiled.packing import Layout
 from rota.explore.result import CheckpointError, Limits
-from rota.explore.tables.arrays import Words
+from rota.explore.tables.arrays import Longs, Words
 from rota.kernel import System, encode
 from rota.kernel.decoding import DecodeError, Decoder, kinds_within
 
 MANIFEST = "manifest.json"
-SCHEMA = 2
+SCHEMA = 3
 
 
 @dataclass
 class Saved:
     """What a manifest says. levels: per level its files, each (name, states), and the fields of its layout;
-    values: files of values; digests: by name, of all these files.
+    values: files of values; judged: of what properties were judged on; digests: by name, of all these files.
     """
 
     levels: list[dict[str, Any]] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
+    judged: list[str] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
     counts: dict[str, Any] = field(default_factory=dict)
 
@@ -93,6 +94,12 @@ class Checkpoint:
             ]
             yield new
 
+    def judged(self) -> Iterator[list[Longs]]:
+        """Per save, what each property was first judged on since the one before; see `Answers.shown`."""
+        for name in self.saved.judged:
+            parts = self._read(name)[1]
+            yield [parts[f"{number}"].reshape(-1, 4) for number in range(len(parts))]
+
     def levels(self) -> Iterator[list[tuple[Layout, Words]]]:
         """Each level as packed states with the layout that they have."""
         for level in self.saved.levels:
@@ -116,11 +123,17 @@ class Checkpoint:
             ) from error
 
     def save(
-        self, layout: Layout, levels: Iterable[list[Words]], values: list[list[Any]], counts: dict[str, Any]
+        self,
+        layout: Layout,
+        levels: Iterable[list[Words]],
+        values: list[list[Any]],
+        judged: list[Longs],
+        counts: dict[str, Any],
     ) -> None:
         """Write what is new since the last time: levels not saved yet, values, and all counts.
 
-        Errors: CheckpointError for values that could not be read back.
+        judged: what each property was first judged on since then. Errors: CheckpointError for values
+        that could not be read back.
         """
         new = [items[known:] for items, known in zip(values, self._known_values, strict=True)]
         if any(new):
@@ -128,6 +141,11 @@ class Checkpoint:
             self._write_values(name, new)
             self.saved.values.append(name)
             self._known_values = [len(items) for items in values]
+        if any(map(len, judged)):
+            name = f"judged-{len(self.saved.judged):05d}"
+            parts = {f"{number}": shown.astype(np.int32) for number, shown in enumerate(judged)}
+            self._write(name, files.packed({}, parts))
+            self.saved.judged.append(name)
         fields = [array.tolist() for array in layout.fields()]
         for arrays in levels:
             named = []

@@ -29,7 +29,7 @@ def searched(system: System, limits: Limits, tables: Tables | None, search: Sear
         if tables is not None or limits.cache is None or limits.checkpoint is not None:
             return search(matching(system, tables))
         try:
-            store = Store(limits.cache, system)
+            store = Store(limits.cache, system, limits.symmetry)
         except NotKept as why:
             fresh = Tables(system)
             return _with_cache(search(fresh), fresh, 0, str(why))

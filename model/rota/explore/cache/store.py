@@ -90,7 +90,7 @@ def roots(system: System) -> set[str]:
     """`named`, and the modules that machines and properties are of; most often the factory leads to them."""
     parts: list[Any] = [type(machine) for machine in system.machines]
     for prop in system.properties:
-        parts += [prop.test, prop.given, *(view.of for view in prop.views)]
+        parts += [prop.test, *filter(None, [prop.given]), *(view.of for view in prop.views)]
     found = {getattr(_itself(part), "__module__", None) or "" for part in parts} | named(system)
     return {name for name in found if name.partition(".")[0] not in sys.stdlib_module_names}
 
@@ -103,13 +103,18 @@ def _itself(part: Any) -> Any:
 
 
 class Store:
-    """The file of one system's tables. Errors: NotKept where a system has none."""
+    """The file of one system's tables.
 
-    def __init__(self, place: Path, system: System) -> None:
+    Parameters: place, the folder; system; symmetry, whether one state of each orbit is visited: such a run
+    meets less, and says how often it judged. Errors: NotKept where a system has none.
+    """
+
+    def __init__(self, place: Path, system: System, symmetry: bool = False) -> None:
         if system.ref is None:
             raise NotKept(f"nobody could tell how {system.name} is built")
         self._system, self._identity = system, identity_of(system)
-        self._path = place / f"{self._identity.key}{folder.SUFFIX}"
+        of_orbits = "-orbits" if symmetry else ""
+        self._path = place / f"{self._identity.key}{of_orbits}{folder.SUFFIX}"
         self._kinds: set[type] = set()
         """What values are made of that were read from the file."""
 

@@ -76,6 +76,8 @@ class _Search:
         self.stuck: Find | None = None
         self.effort = replace(tables.learned.effort)
         self.bounded = False
+        self._judged = [0] * len(self.judge.answers)
+        """By property, how many combinations the checkpoint has."""
         folder = limits.checkpoint
         self.checkpoint = Checkpoint(folder, self.system, limits) if folder else None
 
@@ -151,6 +153,10 @@ class _Search:
             for layout, keys in level:
                 self._hand_out(self.layout.pack(layout.unpack(keys, self.learned.width)))
             self._close_level()
+        for judged in self.checkpoint.judged():
+            for answers, shown in zip(self.judge.answers.values(), judged, strict=True):
+                answers.meet(shown)
+        self._judged = [len(answers) for answers in self.judge.answers.values()]
         counts = self.checkpoint.saved.counts
         self.digest = int(counts["digest"], 16)
         self.owners[0].expansion.generated = counts["generated"]
@@ -173,7 +179,10 @@ class _Search:
             "fired": sorted(self._fired()),
         }
         values = [table.interned.values for table in self.learned.machines]
-        self.checkpoint.save(self.layout, levels, values, counts)
+        answers = self.judge.answers.values()
+        judged = [one.shown(known) for one, known in zip(answers, self._judged, strict=True)]
+        self.checkpoint.save(self.layout, levels, values, judged, counts)
+        self._judged = [len(one) for one in answers]
 
     # ---- one level
 

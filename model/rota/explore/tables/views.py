@@ -150,6 +150,18 @@ class Answers:
         """What the views see."""
         return tuple([seen.result(code) for seen, code in zip(self._seen, pair, strict=False)])
 
+    def shown(self, start: int = 0) -> Longs:
+        """Combinations by machines' positions and numbers of values that show them, shape [n, 4]."""
+        pairs, _ = self.pairs(start)
+        first, second = self._seen[0].shown, self._seen[-1].shown
+        return np.hstack([first[pairs[:, 0]], second[pairs[:, 1]]])
+
+    def meet(self, shown: Longs) -> None:
+        """Judge combinations that `shown` has told of in another process, where values had these numbers."""
+        first, second = self._seen[0], self._seen[-1]
+        for place, value, other, its_value in shown.tolist():
+            self.holds((first.code(place, value), second.code(other, its_value)))
+
     def recall(self, pairs: Longs, answers: Ints) -> None:
         """Begin with how an earlier run judged, which is given as `pairs` gave it."""
         self._kept = pairs, answers
