@@ -125,10 +125,8 @@ class Answers:
 
     def holds(self, pair: Pair) -> bool:
         """Whether the property holds; premise and predicate are called once per combination."""
-        known = self._table.get(pair)
-        if known is None:
-            known = self._known[pair] = self._judged(pair)
-        return known != FALSE
+        known = self._known.get(pair)
+        return (self._asked(pair) if known is None else known) != FALSE
 
     def __len__(self) -> int:
         return len(self._known) if self._kept is None else len(self._kept[1])
@@ -166,13 +164,14 @@ class Answers:
         """Begin with how an earlier run judged, which is given as `pairs` gave it."""
         self._kept = pairs, answers
 
-    @property
-    def _table(self) -> dict[Pair, int]:
+    def _asked(self, pair: Pair) -> int:
         if self._kept is not None:
             pairs, answers = self._kept
             self._known = dict(zip(map(tuple, pairs.tolist()), answers.tolist(), strict=True))
             self._kept = None
-        return self._known
+        if pair not in self._known:
+            self._known[pair] = self._judged(pair)
+        return self._known[pair]
 
     def _judged(self, pair: Pair) -> int:
         combination = self.combination(pair)
