@@ -21,6 +21,7 @@ from rota.report import check_text
 from rota.report.check_json import report_of
 from rota.report.check_model import Plan
 from rota.report.check_progress import Explorations
+from rota.trace import ExpressionError
 
 REPORT = "check.json"
 
@@ -46,6 +47,9 @@ SEARCH = (
     click.option("--checkpoint", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
                  help="Keep on disk what is known after each level. Fast and Spark."),
     click.option("--resume", is_flag=True, help="Go on with what --checkpoint has."),
+    click.option("--reach", metavar="EXPR",
+                 help="In place of judging: the shortest run to a state of which this is true, such as "
+                      "'coordinator.group.state == \"Stable\"'; see docs/your-own-system.md."),
     click.option("--no-cache", is_flag=True,
                  help="Neither use tables of earlier runs nor keep any. Fast and numpy use them; the "
                       "answer is the same."),
@@ -111,6 +115,8 @@ def check(
 
     What is too large to be explored: `rota simulate`. The older designs: `rota design`.
 
+    With --reach: the shortest run to a state that EXPR describes; exit 0 if there is one, 1 if there is none.
+
     Exit 0 if everything holds, 1 if something is violated, a witness is not reached or a count differs
     from the pinned one, 3 if a bound ended the search.
     """
@@ -128,7 +134,7 @@ def check(
                         search.keep_going)  # fmt: skip
     try:
         checking.work()
-    except (CheckpointError, MissingExtra) as error:
+    except (CheckpointError, MissingExtra, ExpressionError) as error:
         raise UsageError(str(error)) from error
     finally:  # an interrupt keeps what was found until then
         report = checking.report()
@@ -148,6 +154,7 @@ def _fits(what: Plan, search: Search) -> None:
         other = "--checkpoint" if search.checkpoint else "--engine spark"
         raise UsageError(f"--keep-going does not go with {other}, which is one search; leave it out")
     on_disk = {"--memory": search.memory, "--checkpoint": search.checkpoint}
+    _fits_reach(what, search)
     of_fast = {"--symmetry": search.symmetry, "--fingerprints": search.fingerprints, **on_disk}
     for name, given in of_fast.items():
         if given and what.engine == engines.LASSO:
@@ -155,3 +162,12 @@ def _fits(what: Plan, search: Search) -> None:
         on_spark = what.engine == check_spark.ENGINE and name in on_disk
         if given and not on_spark and what.engine not in ("auto", "fast"):
             raise UsageError(f"{name} is not for engine {what.engine}; use --engine fast")
+
+
+def _fits_reach(what: Plan, search: Search) -> None:
+    """Errors: UsageError for options that say what to judge, or visit other states."""
+    asked = {"--property": what.only, "--liveness": search.liveness, "--keep-going": search.keep_going,
+             "--symmetry": search.symmetry}  # fmt: skip
+    for name, given in asked.items():
+        if search.reach and given:
+            raise UsageError(f"{name} does not go with --reach, which looks for one state; leave it out")

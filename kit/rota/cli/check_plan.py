@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from rota.cli.check_reach import searching
 from rota.cli.check_system import build_foreign, narrowed, parse_settings, resolve
 from rota.cli.errors import NOTHING, UsageError
 from rota.cli.options import Search, Selection
@@ -48,8 +49,8 @@ def plan(selection: Selection, search: Search = ANYHOW) -> Plan:
     scope = load(recognised("scope", selection.scope or ("endless" if lasting else "small"), names()))
     chosen, left_out = _configurations(selection, search, scope)
     overrides = parse_settings(selection.settings)
-    weak = () if selection.strict or selection.only else known_weaknesses(selection.profile)
-    return Plan(
+    weak = () if selection.strict or selection.only or search.reach else known_weaknesses(selection.profile)
+    made = Plan(
         design=CLASSIC,
         system=CLASSIC,
         engine=engines.LASSO if lasting else search.engine,
@@ -64,6 +65,7 @@ def plan(selection: Selection, search: Search = ANYHOW) -> Plan:
         omitted=(*PROFILES[selection.profile].omitted, *left_out),
         only=selection.only,
     )
+    return searching(made, search.reach) if search.reach else made
 
 
 def recognised(what: str, name: str, there: Iterable[str], remedy: str = "") -> str:
@@ -221,4 +223,5 @@ def _foreign(selection: Selection, search: Search, name: str) -> Plan:
 
     job = Job(name=name.partition(":")[2], build=build)
     engine = engines.LASSO if search.liveness else search.engine
-    return Plan(design="-", system=name, engine=engine, jobs=(job,), origin=name, only=selection.only)
+    made = Plan(design="-", system=name, engine=engine, jobs=(job,), origin=name, only=selection.only)
+    return searching(made, search.reach) if search.reach else made

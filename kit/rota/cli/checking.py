@@ -48,7 +48,7 @@ class Checking:
         self._violations: list[tuple[int, Explored, Violation]] = []
         self._keep_going = keep_going
         self._shortest = Shortest(what.lasting, keep_going)
-        self._table = check_text.RunTable([job.name for job in what.jobs])
+        self._table = check_text.RunTable([job.name for job in what.jobs], what.reach is not None)
         self._most, self._workers = workers, 1
         self._began: float | None = None
 

@@ -60,7 +60,11 @@ class Selection:
 
 @dataclass(frozen=True)
 class Search:
-    """How it is explored, and when that is given up. memory: MiB; workers: at most; None: not given."""
+    """How it is explored, and when that is given up.
+
+    memory: MiB; workers: at most; reach: an expression, what to look for in place of violations; None: not
+    given.
+    """
 
     engine: str = "auto"
     liveness: bool = False
@@ -73,6 +77,7 @@ class Search:
     resume: bool = False
     keep_going: bool = False
     no_cache: bool = False
+    reach: str | None = None
 
     @property
     def limits(self) -> Limits:
@@ -84,7 +89,8 @@ class Search:
             resume=self.resume,
             symmetry=self.symmetry,
             fingerprints=self.fingerprints,
-            cache=None if self.no_cache else tables_folder(),
+            # every expression would fill the folder with a world's tables of its own
+            cache=None if self.no_cache or self.reach else tables_folder(),
         )
 
 

@@ -51,6 +51,7 @@ def report_of(report: Report) -> dict[str, Any]:
             if one.verdict == KNOWN
         ],
         "property": plan.only,
+        "reach": plan.reach,
         "rules_never_fired": list(report.unfired),
         "not_checked": list(plan.omitted),
         "cache": report.cache,
@@ -84,7 +85,7 @@ def _run(report: Report, run: Explored) -> dict[str, Any]:
         "configuration": run.job.name,
         "feature": run.job.feature,
         "compared_with": run.job.compared_with,
-        "verdict": "violated" if run.differing else result.verdict.value,
+        "verdict": run.verdict_for(report.plan),
         "engine": result.engine,
         "distinct": result.distinct,
         "generated": result.generated,

@@ -53,7 +53,8 @@ class Plan:
     system: the name of what is explored; scope, profile and mutant: None where there is none; jobs, in the
     order of running; known: names of properties that are known weaknesses; rules: those whose coverage is
     reported; omitted: what this profile's model leaves out; origin: `MODULE:NAME` of a foreign system;
-    sources: of the known weaknesses, by name; only: the property that is judged, None for all.
+    sources: of the known weaknesses, by name; only: the property that is judged, None for all; reach: the
+    expression that describes the state which is looked for, None where properties are judged.
     """
 
     design: str
@@ -70,6 +71,7 @@ class Plan:
     origin: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     only: str | None = None
+    reach: str | None = None
 
     @property
     def lasting(self) -> bool:
@@ -88,6 +90,14 @@ class Explored:
     def complete(self) -> bool:
         """Whether every state was visited."""
         return self.result.violation is None and self.result.verdict is not Verdict.UNDECIDED
+
+    def verdict_for(self, plan: Plan) -> str:
+        """Of this run: `holds` where what was looked for was reached, or where nothing is wrong."""
+        if plan.reach and self.complete:
+            return VIOLATED
+        if plan.reach:
+            return HOLDS if self.result.violation else UNDECIDED
+        return VIOLATED if self.differing else self.result.verdict.value
 
     @property
     def differing(self) -> tuple[str, ...] | None:
@@ -161,11 +171,23 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """violated, undecided or holds; a run that is missing leaves the whole undecided."""
+        """violated, undecided or holds; a run that is missing leaves the whole undecided.
+
+        Of a state that is looked for: holds where it is reached, violated where there is none.
+        """
+        if self.plan.reach:
+            return self._reached
         if self.found or any(run.result.verdict is Verdict.VIOLATED or run.differing for run in self.runs):
             return VIOLATED
         complete = all(run.complete for run in self.runs) and len(self.runs) == len(self.plan.jobs)
         return HOLDS if complete else UNDECIDED
+
+    @property
+    def _reached(self) -> str:
+        if self.found:
+            return HOLDS
+        complete = all(run.complete for run in self.runs) and len(self.runs) == len(self.plan.jobs)
+        return VIOLATED if complete else UNDECIDED
 
     @property
     def engine(self) -> str:
@@ -207,7 +229,9 @@ class Report:
             yield f"{len(every)} properties break"
         for one in every[: 1 if len(every) > FEW else FEW]:
             yield f"{one.violation.name} {length_of(one.violation)} in {one.run.job.name}"
-        for run in () if self.found else self.runs:
+        if self.plan.reach:
+            yield from self._out_of_reach()
+        for run in () if self.found or self.plan.reach else self.runs:
             yield from _vacuous(self.plan, run)
         if differing := [run.job.name for run in self.runs if run.differing]:
             yield f"the counts of {_some(differing)} differ from the pinned ones"
@@ -217,6 +241,14 @@ class Report:
         missing = len(self.plan.jobs) - len(self.runs)
         if missing and not self.found:
             yield f"{missing} of {len(self.plan.jobs)} configurations did not run"
+
+    def _out_of_reach(self) -> Iterator[str]:
+        """Why no run ends in the state that is looked for; fields that no state has come first."""
+        if self.verdict == VIOLATED:
+            absent = [one.name for one in self.claims() if one.kind == "witness" and one.where is None]
+            if absent:
+                yield f"no state has {_some(absent)}"
+            yield f"no state is one in which {self.plan.reach}"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rota.report.check_model import HOLDS, KNOWN, VIOLATED, Claim, Explored, Found, Report, length_of
+from rota.report.check_model import (
+    HOLDS,
+    KNOWN,
+    UNDECIDED,
+    VIOLATED,
+    Claim,
+    Explored,
+    Found,
+    Report,
+    length_of,
+)
 from rota.report.format import coloured, counted, number, wrapped
 from rota.trace import text as trace_text
 
 
 class RunTable:
-    """A table of which every row can be printed as soon as its run is over. names: of all rows to come."""
+    """A table of which every row can be printed as soon as its run is over.
 
-    def __init__(self, names: list[str]) -> None:
+    Parameters: names, of all rows to come; reach, whether a state is looked for in place of judging.
+    """
+
+    def __init__(self, names: list[str], reach: bool = False) -> None:
+        self._reach = reach
         self._width = max([len("configuration"), *map(len, names)])
 
     def head(self) -> str:
@@ -26,10 +40,13 @@ class RunTable:
         """The line of a run."""
         result = run.result
         verdict = result.verdict.value
+        if self._reach and not result.bounded:
+            verdict = "reached" if result.violation else "not there" if run.complete else verdict
         shown = f"{'bounded' if result.bounded else verdict:<9}"
+        shown = shown if self._reach else coloured(shown, verdict)
         depth = f"<={result.depth}" if run.at_most else str(result.depth)
         return (
-            f"{run.job.name:<{self._width}}  {coloured(shown, verdict)} {result.distinct:>10,} "
+            f"{run.job.name:<{self._width}}  {shown} {result.distinct:>10,} "
             f"{result.generated:>11,} {depth:>5} {result.seconds:>8.2f} {run.rate:>9,.0f}  "
             f"{result.digest[:8]}  {_pinned(run)}"
         )
@@ -47,6 +64,7 @@ def head(report: Report) -> str:
     parts = [f"system {plan.system}"] if plan.origin else [f"scope {plan.scope}", f"profile {plan.profile}"]
     parts += [f"design {plan.design}"] if not plan.origin else []
     parts += [f"only {plan.only}"] if plan.only else []
+    parts += [f"looking for {plan.reach}"] if plan.reach else []
     parts += [f"mutant {plan.mutant} (it replaces {plan.replaced})"] if plan.mutant else []
     return wrapped("rota check: ", ", ".join([*parts, f"engine {plan.engine}"]))
 
@@ -58,7 +76,7 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
         yield from _features(report)
     if stats:
         yield from _stats(report)
-    if not report.found or report.plan.lasting:
+    if (not report.found or report.plan.lasting) and not report.plan.reach:
         yield from _properties(report)
     if report.found:
         yield ""
@@ -67,8 +85,10 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
         yield from _further(report)
     yield ""
     if report.bounded:
-        yield "bounded: explored as deep as a violation could still be the shortest, and no further"
-    if report.unfired and report.plan.rules and not report.found and not report.plan.lasting:
+        what = "such a state" if report.plan.reach else "a violation"
+        yield f"bounded: explored as deep as {what} could still be the shortest, and no further"
+    judged = not (report.found or report.plan.lasting or report.plan.reach)
+    if report.unfired and report.plan.rules and judged:
         yield wrapped("rules never fired: ", ", ".join(report.unfired))
     if odds := max((run.result.odds for run in report.runs), default=0.0):
         yield f"states were told apart by 64 bits: the odds that one was missed are below {odds:.1e}"
@@ -101,6 +121,8 @@ def verdict_line(report: Report, quiet: bool) -> str:
     scale = f"{configurations}, {counted(states, 'state')}, engine {report.engine}"
     seconds = _seconds(report)
     verdict = coloured(report.verdict, report.verdict)
+    if report.plan.reach and report.verdict != UNDECIDED:
+        return _reach_line(report, f"{scale}, {seconds}", quiet)
     if report.verdict == HOLDS:
         claims = report.claims()
         witnesses = sum(one.kind == "witness" for one in claims)
@@ -110,6 +132,15 @@ def verdict_line(report: Report, quiet: bool) -> str:
         return f"{verdict}: {survives}{scale}, {judged}, {seconds}"
     again = f"; {report.found.replay}" if report.found and quiet else ""
     return f"{verdict}: {'; '.join(report.reasons())} ({scale}, {seconds}){again}"
+
+
+def _reach_line(report: Report, scale: str, quiet: bool) -> str:
+    found = report.found
+    if found is None:
+        return f"{coloured('not reached', VIOLATED)}: {'; '.join(report.reasons())} ({scale})"
+    again = f"; {found.replay}" if quiet else ""
+    length = length_of(found.violation)
+    return f"{coloured('reached', HOLDS)}: {length} in {found.run.job.name} ({scale}){again}"
 
 
 def _seconds(report: Report) -> str:
@@ -198,7 +229,7 @@ def found_lines(report: Report, found: Found) -> Iterator[str]:
     rules = [report.plan.rules[slug] for slug in slugs if slug in report.plan.rules]
     if rules:
         yield ""
-        yield "rules that took part, and those that the property guards"
+        yield f"rules that took part{', and those that the property guards' if found.trace.guards else ''}"
         width = max(len(rule.slug) for rule in rules)
         for rule in rules:
             mark = (

@@ -4,8 +4,10 @@ A trace consists of texts and component hashes, no value of the protocol's types
 without the system that it came from, and verified by replay with it. Same inputs give the same bytes.
 """
 
+from rota.trace.expressions import ExpressionError
 from rota.trace.jsonl import TraceFileError, dumps, read
 from rota.trace.model import DEADLOCK, SCHEMA, Component, LocalStep, Origin, Sight, Step, Trace
+from rota.trace.reach import REACH, reaching
 from rota.trace.record import origin_of, record
 from rota.trace.render import Difference, differences, render
 from rota.trace.replay import ReplayError, UntrustedFactory, rebuild, replay
@@ -13,9 +15,11 @@ from rota.trace.text import text
 
 __all__ = [
     "DEADLOCK",
+    "REACH",
     "SCHEMA",
     "Component",
     "Difference",
+    "ExpressionError",
     "LocalStep",
     "Origin",
     "ReplayError",
@@ -27,6 +31,7 @@ __all__ = [
     "differences",
     "dumps",
     "origin_of",
+    "reaching",
     "read",
     "rebuild",
     "record",

@@ -45,6 +45,8 @@ def dumps(trace: Trace) -> str:
         "start": [vars(component) for component in trace.start],
         "why": [vars(sight) for sight in trace.why],
     }
+    if origin.reach is not None:
+        header |= {"reach": origin.reach}
     if trace.cycle is not None:
         header |= {"cycle": trace.cycle, "assumed": trace.assumed}
     return "".join(_line(one) for one in (header, *(_step_out(step) for step in trace.steps)))
@@ -153,6 +155,7 @@ def _header(given: _Object) -> tuple[Trace, int]:
         configuration=given.optional("configuration"),
         profile=given.optional("profile"),
         mutant=given.optional("mutant"),
+        reach=given.optional("reach") if "reach" in given.content else None,
     )
     trace = Trace(
         system=given.text("system"),

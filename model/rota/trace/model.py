@@ -20,7 +20,8 @@ class Origin:
     """Where a trace comes from.
 
     factory and settings: those of the `SystemRef` that builds the system (None: it cannot be rebuilt);
-    scope, configuration, profile, mutant: as they were named to `rota check`, None where there were none.
+    scope, configuration, profile, mutant: as they were named to `rota check`, None where there were none;
+    reach: the expression that describes the last state, of a run that was searched for one.
     """
 
     factory: str | None = None
@@ -29,6 +30,7 @@ class Origin:
     configuration: str | None = None
     profile: str | None = None
     mutant: str | None = None
+    reach: str | None = None
 
 
 @dataclass(frozen=True)

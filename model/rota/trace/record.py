@@ -9,6 +9,7 @@ from rota import kernel
 from rota.kernel import Kind, Liveness, Property, State, System, Transition, component_hash
 from rota.trace import endless
 from rota.trace.model import DEADLOCK, Component, LocalStep, Origin, Sight, Step, Trace
+from rota.trace.reach import unwrapped
 from rota.trace.render import Difference, differences, render
 
 STUCK = "A state that nothing can leave and that is not a declared end."
@@ -65,7 +66,10 @@ def _kind(prop: Property | Liveness | None) -> str:
 
 def origin_of(system: System) -> Origin:
     """How a system is rebuilt, by its own reference."""
-    return Origin(system.ref.factory, dict(system.ref.settings)) if system.ref else Origin()
+    if system.ref is None:
+        return Origin()
+    ref, reach = unwrapped(system.ref)
+    return Origin(ref.factory, dict(ref.settings), reach=reach)
 
 
 def hashes(state: State) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from importlib import import_module
 
 from rota.kernel import State, System, SystemRef, Transition
 from rota.trace.model import Step, Trace
+from rota.trace.reach import reaching
 from rota.trace.record import contradicts, hashes, record
 
 OWN = "rota."
@@ -41,7 +42,8 @@ def rebuild(trace: Trace, trusted: Collection[str] = ()) -> System:
         raise ValueError("the trace does not say how its system is built")
     if factory not in trusted and not _is_own(factory):
         raise UntrustedFactory(factory)
-    return SystemRef(factory, tuple(trace.origin.settings.items())).build()
+    system = SystemRef(factory, tuple(trace.origin.settings.items())).build()
+    return system if trace.origin.reach is None else reaching(system, trace.origin.reach)
 
 
 def _is_own(factory: str) -> bool:
@@ -120,6 +122,8 @@ def _judge(trace: Trace, system: System, states: list[State], path: list[Transit
         raise ReplayError(len(states) - 1, f"the system has no property {trace.property_name}") from None
     if not violated:
         cause = f"{trace.property_name} holds here; the trace says it is violated"
+        if trace.origin.reach is not None:
+            cause = f"the last state is not one in which {trace.origin.reach}"
         raise ReplayError(len(states) - 1, cause)
 
 

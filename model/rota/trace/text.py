@@ -16,11 +16,12 @@ WIDTH = 110
 PATH = 44
 """Widest column of paths; longer paths push their values to the right."""
 
+REACHED = "The last state is one:"
 ENDING = "The last state says otherwise:"
 ENDINGS = {
     "step": "The last step says otherwise:",
     "liveness": "For ever, or again and again, it is otherwise:",
-    DEADLOCK: "The last state is one:",
+    DEADLOCK: REACHED,
 }
 """What stands between the property's sentence and what it sees, by the property's kind."""
 
@@ -37,8 +38,7 @@ def text(trace: Trace) -> str:
 
 
 def _lines(trace: Trace) -> Iterator[str]:
-    kind = "" if trace.kind == trace.property_name else f" ({trace.kind})"
-    yield f"{trace.property_name}{kind} is violated {_by(trace)}"
+    yield f"{_what(trace)} {_by(trace)}"
     yield from _wrapped("  ", trace.meaning)
     yield from _origin(trace)
     yield ""
@@ -55,6 +55,13 @@ def _lines(trace: Trace) -> Iterator[str]:
     if trace.cycle is not None:
         yield from (_goes_on(trace), "")
     yield from _why(trace, width)
+
+
+def _what(trace: Trace) -> str:
+    if trace.origin.reach is not None:
+        return "reached"
+    kind = "" if trace.kind == trace.property_name else f" ({trace.kind})"
+    return f"{trace.property_name}{kind} is violated"
 
 
 def _by(trace: Trace) -> str:
@@ -120,7 +127,8 @@ def _cut(text: str, width: int) -> str:
 
 
 def _why(trace: Trace, width: int) -> Iterator[str]:
-    yield from _wrapped("why  ", f"{trace.meaning} {ENDINGS.get(trace.kind, ENDING)}")
+    ending = REACHED if trace.origin.reach is not None else ENDINGS.get(trace.kind, ENDING)
+    yield from _wrapped("why  ", f"{trace.meaning} {ending}")
     shown: set[tuple[str, str]] = set()
     for choice, sights in groupby(trace.why, key=lambda sight: sight.choice):
         if choice > 1:
