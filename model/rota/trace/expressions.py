@@ -42,25 +42,21 @@ class ExpressionError(ValueError):
     """A text is no expression about this system; the message says where and what would be."""
 
 
-class Absent(Enum):
-    """The one value of what is not there; nothing can be said of it."""
-
-    NOTHING = "nothing"
+class _Silent:
+    """Every comparison is False, arithmetic comes to the same, and nothing is in it."""
 
     def _never(self, other: object) -> bool:
         return False
 
+    def _same(self, other: object = None) -> Any:
+        return self
+
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __contains__ = _never
-    __hash__ = Enum.__hash__
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _same
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __neg__ = _same
 
-    def _nothing(self, other: object) -> Absent:
-        return self
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _nothing  # noqa: PIE796  # no members
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _nothing  # noqa: PIE796
-
-    def __neg__(self) -> Absent:
-        return self
+    def __hash__(self) -> int:
+        return 0
 
     def __bool__(self) -> bool:
         return False
@@ -70,6 +66,12 @@ class Absent(Enum):
 
     def __iter__(self) -> Any:
         return iter(())
+
+
+class Absent(_Silent, Enum):
+    """The one value of what is not there; nothing can be said of it."""
+
+    NOTHING = "nothing"
 
 
 NOTHING = Absent.NOTHING

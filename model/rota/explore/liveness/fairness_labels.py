@@ -121,6 +121,7 @@ class LabelledTables(Learned):
             self._taken = -1
 
     def _enter(self, table: MachineTable, outcomes: Sequence[Outcome]) -> int:
+        outcomes = tuple(outcomes)  # a machine may have made a generator of it
         entry = super()._enter(table, outcomes)
         for outcome in outcomes:
             self._local_step_of.append(self._local_step(table.position, outcome))
