@@ -115,7 +115,7 @@ def test_a_wish_is_broken_though_it_held(wish: Wish) -> None:
     breaks(model, move, move.effect, wish.conjunct)
 
 
-def test_a_wish_as_a_conjunct_is_told_to_be_broken() -> None:
+def test_a_wish_as_a_conjunct_is_answered_to_be_broken() -> None:
     """A false conjunct that is planted fails like one that is not kept."""
     planted = next(one for one in WISHES if one.name == "debts-of-members")
     broken = [move.name for move in MOVES if decide(_with(planted, move))[0] == "refuted"]
@@ -183,5 +183,5 @@ def test_what_follows_from_nothing_is_a_state_in_names() -> None:
     assert verdict == "refuted"
     assert one.explain is not None
     lines = list(one.explain(model).as_lines())
-    assert sum(line.startswith("told_protocol(") for line in lines) >= 2
+    assert sum(line.startswith("answered_protocol(") for line in lines) >= 2
     assert not any(line.startswith("then ") for line in lines)

@@ -121,7 +121,7 @@ def test_small_versions_of_a_claim_that_z3_decides_as_it_stands() -> None:
     assert check_assumptions(Claim({"hard": hard}, X == X, models=(seven,)), Asking(seconds=0.2)) is None
 
 
-def test_models_that_nobody_explains_are_told_in_names() -> None:
+def test_models_that_nobody_explains_are_answered_in_names() -> None:
     one = select(["voting.winner-is-supported"])[0].mutated("without ballots")
     example = prove(one).counterexample
     assert example is not None
@@ -130,7 +130,7 @@ def test_models_that_nobody_explains_are_told_in_names() -> None:
     assert f"ann, {winner}" not in example.as_json()["relations"]["lists"]
 
 
-def test_sets_are_told_by_their_members() -> None:
+def test_sets_are_answered_by_their_members() -> None:
     example = prove(select(["voting.counters.meaning"])[0].mutated("one short is enough")).counterexample
     assert example is not None
     text = "\n".join(example.as_lines())

@@ -79,7 +79,7 @@ class _Reading:
             name = _name(declaration)
             if declaration.arity() == 0:
                 if not name.startswith(self._prefix(declaration)):
-                    values.append((name, self._told(self._model[declaration])))
+                    values.append((name, self._answered(self._model[declaration])))
                 continue
             table = list(self._table(declaration))
             if declaration.range() == z3.BoolSort():
@@ -98,14 +98,14 @@ class _Reading:
             places = (entry[:-1] for entry in self._model[declaration].as_list()[:-1])
         for place in places:
             value = self._model.eval(declaration(*place), model_completion=True)
-            yield ", ".join(self._told(argument) for argument in place), self._told(value)
+            yield ", ".join(self._answered(argument) for argument in place), self._answered(value)
 
-    def _told(self, value: Any) -> str:
+    def _answered(self, value: Any) -> str:
         """An element by its name, a set by its members, a number as a numeral."""
         if z3.is_array(value) and value.sort().range() == z3.BoolSort():
             everyone = self._model.get_universe(value.sort().domain()) or ()
             inside = (e for e in everyone if z3.is_true(self._model.eval(value[e], model_completion=True)))
-            return "{" + ", ".join(sorted(self._told(element) for element in inside)) + "}"
+            return "{" + ", ".join(sorted(self._answered(element) for element in inside)) + "}"
         if z3.is_int(value) and not z3.is_int_value(value):
             value = self._number(value)
         return self._names.get(str(value), str(value))

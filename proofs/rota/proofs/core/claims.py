@@ -8,7 +8,7 @@ from typing import Any
 
 import z3
 
-from rota.proofs.core import history, shape, told
+from rota.proofs.core import answers, history, shape
 from rota.proofs.core.conjuncts import Conjunct
 from rota.proofs.core.logic import Sort, Symbolic, Term, Universe, both, either, implies, no
 from rota.proofs.core.moves import Args, Effect, Move
@@ -21,7 +21,7 @@ G, P = Sort.GENERATION, Sort.PROTOCOL
 
 CONJUNCTS: tuple[Conjunct, ...] = tuple(
     value
-    for module in (shape, history, told)
+    for module in (shape, history, answers)
     for value in vars(module).values()
     if isinstance(value, Conjunct)
 )

@@ -48,4 +48,4 @@ def rebalance_in_progress(s: State, a: Args) -> Effect:
 def alive(s: State, a: Args) -> Effect:
     """With a generation all is well."""
     guard = both(_current(s, a), no(_too_early(s)), s.phase != s.u.PREPARING)
-    return guard, s.put("told_alive", a.who, s.generation)
+    return guard, s.put("answered_alive", a.who, s.generation)

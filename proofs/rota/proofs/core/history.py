@@ -63,7 +63,7 @@ def one_protocol(s: State) -> Term:
 @conjunct(
     "members-belong",
     "the members of a group with a generation belong to it",
-    needed_by=("join.unchanged", "told-generation"),
+    needed_by=("join.unchanged", "answered-generation"),
 )
 def members_belong(s: State) -> Term:
     return implies(in_force(s), every_member(s, lambda m: s.belonged(s.generation, m)))
@@ -172,7 +172,7 @@ def decided_by_the_leader(s: State) -> Term:
     "leader-leads",
     "the group's leader leads its generation",
     why="whom answers name, and whose assignment counts",
-    needed_by=("join.unchanged", "told-leader"),
+    needed_by=("join.unchanged", "answered-leader"),
 )
 def leader_leads(s: State) -> Term:
     return implies(in_force(s), s.led(s.generation, s.leader))
@@ -182,7 +182,7 @@ def leader_leads(s: State) -> Term:
     "protocol-is-chosen",
     "the group's protocol is that of its generation, also while the next one is prepared",
     why="what answers name",
-    needed_by=("join.unchanged", "told-protocol"),
+    needed_by=("join.unchanged", "answered-protocol"),
 )
 def protocol_is_chosen(s: State) -> Term:
     return either(s.point == s.u.COUNTING, s.chosen(s.generation, s.protocol))
@@ -248,7 +248,7 @@ def undecided(s: State) -> Term:
     "stable-is-decided",
     "in Stable the coordinator has of each member what was decided",
     why="what a late SyncGroup is answered",
-    needed_by=("sync.stable", "told-sync"),
+    needed_by=("sync.stable", "answered-sync"),
 )
 def stable_is_decided(s: State) -> Term:
     decided = every_member(s, lambda m: s.decided(s.generation, m, s.assigned(m)))
@@ -259,7 +259,7 @@ def stable_is_decided(s: State) -> Term:
     "restarted-belong",
     "a static member whose replacement the log has not answered belongs to the current generation",
     why="it may be told of that one at any time",
-    needed_by=("static.replacement-stored", "told-generation"),
+    needed_by=("static.replacement-stored", "answered-generation"),
 )
 def restarted_belong(s: State) -> Term:
     u = s.u

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from rota.proofs.core.logic import Sort, Term, both, either, ite, no
 from rota.proofs.core.moves import Args, Effect, move
-from rota.proofs.core.rebalance import told_current
+from rota.proofs.core.rebalance import answered_current
 from rota.proofs.core.signature import State
 from rota.proofs.core.words import fenced, fits, in_generation, resting, static, unknown, unused, valid
 
@@ -155,4 +155,4 @@ def unchanged(s: State, a: Args) -> Effect:
     """Else the member gets the current generation again."""
     same_list = s.u.every(P, lambda p: a.offered(p) == s.supports(a.who, p))
     guard = both(_same_generation(s, a), no(a.changed), same_list)
-    return guard, told_current(s, lambda m: m == a.who)
+    return guard, answered_current(s, lambda m: m == a.who)

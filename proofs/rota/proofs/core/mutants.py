@@ -77,8 +77,10 @@ def syncs_stay_parked(s: State, a: Args) -> Effect:
 def list_for_everybody(s: State, a: Args) -> Effect:
     """Whoever asks again gets the list."""
     guard, post = join.unchanged.effect(s, a)
-    had_list = s.told_list
-    return guard, post.but(told_list=lambda m, g: either(had_list(m, g), both(g == s.generation, m == a.who)))
+    had_list = s.answered_list
+    return guard, post.but(
+        answered_list=lambda m, g: either(had_list(m, g), both(g == s.generation, m == a.who))
+    )
 
 
 def id_stays_pending(s: State, a: Args) -> Effect:
@@ -150,7 +152,7 @@ def stable_again(s: State, a: Args) -> Effect:
 def alive_in_any(s: State, a: Args) -> Effect:
     """A Heartbeat of any generation is told that all is well."""
     guard = both(resting(s), valid(s, a.who, a.at), s.phase != s.u.PREPARING)
-    return guard, s.put("told_alive", a.who, a.of)
+    return guard, s.put("answered_alive", a.who, a.of)
 
 
 def leaving_unnoticed(s: State, a: Args) -> Effect:
@@ -210,12 +212,12 @@ WRONG_RULES = (
     WrongRule("vote not asked", static.replaced_in_stable, "chosen-supported-by-all", vote_not_asked),
     WrongRule("sync of any generation", sync.leader_assigns, "records-cover", sync_of_any_generation),
     WrongRule("lines for anybody", sync.leader_assigns, "records-cover", lines_for_anybody),
-    WrongRule("sync answered before it is decided", sync.stable, "told-sync", sync_too_early),
+    WrongRule("sync answered before it is decided", sync.stable, "answered-sync", sync_too_early),
     WrongRule(
         "late answer counts", persistence.assignment_stored, "decided-by-the-leader", late_answer_counts
     ),
     WrongRule("stored twice", persistence.assignment_stored, "decided-once", stable_again),
-    WrongRule("alive in any generation", heartbeat.alive, "told-alive", alive_in_any),
+    WrongRule("alive in any generation", heartbeat.alive, "answered-alive", alive_in_any),
     WrongRule("leaving unnoticed", leave.batch_ends, "members-belong", leaving_unnoticed),
     WrongRule("expiry unnoticed", timers.session_expired, "removal-goes-on", expired_unnoticed),
 )

@@ -87,7 +87,7 @@ def started(conjunct: Conjunct) -> Obligation:
         "proved",
         partial(start_claim, conjunct),
         explain=state_reader(conjunct.formula, conjunct.statement),
-        needed=(JUST_MADE,) if conjunct.name == "told-sync" else (),
+        needed=(JUST_MADE,) if conjunct.name == "answered-sync" else (),
     )
 
 

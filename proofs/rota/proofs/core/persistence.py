@@ -51,8 +51,8 @@ def assignment_stored(s: State, a: Args) -> Effect:
         phase=u.STABLE,
         assigned=lambda m: ite(s.member(m), part(m), s.assigned(m)),
         decided=lambda g, m, what: either(s.decided(g, m, what), both(g == g0, stored(m, what))),
-        told_sync=lambda m, g, what: either(
-            s.told_sync(m, g, what), both(g == g0, s.syncing(m), stored(m, what))
+        answered_sync=lambda m, g, what: either(
+            s.answered_sync(m, g, what), both(g == g0, s.syncing(m), stored(m, what))
         ),
     )
     return both(_answered(s, a), _awaited(s, a)), post

@@ -95,7 +95,7 @@ class Words:
     """Names for the elements of a model, and a state in lines. past: which of the past is told."""
 
     def __init__(self, model: Any, past: frozenset[str]) -> None:
-        self._model, self._past_told = model, past
+        self._model, self._past_answered = model, past
         self._names: dict[str, str] = {}
         u = before().u
         plain = {"nobody": "nobody", "dynamic": "no instance", "no_protocol": "none", "nothing": "nothing"}
@@ -198,7 +198,7 @@ class Words:
 
     def _past(self, s: State) -> Iterator[str]:
         for name, part in SIGNATURE.items():
-            if part.role != "history" or name not in self._past_told:
+            if part.role != "history" or name not in self._past_answered:
                 continue
             for row in product(*(self.elements(sort) for sort in part.domain)):
                 if self._holds(s.parts[name](*row)):

@@ -118,7 +118,7 @@ def choose_protocol(s: State, a: Args) -> Effect:
 def next_generation(s: State, a: Args) -> Effect:
     """The generation grows and all parked JoinGroups are answered; the leader gets the list."""
     u = s.u
-    answered = told_current(s.but(generation=a.next), lambda m: both(s.member(m), s.joining(m)))
+    answered = answered_current(s.but(generation=a.next), lambda m: both(s.member(m), s.joining(m)))
     post = answered.put("led", a.next, s.leader).put("chosen", a.next, s.protocol)
     post = post.but(
         phase=u.COMPLETING,
@@ -132,7 +132,7 @@ def next_generation(s: State, a: Args) -> Effect:
     return both(s.point == u.COUNTING, follows(u, s.generation, a.next)), post
 
 
-def told_current(s: State, answered: Callable[[Term], Term]) -> State:
+def answered_current(s: State, answered: Callable[[Term], Term]) -> State:
     """Successful answers to JoinGroups with what the group is now; the leader's has the member list.
 
     answered: which members are.
@@ -147,12 +147,14 @@ def told_current(s: State, answered: Callable[[Term], Term]) -> State:
         return either(before, both(g == g0, m == leader, to_leader, entry))
 
     return s.but(
-        told_generation=lambda m, g: now(s.told_generation(m, g), g, m),
-        told_leader=lambda m, g, n: either(s.told_leader(m, g, n), both(g == g0, answered(m), n == leader)),
-        told_protocol=lambda m, g, p: either(
-            s.told_protocol(m, g, p), both(g == g0, answered(m), p == s.protocol)
+        answered_generation=lambda m, g: now(s.answered_generation(m, g), g, m),
+        answered_leader=lambda m, g, n: either(
+            s.answered_leader(m, g, n), both(g == g0, answered(m), n == leader)
         ),
-        told_list=lambda m, g: in_list(s.told_list(m, g), m, g, True),
+        answered_protocol=lambda m, g, p: either(
+            s.answered_protocol(m, g, p), both(g == g0, answered(m), p == s.protocol)
+        ),
+        answered_list=lambda m, g: in_list(s.answered_list(m, g), m, g, True),
         listed=lambda m, g, n: in_list(s.listed(m, g, n), m, g, s.member(n)),
         listed_seat=lambda m, g, i: in_list(s.listed_seat(m, g, i), m, g, s.held(i)),
     )

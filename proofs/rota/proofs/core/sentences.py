@@ -25,7 +25,7 @@ class Sentence:
 
 def _believes_to_lead(s: State, m: Term, g: Term) -> Term:
     """It was told that it leads, however."""
-    return either(s.told_leader(m, g, m), s.told_restart(m, g, m), s.told_list(m, g))
+    return either(s.answered_leader(m, g, m), s.answered_restart(m, g, m), s.answered_list(m, g))
 
 
 def one_believes(s: State) -> Term:
@@ -37,22 +37,22 @@ def one_believes(s: State) -> Term:
     return u.every((M, M, G), one)
 
 
-def leader_told_is_a_member(s: State) -> Term:
-    return s.u.every((M, G, M), lambda m, g, n: implies(s.told_leader(m, g, n), s.belonged(g, n)))
+def leader_answered_is_a_member(s: State) -> Term:
+    return s.u.every((M, G, M), lambda m, g, n: implies(s.answered_leader(m, g, n), s.belonged(g, n)))
 
 
-def same_leader_told(s: State) -> Term:
+def same_leader_answered(s: State) -> Term:
     u = s.u
 
     def agree(m: Term, n: Term, g: Term, k: Term, other: Term) -> Term:
-        return implies(both(s.told_leader(m, g, k), s.told_leader(n, g, other)), same(u, k, other))
+        return implies(both(s.answered_leader(m, g, k), s.answered_leader(n, g, other)), same(u, k, other))
 
     return u.every((M, M, G, M, M), agree)
 
 
-def same_protocol_told(s: State) -> Term:
+def same_protocol_answered(s: State) -> Term:
     def agree(m: Term, n: Term, g: Term, p: Term, q: Term) -> Term:
-        return implies(both(s.told_protocol(m, g, p), s.told_protocol(n, g, q)), p == q)
+        return implies(both(s.answered_protocol(m, g, p), s.answered_protocol(n, g, q)), p == q)
 
     return s.u.every((M, M, G, P, P), agree)
 
@@ -61,11 +61,11 @@ def list_is_the_membership(s: State) -> Term:
     u, g0 = s.u, s.generation
 
     def ids(m: Term, n: Term) -> Term:
-        dynamic = both(s.told_list(m, g0), no(static(u, n)))
+        dynamic = both(s.answered_list(m, g0), no(static(u, n)))
         return implies(dynamic, s.listed(m, g0, n) == s.member(n))
 
     def instances(m: Term, i: Term) -> Term:
-        return implies(s.told_list(m, g0), s.listed_seat(m, g0, i) == s.held(i))
+        return implies(s.answered_list(m, g0), s.listed_seat(m, g0, i) == s.held(i))
 
     return implies(in_force(s), both(u.every((M, M), ids), u.every((M, INSTANCE), instances)))
 
@@ -83,7 +83,7 @@ def assignments_cover(s: State) -> Term:
 def own_assignment(s: State) -> Term:
     def own(m: Term, g: Term, a: Term) -> Term:
         return implies(
-            both(s.told_sync(m, g, a), no(s.undone(g))), both(s.proposed(g, m, a), s.belonged(g, m))
+            both(s.answered_sync(m, g, a), no(s.undone(g))), both(s.proposed(g, m, a), s.belonged(g, m))
         )
 
     return s.u.every((M, G, A), own)
@@ -93,14 +93,14 @@ def one_assignment(s: State) -> Term:
     u = s.u
 
     def one(m: Term, n: Term, g: Term, a: Term, b: Term) -> Term:
-        return implies(both(s.told_sync(m, g, a), s.told_sync(n, g, b), same(u, m, n)), a == b)
+        return implies(both(s.answered_sync(m, g, a), s.answered_sync(n, g, b), same(u, m, n)), a == b)
 
     return u.every((M, M, G, A, A), one)
 
 
 def as_stored(s: State) -> Term:
     def stored(m: Term, a: Term) -> Term:
-        return implies(both(s.member(m), s.told_sync(m, s.generation, a)), a == s.assigned(m))
+        return implies(both(s.member(m), s.answered_sync(m, s.generation, a)), a == s.assigned(m))
 
     stable = both(calm(s), s.phase == s.u.STABLE)
     return implies(stable, s.u.every((M, A), stored))
@@ -110,14 +110,14 @@ def not_ahead(s: State) -> Term:
     u = s.u
 
     def reached(m: Term, g: Term) -> Term:
-        return implies(either(s.told_generation(m, g), s.told_alive(m, g)), up_to(u, g, s.generation))
+        return implies(either(s.answered_generation(m, g), s.answered_alive(m, g)), up_to(u, g, s.generation))
 
     return u.every((M, G), reached)
 
 
 def everybody_knows(s: State) -> Term:
     def knows(m: Term) -> Term:
-        return implies(both(s.member(m), no(static(s.u, m))), s.told_generation(m, s.generation))
+        return implies(both(s.member(m), no(static(s.u, m))), s.answered_generation(m, s.generation))
 
     return implies(in_force(s), s.u.every(M, knows))
 
@@ -126,26 +126,26 @@ SENTENCES = (
     Sentence(
         "one-believes-to-lead",
         "of those who are told that they lead a generation all are one member",
-        ("one-leader", "told-leader", "told-restart", "list-for-the-leader"),
+        ("one-leader", "answered-leader", "answered-restart", "list-for-the-leader"),
         one_believes,
     ),
     Sentence(
         "named-leader-is-a-member",
         "whom a JoinGroup's answer names as the leader is a member of that generation",
-        ("told-leader", "leader-belongs"),
-        leader_told_is_a_member,
+        ("answered-leader", "leader-belongs"),
+        leader_answered_is_a_member,
     ),
     Sentence(
         "same-leader-for-all",
         "all answers to JoinGroups name the same leader of a generation, but those to restarted members",
-        ("told-leader", "one-leader"),
-        same_leader_told,
+        ("answered-leader", "one-leader"),
+        same_leader_answered,
     ),
     Sentence(
         "same-protocol-for-all",
         "all answers to JoinGroups name the same protocol of a generation",
-        ("told-protocol", "one-protocol"),
-        same_protocol_told,
+        ("answered-protocol", "one-protocol"),
+        same_protocol_answered,
     ),
     Sentence(
         "list-is-the-membership",
@@ -170,25 +170,25 @@ SENTENCES = (
         "own-assignment",
         "what a SyncGroup is answered is what the leader of that generation handed in for this member, with "
         "the same exception",
-        ("told-sync", "decided-by-the-leader", "decided-belong"),
+        ("answered-sync", "decided-by-the-leader", "decided-belong"),
         own_assignment,
     ),
     Sentence(
         "one-assignment",
         "all answers to the SyncGroups of a member in one generation carry the same",
-        ("told-sync", "decided-once"),
+        ("answered-sync", "decided-once"),
         one_assignment,
     ),
     Sentence(
         "as-stored",
         "what a member was told in the Stable generation is what the coordinator has of it",
-        ("told-sync", "decided-once", "stable-is-decided"),
+        ("answered-sync", "decided-once", "stable-is-decided"),
         as_stored,
     ),
     Sentence(
         "client-not-ahead",
         "nobody is told of a generation that the group has not reached",
-        ("told-generation", "told-alive", "nothing-ahead"),
+        ("answered-generation", "answered-alive", "nothing-ahead"),
         not_ahead,
     ),
     Sentence(

@@ -3,8 +3,8 @@
 Each name is a constant, or a relation or function over the sorts of `rota.proofs.core.logic`. The *group*
 part is the spec's `Group` and its appends in flight; the *control* part stands for the call stack of one
 step; the *history* part is written and never read by a rule, so it changes nothing that a group does. The
-relations `told_…` have every answer that was ever sent: answers in flight may come late, twice, in another
-order or never. `owes` holds the members whose SyncGroup is expected.
+relations `answered_…` have every answer that was ever sent: answers in flight may come late, twice, in
+another order or never. `owes` holds the members whose SyncGroup is expected.
 """
 
 from __future__ import annotations
@@ -66,17 +66,21 @@ SIGNATURE: Mapping[str, Part] = {
     "undone": Part(
         "history", (G,), None, "a replacement failed while this generation's SyncGroups were awaited"
     ),
-    "told_generation": Part("history", (M, G), None, "a JoinGroup was answered: you are in this generation"),
-    "told_leader": Part("history", (M, G, M), None, "it was answered: this one leads it"),
-    "told_protocol": Part("history", (M, G, P), None, "it was answered: this is its protocol"),
-    "told_list": Part("history", (M, G), None, "it was answered with the list of members"),
+    "answered_generation": Part(
+        "history", (M, G), None, "a JoinGroup was answered: you are in this generation"
+    ),
+    "answered_leader": Part("history", (M, G, M), None, "it was answered: this one leads it"),
+    "answered_protocol": Part("history", (M, G, P), None, "it was answered: this is its protocol"),
+    "answered_list": Part("history", (M, G), None, "it was answered with the list of members"),
     "listed": Part("history", (M, G, M), None, "that list has this member id"),
     "listed_seat": Part("history", (M, G, INSTANCE), None, "that list has this instance id"),
-    "told_restart": Part(
+    "answered_restart": Part(
         "history", (M, G, M), None, "a replacement's JoinGroup was answered: this one leads"
     ),
-    "told_sync": Part("history", (M, G, A), None, "a SyncGroup was answered with this assignment"),
-    "told_alive": Part("history", (M, G), None, "a Heartbeat was answered: all is well in this generation"),
+    "answered_sync": Part("history", (M, G, A), None, "a SyncGroup was answered with this assignment"),
+    "answered_alive": Part(
+        "history", (M, G), None, "a Heartbeat was answered: all is well in this generation"
+    ),
 }
 
 

@@ -42,7 +42,16 @@ def few(s: State) -> Term:
     return z3.And([*everything, *differ, *nobody, s.u.instance(s.u.nobody) == s.u.dynamic])
 
 
-NOISE = ("undone", "proposed", "told_restart", "told_sync", "told_alive", "pending", "is_new", "owes")
+NOISE = (
+    "undone",
+    "proposed",
+    "answered_restart",
+    "answered_sync",
+    "answered_alive",
+    "pending",
+    "is_new",
+    "owes",
+)
 """Relations that most counterexamples do without."""
 
 

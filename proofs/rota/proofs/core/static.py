@@ -126,10 +126,10 @@ def replacement_stored(s: State, a: Args) -> Effect:
         return both(leads, m == new, g == g0, entry)
 
     post = s.drop("appended", a.record).drop("joining", new)
-    post = post.put("told_generation", new, g0).put("told_protocol", new, g0, s.protocol)
-    post = post.put("told_restart", new, g0, named)
+    post = post.put("answered_generation", new, g0).put("answered_protocol", new, g0, s.protocol)
+    post = post.put("answered_restart", new, g0, named)
     post = post.but(
-        told_list=lambda m, g: either(s.told_list(m, g), in_list(m, g, True)),
+        answered_list=lambda m, g: either(s.answered_list(m, g), in_list(m, g, True)),
         listed=lambda m, g, n: either(s.listed(m, g, n), in_list(m, g, s.member(n))),
         listed_seat=lambda m, g, i: either(s.listed_seat(m, g, i), in_list(m, g, s.held(i))),
     )

@@ -50,7 +50,7 @@ def rebalance_in_progress(s: State, a: Args) -> Effect:
 def stable(s: State, a: Args) -> Effect:
     """In Stable the stored assignment is answered at once."""
     guard = both(_current(s, a), a.fits, s.phase == s.u.STABLE)
-    post = s.drop("owes", a.who).put("told_sync", a.who, s.generation, s.assigned(a.who))
+    post = s.drop("owes", a.who).put("answered_sync", a.who, s.generation, s.assigned(a.who))
     return guard, post
 
 

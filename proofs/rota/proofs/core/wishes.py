@@ -52,7 +52,7 @@ def open_barrier_ends(s: State) -> Term:
 
 
 def restart_names_the_leader(s: State) -> Term:
-    return s.u.every((M, G, M), lambda m, g, n: implies(s.told_restart(m, g, n), s.led(g, n)))
+    return s.u.every((M, G, M), lambda m, g, n: implies(s.answered_restart(m, g, n), s.led(g, n)))
 
 
 def always_covered(s: State) -> Term:
@@ -70,7 +70,7 @@ def always_the_leaders(s: State) -> Term:
 
 def static_members_know(s: State) -> Term:
     def knows(g: Term, m: Term) -> Term:
-        return implies(both(s.belonged(g, m), static(s.u, m)), s.told_generation(m, g))
+        return implies(both(s.belonged(g, m), static(s.u, m)), s.answered_generation(m, g))
 
     return s.u.every((G, M), knows)
 

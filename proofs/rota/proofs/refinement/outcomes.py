@@ -133,9 +133,9 @@ def _answers(given: Input, step: Step, now: int) -> Iterator[tuple[str, tuple[An
         group = step.group or Group()
         generation = relative(group.generation_id, now)
         if isinstance(message, SyncGroupReply) and message.error_code is ErrorCode.NONE:
-            yield "told_sync", (_asked(given, reply), generation, message.assignment)
+            yield "answered_sync", (_asked(given, reply), generation, message.assignment)
         if isinstance(message, HeartbeatReply) and message.error_code is ErrorCode.NONE:
-            yield "told_alive", (_asked(given, reply), generation)
+            yield "answered_alive", (_asked(given, reply), generation)
 
 
 def _joined(
@@ -144,11 +144,11 @@ def _joined(
     who = message.member_id
     if reply.to not in (CALLER, JOIN + who):
         who = f"{who} by mistake for {reply.to}"
-    yield "told_generation", (who, g)
-    yield "told_protocol", (who, g, message.protocol_name)
-    yield "told_restart" if restart else "told_leader", (who, g, message.leader)
+    yield "answered_generation", (who, g)
+    yield "answered_protocol", (who, g, message.protocol_name)
+    yield "answered_restart" if restart else "answered_leader", (who, g, message.leader)
     if message.members:
-        yield "told_list", (who, g)
+        yield "answered_list", (who, g)
         for line in message.members:
             yield "listed", (who, g, line.member_id)
             if line.group_instance_id is not None:

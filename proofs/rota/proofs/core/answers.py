@@ -1,4 +1,4 @@
-"""Conjuncts about answers that were sent (`told_…`): each was true of the generation that it names."""
+"""Conjuncts about answers that were sent (`answered_…`): each was true of the generation that it names."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ P, A = Sort.PROTOCOL, Sort.ASSIGNMENT
 
 
 @conjunct(
-    "told-generation",
+    "answered-generation",
     "who is told that it is in a generation is one of its members",
-    needed_by=("join.unchanged", "told-generation"),
+    needed_by=("join.unchanged", "answered-generation"),
 )
-def told_generation(s: State) -> Term:
-    return s.u.every((M, G), lambda m, g: implies(s.told_generation(m, g), s.belonged(g, m)))
+def answered_generation(s: State) -> Term:
+    return s.u.every((M, G), lambda m, g: implies(s.answered_generation(m, g), s.belonged(g, m)))
 
 
 @conjunct(
-    "told-leader",
+    "answered-leader",
     "who is named as its leader leads it",
-    needed_by=("join.unchanged", "told-leader"),
+    needed_by=("join.unchanged", "answered-leader"),
 )
-def told_leader(s: State) -> Term:
-    return s.u.every((M, G, M), lambda m, g, n: implies(s.told_leader(m, g, n), s.led(g, n)))
+def answered_leader(s: State) -> Term:
+    return s.u.every((M, G, M), lambda m, g, n: implies(s.answered_leader(m, g, n), s.led(g, n)))
 
 
 @conjunct(
-    "told-restart",
+    "answered-restart",
     "a restarted static member that is told that it leads does",
-    needed_by=("static.replacement-stored", "told-restart"),
+    needed_by=("static.replacement-stored", "answered-restart"),
 )
-def told_restart(s: State) -> Term:
-    return s.u.every((M, G), lambda m, g: implies(s.told_restart(m, g, m), s.led(g, m)))
+def answered_restart(s: State) -> Term:
+    return s.u.every((M, G), lambda m, g: implies(s.answered_restart(m, g, m), s.led(g, m)))
 
 
 @conjunct(
-    "told-protocol",
+    "answered-protocol",
     "what is named as its protocol is",
-    needed_by=("join.unchanged", "told-protocol"),
+    needed_by=("join.unchanged", "answered-protocol"),
 )
-def told_protocol(s: State) -> Term:
-    return s.u.every((M, G, P), lambda m, g, p: implies(s.told_protocol(m, g, p), s.chosen(g, p)))
+def answered_protocol(s: State) -> Term:
+    return s.u.every((M, G, P), lambda m, g, p: implies(s.answered_protocol(m, g, p), s.chosen(g, p)))
 
 
 @conjunct(
@@ -53,7 +53,7 @@ def told_protocol(s: State) -> Term:
     needed_by=("join.next-generation", "list-is-complete"),
 )
 def list_for_the_leader(s: State) -> Term:
-    return s.u.every((M, G), lambda m, g: implies(s.told_list(m, g), s.led(g, m)))
+    return s.u.every((M, G), lambda m, g: implies(s.answered_list(m, g), s.led(g, m)))
 
 
 @conjunct(
@@ -77,30 +77,30 @@ def list_is_complete(s: State) -> Term:
     u = s.u
 
     def by_id(m: Term, g: Term, n: Term) -> Term:
-        return implies(both(s.told_list(m, g), s.belonged(g, n), no(static(u, n))), s.listed(m, g, n))
+        return implies(both(s.answered_list(m, g), s.belonged(g, n), no(static(u, n))), s.listed(m, g, n))
 
     def by_instance(m: Term, g: Term, i: Term) -> Term:
-        return implies(both(s.told_list(m, g), s.seat(g, i)), s.listed_seat(m, g, i))
+        return implies(both(s.answered_list(m, g), s.seat(g, i)), s.listed_seat(m, g, i))
 
     return both(u.every((M, G, M), by_id), u.every((M, G, INSTANCE), by_instance))
 
 
 @conjunct(
-    "told-sync",
+    "answered-sync",
     "what a SyncGroup is answered is the member's own assignment in that generation",
-    needed_by=("sync.stable", "told-sync"),
+    needed_by=("sync.stable", "answered-sync"),
 )
-def told_sync(s: State) -> Term:
-    return s.u.every((M, G, A), lambda m, g, a: implies(s.told_sync(m, g, a), s.decided(g, m, a)))
+def answered_sync(s: State) -> Term:
+    return s.u.every((M, G, A), lambda m, g, a: implies(s.answered_sync(m, g, a), s.decided(g, m, a)))
 
 
 @conjunct(
-    "told-alive",
+    "answered-alive",
     "whose Heartbeat is told that all is well is a member of the generation that it names",
-    needed_by=("heartbeat.alive", "told-alive"),
+    needed_by=("heartbeat.alive", "answered-alive"),
 )
-def told_alive(s: State) -> Term:
-    return s.u.every((M, G), lambda m, g: implies(s.told_alive(m, g), s.belonged(g, m)))
+def answered_alive(s: State) -> Term:
+    return s.u.every((M, G), lambda m, g: implies(s.answered_alive(m, g), s.belonged(g, m)))
 
 
 @conjunct(
@@ -110,6 +110,6 @@ def told_alive(s: State) -> Term:
 )
 def no_bystander(s: State) -> Term:
     def knows(g: Term, m: Term) -> Term:
-        return implies(both(s.belonged(g, m), no(static(s.u, m))), s.told_generation(m, g))
+        return implies(both(s.belonged(g, m), no(static(s.u, m))), s.answered_generation(m, g))
 
     return s.u.every((G, M), knows)
