@@ -8,11 +8,11 @@ from rota.environment.assignors.common import TopicPartition
 
 
 def fairest(
-    wanted: Mapping[TopicPartition, tuple[str, ...]], home: Mapping[TopicPartition, str]
+    wanted: Mapping[TopicPartition, tuple[str, ...]], owner: Mapping[TopicPartition, str]
 ) -> dict[str, list[TopicPartition]]:
     """Every partition to one of those who want it: least sum of squared sizes, then fewest moves.
 
-    Parameters: wanted, each partition → who may get it (at least one); home, some partitions → who has it
+    Parameters: wanted, each partition → who may get it (at least one); owner, some partitions → who has it
     (one of these), which is left only where that makes sizes fairer. Returns those who may get anything.
 
     Partitions are placed in turn, each where it is cheapest when those placed before may be passed on
@@ -22,8 +22,8 @@ def fairest(
     given: dict[str, list[TopicPartition]] = {
         member_id: [] for takers in wanted.values() for member_id in takers
     }
-    for partition in sorted(wanted, key=lambda one: (one not in home, len(wanted[one]), one)):
-        _place(partition, given, wanted, home)
+    for partition in sorted(wanted, key=lambda one: (one not in owner, len(wanted[one]), one)):
+        _place(partition, given, wanted, owner)
     return given
 
 
@@ -31,13 +31,13 @@ def _place(
     partition: TopicPartition,
     given: Mapping[str, list[TopicPartition]],
     wanted: Mapping[TopicPartition, tuple[str, ...]],
-    home: Mapping[TopicPartition, str],
+    owner: Mapping[TopicPartition, str],
 ) -> None:
     """Place one more partition; `given` changes along the cheapest chain.
 
     Size outweighs all moves together: squares are whole numbers, moves are at most `len(wanted)`.
     """
-    moves, passed_on = _chains(partition, given, wanted, home)
+    moves, passed_on = _chains(partition, given, wanted, owner)
     weight = len(wanted) + 1
     taker = min(moves, key=lambda one: (moves[one] + weight * (2 * len(given[one]) + 1), one))
     while taker in passed_on:
@@ -52,16 +52,16 @@ def _chains(
     partition: TopicPartition,
     given: Mapping[str, list[TopicPartition]],
     wanted: Mapping[TopicPartition, tuple[str, ...]],
-    home: Mapping[TopicPartition, str],
+    owner: Mapping[TopicPartition, str],
 ) -> tuple[dict[str, int], dict[str, tuple[str, TopicPartition]]]:
     """Who can end up with one more → the moves that this costs; and who passes what on to whom for it.
 
-    A partition taken from its home costs one move, one brought back saves one. No chain comes back to
+    A partition taken from its owner costs one move, one brought back saves one. No chain comes back to
     where it began at a gain, since the partitions placed so far are placed for the best.
     """
 
     def away(what: TopicPartition, member_id: str) -> int:
-        return int(home.get(what, member_id) != member_id)
+        return int(owner.get(what, member_id) != member_id)
 
     moves = {member_id: away(partition, member_id) for member_id in wanted[partition]}
     passed_on: dict[str, tuple[str, TopicPartition]] = {}

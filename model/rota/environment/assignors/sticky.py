@@ -44,14 +44,14 @@ def assign_sticky(partitions: Mapping[str, int], members: Iterable[Subscription]
     ordered = in_order(members)
     wanted = subscribers(partitions, ordered)
     counting = holders(ordered)
-    home = {
+    owner = {
         partition: counting[partition] for partition in wanted if counting.get(partition) in wanted[partition]
     }
     member_ids = [member.member_id for member in ordered]
     if len({frozenset(member.topics) for member in ordered}) == 1:
-        return in_parts(_even(list(wanted), home, member_ids))
+        return in_parts(_even(list(wanted), owner, member_ids))
     nothing: dict[str, list[TopicPartition]] = {member_id: [] for member_id in member_ids}
-    return in_parts(nothing | fairest(wanted, home))
+    return in_parts(nothing | fairest(wanted, owner))
 
 
 def holders(members: Iterable[Subscription]) -> dict[TopicPartition, str]:
@@ -76,7 +76,7 @@ def holders(members: Iterable[Subscription]) -> dict[TopicPartition, str]:
 
 
 def _even(
-    wanted: Sequence[TopicPartition], home: Mapping[TopicPartition, str], member_ids: Sequence[str]
+    wanted: Sequence[TopicPartition], owner: Mapping[TopicPartition, str], member_ids: Sequence[str]
 ) -> dict[str, list[TopicPartition]]:
     """Equal subscriptions: everyone has `low` partitions, the `extra` that are left go to one member each.
 
@@ -89,7 +89,7 @@ def _even(
     full = 0
     for member_id in member_ids:
         mine = sorted(
-            (partition for partition in wanted if home.get(partition) == member_id),
+            (partition for partition in wanted if owner.get(partition) == member_id),
             key=lambda partition: (partition[1], partition[0]),
         )
         keeps_extra = len(mine) > low and full < extra
