@@ -230,11 +230,11 @@ def no_single_transfer_helps(assign: Assignor, case: Case) -> None:
 def sizes_are_the_fairest_and_moves_the_fewest(assign: Assignor, case: Case) -> None:
     """Of all assignments there are."""
     takers = wanted(case)
-    home = {partition: winner(claims_on(case, partition) or {"": 0}) for partition in takers}
+    before = {partition: winner(claims_on(case, partition) or {"": 0}) for partition in takers}
 
     def worth(who: Mapping[TopicPartition, str]) -> tuple[int, int]:
         sizes = Counter(who.values())
-        moved = sum(home[one] in takers[one] and owner != home[one] for one, owner in who.items())
+        moved = sum(before[one] in takers[one] and owner != before[one] for one, owner in who.items())
         return sum(size**2 for size in sizes.values()), moved
 
     every = (dict(zip(takers, choice, strict=True)) for choice in product(*takers.values()))
@@ -355,7 +355,7 @@ BUGS: dict[Promise, tuple[tuple[str, ModuleType, str, str], ...]] = {
     every_partition_has_one_owner: (
         ("range", range_, "+ (position < extra)", ""),
         ("roundrobin", roundrobin, "append(partition)", "extend([partition] * 2)"),
-        ("sticky", sticky, "if partition in kept:", "if partition in kept | home.keys():"),
+        ("sticky", sticky, "if partition in kept:", "if partition in kept | owner.keys():"),
         ("sticky", fairest, "given[taker].append(what)", "pass"),
     ),
     nobody_gets_what_it_did_not_ask_for: (
@@ -407,7 +407,7 @@ BUGS: dict[Promise, tuple[tuple[str, ModuleType, str, str], ...]] = {
     no_single_transfer_helps: (("sticky", fairest, "weight = len(wanted) + 1", "weight = 0"),),
     sizes_are_the_fairest_and_moves_the_fewest: (
         ("sticky", fairest, "    changed = True\n    while", "    changed = False\n    while"),
-        ("sticky", fairest, "int(home.get(what, member_id) != member_id)", "0"),
+        ("sticky", fairest, "int(owner.get(what, member_id) != member_id)", "0"),
         ("sticky", sticky, "mine[: low + keeps_extra]", "mine[:low]"),
     ),
     its_own_result_stays: (
@@ -424,7 +424,7 @@ BUGS: dict[Promise, tuple[tuple[str, ModuleType, str, str], ...]] = {
             "sorted(members, key=lambda member: member.owned_partitions)",
         ),
         ("sticky", sticky, "mine[: low + keeps_extra]", "mine[:low]"),
-        ("sticky", fairest, "int(home.get(what, member_id) != member_id)", "0"),
+        ("sticky", fairest, "int(owner.get(what, member_id) != member_id)", "0"),
     ),
     when_one_leaves_only_its_partitions_move: (
         ("sticky", sticky, "mine[: low + keeps_extra]", "[]"),
@@ -459,7 +459,7 @@ BUGS: dict[Promise, tuple[tuple[str, ModuleType, str, str], ...]] = {
     ),
     the_second_run_completes_it: (
         ("cooperative-sticky", cooperative_sticky, "counting.get(partition) == member_id or ", ""),
-        ("cooperative-sticky", fairest, "int(home.get(what, member_id) != member_id)", "0"),
+        ("cooperative-sticky", fairest, "int(owner.get(what, member_id) != member_id)", "0"),
     ),
 }
 """Promise → bugs that break it: the assignor, the module, a place in its text, what stands there instead."""
