@@ -28,7 +28,7 @@ LATE = load("small").configuration("retention-late").settings
 
 def holds(prop: Property, value: Any, *others: Any) -> bool:
     """Whether a sentence holds of a coordinator and of what its other view sees."""
-    return prop.test(prop.views[0].of(value), *others)
+    return prop.holds(prop.views[0].of(value), *others)
 
 
 @pytest.mark.parametrize("name", sorted(OUTLIVED))

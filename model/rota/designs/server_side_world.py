@@ -38,15 +38,19 @@ def _fetching(member: Member) -> Fetching:
     return member.generation, frozenset(member.partitions)
 
 
-def _one_owner(one: Fetching, other: Fetching) -> bool:
-    return one[0] != other[0] or not one[1] & other[1]
+def _in_one_generation(one: Fetching, other: Fetching) -> bool:
+    return one[0] == other[0] and _both_fetch(one, other)
+
+
+def _both_fetch(one: Fetching, other: Fetching) -> bool:
+    return bool(one[1] and other[1])
 
 
 def _disjoint(one: Fetching, other: Fetching) -> bool:
     return not one[1] & other[1]
 
 
-def _both(one: Fetching, other: Fetching) -> bool:
+def _twice(one: Fetching, other: Fetching) -> bool:
     return not _disjoint(one, other)
 
 
@@ -62,18 +66,30 @@ def _owned(cluster: Cluster) -> tuple[bool, int, frozenset[int]]:
     return _stable(cluster) and bool(members), cluster.partitions, owned
 
 
+def _nothing_runs(seen: tuple[bool, int, frozenset[int]]) -> bool:
+    return seen[0]
+
+
 def _no_gap(seen: tuple[bool, int, frozenset[int]]) -> bool:
-    stable, partitions, owned = seen
-    return not stable or owned == frozenset(range(partitions))
+    _, partitions, owned = seen
+    return owned == frozenset(range(partitions))
 
 
-def _believed(member: Member) -> tuple[str, int, tuple[int, ...]]:
+def _believed(member: Member) -> Believed:
     return member.who, member.generation, member.partitions
 
 
-def _agree(kept: server_side.StoredGroup, believed: tuple[str, int, tuple[int, ...]]) -> bool:
-    who, generation, partitions = believed
-    return generation != kept.generation or not generation or kept.assignment.get(who) == partitions
+Believed = tuple[str, int, tuple[int, ...]]
+"""(member, generation, partitions)."""
+
+
+def _is_in_it(kept: server_side.StoredGroup, believed: Believed) -> bool:
+    return 0 != believed[1] == kept.generation
+
+
+def _agree(kept: server_side.StoredGroup, believed: Believed) -> bool:
+    who, _, partitions = believed
+    return kept.assignment.get(who) == partitions
 
 
 def _not_less(before: int, after: int) -> bool:
@@ -99,10 +115,6 @@ def _served(member: Member) -> bool:
     return bool(member.partitions)
 
 
-def _share(one: Fetching, other: Fetching) -> bool:
-    return one[0] == other[0] and bool(one[1]) and bool(other[1])
-
-
 def _moved(member: Member) -> bool:
     return member.generation > 0 and member.knows is not None and member.knows != member.source
 
@@ -120,8 +132,13 @@ def _strategies(member: Member) -> tuple[str, str]:
     return member.wish, member.strategy if member.partitions else ""
 
 
+def _ask_for_two(one: tuple[str, str], other: tuple[str, str]) -> bool:
+    """Whether two members are served that ask for different strategies."""
+    return one[0] != other[0] and bool(one[1] and other[1])
+
+
 def _one_strategy(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    return one[0] == other[0] or one[0] != one[1] or other[0] != other[1]
+    return one[0] != one[1] or other[0] != other[1]
 
 
 def _against_its_wish(seen: tuple[str, str]) -> bool:
@@ -136,7 +153,8 @@ PROPERTIES = (
         Kind.SAFETY,
         "No two members fetch the same partition in the same generation.",
         MEMBERS,
-        _one_owner,
+        _disjoint,
+        given=_in_one_generation,
         source=WIKI + "split brain",
         rules=("server-side.assign", "server-side.answer", "server-side.barrier"),
     ),
@@ -146,6 +164,7 @@ PROPERTIES = (
         "When no rebalance runs and the group has members they own every partition.",
         (View("coordinator", _owned),),
         _no_gap,
+        given=_nothing_runs,
         source=WIKI + "split brain",
         rules=("server-side.assign", "server-side.metadata-changed", "server-side.take-over"),
     ),
@@ -155,6 +174,7 @@ PROPERTIES = (
         "A member in the generation that ZooKeeper keeps fetches what is kept there for it.",
         (View("coordinator", attrgetter("kept")), View("member", _believed)),
         _agree,
+        given=_is_in_it,
         source=WIKI + "JoinGroupResponse",
         rules=("server-side.complete", "server-side.answer", "server-side.served"),
     ),
@@ -173,6 +193,7 @@ PROPERTIES = (
         "Of two members that ask for different strategies at most one is served as it asked.",
         (View("member", _strategies), View("member", _strategies)),
         _one_strategy,
+        given=_ask_for_two,
         source=WIKI + "partition assignment strategies on the server",
         rules=("server-side.assign", "server-side.answer"),
     ),
@@ -193,6 +214,7 @@ NO_DOUBLE_FETCH = Property(
     "No two members fetch the same partition, whatever their generations.",
     MEMBERS,
     _disjoint,
+    given=_both_fetch,
     source=WIKI + "split brain",
     rules=("server-side.barrier", "server-side.rejoin", "server-side.dead"),
 )
@@ -208,13 +230,13 @@ def _witnesses(chosen: Mapping[str, Any]) -> Iterator[Property]:
     """What settings make possible and must be reached."""
     budget, members = dict(chosen["budget"]), len(chosen["wishes"])
     if members > 1:
-        yield _witness("can_share", "Two members fetch in one generation.", _share, *MEMBERS)
+        yield _witness("can_share", "Two members fetch in one generation.", _in_one_generation, *MEMBERS)
     if any(wish != chosen["strategy"] for wish in chosen["wishes"]):
         meaning = "A member is served by a strategy that it did not ask for."
         yield _witness("can_serve_against_a_wish", meaning, _against_its_wish, View("member", _strategies))
     if budget.get("expire") and members > 1:
         meaning = "A member that was taken for dead fetches what another has in a later generation."
-        yield _witness("can_fetch_while_taken_for_dead", meaning, _both, *MEMBERS)
+        yield _witness("can_fetch_while_taken_for_dead", meaning, _twice, *MEMBERS)
     if budget.get("move"):
         meaning = "A member goes on in its generation under another coordinator."
         yield _witness("can_survive_a_move", meaning, bool, View("member", _moved))

@@ -44,13 +44,22 @@ def _at_rest(nodes: Nodes) -> Rest:
     return nodes.quiescent, nodes.children.partitions if nodes.children.ids else 0, nodes.owners
 
 
+def _all_rest(rest: Rest) -> bool:
+    quiescent, partitions, _ = rest
+    return quiescent and partitions > 0
+
+
 def _no_gap(rest: Rest) -> bool:
-    quiescent, partitions, owners = rest
-    return not quiescent or set(owners) >= set(range(partitions))
+    _, partitions, owners = rest
+    return set(owners) >= set(range(partitions))
 
 
 def _fetches(consumer: Consumer) -> frozenset[int]:
     return consumer.fetches
+
+
+def _both_fetch(one: frozenset[int], other: frozenset[int]) -> bool:
+    return bool(one and other)
 
 
 def _disjoint(one: frozenset[int], other: frozenset[int]) -> bool:
@@ -61,16 +70,23 @@ def _fetching(consumer: Consumer) -> tuple[str, frozenset[int]]:
     return consumer.who, consumer.fetches
 
 
-def _shared(nodes: Nodes) -> tuple[bool, Children, FrozenMap[int, str]]:
-    """(all have finished, children, owners)."""
+def _shared(nodes: Nodes) -> Shared:
     return nodes.quiescent, nodes.children, nodes.owners
 
 
-def _owned(shared: tuple[bool, Children, FrozenMap[int, str]], fetching: tuple[str, frozenset[int]]) -> bool:
-    quiescent, children, owners = shared
+Shared = tuple[bool, Children, FrozenMap[int, str]]
+"""(all have finished, children, owners)."""
+
+
+def _all_have_finished(shared: Shared, fetching: tuple[str, frozenset[int]]) -> bool:
+    return shared[0]
+
+
+def _owned(shared: Shared, fetching: tuple[str, frozenset[int]]) -> bool:
+    _, children, owners = shared
     who, fetches = fetching
     owned = {partition for partition, owner in owners.items() if owner == who}
-    return not quiescent or fetches == owned == set(watchers.compute(children, who))
+    return fetches == owned == set(watchers.compute(children, who))
 
 
 def _finished(consumer: Consumer) -> bool:
@@ -115,6 +131,7 @@ PROPERTIES = (
         "No two consumers fetch the same partition.",
         (View("consumer", _fetches), View("consumer", _fetches)),
         _disjoint,
+        given=_both_fetch,
         source=SPLIT,
         rules=("watchers.claim", "watchers.session-ended", "watchers.stirred"),
     ),
@@ -124,6 +141,7 @@ PROPERTIES = (
         "When all have finished every partition has an owner.",
         (View("zookeeper", _at_rest),),
         _no_gap,
+        given=_all_rest,
         source=SPLIT,
         rules=("watchers.claim", "watchers.finish", "watchers.read", "watchers.backoff"),
     ),
@@ -133,6 +151,7 @@ PROPERTIES = (
         "When all have finished each consumer owns and fetches what the children give it.",
         (View("zookeeper", _shared), View("consumer", _fetching)),
         _owned,
+        given=_all_have_finished,
         source=zookeeper.CONNECTOR + "syncedRebalance",
         rules=("watchers.compute", "watchers.notify", "watchers.unregister", "watchers.release"),
     ),

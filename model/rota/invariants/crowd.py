@@ -28,9 +28,23 @@ def _waits_for_ids(value: Coordinator) -> frozenset[str]:
     return group.pending if everybody else frozenset()
 
 
+def _waits_for_its_id(waits_for: frozenset[str], client: Refers) -> bool:
+    return any(owner(member_id) == client[0] for member_id in waits_for)
+
+
 def _somebody_comes(waits_for: frozenset[str], client: Refers) -> bool:
     name, held = client
     return all(owner(member_id) != name or member_id in held for member_id in waits_for)
+
+
+def _vanished(left_behind: tuple[str, ...], client: Refers) -> list[str]:
+    """The members that a client has left behind and forgotten."""
+    name, held = client
+    return [one for one in left_behind if owner(one) == name and one not in held]
+
+
+def _left_some(left_behind: tuple[str, ...], client: Refers) -> bool:
+    return bool(_vanished(left_behind, client))
 
 
 def no_pile_up(faults: int = 0) -> Property:
@@ -44,8 +58,7 @@ def no_pile_up(faults: int = 0) -> Property:
     most = max(1, (faults + 1) // 2)
 
     def bounded(left_behind: tuple[str, ...], client: Refers) -> bool:
-        name, held = client
-        return sum(owner(member_id) == name and member_id not in held for member_id in left_behind) <= most
+        return len(_vanished(left_behind, client)) <= most
 
     return Property(
         "join.no-pile-up",
@@ -54,6 +67,7 @@ def no_pile_up(faults: int = 0) -> Property:
         "can remove, and one more at most for every two faults after the first; retries alone leave no more.",
         (View("coordinator", _left_behind), View("client", refers_to)),
         bounded,
+        given=_left_some,
         source="KAFKA-7610, KIP-394",
         rules=("join.new-member", "join.member-id-required", "timers.new-member-expired"),
     )
@@ -66,6 +80,7 @@ KNOWN_WEAKNESSES = (
         "A join phase that all members have joined does not wait for an id that nobody will use.",
         (View("coordinator", _waits_for_ids), View("client", refers_to)),
         _somebody_comes,
+        given=_waits_for_its_id,
         source="KIP-394; upstream ClassicGroup#hasAllMembersJoined: a client that asked for an id and "
         "vanished holds the others up for its session timeout, or to the end of the rebalance timeout",
         rules=("join.barrier", "timers.pending-expired"),
@@ -76,11 +91,15 @@ KNOWN_WEAKNESSES = (
 NO_LIMIT = 2_147_483_647
 
 
+def _stable(group: Group | None) -> bool:
+    return group is not None and group.state is GroupState.STABLE
+
+
 def within_limit(limit: int = NO_LIMIT) -> Property:
     """The size of a stable group, for a group.max.size."""
 
-    def fits(group: Group | None) -> bool:
-        return group is None or group.state is not GroupState.STABLE or len(group.members) <= limit
+    def fits(group: Group) -> bool:
+        return len(group.members) <= limit
 
     return Property(
         "weakness.absent-members-not-counted",
@@ -88,6 +107,7 @@ def within_limit(limit: int = NO_LIMIT) -> Property:
         "A stable group has no more members than group.max.size.",
         (GROUP,),
         fits,
+        given=_stable,
         source="KIP-389; upstream GroupMetadataManager#acceptJoiningMember: while a rebalance is prepared "
         "only members that wait are counted, and a static member that does not come back stays nevertheless",
         rules=("join.group-max-size-reached",),
@@ -97,9 +117,7 @@ def within_limit(limit: int = NO_LIMIT) -> Property:
 def joiners_within_limit(limit: int = NO_LIMIT) -> Property:
     """The weak form: of the dynamic members of a stable group."""
 
-    def fits(group: Group | None) -> bool:
-        if group is None or group.state is not GroupState.STABLE:
-            return True
+    def fits(group: Group) -> bool:
         return sum(member.group_instance_id is None for member in group.members.values()) <= limit
 
     return Property(
@@ -108,6 +126,7 @@ def joiners_within_limit(limit: int = NO_LIMIT) -> Property:
         "A stable group has no more dynamic members than group.max.size.",
         (GROUP,),
         fits,
+        given=_stable,
         source="KIP-389; upstream GroupMetadataManager#acceptJoiningMember",
         rules=("join.group-max-size-reached",),
     )

@@ -9,7 +9,7 @@ from rota.environment.clients.retry_rules import error_of
 from rota.environment.clients.state import ENDED, Client, Phase
 from rota.invariants.views import CLIENT
 from rota.kernel import Kind, Property
-from rota.spec import ErrorCode, JoinGroupReply, JoinGroupRequest, SyncGroupReply
+from rota.spec import ErrorCode, JoinGroupReply, JoinGroupRequest, ProtocolMetadata, SyncGroupReply
 from rota.spec.offset_messages import OffsetCommitRequest
 
 RETRIABLE = frozenset(
@@ -31,59 +31,91 @@ def _read(before: Client, after: Client) -> ErrorCode | None:
     return None if before.inbox is None or after.inbox is before.inbox else error_of(before.inbox)
 
 
-def _fails_for_a_reason(before: Client, after: Client) -> bool:
-    return after.phase is not Phase.FAILED or _read(before, after) not in RETRIABLE
+def _fails(before: Client, after: Client) -> bool:
+    return after.phase is Phase.FAILED
 
 
-def _takes_its_part(before: Client, after: Client) -> bool:
-    given = isinstance(before.inbox, SyncGroupReply) and _read(before, after) is ErrorCode.NONE
-    return not given or after.phase not in LEAVING
+def _for_a_reason(before: Client, after: Client) -> bool:
+    return _read(before, after) not in RETRIABLE
 
 
-def _lost_is_lost(before: Client, after: Client) -> bool:
-    if _read(before, after) not in LOST or after.phase in ENDED:
-        return True
+def _is_given_its_part(before: Client, after: Client) -> bool:
+    return isinstance(before.inbox, SyncGroupReply) and _read(before, after) is ErrorCode.NONE
+
+
+def _stays(before: Client, after: Client) -> bool:
+    return after.phase not in LEAVING
+
+
+def _hears_that_it_is_lost(before: Client, after: Client) -> bool:
+    return _read(before, after) in LOST and after.phase not in ENDED
+
+
+def _consumes_nothing(before: Client, after: Client) -> bool:
     return not after.assignment and after.generation_id < 0
 
 
-def _id_is_kept(before: Client, after: Client) -> bool:
-    if not before.member_id or after.member_id or after.phase in ENDED | LEAVING:
-        return True
+def _forgets_its_id(before: Client, after: Client) -> bool:
+    return bool(before.member_id) and not after.member_id
+
+
+def _may_forget(before: Client, after: Client) -> bool:
     silent = after.group_instance_id is not None and after.phase is Phase.UNJOINED
-    return silent or _read(before, after) is ErrorCode.UNKNOWN_MEMBER_ID
+    ends = silent or after.phase in ENDED | LEAVING
+    return ends or _read(before, after) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def _is_given_an_id(before: Client, after: Client) -> bool:
+    joins = isinstance(before.inbox, JoinGroupReply)
+    return joins and _read(before, after) is ErrorCode.MEMBER_ID_REQUIRED
 
 
 def _given_id_is_used(before: Client, after: Client) -> bool:
-    reply = before.inbox
-    if not isinstance(reply, JoinGroupReply) or _read(before, after) is not ErrorCode.MEMBER_ID_REQUIRED:
-        return True
-    return after.member_id == reply.member_id or after.phase in LEAVING
+    assert isinstance(before.inbox, JoinGroupReply)
+    return after.member_id == before.inbox.member_id or after.phase in LEAVING
 
 
-def _fence_is_final(before: Client, after: Client) -> bool:
+def _hears_that_it_is_fenced(before: Client, after: Client) -> bool:
     """The commit before joining again is left out: the JoinGroup that follows it will be fenced as well."""
-    if _read(before, after) is not ErrorCode.FENCED_INSTANCE_ID or before.phase is Phase.PREPARING:
-        return True
+    return _read(before, after) is ErrorCode.FENCED_INSTANCE_ID and before.phase is not Phase.PREPARING
+
+
+def _ends(before: Client, after: Client) -> bool:
     return after.phase in ENDED
 
 
-def _commits_its_own(client: Client) -> bool:
-    request = None if client.outbox is None else client.outbox.request
-    return not isinstance(request, OffsetCommitRequest) or PARTITION in client.partitions
+def _commits(client: Client) -> bool:
+    return client.outbox is not None and isinstance(client.outbox.request, OffsetCommitRequest)
 
 
-def _revoked_in_two_rounds(before: Client, after: Client) -> bool:
+def _of_its_own(client: Client) -> bool:
+    return PARTITION in client.partitions
+
+
+def _loses_a_partition(before: Client, after: Client) -> bool:
     if _read(before, after) is not ErrorCode.NONE or before.phase is not Phase.SYNCING:
-        return True
-    return set(before.partitions) <= set(after.partitions) or after.phase is not Phase.STABLE
+        return False
+    return not set(before.partitions) <= set(after.partitions)
+
+
+def _joins_again(before: Client, after: Client) -> bool:
+    return after.phase is not Phase.STABLE
+
+
+def _cooperative_entries(client: Client) -> list[ProtocolMetadata]:
+    """What its JoinGroup lists of the cooperative assignor."""
+    request = None if client.outbox is None else client.outbox.request
+    if not isinstance(request, JoinGroupRequest):
+        return []
+    return [entry for entry in request.protocols if entry.name == COOPERATIVE_STICKY]
+
+
+def _states_claims(client: Client) -> bool:
+    return bool(_cooperative_entries(client))
 
 
 def _claims_are_true(client: Client) -> bool:
-    request = None if client.outbox is None else client.outbox.request
-    if not isinstance(request, JoinGroupRequest):
-        return True
-    entries = [entry for entry in request.protocols if entry.name == COOPERATIVE_STICKY]
-    claims = [Metadata.decode(entry.metadata).claim for entry in entries]
+    claims = [Metadata.decode(entry.metadata).claim for entry in _cooperative_entries(client)]
     kept = [((), 0) if claim is None else (claim.partitions, claim.generation_id) for claim in claims]
     return all(partitions == client.partitions and since >= 0 for partitions, since in kept)
 
@@ -94,7 +126,8 @@ MANNERS = (
         Kind.STEP,
         "No client fails with an error after which it could join or ask again.",
         (CLIENT,),
-        _fails_for_a_reason,
+        _for_a_reason,
+        given=_fails,
         source="KAFKA-10870; upstream AbstractCoordinator#joinGroupIfNeeded",
         rules=("sync.rebalance-in-progress", "heartbeat.unknown-member", "hosting.elsewhere"),
     ),
@@ -103,7 +136,8 @@ MANNERS = (
         Kind.STEP,
         "A client that is assigned nothing stays a member like all others.",
         (CLIENT,),
-        _takes_its_part,
+        _stays,
+        given=_is_given_its_part,
         source="upstream ConsumerCoordinator#onJoinComplete",
         rules=("persistence.assignment-stored",),
     ),
@@ -112,7 +146,8 @@ MANNERS = (
         Kind.STEP,
         "A client forgets its member id only when it leaves or hears that the id is unknown.",
         (CLIENT,),
-        _id_is_kept,
+        _may_forget,
+        given=_forgets_its_id,
         source="KAFKA-20985; upstream AbstractCoordinator#resetGenerationOnResponseError",
         rules=("sync.rebalance-in-progress", "offsets.rebalance-in-progress"),
     ),
@@ -121,7 +156,8 @@ MANNERS = (
         Kind.SAFETY,
         "A client commits offsets of partitions that it consumes.",
         (CLIENT,),
-        _commits_its_own,
+        _of_its_own,
+        given=_commits,
         source="segmentio/kafka-go#1308; upstream ConsumerCoordinator#onJoinPrepare",
         rules=("offsets.commit",),
     ),
@@ -133,7 +169,8 @@ READING = (
         Kind.STEP,
         "A client that is told that its id or generation is over consumes nothing until it has rejoined.",
         (CLIENT,),
-        _lost_is_lost,
+        _consumes_nothing,
+        given=_hears_that_it_is_lost,
         source="KAFKA-13419, KAFKA-13891; upstream AbstractCoordinator#resetStateAndRejoin",
         rules=("heartbeat.unknown-member", "heartbeat.illegal-generation", "offsets.illegal-generation"),
     ),
@@ -143,6 +180,7 @@ READING = (
         "A client that is given a member id joins with it, or leaves with it.",
         (CLIENT,),
         _given_id_is_used,
+        given=_is_given_an_id,
         source="KIP-394; upstream AbstractCoordinator.JoinGroupResponseHandler",
         rules=("join.member-id-required",),
     ),
@@ -151,7 +189,8 @@ READING = (
         Kind.STEP,
         "A client that is told that another process has its instance id ends.",
         (CLIENT,),
-        _fence_is_final,
+        _ends,
+        given=_hears_that_it_is_fenced,
         source="KIP-345; upstream AbstractCoordinator.HeartbeatResponseHandler",
         rules=("heartbeat.fenced-instance-id", "join.fenced-instance-id", "sync.fenced-instance-id"),
     ),
@@ -166,7 +205,8 @@ COOPERATIVE = (
         Kind.STEP,
         "A client that has to revoke a partition joins again, so that another can be given it.",
         (CLIENT,),
-        _revoked_in_two_rounds,
+        _joins_again,
+        given=_loses_a_partition,
         source="KIP-429; KAFKA-14639",
         rules=("persistence.assignment-stored",),
     ),
@@ -176,6 +216,7 @@ COOPERATIVE = (
         "What a cooperative client claims is what it owns, with a generation since which it does.",
         (CLIENT,),
         _claims_are_true,
+        given=_states_claims,
         source="KIP-429; upstream ConsumerCoordinator#metadata",
         rules=("join.next-generation",),
     ),

@@ -29,8 +29,12 @@ def _processing(client: Client) -> str | None:
     return client.member_id if client.phase is Phase.PROCESSING else None
 
 
-def _still_a_member(group: Group | None, processing: str | None) -> bool:
-    return processing is None or (group is not None and processing in group.members)
+def _is_busy(group: Group | None, processing: str | None) -> bool:
+    return processing is not None
+
+
+def _still_a_member(group: Group | None, processing: str) -> bool:
+    return group is not None and processing in group.members
 
 
 OFFSETS = (
@@ -70,6 +74,7 @@ KNOWN_WEAKNESSES = (
         "A client that is alive and processes what it got is not taken out of its group.",
         (GROUP, View("client", _processing)),
         _still_a_member,
+        given=_is_busy,
         source="KIP-62: before 0.10.1 heartbeats came from poll(), so whoever processed for longer than its "
         "session was taken for dead",
         rules=("timers.session-expired",),

@@ -48,19 +48,33 @@ def claims(client: Client) -> Claims:
     return frozenset((partition, part.generation_id) for partition in part.partitions)
 
 
+def _begun(before: Client, after: Client) -> Claims:
+    return claims(after) - claims(before)
+
+
+def _begins_to_consume(before: Client, after: Client) -> bool:
+    return bool(_begun(before, after))
+
+
 def _claimed_by_sync(before: Client, after: Client) -> bool:
-    begun = claims(after) - claims(before)
-    if not begun:
-        return True
-    return before.phase is Phase.SYNCING and all(since == after.generation_id for _, since in begun)
+    own = all(since == after.generation_id for _, since in _begun(before, after))
+    return before.phase is Phase.SYNCING and own
 
 
-def _nothing_while_joining(client: Client) -> bool:
-    return client.phase in IN_GENERATION or not claims(client)
+def _in_no_generation(client: Client) -> bool:
+    return client.phase not in IN_GENERATION
+
+
+def _consumes_nothing(client: Client) -> bool:
+    return not claims(client)
 
 
 def _partitions(client: Client) -> frozenset[int]:
     return frozenset(partition for partition, _ in claims(client))
+
+
+def _both_consume(one: frozenset[int], other: frozenset[int]) -> bool:
+    return bool(one and other)
 
 
 def _disjoint(one: frozenset[int], other: frozenset[int]) -> bool:
@@ -74,6 +88,7 @@ OWNERS = (
         "A client begins to consume a partition only when it reads its assignment, and for that generation.",
         (CLIENT,),
         _claimed_by_sync,
+        given=_begins_to_consume,
         source="upstream ConsumerCoordinator#onJoinComplete",
         rules=("sync.stable", "persistence.assignment-stored"),
     ),
@@ -85,7 +100,8 @@ EAGER = (
         Kind.SAFETY,
         "An eager client consumes nothing while it joins or syncs, nor when it has left.",
         (CLIENT,),
-        _nothing_while_joining,
+        _consumes_nothing,
+        given=_in_no_generation,
         source="upstream ConsumerCoordinator#onJoinPrepare",
         rules=("join.complete-phase",),
     ),
@@ -99,6 +115,7 @@ KNOWN_WEAKNESSES = (
         "No two clients consume a partition at the same time, in whatever generations.",
         (View("client", _partitions), View("client", _partitions)),
         _disjoint,
+        given=_both_consume,
         source="KIP-62: a member whose session has run out consumes until it hears of it, and its partitions "
         "have a new owner meanwhile",
         rules=("timers.session-expired", "heartbeat.unknown-member"),

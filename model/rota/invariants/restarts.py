@@ -14,7 +14,7 @@ from rota.environment.broker.member_ids import owner
 from rota.environment.clients.assignment import Assignment
 from rota.environment.clients.state import IN_GENERATION, Client
 from rota.environment.world import Observed
-from rota.invariants.views import COORDINATOR, GROUP, error_answered, is_not
+from rota.invariants.views import COORDINATOR, GROUP, error_answered, is_not_told, present
 from rota.kernel import Kind, Property, View
 from rota.spec import ErrorCode, Group, GroupState
 from rota.spec.classic.voting import winners
@@ -26,14 +26,18 @@ def _places(group: Group) -> dict[str, str]:
     return {instance: member_id for instance, member_id in held if instance is not None}
 
 
-def _quiet(before: Coordinator, after: Coordinator) -> bool:
+def _restarts_alike(before: Coordinator, after: Coordinator) -> bool:
+    """Whether a member of a stable group was replaced, and the lists elect the same protocol."""
     old, new = before.group, after.group
-    if old is None or new is None or old.state is not GroupState.STABLE or new.state is GroupState.STABLE:
-        return True
-    former, present = _places(old), _places(new)
-    replaced = former.keys() == present.keys() and former != present
-    lists = [member.names for member in new.members.values()]
-    return not replaced or winners(lists) != (old.protocol_name,)
+    if old is None or new is None or old.state is not GroupState.STABLE:
+        return False
+    former, latter = _places(old), _places(new)
+    replaced = former.keys() == latter.keys() and former != latter
+    return replaced and winners([one.names for one in new.members.values()]) == (old.protocol_name,)
+
+
+def _stays_stable(before: Coordinator, after: Coordinator) -> bool:
+    return after.group is not None and after.group.state is GroupState.STABLE
 
 
 RESTARTS = (
@@ -43,7 +47,8 @@ RESTARTS = (
         "A static member that restarts in a stable group, with a list that elects the same protocol, makes "
         "nobody rebalance.",
         (COORDINATOR,),
-        _quiet,
+        _stays_stable,
+        given=_restarts_alike,
         source="KIP-345; upstream GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin",
         rules=("static.replaced-in-stable", "static.replaced-changed-vote"),
     ),
@@ -54,19 +59,25 @@ def _static_name(client: Client) -> str | None:
     return client.name if client.group_instance_id is not None else None
 
 
-def _one_member(group: Group | None, static: str | None) -> bool:
-    if group is None or static is None:
-        return True
-    return sum(owner(member_id) == static for member_id in group.members) <= 1
+def _its_members(group: Group, static: str) -> list[str]:
+    return [member_id for member_id in group.members if owner(member_id) == static]
 
 
-def _fenced(client: Client) -> bool:
-    """Whether it is fenced; not if a late request of its own has taken its place."""
-    return error_answered(client) is ErrorCode.FENCED_INSTANCE_ID and not client.overtaken
+def _has_a_member(group: Group | None, static: str | None) -> bool:
+    return group is not None and static is not None and bool(_its_members(group, static))
 
 
-def _fenced_at_rest(client: Client) -> bool:
-    return client.phase in IN_GENERATION and _fenced(client)
+def _one_member(group: Group, static: str) -> bool:
+    return len(_its_members(group, static)) == 1
+
+
+def _told(client: Client) -> ErrorCode | None:
+    """How it is answered; None if a late request of its own has taken its place."""
+    return None if client.overtaken else error_answered(client)
+
+
+def _told_at_rest(client: Client) -> ErrorCode | None:
+    return _told(client) if client.phase in IN_GENERATION else None
 
 
 ALONE = (
@@ -76,6 +87,7 @@ ALONE = (
         "A static client has one member in its group, however often it restarts.",
         (GROUP, View("client", _static_name)),
         _one_member,
+        given=_has_a_member,
         source="KIP-345; upstream ClassicGroup#replaceStaticMember",
         rules=("static.replaced", "loading.load"),
     ),
@@ -84,8 +96,9 @@ ALONE = (
         Kind.SAFETY,
         "A client in a generation that shares its instance id with nobody is not fenced, unless by a late "
         "request of its own.",
-        (View("client", _fenced_at_rest),),
-        is_not,
+        (View("client", _told_at_rest),),
+        is_not_told(ErrorCode.FENCED_INSTANCE_ID),
+        given=present,
         source="KIP-345, KAFKA-10284",
         rules=("static.validate", "static.replaced-in-stable", "loading.load"),
     ),
@@ -98,8 +111,9 @@ KNOWN_WEAKNESSES = (
         "weakness.fenced-by-a-failed-restart",
         Kind.SAFETY,
         "A restart whose record could not be stored does not fence its own process.",
-        (View("client", _fenced),),
-        is_not,
+        (View("client", _told),),
+        is_not_told(ErrorCode.FENCED_INSTANCE_ID),
+        given=present,
         source="upstream GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin: when the record "
         "of a restart fails after a rebalance has answered its JoinGroup, the former id is put back, and the "
         "new one, which has joined, is fenced, a fatal error",
@@ -108,16 +122,23 @@ KNOWN_WEAKNESSES = (
 )
 
 
-def _unknown(client: Client) -> tuple[str, str | None] | None:
-    unknown = error_answered(client) is ErrorCode.UNKNOWN_MEMBER_ID
-    return (client.name, client.group_instance_id) if unknown else None
+Answered = tuple[str, str | None, ErrorCode | None]
+"""(client, its instance id, how it is answered)."""
 
 
-def _replaced_is_fenced(group: Group | None, unknown: tuple[str, str | None] | None) -> bool:
-    if group is None or unknown is None:
-        return True
-    holder = group.holder(unknown[1])
-    return holder is None or owner(holder) == unknown[0]
+def _answered(client: Client) -> Answered:
+    return client.name, client.group_instance_id, error_answered(client)
+
+
+def _is_replaced(group: Group | None, answered: Answered) -> bool:
+    """Whether a client is answered whose place another one has taken."""
+    name, instance, error = answered
+    holder = None if group is None or error is None else group.holder(instance)
+    return holder is not None and owner(holder) != name
+
+
+def _not_unknown(group: Group, answered: Answered) -> bool:
+    return answered[2] is not ErrorCode.UNKNOWN_MEMBER_ID
 
 
 SHARED = (
@@ -125,8 +146,9 @@ SHARED = (
         "static.replaced-is-fenced",
         Kind.SAFETY,
         "A process whose place another one of its instance id has taken is told so, not that it is unknown.",
-        (GROUP, View("client", _unknown)),
-        _replaced_is_fenced,
+        (GROUP, View("client", _answered)),
+        _not_unknown,
+        given=_is_replaced,
         source="KIP-345, KAFKA-8225",
         rules=("static.validate", "heartbeat.fenced-instance-id", "join.fenced-instance-id"),
     ),
@@ -134,12 +156,14 @@ SHARED = (
 """What holds where processes share an instance id and none of them ends or is taken for dead."""
 
 
-def _all_owned(partitions: int) -> Callable[[Group | None], bool]:
+def _stable(group: Group | None) -> bool:
+    return group is not None and group.state is GroupState.STABLE
+
+
+def _all_owned(partitions: int) -> Callable[[Group], bool]:
     """Whether a stable generation hands out a topic of so many partitions."""
 
-    def all_owned(group: Group | None) -> bool:
-        if group is None or group.state is not GroupState.STABLE:
-            return True
+    def all_owned(group: Group) -> bool:
         parts = (Assignment.decode(m.assignment) for m in group.members.values() if m.assignment)
         return {number for part in parts for number in part.partitions} >= set(range(partitions))
 
@@ -160,6 +184,7 @@ def nothing_unowned(partitions: int) -> Property:
         "back to a broker that it left.",
         (View("coordinator", _until_it_is_back),),
         _all_owned(partitions),
+        given=_stable,
         source="KAFKA-9801; upstream GroupMetadataManager#classicGroupSyncToClassicGroup",
         rules=("static.replaced-while-completing", "sync.leader-assigns", "loading.load"),
     )
@@ -173,6 +198,7 @@ def nothing_unowned_ever(partitions: int = 0) -> Property:
         "In a stable generation every partition is some member's, however often the coordinator moves.",
         (GROUP,),
         _all_owned(partitions),
+        given=_stable,
         source="upstream GroupMetadataManager#validateSyncGroup, GroupCoordinator#validateSyncGroup (3.x): a "
         "SyncGroup is known by its member and its generation's number, and after a fail-over that number is "
         "given out again; so the leader's of a generation that was lost, come late, is taken for the new one",

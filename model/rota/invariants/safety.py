@@ -6,29 +6,35 @@ from rota.environment.broker.coordinator import Coordinator
 from rota.environment.clients.assignment import Assignment
 from rota.environment.clients.state import IN_GENERATION, Client, Phase
 from rota.invariants.shape import WITH_GENERATION
-from rota.invariants.views import CLIENT, COORDINATOR, GROUP, labels
+from rota.invariants.views import CLIENT, COORDINATOR, GROUP, both, labels, present
 from rota.kernel import Kind, Property, View
 from rota.spec import ErrorCode, Group, GroupState, JoinGroupReply
 from rota.spec.classic.voting import candidates
 
 
-def _chosen_supported_by_all(group: Group | None) -> bool:
-    if group is None or group.state not in WITH_GENERATION:
-        return True
+def _has_a_generation(group: Group | None) -> bool:
+    return group is not None and group.state in WITH_GENERATION
+
+
+def _chosen_supported_by_all(group: Group) -> bool:
     return all(group.protocol_name in member.names for member in group.members.values())
 
 
-def _common_protocol(group: Group | None) -> bool:
-    return group is None or not group.members or bool(candidates([m.names for m in group.members.values()]))
+def _has_members(group: Group | None) -> bool:
+    return group is not None and bool(group.members)
+
+
+def _common_protocol(group: Group) -> bool:
+    return bool(candidates([member.names for member in group.members.values()]))
 
 
 def _leads(client: Client) -> tuple[int, int, str] | None:
     return (client.epoch, client.generation_id, client.label) if client.leads else None
 
 
-def _one_leader(one: tuple[int, int, str] | None, other: tuple[int, int, str] | None) -> bool:
+def _one_leader(one: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
     """Two processes of one instance are one member, until the older one hears that it is fenced."""
-    return one is None or other is None or one[:2] != other[:2] or one[2] == other[2]
+    return one[:2] != other[:2] or one[2] == other[2]
 
 
 def _join_answer(client: Client) -> JoinGroupReply | None:
@@ -36,9 +42,7 @@ def _join_answer(client: Client) -> JoinGroupReply | None:
     return reply if isinstance(reply, JoinGroupReply) and reply.error_code is ErrorCode.NONE else None
 
 
-def _list_for_leader_only(reply: JoinGroupReply | None) -> bool:
-    if reply is None:
-        return True
+def _list_for_leader_only(reply: JoinGroupReply) -> bool:
     listed = {line.member_id for line in reply.members}
     return reply.member_id in listed if reply.leader == reply.member_id else not listed
 
@@ -58,11 +62,13 @@ def _still_in(reply: JoinGroupReply, group: Group) -> bool:
     return not set(labels(group)).isdisjoint(own)
 
 
-def _list_is_membership(group: Group | None, reply: JoinGroupReply | None) -> bool:
+def _leads_this_generation(group: Group | None, reply: JoinGroupReply | None) -> bool:
     if group is None or reply is None or not reply.members or group.state not in WITH_GENERATION:
-        return True
-    if reply.generation_id != group.generation_id or not _still_in(reply, group):
-        return True
+        return False
+    return reply.generation_id == group.generation_id and _still_in(reply, group)
+
+
+def _list_is_membership(group: Group, reply: JoinGroupReply) -> bool:
     return {line.group_instance_id or line.member_id for line in reply.members} == set(labels(group))
 
 
@@ -72,9 +78,14 @@ def _own_part(client: Client) -> Assignment | None:
     return Assignment.decode(client.assignment) if client.assignment and holds else None
 
 
+def _has_a_part(client: Client) -> bool:
+    return _own_part(client) is not None
+
+
 def _own_assignment(client: Client) -> bool:
     part = _own_part(client)
-    return part is None or (part.member_id, part.generation_id) == (client.label, client.generation_id)
+    assert part is not None
+    return (part.member_id, part.generation_id) == (client.label, client.generation_id)
 
 
 Owns = tuple[int, int, str, tuple[int, ...]]
@@ -86,9 +97,11 @@ def _owns(client: Client) -> Owns | None:
     return None if part is None else (client.epoch, client.generation_id, client.label, part.partitions)
 
 
-def _disjoint(one: Owns | None, other: Owns | None) -> bool:
-    if one is None or other is None or one[:2] != other[:2] or one[2] == other[2]:
-        return True
+def _two_of_a_generation(one: Owns | None, other: Owns | None) -> bool:
+    return one is not None and other is not None and one[:2] == other[:2] and one[2] != other[2]
+
+
+def _disjoint(one: Owns, other: Owns) -> bool:
     return not set(one[3]) & set(other[3])
 
 
@@ -102,13 +115,17 @@ def _consumes(client: Client) -> Consumes | None:
     return client.epoch, client.member_id, client.generation_id, client.assignment
 
 
-def _as_stored(value: Coordinator, consumes: Consumes | None) -> bool:
+def _consumes_in_this_generation(value: Coordinator, consumes: Consumes | None) -> bool:
     group = value.group
     if group is None or consumes is None or group.state not in WITH_GENERATION:
-        return True
-    epoch, member_id, generation_id, assignment = consumes
-    if (epoch, generation_id) != (value.epoch, group.generation_id) or member_id not in group.members:
-        return True
+        return False
+    epoch, member_id, generation_id, _ = consumes
+    return (epoch, generation_id) == (value.epoch, group.generation_id) and member_id in group.members
+
+
+def _as_stored(value: Coordinator, consumes: Consumes) -> bool:
+    group, (_, member_id, _, assignment) = value.group, consumes
+    assert group is not None
     return group.state is GroupState.STABLE and group.members[member_id].assignment == assignment
 
 
@@ -120,8 +137,12 @@ def _generation(client: Client) -> tuple[int, int]:
     return client.epoch, client.generation_id
 
 
+def _carries_one_of_its(reached: tuple[int, int], generation: tuple[int, int]) -> bool:
+    return reached[0] == generation[0] and generation[1] >= 0
+
+
 def _not_ahead(reached: tuple[int, int], generation: tuple[int, int]) -> bool:
-    return reached[0] != generation[0] or generation[1] <= reached[1]
+    return generation[1] <= reached[1]
 
 
 def _stable_as(client: Client) -> tuple[str, int] | None:
@@ -135,11 +156,14 @@ def _stable_as(client: Client) -> tuple[str, int] | None:
     return (client.member_id, client.generation_id) if calm else None
 
 
-def _no_bystander(group: Group | None, stable: tuple[str, int] | None) -> bool:
+def _a_member_believes(group: Group | None, stable: tuple[str, int] | None) -> bool:
     if group is None or stable is None or group.state not in WITH_GENERATION:
-        return True
-    member_id, generation_id = stable
-    return member_id not in group.members or generation_id == group.generation_id
+        return False
+    return stable[0] in group.members
+
+
+def _no_bystander(group: Group, stable: tuple[str, int]) -> bool:
+    return stable[1] == group.generation_id
 
 
 Debt = tuple[str, Phase]
@@ -154,19 +178,27 @@ def _parked(value: Coordinator) -> frozenset[Debt]:
     return frozenset(joins | syncs)
 
 
-def _waiting(client: Client) -> tuple[str, Phase | None, bool]:
-    """(address, the kind of answer it waits for, whether a later request may have replaced its own)."""
+Waits = tuple[str, Phase | None, bool]
+"""(address, the kind of answer it waits for, whether a later request may have replaced its own)."""
+
+
+def _waiting(client: Client) -> Waits:
     owed = client.waits and client.phase in (Phase.JOINING, Phase.SYNCING)
     return client.name, client.phase if owed else None, client.overtaken
 
 
-def _every_request_held(parked: frozenset[Debt], waiting: tuple[str, Phase | None, bool]) -> bool:
+def _parked_or_waiting(parked: frozenset[Debt], waiting: Waits) -> bool:
+    name, owed, _ = waiting
+    return owed is not None or any(address == name for address, _ in parked)
+
+
+def _every_request_held(parked: frozenset[Debt], waiting: Waits) -> bool:
     name, owed, _ = waiting
     held = {phase for address, phase in parked if address == name}
     return held == (set() if owed is None else {owed})
 
 
-def _held_or_replaced(parked: frozenset[Debt], waiting: tuple[str, Phase | None, bool]) -> bool:
+def _held_or_replaced(parked: frozenset[Debt], waiting: Waits) -> bool:
     name, owed, overtaken = waiting
     gone = overtaken and not any(address == name for address, _ in parked)
     return gone or _every_request_held(parked, (name, owed, False))
@@ -183,6 +215,7 @@ SAFETY = (
         "Every member supports the protocol that the vote chose.",
         (GROUP,),
         _chosen_supported_by_all,
+        given=_has_a_generation,
         source="upstream ClassicGroup#selectProtocol",
         rules=("voting.candidates", "join.protocol"),
     ),
@@ -192,6 +225,7 @@ SAFETY = (
         "The members always have at least one protocol in common.",
         (GROUP,),
         _common_protocol,
+        given=_has_members,
         source="upstream ClassicGroup#supportsProtocols",
         rules=("join.inconsistent-protocol", "voting.supports"),
     ),
@@ -201,6 +235,7 @@ SAFETY = (
         "No two clients believe that they lead the same generation.",
         (View("client", _leads), View("client", _leads)),
         _one_leader,
+        given=both,
         source="upstream ClassicGroup#maybeElectNewJoinedLeader",
         rules=("join.leader", "join.next-generation"),
     ),
@@ -210,6 +245,7 @@ SAFETY = (
         "The leader's join answer lists the members, itself among them; nobody else's does.",
         (View("client", _join_answer),),
         _list_for_leader_only,
+        given=present,
         source="upstream GroupMetadataManager#completeClassicGroupJoin",
         rules=("join.next-generation", "join.unchanged"),
     ),
@@ -220,6 +256,7 @@ SAFETY = (
         "in the group.",
         (View("coordinator", _first_epoch), View("client", _join_answer)),
         _list_is_membership,
+        given=_leads_this_generation,
         source="KAFKA-9801; upstream ClassicGroup#currentClassicGroupMembers",
         rules=("join.next-generation", "leave.batch"),
     ),
@@ -229,6 +266,7 @@ SAFETY = (
         "A client consumes only what the leader of its generation made for it.",
         (CLIENT,),
         _own_assignment,
+        given=_has_a_part,
         source="upstream GroupMetadataManager#setAndPropagateAssignment",
         rules=("persistence.assignment-stored", "sync.stable"),
     ),
@@ -238,6 +276,7 @@ SAFETY = (
         "No partition has two owners in one generation.",
         (View("client", _owns), View("client", _owns)),
         _disjoint,
+        given=_two_of_a_generation,
         source="upstream AbstractPartitionAssignor",
         rules=("persistence.assignment-stored", "sync.leader-assigns"),
     ),
@@ -247,6 +286,7 @@ SAFETY = (
         "A client that consumes in the current generation has exactly the bytes that are stored for it.",
         (COORDINATOR, View("client", _consumes)),
         _as_stored,
+        given=_consumes_in_this_generation,
         source="upstream GroupMetadataManager#classicGroupSyncToClassicGroup",
         rules=("sync.follower-waits", "sync.leader-assigns", "persistence.assignment-stored"),
     ),
@@ -256,6 +296,7 @@ SAFETY = (
         "No client carries a generation that its coordinator has not reached.",
         (View("coordinator", _reached), View("client", _generation)),
         _not_ahead,
+        given=_carries_one_of_its,
         source="upstream ClassicGroup#initNextGeneration",
         rules=("join.next-generation",),
     ),
@@ -265,6 +306,7 @@ SAFETY = (
         "A dynamic member of the current generation has itself joined it, and consumes in no older one.",
         (GROUP, View("client", _stable_as)),
         _no_bystander,
+        given=_a_member_believes,
         source="upstream GroupMetadataManager#completeClassicGroupJoin",
         rules=("join.complete-phase",),
     ),
@@ -275,6 +317,7 @@ SAFETY = (
         "parked, unless an earlier request of its own has overtaken it.",
         (View("coordinator", _parked), View("client", _waiting)),
         _held_or_replaced,
+        given=_parked_or_waiting,
         source="KIP-394, KAFKA-7610; upstream GroupMetadataManager#completeClassicGroupJoin",
         rules=("join.next-generation", "persistence.assignment-stored", "leave.remove-member"),
     ),
@@ -296,6 +339,7 @@ KNOWN_WEAKNESSES = (
         "Every client that waits for an answer will get one.",
         (View("coordinator", _parked), View("client", _waiting)),
         _every_request_held,
+        given=_parked_or_waiting,
         source="upstream ClassicGroup#updateMember: a second JoinGroup takes the first one's place",
         rules=("join.while-preparing",),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rota.environment.broker.coordinator import Coordinator
-from rota.invariants.views import COORDINATOR, GROUP
+from rota.invariants.views import COORDINATOR, GROUP, present
 from rota.kernel import Kind, Property
 from rota.spec import Group, GroupState, Timer
 from rota.spec.classic.rebalance import barrier
@@ -14,9 +14,7 @@ from rota.spec.effects import timer
 WITH_GENERATION = frozenset({GroupState.COMPLETING_REBALANCE, GroupState.STABLE})
 
 
-def _fields_match_state(group: Group | None) -> bool:
-    if group is None:
-        return True
+def _fields_match_state(group: Group) -> bool:
     if group.state is GroupState.EMPTY:
         bare = group.leader is None and group.protocol_name is None and not group.pending_sync
         return bare and not group.members and group.initial_join is None
@@ -26,19 +24,26 @@ def _fields_match_state(group: Group | None) -> bool:
     return chosen and bool(group.members)
 
 
-def _leader_is_a_member(group: Group | None) -> bool:
-    if group is None or not group.members:
-        return group is None or group.leader is None
-    return group.leader in group.members
+def _leader_is_a_member(group: Group) -> bool:
+    return group.leader in group.members if group.members else group.leader is None
 
 
-def _pending_are_no_members(group: Group | None) -> bool:
-    return group is None or not group.pending.intersection(group.members)
+def _somebody_is_pending(group: Group | None) -> bool:
+    return group is not None and bool(group.pending)
 
 
-def _parked_fits_state(group: Group | None) -> bool:
-    if group is None:
-        return True
+def _pending_are_no_members(group: Group) -> bool:
+    return not group.pending.intersection(group.members)
+
+
+def _somebody_is_parked(group: Group | None) -> bool:
+    return group is not None and any(
+        member.awaiting_join is not None or member.awaiting_sync is not None
+        for member in group.members.values()
+    )
+
+
+def _parked_fits_state(group: Group) -> bool:
     for member in group.members.values():
         in_phase = group.state is GroupState.PREPARING_REBALANCE
         if member.awaiting_join is not None and not in_phase and not waits_for_log(member):
@@ -48,9 +53,14 @@ def _parked_fits_state(group: Group | None) -> bool:
     return True
 
 
-def _open_barrier_completes(group: Group | None) -> bool:
-    if group is None or group.state is not GroupState.PREPARING_REBALANCE or group.initial_join is not None:
-        return True
+def _waits_for_members(group: Group | None) -> bool:
+    """Whether a join phase runs, past its initial delay."""
+    if group is None or group.state is not GroupState.PREPARING_REBALANCE:
+        return False
+    return group.initial_join is None
+
+
+def _barrier_is_closed(group: Group) -> bool:
     return not barrier(group)
 
 
@@ -81,6 +91,7 @@ SHAPE = (
         "An Empty group has no members, leader or protocol; one with a generation has all three.",
         (GROUP,),
         _fields_match_state,
+        given=present,
         source="upstream ClassicGroup",
         rules=("join.empty", "join.next-generation"),
     ),
@@ -90,6 +101,7 @@ SHAPE = (
         "A group with members has exactly one leader, and it is one of them; an empty one has none.",
         (GROUP,),
         _leader_is_a_member,
+        given=present,
         source="upstream ClassicGroup#remove",
         rules=("join.leader", "leave.remove-member"),
     ),
@@ -99,6 +111,7 @@ SHAPE = (
         "An id that was handed out and not used yet is no member's.",
         (GROUP,),
         _pending_are_no_members,
+        given=_somebody_is_pending,
         source="KIP-394",
         rules=("join.member-id-required", "join.pending-member"),
     ),
@@ -108,6 +121,7 @@ SHAPE = (
         "JoinGroups are parked only while a rebalance is prepared, SyncGroups only while it is completed.",
         (GROUP,),
         _parked_fits_state,
+        given=_somebody_is_parked,
         source="upstream ClassicGroup",
         rules=("join.next-generation", "join.prepare-rebalance", "persistence.assignment-stored"),
     ),
@@ -128,7 +142,8 @@ KNOWN_WEAKNESSES = (
         Kind.SHAPE,
         "A join phase is over when all members have joined and no id is pending, but for an initial delay.",
         (GROUP,),
-        _open_barrier_completes,
+        _barrier_is_closed,
+        given=_waits_for_members,
         source="upstream GroupMetadataManager#maybeCompleteJoinPhase",
         rules=("join.rebalance-or-complete", "join.complete-if-all-joined", "timers.pending-expired"),
     ),

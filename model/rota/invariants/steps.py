@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from rota.environment.broker.coordinator import Coordinator
 from rota.invariants.shape import WITH_GENERATION
@@ -22,67 +23,101 @@ LEGAL = frozenset({(E, P), (P, E), (P, C), (C, P), (C, S), (S, P), (C, C), (S, C
 PreparingRebalance: a phase whose barrier is open at once."""
 
 
-Test = Callable[[Group | None, Group | None], bool]
+Test = Callable[[Any, Any], bool]
 
 
-def _within_epoch(test: Test) -> Callable[[Coordinator, Coordinator], bool]:
-    """A sentence about one coordinator: another one goes on from what the log has, and may repeat numbers."""
+def _of_groups(test: Test) -> Callable[[Coordinator, Coordinator], bool]:
+    """A predicate over the group before and after."""
 
     def judged(before: Coordinator, after: Coordinator) -> bool:
-        moved = before.epoch != after.epoch or before.loading
-        return moved or test(before.group, after.group)
+        return test(before.group, after.group)
 
     return judged
 
 
-def _generation_grows(before: Group | None, after: Group | None) -> bool:
-    if before is None or after is None:
+def _within_epoch(given: Test) -> Callable[[Coordinator, Coordinator], bool]:
+    """The premise of a sentence about one coordinator: another one goes on from what the log has, and may
+    repeat numbers."""
+
+    def judged(before: Coordinator, after: Coordinator) -> bool:
+        moved = before.epoch != after.epoch or before.loading
+        return not moved and given(before.group, after.group)
+
+    return judged
+
+
+def _there_is_one(before: Group | None, after: Group | None) -> bool:
+    return after is not None
+
+
+def _generation_grows(before: Group | None, after: Group) -> bool:
+    if before is None:
         # A deletion whose record could not be stored gives an Empty group back.
-        return after is None or after.state is E or after.generation_id in (0, 1)
+        return after.state is E or after.generation_id in (0, 1)
     grown = after.generation_id - before.generation_id
     completed = after.state in (C, E) and (before.state is not after.state or grown == 1)
     return grown == (1 if completed else 0)
 
 
-def _legal_transition(before: Group | None, after: Group | None) -> bool:
+def _changes(before: Group | None, after: Group | None) -> bool:
     if before is None or after is None:
-        return after is None or after.state in (E, P)
-    changed = (before.state, before.generation_id) != (after.state, after.generation_id)
-    return not changed or (before.state, after.state) in LEGAL
+        return after is not None
+    return (before.state, before.generation_id) != (after.state, after.generation_id)
 
 
-def _membership_fixed(before: Group | None, after: Group | None) -> bool:
+def _legal_transition(before: Group | None, after: Group) -> bool:
+    return after.state in (E, P) if before is None else (before.state, after.state) in LEGAL
+
+
+def _same_generation(before: Group | None, after: Group | None) -> bool:
     if before is None or after is None or after.state not in WITH_GENERATION:
-        return True
-    same = before.generation_id == after.generation_id
-    return not same or set(labels(before)) == set(labels(after))
+        return False
+    return before.generation_id == after.generation_id
 
 
-def _assignment_fixed(before: Group | None, after: Group | None) -> bool:
-    if before is None or after is None or not (before.state is after.state is S):
-        return True
+def _membership_fixed(before: Group, after: Group) -> bool:
+    return set(labels(before)) == set(labels(after))
+
+
+def _stays_stable(before: Group | None, after: Group | None) -> bool:
+    return before is not None and after is not None and before.state is after.state is S
+
+
+def _assignment_fixed(before: Group, after: Group) -> bool:
     return all(
         after.members[i].assignment == m.assignment for i, m in before.members.items() if i in after.members
     )
 
 
-def _parked_member_stays(before: Group | None, after: Group | None) -> bool:
-    if before is None or after is None:
-        return True
-    stay = labels(after)
-    return all(
-        (member.group_instance_id or member_id) in stay
-        for member_id, member in before.members.items()
+def _parked(group: Group) -> list[str]:
+    """The members whose clients wait for an answer, but for new ones."""
+    return [
+        member.group_instance_id or member_id
+        for member_id, member in group.members.items()
         if not member.is_new and (member.awaiting_join or member.awaiting_sync)
-    )
+    ]
 
 
-def _barrier_waits_for_pending(before: Coordinator, after: Coordinator) -> bool:
-    moved = before.epoch != after.epoch or before.loading
-    if moved or before.group is None or after.group is None or after.group.state is not C:
-        return True
-    new_generation = before.group.generation_id != after.group.generation_id
-    return not (new_generation and after.ended_by_barrier and after.group.pending)
+def _somebody_is_parked(before: Group | None, after: Group | None) -> bool:
+    return before is not None and after is not None and bool(_parked(before))
+
+
+def _parked_member_stays(before: Group, after: Group) -> bool:
+    return set(_parked(before)) <= set(labels(after))
+
+
+def _begins_a_generation(before: Group | None, after: Group | None) -> bool:
+    if before is None or after is None or after.state is not C:
+        return False
+    return before.generation_id != after.generation_id
+
+
+def _barrier_ends_phase(before: Coordinator, after: Coordinator) -> bool:
+    return after.ended_by_barrier and _within_epoch(_begins_a_generation)(before, after)
+
+
+def _nobody_is_pending(before: Coordinator, after: Coordinator) -> bool:
+    return after.group is not None and not after.group.pending
 
 
 STEPS = (
@@ -91,7 +126,8 @@ STEPS = (
         Kind.STEP,
         "The generation grows by one with every completed join phase and never otherwise.",
         (COORDINATOR,),
-        _within_epoch(_generation_grows),
+        _of_groups(_generation_grows),
+        given=_within_epoch(_there_is_one),
         source="upstream ClassicGroup#initNextGeneration",
         rules=("join.next-generation", "join.empty"),
     ),
@@ -100,7 +136,8 @@ STEPS = (
         Kind.STEP,
         "The state changes only along the legal transitions.",
         (COORDINATOR,),
-        _within_epoch(_legal_transition),
+        _of_groups(_legal_transition),
+        given=_within_epoch(_changes),
         source="upstream ClassicGroupState",
         rules=("join.prepare-rebalance", "persistence.late-answer"),
     ),
@@ -109,7 +146,8 @@ STEPS = (
         Kind.STEP,
         "While a generation is completed or stable its members do not change.",
         (COORDINATOR,),
-        _within_epoch(_membership_fixed),
+        _of_groups(_membership_fixed),
+        given=_within_epoch(_same_generation),
         source="KAFKA-9801; upstream GroupMetadataManager#maybePrepareRebalanceOrCompleteJoin",
         rules=("leave.batch", "timers.session-expired", "join.rebalance-or-complete"),
     ),
@@ -118,7 +156,8 @@ STEPS = (
         Kind.STEP,
         "The assignments of a stable generation do not change.",
         (COORDINATOR,),
-        _within_epoch(_assignment_fixed),
+        _of_groups(_assignment_fixed),
+        given=_within_epoch(_stays_stable),
         source="upstream GroupMetadataManager#classicGroupSyncToClassicGroup",
         rules=("sync.stable", "persistence.late-answer"),
     ),
@@ -127,7 +166,8 @@ STEPS = (
         Kind.STEP,
         "A member whose client waits for an answer is not removed, unless it is new.",
         (COORDINATOR,),
-        _within_epoch(_parked_member_stays),
+        _of_groups(_parked_member_stays),
+        given=_within_epoch(_somebody_is_parked),
         source="upstream ClassicGroupMember#hasSatisfiedHeartbeat",
         rules=("timers.session-ignored", "join.complete-phase"),
     ),
@@ -136,7 +176,8 @@ STEPS = (
         Kind.STEP,
         "A join phase that did not time out ends only when no handed-out id is unused.",
         (COORDINATOR,),
-        _barrier_waits_for_pending,
+        _nobody_is_pending,
+        given=_barrier_ends_phase,
         source="KIP-394; upstream ClassicGroup#hasAllMembersJoined",
         rules=("join.barrier",),
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rota.environment.broker.coordinator import Coordinator
 from rota.environment.clients.retry_rules import error_of
 from rota.environment.clients.state import Client
@@ -38,6 +40,25 @@ def error_answered(client: Client) -> ErrorCode | None:
 def is_not(flag: bool) -> bool:
     """The predicate of a sentence whose view says what must not be, or must cease."""
     return not flag
+
+
+def is_not_told(error: ErrorCode) -> Callable[[ErrorCode], bool]:
+    """The predicate of a sentence whose view says how clients are answered: not with this error."""
+
+    def another(told: ErrorCode) -> bool:
+        return told is not error
+
+    return another
+
+
+def present(seen: object | None) -> bool:
+    """The premise of a sentence about what need not be there."""
+    return seen is not None
+
+
+def both(one: object | None, other: object | None) -> bool:
+    """The premise of a sentence about two things that need not be there."""
+    return one is not None and other is not None
 
 
 def labels(group: Group) -> list[str]:
