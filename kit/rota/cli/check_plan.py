@@ -14,7 +14,7 @@ from rota.cli.options import Search, Selection
 from rota.environment.world import SettingsError
 from rota.explore import engines
 from rota.explore.result import DEADLOCK
-from rota.invariants import WEAKNESSES, classic, endless, known_weaknesses
+from rota.invariants import WEAKNESSES, beyond, classic, endless, known_weaknesses
 from rota.invariants.weaknesses import judged
 from rota.kernel import Kind, Liveness, Property, System
 from rota.mutants import MUTANTS, system
@@ -64,6 +64,8 @@ def plan(selection: Selection, search: Search = ANYHOW) -> Plan:
         rules=RULES,
         omitted=(*PROFILES[selection.profile].omitted, *left_out),
         only=selection.only,
+        suite=not (selection.configurations or overrides),
+        unclaimed={**beyond(selection.profile), **scope.unclaimed(selection.profile)},
     )
     return searching(made, search.reach) if search.reach else made
 

@@ -163,6 +163,7 @@ class _Work:
             replaced=bugs[bug].slug if bug else None,
             rules=suites.DESIGNS[design].rules,
             omitted=suites.DESIGNS[design].omitted,
+            suite=not (bug or self.options.configurations or self.options.settings),
         )
 
     def _jobs(self, design: str, bug: str | None) -> Iterator[Job]:

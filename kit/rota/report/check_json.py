@@ -33,7 +33,14 @@ def report_of(report: Report) -> dict[str, Any]:
         "seconds": round(report.seconds, 3),
         "seconds_total": round(report.seconds_total, 3),
         "properties": [
-            {"name": one.name, "kind": one.kind, "meaning": one.meaning, "verdict": one.verdict}
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "meaning": one.meaning,
+                "verdict": one.verdict,
+                "judged": one.judged,
+                "given": one.given,
+            }
             for one in claims
         ],
         "witnesses": [{"name": one.name, "depth": one.depth} for one in claims if one.kind == "witness"],
@@ -53,7 +60,7 @@ def report_of(report: Report) -> dict[str, Any]:
         "property": plan.only,
         "reach": plan.reach,
         "rules_never_fired": list(report.unfired),
-        "not_checked": list(plan.omitted),
+        "not_checked": list(report.not_checked()),
         "cache": report.cache,
         "runs": [_run(report, run) for run in report.runs],
     }
@@ -100,6 +107,8 @@ def _run(report: Report, run: Explored) -> dict[str, Any]:
                 "name": one.name,
                 "kind": one.kind.value if one.kind else one.name,
                 "verdict": verdict_of(report.plan, one),
+                "judged": one.judged,
+                "given": one.given,
             }
             for one in result.properties
         ],

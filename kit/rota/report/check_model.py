@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,11 @@ from rota.explore.engines import LASSO
 from rota.kernel import Kind, Rule, System
 from rota.trace import Trace
 
-HOLDS, VIOLATED, UNDECIDED, KNOWN = "holds", "violated", "undecided", "known"
-"""Verdicts. known: a weakness that brokers of the profile have, found anew."""
+HOLDS, VIOLATED, UNDECIDED, KNOWN, UNJUDGED = "holds", "violated", "undecided", "known", "unjudged"
+"""Verdicts. known: a weakness that brokers of the profile have, found anew; unjudged: a property that says
+nothing of what was explored, for its premise was never True there."""
 
-_WORST = (VIOLATED, UNDECIDED, KNOWN, HOLDS)
+_WORST = (VIOLATED, UNDECIDED, KNOWN, HOLDS, UNJUDGED)
 
 FEW = 4
 """Up to so many properties that break are named in the verdict."""
@@ -54,7 +55,9 @@ class Plan:
     order of running; known: names of properties that are known weaknesses; rules: those whose coverage is
     reported; omitted: what this profile's model leaves out; origin: `MODULE:NAME` of a foreign system;
     sources: of the known weaknesses, by name; only: the property that is judged, None for all; reach: the
-    expression that describes the state which is looked for, None where properties are judged.
+    expression that describes the state which is looked for, None where properties are judged; suite: every
+    property must be judged, for this is a whole scope or a system by itself, and not what somebody chose of
+    one; unclaimed: the properties that need not be, by name why not.
     """
 
     design: str
@@ -72,11 +75,17 @@ class Plan:
     sources: Mapping[str, str] = field(default_factory=dict)
     only: str | None = None
     reach: str | None = None
+    suite: bool = True
+    unclaimed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def lasting(self) -> bool:
         """Whether endless runs are judged."""
         return self.engine == LASSO
+
+    def must_judge(self, name: str) -> bool:
+        """Whether it is a failure if a property is judged nowhere."""
+        return name == self.only or (self.suite and name not in self.unclaimed)
 
 
 @dataclass(frozen=True)
@@ -132,9 +141,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Claim:
-    """A property over all runs that judged it.
+    """A property over all runs that have it.
 
-    depth: the least of a witness, in the run called `where`; at_most: it may be less.
+    depth: the least of a witness, in the run called `where`; at_most: it may be less. judged, given: as in
+    `PropertyVerdict`, summed over the runs that counted; None if none did. vacuous: it holds in every run
+    because it says nothing of any; its verdict is then `undecided`, or `unjudged` where that is no failure.
     """
 
     name: str
@@ -145,6 +156,9 @@ class Claim:
     depth: int | None = None
     where: str | None = None
     at_most: bool = False
+    judged: int | None = None
+    given: int | None = None
+    vacuous: bool = False
 
 
 @dataclass(frozen=True)
@@ -179,15 +193,27 @@ class Report:
             return self._reached
         if self.found or any(run.result.verdict is Verdict.VIOLATED or run.differing for run in self.runs):
             return VIOLATED
-        complete = all(run.complete for run in self.runs) and len(self.runs) == len(self.plan.jobs)
-        return HOLDS if complete else UNDECIDED
+        return UNDECIDED if not self.complete or any(self._unclear) else HOLDS
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run visited every state, and none is missing."""
+        return all(run.complete for run in self.runs) and len(self.runs) == len(self.plan.jobs)
+
+    @property
+    def _unclear(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The properties that had to be judged and never were, and those whose premise was never True."""
+        vacuous = [one for one in self.claims() if one.vacuous and one.verdict == UNDECIDED]
+        return (
+            tuple(one.name for one in vacuous if not one.judged),
+            tuple(one.name for one in vacuous if one.judged),
+        )
 
     @property
     def _reached(self) -> str:
         if self.found:
             return HOLDS
-        complete = all(run.complete for run in self.runs) and len(self.runs) == len(self.plan.jobs)
-        return VIOLATED if complete else UNDECIDED
+        return VIOLATED if self.complete else UNDECIDED
 
     @property
     def engine(self) -> str:
@@ -222,6 +248,16 @@ class Report:
                 seen.setdefault(one.name, []).append((run, one))
         return [_claim(self.plan, verdicts) for verdicts in seen.values()]
 
+    def not_checked(self) -> Iterator[str]:
+        """What nothing is said of: what the model leaves out, and properties that were not judged."""
+        yield from self.plan.omitted
+        because: dict[str, list[str]] = {}
+        for one in self.claims():
+            if one.verdict == UNJUDGED:
+                why = self.plan.unclaimed.get(one.name, "what is explored gives it nothing to judge")
+                because.setdefault(why, []).append(one.name)
+        yield from (f"{', '.join(names)} ({why})" for why, names in because.items())
+
     def reasons(self) -> Iterator[str]:
         """Why the verdict is not `holds`, most important first."""
         every = (self.found, *self.further) if self.found else ()
@@ -238,6 +274,11 @@ class Report:
         for run in self.runs:
             if run.result.verdict is Verdict.UNDECIDED and not run.result.bounded:
                 yield f"{run.job.name} was given up after {run.result.distinct:,} states"
+        if self.complete:
+            words = ("never judged", "the premise was never true")
+            yield from (
+                f"{why}: {_some(some)}" for why, some in zip(words, self._unclear, strict=True) if some
+            )
         missing = len(self.plan.jobs) - len(self.runs)
         if missing and not self.found:
             yield f"{missing} of {len(self.plan.jobs)} configurations did not run"
@@ -266,25 +307,38 @@ def length_of(violation: Violation) -> str:
 
 def verdict_of(plan: Plan, one: PropertyVerdict) -> str:
     """A property's verdict in one run; a known weakness that was found is `known`."""
-    if one.name in plan.known and one.kind is Kind.WITNESS and one.verdict is Verdict.HOLDS:
+    if one.verdict is not Verdict.HOLDS:
+        return str(one.verdict.value)
+    if one.name in plan.known and one.kind is Kind.WITNESS:
         return KNOWN
-    return one.verdict.value
+    return UNJUDGED if one.given == 0 else HOLDS
 
 
 def _claim(plan: Plan, verdicts: Sequence[tuple[Explored, PropertyVerdict]]) -> Claim:
     one = min((seen for _, seen in verdicts), key=lambda seen: _WORST.index(verdict_of(plan, seen)))
     depths = [(seen.depth, run.job.name) for run, seen in verdicts if seen.depth is not None]
     depth, where = min(depths, default=(None, None), key=lambda pair: pair[0])
+    verdict = verdict_of(plan, one)
+    vacuous = verdict == UNJUDGED
     return Claim(
         name=one.name,
         kind=one.kind.value if one.kind else one.name,
         meaning=one.meaning,
-        verdict=verdict_of(plan, one),
+        verdict=UNDECIDED if vacuous and plan.must_judge(one.name) else verdict,
         runs=len(verdicts),
         depth=depth,
         where=where,
         at_most=any(run.at_most for run, seen in verdicts if seen.depth is not None),
+        judged=_total(seen.judged for _, seen in verdicts),
+        given=_total(seen.given for _, seen in verdicts),
+        vacuous=vacuous,
     )
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    """The sum over the runs that counted."""
+    told = [count for count in counts if count is not None]
+    return sum(told) if told else None
 
 
 def _vacuous(plan: Plan, run: Explored) -> Iterator[str]:

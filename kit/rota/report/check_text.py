@@ -8,6 +8,7 @@ from rota.report.check_model import (
     HOLDS,
     KNOWN,
     UNDECIDED,
+    UNJUDGED,
     VIOLATED,
     Claim,
     Explored,
@@ -76,6 +77,7 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
         yield from _features(report)
     if stats:
         yield from _stats(report)
+        yield from _judged(report)
     if (not report.found or report.plan.lasting) and not report.plan.reach:
         yield from _properties(report)
     if report.found:
@@ -96,8 +98,8 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
         known, learned = cache["entries_from_cache"], cache["entries_learned"]
         yield f"tables: {known:,} entries from the cache, {learned:,} learned"
         yield from (wrapped("note: ", note) for note in cache["notes"])
-    if report.plan.omitted:
-        yield wrapped("not checked: ", "; ".join(report.plan.omitted))
+    if not_checked := "; ".join(report.not_checked()):
+        yield wrapped("not checked: ", not_checked)
 
 
 def _further(report: Report) -> Iterator[str]:
@@ -124,7 +126,7 @@ def verdict_line(report: Report, quiet: bool) -> str:
     if report.plan.reach and report.verdict != UNDECIDED:
         return _reach_line(report, f"{scale}, {seconds}", quiet)
     if report.verdict == HOLDS:
-        claims = report.claims()
+        claims = [one for one in report.claims() if one.verdict != UNJUDGED]
         witnesses = sum(one.kind == "witness" for one in claims)
         properties = counted(len(claims) - witnesses, "property", "properties")
         judged = f"{properties}, {counted(witnesses, 'witness', 'witnesses')}"
@@ -192,7 +194,8 @@ def _growth(before: int, after: int) -> str:
 
 
 def _properties(report: Report) -> Iterator[str]:
-    claims = report.claims()
+    """What was judged, and what should have been; what need not be is under what was not checked."""
+    claims = [one for one in report.claims() if one.verdict != UNJUDGED]
     width = max((len(one.name) for one in claims), default=0)
     sections = (
         ("properties", [one for one in claims if one.kind != "witness"]),
@@ -217,6 +220,8 @@ def _claim_line(one: Claim, width: int) -> str:
     if one.kind == "witness":
         steps = f"{'at most ' if one.at_most else ''}{one.depth} steps"
         where = f"first after {steps} in {one.where}" if one.where else "never reached"
+    if one.vacuous:
+        where += ", its premise was never true" if one.judged else ", never judged"
     line = f"  {one.name:<{width}}  {coloured(f'{one.verdict:<9}', one.verdict)} {where}"
     return line if one.verdict == HOLDS else f"{line}\n{wrapped('      ', one.meaning)}"
 
@@ -253,3 +258,15 @@ def _stats(report: Report) -> Iterator[str]:
             if table:
                 words = ", ".join(f"{name} {number(value)}" for name, value in table.items())
                 yield wrapped(f"    {title:<9} ", words)
+
+
+def _judged(report: Report) -> Iterator[str]:
+    """How often each property was judged, in distinct combinations of what its views see; the least first."""
+    told = [(one.given, one.judged, one.name) for one in report.claims() if one.given is not None]
+    if not told:
+        return
+    width = max(len(name) for *_, name in told)
+    yield ""
+    yield f"{'how often judged':<{width + 2}}  {'judged':>11} {'premise true':>12}"
+    for given, judged, name in sorted(told):
+        yield f"  {name:<{width}}  {judged:>11,} {given:>12,}"

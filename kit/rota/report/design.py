@@ -9,7 +9,17 @@ from typing import Any
 from rota.explore import Verdict
 from rota.herd import CHANGES, COUNTS, Range
 from rota.report.check_json import SCHEMA, report_of
-from rota.report.check_model import HOLDS, PINNED, UNDECIDED, VIOLATED, Explored, Found, Plan, Report
+from rota.report.check_model import (
+    HOLDS,
+    PINNED,
+    UNDECIDED,
+    UNJUDGED,
+    VIOLATED,
+    Explored,
+    Found,
+    Plan,
+    Report,
+)
 from rota.report.check_text import RunTable, found_lines
 from rota.report.format import coloured, counted, wrapped
 
@@ -99,7 +109,7 @@ def lines(judged: Judged) -> Iterator[str]:
         yield from _causes(judged)
     elif judged.verdict == HOLDS:
         yield from _held(judged)
-    yield wrapped("not checked: ", "; ".join(judged.report.plan.omitted))
+    yield wrapped("not checked: ", "; ".join(judged.report.not_checked()))
 
 
 def _causes(judged: Judged) -> Iterator[str]:
@@ -117,7 +127,7 @@ def _causes(judged: Judged) -> Iterator[str]:
 
 
 def _held(judged: Judged) -> Iterator[str]:
-    claims = judged.report.claims()
+    claims = [one for one in judged.report.claims() if one.verdict != UNJUDGED]
     width = max(len(one.name) for one in claims)
     witnesses = [one for one in claims if one.kind == "witness"]
     for title, members in (("properties", [one for one in claims if one not in witnesses]),

@@ -17,7 +17,13 @@ from rota.invariants.safety import SAFETY
 from rota.invariants.shape import SHAPE
 from rota.invariants.static import STATIC
 from rota.invariants.steps import STEPS
-from rota.invariants.weaknesses import judged
+from rota.invariants.weaknesses import (
+    WITH_HANDSHAKE,
+    WITH_SIZE_LIMIT,
+    WITH_STATIC_MEMBERS,
+    WITHOUT_SYNC_TIMER,
+    judged,
+)
 from rota.invariants.witnesses import ENDS, witnesses
 from rota.kernel import Kind, Liveness, Property
 from rota.spec import PROFILES
@@ -53,6 +59,36 @@ what a client believes says of which coordinator (`epoch`); nothing says of whic
 
 SEVERAL_PHASES_AT_ONCE = frozenset({"generation.grows-by-completed-joins"})
 """What does not hold where a batch of members leaves one by one: each may complete a join phase."""
+
+
+_BEYOND = (
+    (
+        WITH_HANDSHAKE,
+        "no id is handed out before a client joins",
+        ("join.pending-are-no-members", "client.given-id-is-used", "weakness.unused-id-holds-up"),
+    ),
+    (
+        WITH_STATIC_MEMBERS,
+        "there are no static members",
+        ("static.one-member-per-instance", "static.absent-members-stay", "client.fence-is-final"),
+    ),
+    (WITH_SIZE_LIMIT, "a group has no greatest size", ("weakness.static-restart-refused",)),
+    (
+        tuple(name for name in PROFILES if name not in WITHOUT_SYNC_TIMER),
+        "nobody keeps account of who has sent SyncGroup",
+        ("weakness.stale-sync-debt",),
+    ),
+)
+"""(Profiles that have something, what is said of those that do not, sentences about it)."""
+
+
+def beyond(profile: str) -> dict[str, str]:
+    """The sentences about what a profile's brokers do not have, each with what that is.
+
+    They are judged all the same, in case a broker has it after all.
+    """
+    lacking = ((why, some) for profiles, why, some in _BEYOND if profile not in profiles)
+    return {name: why for why, some in lacking for name in some}
 
 
 def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Property, ...]:

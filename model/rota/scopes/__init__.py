@@ -2,7 +2,8 @@
 
 A scope is a TOML file beside this module: scopes that it includes, configurations with their settings (see
 `rota.environment.world.DEFAULTS`), the profiles that they are for, and the counts that every engine must
-reproduce: `expected` for the profile that is the default, `expected_in."kafka-3.x"` for another.
+reproduce: `expected` for the profile that is the default, `expected_in."kafka-3.x"` for another. Every
+property must find something to judge in a scope, but for those that it says it does not claim.
 """
 
 from __future__ import annotations
@@ -76,12 +77,27 @@ def _newest_join(profile: str) -> int:
 
 
 @dataclass(frozen=True)
+class NotClaimed:
+    """Properties that a scope gives nothing to judge, and why; profiles: under which, empty for all."""
+
+    properties: tuple[str, ...]
+    because: str
+    profiles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Scope:
-    """A suite of configurations."""
+    """A suite of configurations. not_claimed: of itself, and not of the scopes that it includes."""
 
     name: str
     about: str
     configurations: tuple[Configuration, ...]
+    not_claimed: tuple[NotClaimed, ...] = ()
+
+    def unclaimed(self, profile: str) -> dict[str, str]:
+        """The properties that it need not judge under a profile, by name why not."""
+        some = (one for one in self.not_claimed if not one.profiles or profile in one.profiles)
+        return {name: one.because for one in some for name in one.properties}
 
     def configuration(self, name: str) -> Configuration:
         """The configuration of that name. Errors: ScopeError with the names there are."""
@@ -107,7 +123,11 @@ def load(name: str) -> Scope:
     raw = tomllib.loads(files("rota.scopes").joinpath(f"{name}.toml").read_text(encoding="utf-8"))
     included = [one for other in raw.get("includes", ()) for one in load(other).configurations]
     own = [_configuration(one) for one in raw["configuration"]]
-    return Scope(name, raw["about"], (*included, *own))
+    return Scope(name, raw["about"], (*included, *own), tuple(map(_not_claimed, raw.get("not_claimed", ()))))
+
+
+def _not_claimed(raw: Mapping[str, Any]) -> NotClaimed:
+    return NotClaimed(tuple(raw["properties"]), raw["because"], tuple(raw.get("profiles", ())))
 
 
 def _configuration(raw: dict[str, Any]) -> Configuration:
