@@ -12,10 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import rota.cli.check_plan
+from rota.cli.check_plan import claimed
 from rota.cli.main import main
 from rota.explore.reference import explore
 from rota.mutants import MUTANTS, Mutant
-from rota.scopes import Configuration, Scope, load
+from rota.scopes import Configuration, NotClaimed, Scope, load
 from rota.spec import PROFILES, RULES
 
 TOYS = Path(__file__).parents[1] / "systems"
@@ -48,7 +49,8 @@ def pinned(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Any]]:
         true = {name: getattr(result, name) for name in ("distinct", "generated", "depth", "digest")}
         core = replace(tiny.configuration("core"), expected={**true, **changes})
         other = replace(tiny.configuration("no-handshake"), expected=None)
-        scope = Scope("tiny", "planted", (core, other))
+        few = NotClaimed(tuple(sorted(claimed(core.settings))), "planted")
+        scope = Scope("tiny", "planted", (core, other), (few,))
         monkeypatch.setattr(rota.cli.check_plan, "load", lambda name: scope)
         return true
 
@@ -79,7 +81,7 @@ def test_a_scope_that_holds_shows_counts_features_properties_and_the_verdict_las
     assert any(line.split()[:5] == ["can_share", "holds", "first", "after", "12"] for line in lines)
     assert any(line.startswith("rules never fired: ") for line in lines)
     left_out = "; ".join(PROFILES["kafka-4.x"].omitted)
-    assert f"not checked: {left_out} report:" in " ".join(result.stdout.split())
+    assert f"not checked: {left_out}; " in " ".join(result.stdout.split())
     assert lines[-1].startswith("holds: 2 configurations, ")
     assert max(map(len, lines[:-1])) <= 110
 
@@ -101,7 +103,7 @@ def test_json_is_one_object_and_the_report(invoke: Invoke, tmp_path: Path) -> No
     assert told["seconds_total"] >= told["seconds"] > 0
     assert told["violation"] is None
     assert {"name": "can_share", "depth": 16} in told["witnesses"]
-    assert {one["verdict"] for one in told["properties"]} == {"holds"}
+    assert {one["verdict"] for one in told["properties"]} == {"holds", "unjudged"}
     assert sum(told["runs"][0]["histogram"]) == told["runs"][0]["distinct"]
 
 

@@ -106,10 +106,9 @@ def test_growth_is_a_factor_or_a_small_difference(people: int, pinned: int, grow
 
 
 def test_the_verdict_line_counts_in_singular_and_plural() -> None:
-    line = verdict_line(report(Explored(job(), result(people=1))), quiet=True)
-    assert line.startswith(
-        "\x1b[32m\x1b[1mholds\x1b[0m: 1 configuration, 2 states, engine reference, 3 properties"
-    )
+    line = verdict_line(report(Explored(job(), result())), quiet=True)
+    counted = "1 configuration, 5 states, engine reference, 3 properties, 1 witness, "
+    assert line.startswith(f"\x1b[32m\x1b[1mholds\x1b[0m: {counted}")
 
 
 def test_settings_are_numbers_booleans_arrays_tables_or_text() -> None:

@@ -62,6 +62,12 @@ OPEN: dict[str, Verdict | int] = {"full": UNDECIDED, "up": UNDECIDED, "deadlock"
 
 BROKEN = {**OPEN, "broken": VIOLATED}
 
+
+def alone() -> System:
+    """One counter, and a property of two."""
+    return toys.counters(1, 3, (toys.prop("apart", Kind.SAFETY, lambda a, b: False, "counter", "counter"),))
+
+
 # Three counters up to 3 have 1, 3, 6, 10, 12, 12, 10, 6, 3, 1 states with sums 0 to 9, and there are
 # 3, 9, 18, 27, 30, 27, 18, 9, 3 ways from each sum to the next. What breaks in a state is found before its
 # level is expanded; what breaks on the way, and a state without a way out, when it is.
@@ -74,6 +80,11 @@ TABLE = {
         toys.supposing, HOLDS, 64, 145, 9,
         {"full": 6, "up": HOLDS, "odd": HOLDS, "down": HOLDS, "deadlock": HOLDS},
         judged={"up": (7, 7), "odd": (4, 2), "down": (7, 0)},
+    ),
+    "one counter": Row(
+        alone, VIOLATED, 4, 4, 3,
+        {"full": VIOLATED, "up": HOLDS, "apart": HOLDS, "deadlock": HOLDS},
+        judged={"up": (3, 3), "apart": (0, 0)},
     ),
     "counters, 54 states at most": Row(
         toys.counters, UNDECIDED, 60, 133, 7, {**OPEN, "full": 6}, most=54

@@ -10,10 +10,12 @@ import pytest
 from rota.invariants import classic
 from rota.invariants.weaknesses import WEAKNESSES
 from rota.kernel import Kind, Property
+from rota.scopes import load
 from rota.spec import RULES
 
 SETTINGS = {"budget": (("fault", 1),)}
 ALL = classic(SETTINGS)
+EVERYTHING = [one.settings for one in load("endless").configurations]
 
 
 @pytest.mark.parametrize("prop", ALL, ids=lambda prop: prop.name)
@@ -21,6 +23,22 @@ def test_property_is_a_sentence_about_rules(prop: Property) -> None:
     assert prop.meaning.endswith(".")
     assert set(prop.rules) <= set(RULES)
     assert prop.source or prop.kind in (Kind.WITNESS, Kind.TERMINAL)
+
+
+WITHOUT_PREMISE = {
+    "timers.match-state": "an equation, about every value of the coordinator",
+    "parked.answered-once": "a history variable, which is about all answers there were",
+    "offsets.commit-by-current-member": "a history variable, which is about all commits there were",
+    "offsets.acknowledged-is-told": "a history variable, which is about all fetches there were",
+}
+"""The properties of all states and steps that are no implications, and why."""
+
+
+def test_what_is_an_implication_has_a_premise() -> None:
+    every = {prop.name: prop for settings in EVERYTHING for prop in classic(settings, strict=True)}
+    every |= {one.name: one.sentence for one in WEAKNESSES if isinstance(one.sentence, Property)}
+    plain = {name for name, prop in every.items() if prop.counted and prop.given is None}
+    assert plain == WITHOUT_PREMISE.keys()
 
 
 def test_names_are_unique() -> None:

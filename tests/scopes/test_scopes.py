@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from rota.explore import reference
 from rota.explore.fast import engine as fast
 from rota.explore.result import Result, Verdict
+from rota.invariants import beyond, classic
+from rota.kernel import Kind
 from rota.mutants import system
-from rota.scopes import Configuration, ScopeError, load, names
+from rota.scopes import Configuration, Scope, ScopeError, load, names
 from rota.spec import PROFILES, RULES
 
 TINY, SMALL = load("tiny"), load("small")
@@ -49,12 +53,40 @@ def is_small(one: Configuration, profile: str) -> bool:
     return pinned is not None and pinned["distinct"] <= FEW
 
 
+class Judged:
+    """How often the premise of each property was true, by scope and profile."""
+
+    def __init__(self) -> None:
+        self.given: dict[tuple[str, str], dict[str, int]] = {}
+        self.runs: Counter[tuple[str, str]] = Counter()
+
+    def add(self, scope: str, profile: str, result: Result) -> None:
+        """A configuration's; a witness was judged where it was reached."""
+        told = self.given.setdefault((scope, profile), {})
+        self.runs[scope, profile] += 1
+        for one in result.properties:
+            witnessed = one.kind is Kind.WITNESS and one.verdict is Verdict.HOLDS
+            told[one.name] = told.get(one.name, 0) + int(one.given or witnessed)
+
+    def never(self, scope: str, profile: str) -> set[str]:
+        """What was never judged."""
+        shown = {"deadlock"}
+        return {name for name, times in self.given[scope, profile].items() if not times} - shown
+
+
+@pytest.fixture(scope="module")
+def judged() -> Judged:
+    """What the tests of this module before have judged."""
+    return Judged()
+
+
 @pytest.mark.parametrize("one", TINY.configurations, ids=lambda one: one.name)
-def test_tiny_on_the_reference_engine(one: Configuration) -> None:
+def test_tiny_on_the_reference_engine(one: Configuration, judged: Judged) -> None:
     if not one.is_for(PROFILE):
         pytest.skip("is about other brokers")
     result = reference.explore(system(one.settings_for(PROFILE)))
     assert result.verdict is Verdict.HOLDS
+    judged.add("tiny", PROFILE, result)
     assert counts(result) == one.counts(PROFILE)
     assert fast.explore(system(one.settings_for(PROFILE))).answer == result.answer
 
@@ -71,10 +103,11 @@ def fired() -> set[str]:
 
 
 @pytest.mark.parametrize("one", SMALL.configurations, ids=lambda one: one.name)
-def test_small_on_the_fast_engine(one: Configuration, fired: set[str]) -> None:
+def test_small_on_the_fast_engine(one: Configuration, fired: set[str], judged: Judged) -> None:
     if not one.is_for(PROFILE):
         pytest.skip("is about other brokers")
     result = fast.explore(system(one.settings_for(PROFILE)))
+    judged.add("small", PROFILE, result)
     fired |= result.rules_fired
     assert result.verdict is Verdict.HOLDS
     assert counts(result) == one.counts(PROFILE)
@@ -84,8 +117,10 @@ def test_small_on_the_fast_engine(one: Configuration, fired: set[str]) -> None:
 @pytest.mark.parametrize(
     ("one", "profile"), older(), ids=lambda value: value if isinstance(value, str) else value.name
 )
-def test_older_brokers(one: Configuration, profile: str, fired: set[str]) -> None:
+def test_older_brokers(one: Configuration, profile: str, fired: set[str], judged: Judged) -> None:
     result = fast.explore(system(one.settings_for(profile)))
+    if one in TINY.configurations:
+        judged.add("tiny", profile, result)
     fired |= result.rules_fired & ELSEWHERE.keys()
     broken = BROKEN.get((one.name, profile))
     if broken is None:
@@ -101,6 +136,25 @@ def test_every_rule_fires_in_small(fired: set[str]) -> None:
     if not fired:
         pytest.skip("the configurations of small were not run")
     assert {slug for slug, rule in RULES.items() if not rule.decides} == fired
+
+
+@pytest.mark.parametrize(
+    ("scope", "profile"), [*((TINY, profile) for profile in PROFILES), (SMALL, PROFILE)],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)  # fmt: skip
+def test_a_scope_judges_what_it_claims_and_nothing_else(scope: Scope, profile: str, judged: Judged) -> None:
+    """Runs after the configurations above: what is not claimed is what nothing there is about."""
+    there = [one for one in scope.configurations if one.is_for(profile)]
+    if judged.runs[scope.name, profile] != len(there):
+        pytest.skip("the configurations of the scope were not run")
+    assert judged.never(scope.name, profile) == {*beyond(profile), *scope.unclaimed(profile)}
+
+
+def test_what_is_not_claimed_is_a_property() -> None:
+    there = {prop.name for prop in classic({}, strict=True)}
+    for name in names():
+        for profile in PROFILES:
+            assert {*beyond(profile), *load(name).unclaimed(profile)} <= there
 
 
 def test_every_rule_of_another_profile_is_one() -> None:

@@ -70,6 +70,12 @@ def supposing() -> System:
     return replace(counters(properties=claims), ref=ref("supposing"))
 
 
+def supposing_broken() -> System:
+    """The same, and a counter must not come to 3."""
+    low = prop("broken", Kind.SHAPE, lambda a: a < 3, "counter")
+    return replace(supposing(), properties=(*supposing().properties, low), ref=ref("supposing_broken"))
+
+
 # ---- token ring: count * 2 ** count states
 
 

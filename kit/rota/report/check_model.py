@@ -254,7 +254,7 @@ class Report:
         because: dict[str, list[str]] = {}
         for one in self.claims():
             if one.verdict == UNJUDGED:
-                why = self.plan.unclaimed.get(one.name, "what is explored gives it nothing to judge")
+                why = self.plan.unclaimed.get(one.name, "what is explored gives them nothing to judge")
                 because.setdefault(why, []).append(one.name)
         yield from (f"{', '.join(names)} ({why})" for why, names in because.items())
 
@@ -274,7 +274,7 @@ class Report:
         for run in self.runs:
             if run.result.verdict is Verdict.UNDECIDED and not run.result.bounded:
                 yield f"{run.job.name} was given up after {run.result.distinct:,} states"
-        if self.complete:
+        if self.complete and self.verdict == UNDECIDED:
             words = ("never judged", "the premise was never true")
             yield from (
                 f"{why}: {_some(some)}" for why, some in zip(words, self._unclear, strict=True) if some
