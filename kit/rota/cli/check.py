@@ -118,7 +118,7 @@ def check(
     With --reach: the shortest run to a state that EXPR describes; exit 0 if there is one, 1 if there is none.
 
     Exit 0 if everything holds, 1 if something is violated, a witness is not reached or a count differs
-    from the pinned one, 3 if a bound ended the search.
+    from the pinned one, 3 if a bound ended the search or a property found nothing to judge.
     """
     if only_list:
         list_mutants(MUTANTS, reporting.as_json)
