@@ -22,7 +22,7 @@ from rota.explore.spark import engine as spark
 from rota.explore.spark.answers import ExecutorsLost
 from rota.explore.spark.exchange import Incomplete
 from rota.explore.spark.protocol import Job
-from rota.explore.spark.worker import plain_round, plain_tables, round, surroundings, visited
+from rota.explore.spark.worker import plain_judging, plain_round, plain_tables, round, surroundings, visited
 from rota.explore.spark.worker.numbers import Numbers
 from rota.explore.tables import machines
 from rota.explore.tables.machines import AmbiguousValue
@@ -187,7 +187,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_executors_of_one_host_share_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    job = Job(SystemRef("toys:ring"), "run", 2, (), None, SMALL)
+    job = Job(SystemRef("toys:ring"), (), "run", 2, (), None, SMALL)
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/a/spark/executor-1/blockmgr-1,/b/spark/executor-1/blockmgr-2")
     first = [surroundings.place(job, number) for number in range(2)]
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/a/spark/executor-2/blockmgr-3,/b/spark/executor-2/blockmgr-4")
@@ -220,7 +220,8 @@ from rota.explore.spark import exchange, protocol, tasks
 from rota.kernel import SystemRef
 from pathlib import Path
 
-job = protocol.Job(SystemRef("toys:two_phase"), "bare", 3, (), sys.argv[3], 0, compiled=False)
+judged = "consistent", "phases", "no-return", "commits"
+job = protocol.Job(SystemRef("toys:two_phase"), judged, "bare", 3, (), sys.argv[3], 0, compiled=False)
 parts, inboxes, counted, digest = (protocol.Part(),) * 3, [[]] * 3, [], 0
 while not counted or counted[-1]:
     order = protocol.Order(len(counted), parts, None, (), frozenset())
@@ -250,7 +251,7 @@ def test_a_workers_side_needs_no_packages(tmp_path: Path) -> None:
     [
         (plain_round._Round, "_visited", lambda original: lambda self: set()),
         (plain_round._Round, "_owner", lambda original: lambda self, key: 0 if key[0] else 1),
-        (plain_tables.Check, "holds", lambda original: lambda self, key: True),
+        (plain_judging.Check, "holds", lambda original: lambda self, key: True),
         (
             plain_tables.Values,
             "pack",

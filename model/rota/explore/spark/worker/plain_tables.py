@@ -1,4 +1,4 @@
-"""Values, machines and properties for rounds in plain Python: each value once, each question asked once.
+"""Values and machines for rounds in plain Python: each value once, each question asked once.
 
 Standard library and kernel only.
 """
@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from rota.explore.spark.protocol import Damaged
-from rota.kernel import Kind, Machine, Message, Outcome, Property, State, System, encode
+from rota.kernel import Machine, Message, Outcome, State, encode
 from rota.kernel.encoding import component_hash, state_hash
 
 Key = tuple[int, ...]
@@ -110,29 +110,3 @@ class Remembering:
 
     def _kept(self, value: Any) -> Any:
         return self._values.all[self._values.number(self._position, value)]
-
-
-class Check:
-    """A property over keys; its test is called once per combination of values."""
-
-    def __init__(self, system: System, rank: int, prop: Property, values: Values) -> None:
-        self.rank, self.prop, self._values = rank, prop, values
-        self._choices = system.positions(prop)
-        self._views = prop.views * (2 if prop.kind is Kind.STEP else 1)
-        self._known: dict[Key, bool] = {}
-
-    def holds(self, key: Key) -> bool:
-        """Whether a state property holds, as `System.holds`."""
-        answers = (self._answer(tuple([key[i] for i in choice])) for choice in self._choices)
-        return all(answers) if self.prop.universal else any(answers)
-
-    def step_holds(self, before: Key, after: Key) -> bool:
-        """Whether a step property holds, as `System.step_holds`."""
-        return all(self._answer((before[i], after[i])) for (i,) in self._choices)
-
-    def _answer(self, numbers: Key) -> bool:
-        known = self._known.get(numbers)
-        if known is None:
-            seen = [view.of(self._values.all[n]) for view, n in zip(self._views, numbers, strict=True)]
-            known = self._known[numbers] = self.prop.holds(*seen)
-        return known
