@@ -22,7 +22,7 @@ from rota.explore.spark import engine as spark
 from rota.explore.spark.answers import ExecutorsLost
 from rota.explore.spark.exchange import Incomplete
 from rota.explore.spark.protocol import Job
-from rota.explore.spark.worker import plain_judging, plain_round, plain_tables, round, surroundings, visited
+from rota.explore.spark.worker import plain_round, plain_tables, round, surroundings, visited
 from rota.explore.spark.worker.numbers import Numbers
 from rota.explore.tables import machines
 from rota.explore.tables.machines import AmbiguousValue
@@ -251,7 +251,7 @@ def test_a_workers_side_needs_no_packages(tmp_path: Path) -> None:
     [
         (plain_round._Round, "_visited", lambda original: lambda self: set()),
         (plain_round._Round, "_owner", lambda original: lambda self, key: 0 if key[0] else 1),
-        (plain_judging.Check, "holds", lambda original: lambda self, key: True),
+        (plain_tables.Check, "holds", lambda original: lambda self, key: True),
         (
             plain_tables.Values,
             "pack",

@@ -49,7 +49,7 @@ def mark(rank: int, given: bool) -> int:
     return rank << 1 | given
 
 
-def key(seen: Sequence[Lanes], rank: int, given: bool) -> bytes:
+def key_of(seen: Sequence[Lanes], rank: int, given: bool) -> bytes:
     """The key of a combination, from the hashes of what each view sees."""
     return (state_hash(seen) & ~MARKED | mark(rank, given)).to_bytes(KEY, "little")
 

@@ -271,9 +271,11 @@ class Judge:
         """By property how often it was judged, and how often its premise was True, in all runs together.
 
         After a run over all reachable states that is what this run has judged: whatever an earlier one has
-        met of the same system, this one has met too.
+        met of the same system, this one has met too. A property of more machines than there are is never
+        judged.
         """
-        return {prop.name: (len(answers), answers.given) for prop, answers in self.answers.items()}
+        never = {prop.name: (0, 0) for prop in (*self.invariants, *self.steps)}
+        return never | {prop.name: (len(known), known.given) for prop, known in self.answers.items()}
 
     def bad_states(self, rows: Ints) -> list[tuple[int, Flags]]:
         """Rank of an invariant and the rows that break it, for each group that finds any."""

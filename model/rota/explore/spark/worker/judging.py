@@ -31,7 +31,7 @@ class Judging:
         return keys
 
     def _keys(self, rank: int, answers: Answers, start: int) -> bytes:
-        """`combinations.key` of a property's combinations from one on."""
+        """`combinations.key_of` of a property's combinations from one on."""
         pairs, judged = answers.pairs(start)
         high, low = np.zeros((2, len(pairs)), np.uint64)
         for place, (seen, factors) in enumerate(

@@ -31,8 +31,7 @@ from rota.explore.spark.protocol import (
     TaskOutput,
     level_name,
 )
-from rota.explore.spark.worker.plain_judging import Judge
-from rota.explore.spark.worker.plain_tables import Ambiguous, Key, Remembering, Values
+from rota.explore.spark.worker.plain_tables import Ambiguous, Judge, Key, Remembering, Values
 from rota.explore.spark.worker.surroundings import NotRebuilt, place, rebuilt
 from rota.kernel import Kind, State, SystemRef, Transition
 from rota.kernel.encoding import MASK128
