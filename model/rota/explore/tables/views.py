@@ -140,7 +140,8 @@ class Answers:
         """Combinations, shape [n, 2], and how they are judged, in the order in which they came."""
         if self._kept is not None:
             return self._kept[0][start:], self._kept[1][start:]
-        known = list(islice(self._known.items(), start, None))
+        # from the end, so that it takes no time to pass by what is older
+        known = list(islice(reversed(self._known.items()), len(self._known) - start))[::-1]
         pairs = np.array([pair for pair, _ in known], np.int64).reshape(len(known), 2)
         return pairs, np.array([answer for _, answer in known], np.int32)
 

@@ -135,14 +135,18 @@ class _Seen:
 
     def __init__(self, view: View, values: Values) -> None:
         self._view, self._values = view, values
-        self._known: dict[int, tuple[Any, Lanes]] = {}
+        self._known: dict[int, Any] = {}
+        self._hashes: dict[int, Lanes] = {}
 
-    def of(self, number: int) -> tuple[Any, Lanes]:
-        known = self._known.get(number)
-        if known is None:
-            seen = self._view.of(self._values.all[number])
-            known = self._known[number] = seen, lanes(seen)
-        return known
+    def of(self, number: int) -> Any:
+        if number not in self._known:
+            self._known[number] = self._view.of(self._values.all[number])
+        return self._known[number]
+
+    def hash(self, number: int) -> Lanes:
+        if number not in self._hashes:
+            self._hashes[number] = lanes(self.of(number))
+        return self._hashes[number]
 
 
 class Check:
@@ -168,15 +172,17 @@ class Check:
     def _answer(self, numbers: Key) -> bool:
         known = self._known.get(numbers)
         if known is None:
-            seen, hashes = zip(*(v.of(n) for v, n in zip(self._views, numbers, strict=True)), strict=True)
-            if hashes not in self._judged:
-                self._judged[hashes] = self._judge(seen, hashes)
-            known = self._known[numbers] = self._judged[hashes]
+            known = self._known[numbers] = self._judge(numbers)
         return known
 
-    def _judge(self, seen: tuple[Any, ...], hashes: tuple[Lanes, ...]) -> bool:
-        given = self.prop.premise(*seen)
-        holds = not given or bool(self.prop.test(*seen))
-        if self._counted is not None:
+    def _judge(self, numbers: Key) -> bool:
+        seen = [view.of(number) for view, number in zip(self._views, numbers, strict=True)]
+        if self._counted is None:
+            return self.prop.holds(*seen)
+        hashes = tuple([view.hash(number) for view, number in zip(self._views, numbers, strict=True)])
+        if hashes not in self._judged:
+            given = self.prop.premise(*seen)
+            holds = not given or bool(self.prop.test(*seen))
             self._journal.note(key_of(hashes, self._counted, given))
-        return holds
+            self._judged[hashes] = holds
+        return self._judged[hashes]
