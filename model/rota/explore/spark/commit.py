@@ -79,7 +79,13 @@ class Commits:
 
     def kept(self, name: str) -> bytes:
         """The content of such a file. Errors: CheckpointError."""
-        return self._checked(name, self._others[name])
+        try:
+            return self._checked(name, self._others[name])
+        except OSError as error:
+            cause = error.strerror or error
+            raise CheckpointError(
+                f"{self.folder / name} cannot be read ({cause}); give an empty folder"
+            ) from error
 
     def _read(self, manifest: Path) -> None:
         try:
