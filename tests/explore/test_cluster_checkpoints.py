@@ -212,6 +212,7 @@ def _later_round(path: Path) -> None:
 KINDS = {
     "manifest": "manifest.json",
     "numbers": "numbers-00001",
+    "judged": "judged-00001",
     "level": "partition-*/level-00003-00",
     "index": "partition-*/level-00003-00.index",
     "run": "partition-*/run-of-*[0-9]",

@@ -187,7 +187,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_executors_of_one_host_share_their_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    job = Job(SystemRef("toys:ring"), "run", 2, (), None, SMALL)
+    job = Job(SystemRef("toys:ring"), (), "run", 2, (), None, SMALL)
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/a/spark/executor-1/blockmgr-1,/b/spark/executor-1/blockmgr-2")
     first = [surroundings.place(job, number) for number in range(2)]
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/a/spark/executor-2/blockmgr-3,/b/spark/executor-2/blockmgr-4")
@@ -220,7 +220,8 @@ from rota.explore.spark import exchange, protocol, tasks
 from rota.kernel import SystemRef
 from pathlib import Path
 
-job = protocol.Job(SystemRef("toys:two_phase"), "bare", 3, (), sys.argv[3], 0, compiled=False)
+judged = "consistent", "phases", "no-return", "commits"
+job = protocol.Job(SystemRef("toys:two_phase"), judged, "bare", 3, (), sys.argv[3], 0, compiled=False)
 parts, inboxes, counted, digest = (protocol.Part(),) * 3, [[]] * 3, [], 0
 while not counted or counted[-1]:
     order = protocol.Order(len(counted), parts, None, (), frozenset())

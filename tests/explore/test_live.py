@@ -439,6 +439,9 @@ BUGS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         compiled_search._FairComponent, "walk",
         lambda real: lambda self, start, goals, final: real(self, start, (), final),
     ),
+    "a combination counts for each choice of machines": (
+        compiled_graph.Asked, "counts", lambda real: lambda self: tuple(2 * count for count in real(self)),
+    ),
     "an edge is dropped": (graph_kernel, "grow", dropping),
     "an edge goes astray": (graph_kernel, "grow", astray),
 }  # fmt: skip

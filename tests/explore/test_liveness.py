@@ -14,7 +14,7 @@ import pytest
 import toys
 
 from rota.explore.liveness import check as liveness
-from rota.explore.liveness import compiled_search, plain_search
+from rota.explore.liveness import compiled_search, engine, plain_search
 from rota.explore.liveness.check import Lasso, LivenessVerdict, check
 from rota.explore.result import MissingExtra, Verdict
 from rota.kernel import (
@@ -183,6 +183,27 @@ def test_a_stem_leads_to_the_nearest_trap_by_way_of_what_was_given() -> None:
 def test_what_is_never_given_holds_in_vain() -> None:
     verdict = judge(TURNS, live(LEADS, lambda value: False, "walker", given=lambda value: value == "q"))
     assert (verdict.verdict, verdict.occasions) == (Verdict.HOLDS, 0)
+    assert verdict.given == 0 < (verdict.judged or 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "counts"),
+    [
+        (LEADS, lambda a, b: a == b == 3, (4**2, 1)),
+        (LEADS, lambda a, b: a < b, (4**2, 6)),
+        (ALWAYS, None, (4**2, 4**2)),
+    ],
+)
+def test_a_combination_counts_once_whichever_machines_show_it(
+    kind: LivenessKind, given: Callable[..., bool] | None, counts: tuple[int, int]
+) -> None:
+    """Six choices of two of three counters, of which each shows 0 to 3; whether or not it is violated."""
+    for test in (lambda a, b: a == b == 3, lambda a, b: False):
+        verdict = judge(toys.counters(), live(kind, test, "counter", "counter", given=given), PER_MACHINE)
+        assert (verdict.judged, verdict.given) == counts
+        prop = live(kind, test, "counter", "counter", given=given, fairness=(PER_MACHINE,))
+        told = engine.explore(replace(toys.counters(), liveness=(prop,))).properties[0]
+        assert (told.judged, told.given) == counts
 
 
 def test_counters_end_full_if_each_goes_on() -> None:

@@ -195,6 +195,15 @@ def test_a_finished_exploration_is_kept(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "one").iterdir()] == [NAME]
 
 
+def test_a_finished_exploration_says_how_often_it_judged(tmp_path: Path) -> None:
+    system = toys.supposing()
+    record(tmp_path, system).write(task(system))
+    known = record(tmp_path, system).read()
+    assert known is not None
+    told = {one.name: (one.judged, one.given) for one in known.properties if one.judged is not None}
+    assert told == {"up": (7, 7), "odd": (4, 2), "down": (7, 0)}
+
+
 def test_one_that_a_bound_ended_is_not(tmp_path: Path) -> None:
     record(tmp_path).write(task(toys.channel(), max_states=20))
     assert record(tmp_path).read() is None

@@ -139,6 +139,11 @@ TABLE = {
         judged={"room": (3, 3), "order": (11, 11), "grows": (8, 8)},
     ),
     # 4 starts, each asker is answered up to twice
+    "counters, and what nobody is": Row(
+        lambda: toys.counters(properties=(toys.prop("void", Kind.SAFETY, lambda a: False, "nobody"),)),
+        HOLDS, 64, 145, 9, {"full": 6, "up": HOLDS, "void": HOLDS, "deadlock": HOLDS},
+        judged={"up": (7, 7), "void": (0, 0)},
+    ),
     "nothing claimed": Row(toys.scatter, HOLDS, 36, 52, 4, {}),
     # 1, 3, 6, 4 states with 0 to 3 forks in hand; 6, 18, 27, 12 ways from them
     "philosophers": Row(toys.deadlock, VIOLATED, 14, 64, 3, {"deadlock": VIOLATED}, ("deadlock", 3)),

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rota.kernel import FrozenMap, Kind, Outcome, Property, Send, System, SystemRef, View
 
@@ -405,6 +405,27 @@ def assassin(flag: str, spared: int, generations: int = 0) -> System:
     return replace(
         base, machines=machines, ref=ref("assassin", flag=flag, spared=spared, generations=generations)
     )
+
+
+class Shown(NamedTuple):
+    """What no state may contain, and a view may show."""
+
+    low: bool
+    half: int
+
+
+def showing() -> System:
+    """Counters of which named tuples are seen, alone and within others."""
+
+    def seen(value: int) -> Shown:
+        return Shown(value < 2, value // 2)
+
+    alone = prop("alone", Kind.SAFETY, lambda a, b: a.low or a.half, "counter", "counter", of=seen)
+    among = prop(
+        "among", Kind.STEP, lambda a, b: a and b, "counter", of=lambda value: frozenset({seen(value)})
+    )
+    claims = (replace(alone, given=lambda a, b: a != b), among)
+    return replace(counters(properties=claims), ref=ref("showing"))
 
 
 ALL: dict[str, Callable[[], System]] = {

@@ -79,6 +79,7 @@ class PropertyVerdict:
     number of distinct combinations of what its views see, over all states or steps and all choices of
     machines; given: how many of them its premise was true of (all, where it has none). Both are None after a
     run that ended early, by a violation or a bound: they would say where it ended, and nothing of the system.
+    LIVENESS: likewise over all states; the search for lassos visits them all even if it finds one.
     """
 
     name: str

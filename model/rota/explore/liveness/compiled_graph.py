@@ -34,7 +34,7 @@ from rota.explore.tables.arrays import Flags, Ints, Longs, Words, total128
 from rota.explore.tables.machines import BadOutcome
 from rota.explore.tables.properties import FINE, CheckGroup, Pools
 from rota.explore.tables.system import EngineError, blocks, sample
-from rota.explore.tables.views import Answers, Seen, ViewTable
+from rota.explore.tables.views import TRUE, Answers, Seen, ViewTable
 from rota.kernel import Digest, Fairness, Kind, Liveness, Property, State, System, Transition
 
 PIECE = 1 << 14
@@ -98,20 +98,7 @@ class LargeGraph:
             digest.add([total128(*self.tables.hashes(rows))])
         return digest.hex()
 
-    def flags(self, prop: Liveness, choice: Sequence[int], test: Callable[..., bool]) -> Flags:
-        """Per state: a predicate over the views of a property, on one choice of machines."""
-        group = CheckGroup(len(choice), Pools(), 0)
-        seen = [Seen(self.tables, view) for view in prop.views]
-        as_property = Property(prop.name, Kind.SAFETY, prop.meaning, prop.views, test)
-        tables = [ViewTable(one, place) for one, place in zip(seen, choice, strict=True)]
-        group.add(Answers(as_property, seen), list(enumerate(tables)))
-        out = np.empty(self.distinct, np.bool_)
-        for begin, end in blocks(0, self.distinct, BLOCK):
-            columns = [self._column(begin, end, place) for place in choice]
-            out[begin:end] = group.status(columns) == FINE
-        return out
-
-    def _column(self, begin: int, end: int, place: int) -> Ints:
+    def column(self, begin: int, end: int, place: int) -> Ints:
         """The number of a machine's value in some states."""
         word, shift, mask = self.layout.word[place], self.layout.shift[place], self.layout.mask[place]
         column: Ints = (self.keys[begin:end, word] >> shift & mask).astype(np.int32)
@@ -164,6 +151,31 @@ class LargeGraph:
                 f"{self.system.name}: the graph has {len(ours)} transitions and the system {len(theirs)}, or "
                 f"other ones, out of {self.state(number)!r}; is a machine or an assumption impure?"
             )
+
+
+class Asked:
+    """A predicate over the views of a property; asked once of each combination of what they see."""
+
+    def __init__(self, graph: LargeGraph, prop: Liveness, test: Callable[..., bool]) -> None:
+        self._graph = graph
+        as_property = Property(prop.name, Kind.SAFETY, prop.meaning, prop.views, test)
+        self._answers = Answers(as_property, [Seen(graph.tables, view) for view in prop.views])
+
+    def flags(self, choice: Sequence[int]) -> Flags:
+        """Per state: whether it is true, on one choice of machines."""
+        graph, group = self._graph, CheckGroup(len(choice), Pools(), 0)
+        views = [ViewTable(seen, place) for seen, place in zip(self._answers.seen, choice, strict=True)]
+        group.add(self._answers, list(enumerate(views)))
+        out = np.empty(graph.distinct, np.bool_)
+        for begin, end in blocks(0, graph.distinct, BLOCK):
+            columns = [graph.column(begin, end, place) for place in choice]
+            out[begin:end] = group.status(columns) == FINE
+        return out
+
+    def counts(self) -> tuple[int, int]:
+        """Of how many combinations it was asked, and of how many it is true."""
+        answers = self._answers.pairs()[1]
+        return len(answers), int(np.count_nonzero(answers == TRUE))
 
 
 def build(

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from rota.explore.liveness import cycles, graph_search
-from rota.explore.liveness.compiled_graph import LargeGraph, build
+from rota.explore.liveness.compiled_graph import Asked, LargeGraph, build
 from rota.explore.liveness.fairness_labels import CannotTabulate
 from rota.explore.liveness.verdict import LassoPath, LivenessVerdict, verdict
 from rota.explore.result import Progress
@@ -32,25 +32,30 @@ def judge(
 ) -> tuple[LargeGraph, tuple[LivenessVerdict, ...]]:
     """The graph of a system and the verdict on each property. Errors: as of `build`."""
     graph = build(system, (one for prop in properties for one in prop.fairness), max_states, progress)
-    return graph, tuple(verdict(graph, prop, _searches(graph, prop)) for prop in properties)
+    return graph, tuple(_judged(graph, prop) for prop in properties)
 
 
-def _searches(graph: LargeGraph, prop: Liveness) -> Iterable[_Search]:
-    return (_Search(graph, prop, choice) for choice in graph.system.positions(prop))
+def _judged(graph: LargeGraph, prop: Liveness) -> LivenessVerdict:
+    test = Asked(graph, prop, prop.test)
+    given = None if prop.given is None else Asked(graph, prop, prop.given)
+    searches = (_Search(graph, prop, test, given, choice) for choice in graph.system.positions(prop))
+    return verdict(graph, prop, searches, test, given)
 
 
 class _Search:
     """One property on one choice of machines; bad, inside and starts as in the plain search."""
 
-    def __init__(self, graph: LargeGraph, prop: Liveness, choice: tuple[int, ...]) -> None:
+    def __init__(
+        self, graph: LargeGraph, prop: Liveness, test: Asked, given: Asked | None, choice: tuple[int, ...]
+    ) -> None:
         self.graph, self.choice = graph, choice
         self.classes = graph.tables.of(prop.fairness)
-        self.bad = ~graph.flags(prop, choice, prop.test)
+        self.bad = ~test.flags(choice)
         everywhere = np.ones(graph.distinct, np.bool_)
-        given = everywhere if prop.given is None else graph.flags(prop, choice, prop.given)
+        asked = everywhere if given is None else given.flags(choice)
         self.inside = everywhere if prop.kind is LivenessKind.EVENTUALLY_ALWAYS else self.bad
-        self.starts = np.flatnonzero(given & self.inside)
-        self.occasions = int(np.count_nonzero(given))
+        self.starts = np.flatnonzero(asked & self.inside)
+        self.occasions = int(np.count_nonzero(asked))
 
     def run(self) -> LassoPath[int] | None:
         """The violating run with the shortest stem, none where the property holds."""

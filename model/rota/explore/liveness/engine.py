@@ -48,7 +48,8 @@ def explore(system: System, limits: Limits | None = None, *, progress: Progress 
 def _property_verdict(prop: Liveness, verdict: LivenessVerdict) -> PropertyVerdict:
     """A property that is known not to hold counts as a witness: a run that violates it must exist."""
     if not prop.broken:
-        return PropertyVerdict(prop.name, Kind.LIVENESS, prop.meaning, verdict.verdict)
+        counts = verdict.judged, verdict.given
+        return PropertyVerdict(prop.name, Kind.LIVENESS, prop.meaning, verdict.verdict, None, *counts)
     steps = None if verdict.lasso is None else length(verdict.lasso)
     found = Verdict.VIOLATED if steps is None else Verdict.HOLDS
     return PropertyVerdict(prop.name, Kind.WITNESS, prop.meaning, found, steps)

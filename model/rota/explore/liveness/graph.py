@@ -115,20 +115,31 @@ class Graph:
         """The transitions out of a state whose targets are inside, with the targets, in order."""
         return [((state, i), to) for i, to in enumerate(self.targets[state]) if inside(to)]
 
-    def flags(self, prop: Liveness, choice: Sequence[int], test: Callable[..., bool]) -> list[bool]:
-        """Per state: a predicate over the views of a property, on one choice of machines."""
-        seen: dict[tuple[Hashable, ...], bool] = {}
-        out = []
-        for state in self.states:
-            views = tuple(view.of(state[i]) for view, i in zip(prop.views, choice, strict=True))
-            if views not in seen:
-                seen[views] = bool(test(*views))
-            out.append(seen[views])
-        return out
-
     def transitions(self, path: Iterable[Edge]) -> tuple[Transition, ...]:
         """The transitions along a path of edges."""
         return tuple(list(self.system.successors(self.states[state]))[i] for state, i in path)
+
+
+class Asked:
+    """A predicate over the views of a property; asked once of each combination of what they see."""
+
+    def __init__(self, graph: Graph, prop: Liveness, test: Callable[..., bool]) -> None:
+        self._graph, self._views, self._test = graph, prop.views, test
+        self._known: dict[tuple[Hashable, ...], bool] = {}
+
+    def flags(self, choice: Sequence[int]) -> list[bool]:
+        """Per state: whether it is true, on one choice of machines."""
+        known, out = self._known, []
+        for state in self._graph.states:
+            seen = tuple(view.of(state[i]) for view, i in zip(self._views, choice, strict=True))
+            if seen not in known:
+                known[seen] = bool(self._test(*seen))
+            out.append(known[seen])
+        return out
+
+    def counts(self) -> tuple[int, int]:
+        """Of how many combinations it was asked, and of how many it is true."""
+        return len(self._known), sum(self._known.values())
 
 
 def path_to(origin: Origin, state: int) -> list[Edge]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
 from rota.explore.liveness import cycles
-from rota.explore.liveness.graph import Classes, Edge, Graph, Origin, build, path_to
+from rota.explore.liveness.graph import Asked, Classes, Edge, Graph, Origin, build, path_to
 from rota.explore.liveness.verdict import LassoPath, LivenessVerdict, verdict
 from rota.explore.result import MissingExtra, Progress
 from rota.kernel import Liveness, LivenessKind, System
@@ -26,7 +26,7 @@ def judge(
     """The graph of a system and the verdict on each property. Errors: MissingExtra, TooManyStates."""
     components = components_by_networkx()
     graph = build(system, (one for prop in properties for one in prop.fairness), max_states, progress)
-    return graph, tuple(verdict(graph, prop, _searches(graph, prop, components)) for prop in properties)
+    return graph, tuple(_judged(graph, prop, components) for prop in properties)
 
 
 Components = Callable[[Graph, Sequence[bool]], list[frozenset[int]]]
@@ -50,9 +50,12 @@ def components_by_networkx() -> Components:
     return components
 
 
-def _searches(graph: Graph, prop: Liveness, components: Components) -> Iterable[_Search]:
-    classes = graph.of(prop.fairness)
-    return (_Search(graph, prop, classes, choice, components) for choice in graph.system.positions(prop))
+def _judged(graph: Graph, prop: Liveness, components: Components) -> LivenessVerdict:
+    test = Asked(graph, prop, prop.test)
+    given = None if prop.given is None else Asked(graph, prop, prop.given)
+    choices = graph.system.positions(prop)
+    searches = (_Search(graph, prop, test, given, choice, components) for choice in choices)
+    return verdict(graph, prop, searches, test, given)
 
 
 class _Search:
@@ -63,15 +66,22 @@ class _Search:
     """
 
     def __init__(
-        self, graph: Graph, prop: Liveness, classes: Classes, choice: tuple[int, ...], components: Components
+        self,
+        graph: Graph,
+        prop: Liveness,
+        test: Asked,
+        given: Asked | None,
+        choice: tuple[int, ...],
+        components: Components,
     ) -> None:
-        self.graph, self.classes, self.choice, self.components = graph, classes, choice, components
-        self.bad = [not good for good in graph.flags(prop, choice, prop.test)]
+        self.graph, self.choice, self.components = graph, choice, components
+        self.classes = graph.of(prop.fairness)
+        self.bad = [not good for good in test.flags(choice)]
         everywhere = [True] * len(graph.states)
-        given = everywhere if prop.given is None else graph.flags(prop, choice, prop.given)
+        asked = everywhere if given is None else given.flags(choice)
         self.inside = everywhere if prop.kind is LivenessKind.EVENTUALLY_ALWAYS else self.bad
-        self.starts = [asked and stays for asked, stays in zip(given, self.inside, strict=True)]
-        self.occasions = sum(given)
+        self.starts = [some and stays for some, stays in zip(asked, self.inside, strict=True)]
+        self.occasions = sum(asked)
 
     def run(self) -> LassoPath[Edge] | None:
         """The violating run with the shortest stem, none where the property holds."""

@@ -46,7 +46,9 @@ class LivenessVerdict:
     """A property's verdict.
 
     occasions: states in which it demands something (LEADS_TO: in which `given` holds, else all), summed over
-    the choices of machines; with none it holds in vain.
+    the choices of machines; with none it holds in vain. judged: the number of distinct combinations of what
+    its views see, over all states and choices of machines; given: of how many of them `given` holds (all,
+    where it has none). Both are None where it is undecided.
     """
 
     name: str
@@ -55,6 +57,8 @@ class LivenessVerdict:
     verdict: Verdict
     occasions: int = 0
     lasso: Lasso | None = None
+    judged: int | None = None
+    given: int | None = None
 
 
 class Explored(Protocol[Given]):
@@ -107,14 +111,25 @@ class Search(Protocol[E]):
     def run(self) -> LassoPath[E] | None: ...
 
 
-def verdict(graph: Explored[E], prop: Liveness, searches: Iterable[Search[E]]) -> LivenessVerdict:
-    """The verdict on a property from the searches on all choices of machines."""
+class Asked(Protocol):
+    """A predicate over the views of a property, on any choice of machines."""
+
+    def counts(self) -> tuple[int, int]:
+        """Of how many distinct combinations it was asked, and of how many it is true."""
+        ...
+
+
+def verdict(
+    graph: Explored[E], prop: Liveness, searches: Iterable[Search[E]], test: Asked, given: Asked | None
+) -> LivenessVerdict:
+    """The verdict on a property from the searches on all choices of machines, which ask its predicates."""
     occasions, worst = 0, None
     for search in searches:
         occasions += search.occasions
         found = search.run()
         if found is not None and (worst is None or found.order < worst.order):
             worst = found
+    judged, _ = test.counts()
     return LivenessVerdict(
         name=prop.name,
         kind=prop.kind,
@@ -122,4 +137,6 @@ def verdict(graph: Explored[E], prop: Liveness, searches: Iterable[Search[E]]) -
         verdict=Verdict.HOLDS if worst is None else Verdict.VIOLATED,
         occasions=occasions,
         lasso=None if worst is None else worst.lasso(graph),
+        judged=judged,
+        given=judged if given is None else given.counts()[1],
     )

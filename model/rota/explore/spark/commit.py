@@ -53,6 +53,7 @@ class Commits:
         self.saved: Saved | None = None
         self.deltas: list[Any] = []
         self._files: list[tuple[str, int]] = []
+        self._others: dict[str, int] = {}
         folder.mkdir(parents=True, exist_ok=True)
         manifest = folder / MANIFEST
         if manifest.exists():
@@ -67,9 +68,24 @@ class Commits:
             name, content = f"numbers-{len(self._files):05d}", pickle.dumps(delta, protocol=5)
             self._write(name, content)
             self._files.append((name, zlib.crc32(content)))
-        manifest = {"numbers": self._files, **asdict(saved)}
+        manifest = {"numbers": self._files, "others": self._others, **asdict(saved)}
         manifest = {"identity": self._identity, "checksum": _checksum(manifest), **manifest}
         self._write(MANIFEST, json.dumps(manifest).encode())
+
+    def keep(self, name: str, content: bytes) -> None:
+        """Write a file that counts from the next commit on."""
+        self._write(name, content)
+        self._others[name] = zlib.crc32(content)
+
+    def kept(self, name: str) -> bytes:
+        """The content of such a file. Errors: CheckpointError."""
+        try:
+            return self._checked(name, self._others[name])
+        except OSError as error:
+            cause = error.strerror or error
+            raise CheckpointError(
+                f"{self.folder / name} cannot be read ({cause}); give an empty folder"
+            ) from error
 
     def _read(self, manifest: Path) -> None:
         try:
@@ -79,19 +95,20 @@ class Commits:
             if content.pop("checksum") != _checksum(content):
                 raise CheckpointError(f"{manifest} is not as it was written; give an empty folder")
             self._files = [(name, checksum) for name, checksum in content.pop("numbers")]
+            self._others = dict(content.pop("others"))
             self.saved = _saved(content)
-            self.deltas = [self._numbers(name, checksum) for name, checksum in self._files]
+            self.deltas = [pickle.loads(self._checked(name, checksum)) for name, checksum in self._files]
         except CheckpointError:
             raise
         except Exception as error:  # a damaged file may break in any way
             cause = f"{type(error).__name__}: {error}"
             raise CheckpointError(f"{manifest} cannot be read ({cause}); give an empty folder") from error
 
-    def _numbers(self, name: str, checksum: int) -> Any:
+    def _checked(self, name: str, checksum: int) -> bytes:
         raw = (self.folder / name).read_bytes()
         if zlib.crc32(raw) != checksum:
             raise CheckpointError(f"{self.folder / name} is not as it was written; give an empty folder")
-        return pickle.loads(raw)
+        return raw
 
     def _compare(self, theirs: Mapping[str, Any]) -> None:
         what = next((key for key in self._identity if theirs.get(key) != self._identity[key]), None)
@@ -106,7 +123,9 @@ class Commits:
         """Delete what rounds that do not count have left behind."""
         if self.saved is None:
             return
-        for half in (*self.folder.glob(f"{MANIFEST}.*"), *self.folder.glob("numbers-*.*")):
+        for half in (
+            half for name in (MANIFEST, "numbers-*", "judged-*") for half in self.folder.glob(f"{name}.*")
+        ):
             half.unlink(missing_ok=True)
         for number, part in enumerate(self.saved.parts):
             place = self.folder / f"partition-{number:04d}"

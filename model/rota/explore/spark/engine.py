@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
@@ -38,8 +37,9 @@ from rota.explore.spark.preflight import NotShippable, NotSupported
 from rota.explore.spark.protocol import Fields, Job, Missing, Order, Part, Report
 from rota.explore.spark.registry import Registry
 from rota.explore.spark.session import MASTER, Cluster, look_at, spark_context
+from rota.explore.spark.tally import Tally
 from rota.explore.tables.system import violation
-from rota.kernel import Digest, Kind, State, System, SystemRef
+from rota.kernel import Digest, Kind, State, System
 
 STRICT = "strict"
 """Within a checkpoint's folder, that of the run that looks for a shortest violation."""
@@ -47,9 +47,7 @@ STRICT = "strict"
 TRIES = 5
 """How often tasks are run whose executors are lost with what they had."""
 
-
 __all__ = ["NoSpace", "NotShippable", "NotSupported", "explore"]
-
 
 Say = Callable[[str], None]
 
@@ -120,8 +118,10 @@ class _Run:
                 f"this search was begun by workers with {then}numba, and these have {there}numba"
             )
         at_once = max(1, min(count, context.defaultParallelism))
+        assert system.ref is not None
         self.job = Job(
-            ref=_sure(system.ref),
+            ref=system.ref,
+            properties=tuple(prop.name for prop in system.properties),
             run=saved.run if saved else uuid4().hex,
             partitions=count,
             deciding=saved.deciding if saved else preflight.deciding(system, count, cluster.compiled),
@@ -147,16 +147,13 @@ class _Run:
         self.digest = Digest()
         self.generated = 0
         self.fired: frozenset[str] = frozenset()
+        self.tally = Tally(system)
         self.witnesses: dict[str, int | None] = {p.name: None for p in system.select(Kind.WITNESS)}
         self.sent = self.calls = self.repeated = 0
         self.merging, self.bounded = 0.0, False
         self.unsaved: list[Any] = []
         if saved:
             self._go_on_with(saved)
-
-    @property
-    def _folder(self) -> Path | None:
-        return self.commits.folder if self.commits else None
 
     def _commits(self, local_levels: int) -> Commits | None:
         folder = self.limits.checkpoint
@@ -167,7 +164,7 @@ class _Run:
     def finish(self) -> Result:
         """Rounds until nothing is new; nothing is left in the workers. Errors: as of `explore`."""
         try:
-            with clear_errors(self._folder):
+            with clear_errors(self.limits.checkpoint):
                 if self.round:
                     self._told(self.exchange.asked(partial(tasks.verify, self.job, self._order(0))))
                 return self._explore()
@@ -214,7 +211,8 @@ class _Run:
 
     def _order(self, round_: int) -> Order:
         wanted = frozenset(name for name, seen in self.witnesses.items() if seen is None)
-        return Order(round_, self.parts, self.fields, tuple(self.deltas), wanted, self.obsolete)
+        known = dict(self.tally.known)
+        return Order(round_, self.parts, self.fields, tuple(self.deltas), wanted, self.obsolete, known)
 
     def _answers(self, round_: int, ask: Callable[[Order], Sequence[Any]]) -> Sequence[Any]:
         """What all partitions say, asked again where executors were lost. Errors: the first one reported."""
@@ -228,7 +226,7 @@ class _Run:
         raise ExecutorsLost(f"executors were lost {TRIES} times in one round; name a --checkpoint DIR")
 
     def _told(self, answers: Sequence[Any]) -> Sequence[Any]:
-        return checked(answers, self._folder, self.job.ceiling)
+        return checked(answers, self.limits.checkpoint, self.job.ceiling)
 
     def _restore(self, missing: frozenset[int]) -> None:
         """Bring back what partitions had that are now with other executors."""
@@ -245,6 +243,7 @@ class _Run:
         """Take over what a round came to that counts."""
         self.parts = tuple(report.part for report in reports)
         self.obsolete = tuple(report.obsolete for report in reports)
+        self.tally.add(report.judged for report in reports)
         if self.job.compiled:
             self._number([report.news for report in reports])
 
@@ -266,7 +265,9 @@ class _Run:
         if self.commits is None:
             return
         assert isinstance(self.exchange, Files)
+        self.tally.commit(self.commits.keep)
         counts = {
+            "judged": self.tally.names,
             "histogram": self.histogram,
             "digest": self.digest.hex(),
             "generated": self.generated,
@@ -299,6 +300,8 @@ class _Run:
         self.witnesses.update(counts["witnesses"])
         self.fired = frozenset(counts["fired"])
         self.sent, self.calls = counts["sent"], counts["calls"]
+        assert self.commits is not None
+        self.tally.recall(counts["judged"], self.commits.kept)
 
     # ---- what is found
 
@@ -366,7 +369,7 @@ class _Run:
             depth=most * len(self.histogram) - 1,
             histogram=tuple(self.histogram),
             digest=self.digest.hex(),
-            properties=verdicts(self.system, found, undecided, seen, dict),
+            properties=verdicts(self.system, found, undecided, seen, self.tally.counts),
             violation=found,
             rules_fired=self.fired,
             bounded=self.bounded,
@@ -382,16 +385,12 @@ class _Run:
                 "states_per_second": distinct / seconds if seconds else 0.0,
                 "peak_frontier": max(self.histogram, default=0),
                 "exchanged_bytes": self.sent,
+                "judged_bytes": self.tally.received,
                 "numbered": sum(self.registry.counts),
                 "merging_seconds": self.merging,
                 "rounds_repeated": self.repeated,
             },
         )
-
-
-def _sure(ref: SystemRef | None) -> SystemRef:
-    assert ref is not None
-    return ref
 
 
 def _nothing(line: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -65,14 +65,17 @@ class Part:
 class Job:
     """What every task of a run knows.
 
-    run: a unique name; partitions: how many; deciding: the machines whose values decide who owns a state;
-    folder: of all files, seen by all workers; None: every worker keeps its own; memory: bytes for one task;
-    local_levels: how many levels a task goes by itself in a round; compiled: whether workers have numba;
+    ref: of the system; properties: the names of those that are judged, for the driver may judge fewer than a
+    worker's system has; run: a unique name; partitions: how many; deciding: the machines whose values decide
+    who owns a state; folder: of all files, seen by all workers; None: every worker keeps its own; memory:
+    bytes for one task; local_levels: how many levels a task goes by itself in a round; compiled: whether
+    workers have numba;
     copied: whether levels are sent to the driver's keeping too, for workers that may be lost; ceiling: most
     bytes of data of a worker process, states included; None: no bound.
     """
 
     ref: SystemRef
+    properties: tuple[str, ...]
     run: str
     partitions: int
     deciding: tuple[int, ...]
@@ -89,7 +92,8 @@ class Order:
     """What is to be done in a round.
 
     parts: by partition; fields: how states are packed; deltas: all numbers handed out so far; wanted: the
-    witnesses not seen yet; obsolete: files by partition that nobody needs any more.
+    witnesses not seen yet; obsolete: files by partition that nobody needs any more; judged: by process, how
+    many portions the driver has of what it has judged.
     """
 
     round: int
@@ -98,6 +102,20 @@ class Order:
     deltas: tuple[Any, ...]
     wanted: frozenset[str]
     obsolete: tuple[tuple[str, ...], ...] = ()
+    judged: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a process has judged and the driver has not got, tasks before this one included.
+
+    process: a name that no other process has; portions: how many there are, these included; keys: see
+    `rota.explore.spark.combinations`.
+    """
+
+    process: str
+    portions: int
+    keys: bytes
 
 
 @dataclass(frozen=True)
@@ -120,6 +138,7 @@ class Report:
     bad_step: Find | None
     fired: frozenset[str]
     news: Any
+    judged: Judged
     sent_bytes: int
     python_calls: int
     sent: tuple[tuple[int, str], ...] = ()

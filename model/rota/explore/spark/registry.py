@@ -1,7 +1,7 @@
 """The driver's side of numbers that all processes agree on: which value of which table has which number.
 
 What counts as the same value is decided by a digest alone: 32 bytes of BLAKE2b of the kernel's canonical
-encoding. It is the only hash of the engine that decides anything, and it is resistant to collisions. So the
+encoding. It is the only hash that decides what is visited, and it is resistant to collisions. So the
 driver merges what tasks have found without building a value or calling a rule. Tables are those of the
 machines in their order, then the messages that machines send, then the rules (tuples of slugs) of outcomes.
 """

@@ -7,6 +7,7 @@ once, whichever machines show it, and counted once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -117,8 +118,7 @@ class Answers:
     """
 
     def __init__(self, prop: Property, seen: Sequence[Seen]) -> None:
-        self.prop = prop
-        self._seen = seen
+        self.prop, self.seen = prop, seen
         self._known: dict[Pair, int] = {}
         self._kept: tuple[Longs, Ints] | None = None
         """Those of an earlier run; None once they are in the table."""
@@ -140,23 +140,24 @@ class Answers:
         """Combinations, shape [n, 2], and how they are judged, in the order in which they came."""
         if self._kept is not None:
             return self._kept[0][start:], self._kept[1][start:]
-        known = list(self._known.items())[start:]
+        # from the end, so that it takes no time to pass by what is older
+        known = list(islice(reversed(self._known.items()), len(self._known) - start))[::-1]
         pairs = np.array([pair for pair, _ in known], np.int64).reshape(len(known), 2)
         return pairs, np.array([answer for _, answer in known], np.int32)
 
     def combination(self, pair: Pair) -> tuple[Any, ...]:
         """What the views see."""
-        return tuple([seen.result(code) for seen, code in zip(self._seen, pair, strict=False)])
+        return tuple([seen.result(code) for seen, code in zip(self.seen, pair, strict=False)])
 
     def shown(self, start: int = 0) -> Longs:
         """Combinations by machines' positions and numbers of values that show them, shape [n, 4]."""
         pairs, _ = self.pairs(start)
-        first, second = self._seen[0].shown, self._seen[-1].shown
+        first, second = self.seen[0].shown, self.seen[-1].shown
         return np.hstack([first[pairs[:, 0]], second[pairs[:, 1]]])
 
     def meet(self, shown: Longs) -> None:
         """Judge combinations that `shown` has told of in another process, where values had these numbers."""
-        first, second = self._seen[0], self._seen[-1]
+        first, second = self.seen[0], self.seen[-1]
         for place, value, other, its_value in shown.tolist():
             self.holds((first.code(place, value), second.code(other, its_value)))
 

@@ -15,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from rota.explore.result import Find, first
+from rota.explore.spark.combinations import Journal
 from rota.explore.spark.exchange import COPY
 from rota.explore.spark.protocol import (
     Copy,
@@ -30,7 +31,7 @@ from rota.explore.spark.protocol import (
     TaskOutput,
     level_name,
 )
-from rota.explore.spark.worker.plain_tables import Ambiguous, Check, Key, Remembering, Values
+from rota.explore.spark.worker.plain_tables import Ambiguous, Judge, Key, Remembering, Values
 from rota.explore.spark.worker.surroundings import NotRebuilt, place, rebuilt
 from rota.kernel import Kind, State, SystemRef, Transition
 from rota.kernel.encoding import MASK128
@@ -79,21 +80,19 @@ def _answered(job: Job, partition: int, work: Any) -> TaskOutput:
 class _Worker:
     """What a process remembers of a system, and of the last run what its partitions have visited."""
 
-    def __init__(self, ref: SystemRef) -> None:
-        real = rebuilt(ref)
+    def __init__(self, job: Job) -> None:
+        real = rebuilt(job)
         self.values = Values(len(real.machines))
         self.machines = [Remembering(one, i, self.values) for i, one in enumerate(real.machines)]
         self.system = replace(real, machines=tuple(self.machines))
         self.run = ""
         self.visited: dict[int, tuple[tuple[Level, ...], set[Key]]] = {}
 
-        def checks(*kinds: Kind) -> list[Check]:
-            chosen = enumerate(self.system.select(*kinds))
-            return [Check(self.system, rank, prop, self.values) for rank, prop in chosen]
-
-        self.invariants = checks(Kind.SHAPE, Kind.SAFETY)
-        self.steps, self.ends = checks(Kind.STEP), checks(Kind.TERMINAL)
-        self.witnesses = checks(Kind.WITNESS)
+        self.journal = Journal()
+        judge = Judge(real, self.values, self.journal)
+        self.invariants = judge.checks(Kind.SHAPE, Kind.SAFETY)
+        self.steps, self.ends = judge.checks(Kind.STEP), judge.checks(Kind.TERMINAL)
+        self.witnesses = judge.checks(Kind.WITNESS)
 
     @property
     def asked(self) -> int:
@@ -101,15 +100,16 @@ class _Worker:
         return sum(machine.asked for machine in self.machines)
 
 
-_WORKERS: dict[SystemRef, _Worker] = {}
-"""The one system that this process works on, by its ref."""
+_WORKERS: dict[tuple[SystemRef, tuple[str, ...]], _Worker] = {}
+"""The one system that this process works on, by its ref and the properties that are judged."""
 
 
 def _worker(job: Job) -> _Worker:
-    if job.ref not in _WORKERS:
+    system = job.ref, job.properties
+    if system not in _WORKERS:
         _WORKERS.clear()
-        _WORKERS[job.ref] = _Worker(job.ref)
-    worker = _WORKERS[job.ref]
+        _WORKERS[system] = _Worker(job)
+    worker = _WORKERS[system]
     if worker.run != job.run:
         worker.run = job.run
         worker.visited.clear()
@@ -185,6 +185,7 @@ class _Round:
             bad_step=self.bad_step,
             fired=frozenset(self.fired),
             news=None,
+            judged=self.worker.journal.told(self.order.judged),
             sent_bytes=self.sent,
             python_calls=self.worker.asked - self.asked,
         )

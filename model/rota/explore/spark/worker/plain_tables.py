@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rota.explore.spark.combinations import Journal, Lanes, counted, key_of, lanes
 from rota.explore.spark.protocol import Damaged
-from rota.kernel import Kind, Machine, Message, Outcome, Property, State, System, encode
+from rota.kernel import Kind, Machine, Message, Outcome, Property, State, System, View, encode
 from rota.kernel.encoding import component_hash, state_hash
 
 Key = tuple[int, ...]
@@ -112,14 +113,52 @@ class Remembering:
         return self._values.all[self._values.number(self._position, value)]
 
 
-class Check:
-    """A property over keys; its test is called once per combination of values."""
+class Judge:
+    """The properties of a system. What is counted gets into the journal."""
 
-    def __init__(self, system: System, rank: int, prop: Property, values: Values) -> None:
-        self.rank, self.prop, self._values = rank, prop, values
-        self._choices = system.positions(prop)
-        self._views = prop.views * (2 if prop.kind is Kind.STEP else 1)
+    def __init__(self, system: System, values: Values, journal: Journal) -> None:
+        self.system, self.values, self.journal = system, values, journal
+        self.ranks = {prop: rank for rank, prop in enumerate(counted(system))}
+        self._seen: dict[View, _Seen] = {}
+
+    def checks(self, *kinds: Kind) -> list[Check]:
+        """The checks of some kinds, ranked among themselves."""
+        return [Check(self, rank, prop) for rank, prop in enumerate(self.system.select(*kinds))]
+
+    def seen(self, view: View) -> _Seen:
+        """What a view sees, for all properties that have it."""
+        return self._seen.setdefault(view, _Seen(view, self.values))
+
+
+class _Seen:
+    """What a view sees in each value, and its hash."""
+
+    def __init__(self, view: View, values: Values) -> None:
+        self._view, self._values = view, values
+        self._known: dict[int, Any] = {}
+        self._hashes: dict[int, Lanes] = {}
+
+    def of(self, number: int) -> Any:
+        if number not in self._known:
+            self._known[number] = self._view.of(self._values.all[number])
+        return self._known[number]
+
+    def hash(self, number: int) -> Lanes:
+        if number not in self._hashes:
+            self._hashes[number] = lanes(self.of(number))
+        return self._hashes[number]
+
+
+class Check:
+    """A property over keys; its predicates are called once per combination of what its views see."""
+
+    def __init__(self, judge: Judge, rank: int, prop: Property) -> None:
+        self.rank, self.prop = rank, prop
+        self._choices = judge.system.positions(prop)
+        self._views = [judge.seen(view) for view in prop.views * (2 if prop.kind is Kind.STEP else 1)]
+        self._counted, self._journal = judge.ranks.get(prop), judge.journal
         self._known: dict[Key, bool] = {}
+        self._judged: dict[tuple[Lanes, ...], bool] = {}
 
     def holds(self, key: Key) -> bool:
         """Whether a state property holds, as `System.holds`."""
@@ -133,6 +172,17 @@ class Check:
     def _answer(self, numbers: Key) -> bool:
         known = self._known.get(numbers)
         if known is None:
-            seen = [view.of(self._values.all[n]) for view, n in zip(self._views, numbers, strict=True)]
-            known = self._known[numbers] = self.prop.holds(*seen)
+            known = self._known[numbers] = self._judge(numbers)
         return known
+
+    def _judge(self, numbers: Key) -> bool:
+        seen = [view.of(number) for view, number in zip(self._views, numbers, strict=True)]
+        if self._counted is None:
+            return self.prop.holds(*seen)
+        hashes = tuple([view.hash(number) for view, number in zip(self._views, numbers, strict=True)])
+        if hashes not in self._judged:
+            given = self.prop.premise(*seen)
+            holds = not given or bool(self.prop.test(*seen))
+            self._journal.note(key_of(hashes, self._counted, given))
+            self._judged[hashes] = holds
+        return self._judged[hashes]

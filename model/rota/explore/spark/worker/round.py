@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from rota.explore.compiled.expansion import PIECE, Expansion, scan
-from rota.explore.compiled.lookups import Lookups
 from rota.explore.compiled.packing import Layout
 from rota.explore.result import Find, first
 from rota.explore.spark import memory, protocol
@@ -31,13 +30,12 @@ from rota.explore.spark.protocol import (
     level_name,
 )
 from rota.explore.spark.worker import visited
-from rota.explore.spark.worker.memo import recalling
-from rota.explore.spark.worker.numbers import Numbers
-from rota.explore.spark.worker.surroundings import NotRebuilt, place, rebuilt
+from rota.explore.spark.worker.process import Process
+from rota.explore.spark.worker.surroundings import NotRebuilt, place
 from rota.explore.spark.worker.visited import Absorber, Box, RunDamaged, RunMissing, SortedRun
 from rota.explore.tables.arrays import Ints, Words
 from rota.explore.tables.machines import AmbiguousValue, BadOutcome
-from rota.explore.tables.system import EngineError, Expanded, Tables, blocks, sample
+from rota.explore.tables.system import EngineError, Expanded, blocks, sample
 from rota.kernel import State, SystemRef
 from rota.kernel.encoding import MASK128
 
@@ -94,32 +92,16 @@ def verify(job: Job, order: Order, partition: int) -> TaskOutput:
     return _answered(job, partition, work)
 
 
-class _Worker:
-    """What a process remembers of a system. machines' answers that other processes know are not computed."""
-
-    def __init__(self, ref: SystemRef) -> None:
-        self.run = ""
-        self.system = recalling(rebuilt(ref))
-        self.tables = Tables(self.system)
-        self.lookups = Lookups(self.tables)
-        self.numbers = Numbers(self.tables)
-
-    def begin(self, job: Job) -> None:
-        """Numbers are those of one run; what the tables have learned is kept."""
-        if self.run != job.run:
-            self.numbers = Numbers(self.tables)
-            self.run = job.run
+_WORKERS: dict[tuple[SystemRef, tuple[str, ...]], Process] = {}
+"""The one system that this process works on, by its ref and the properties that are judged."""
 
 
-_WORKERS: dict[SystemRef, _Worker] = {}
-"""The one system that this process works on, by its ref."""
-
-
-def _worker(job: Job) -> _Worker:
-    if job.ref not in _WORKERS:
+def _worker(job: Job) -> Process:
+    system = job.ref, job.properties
+    if system not in _WORKERS:
         _WORKERS.clear()
-        _WORKERS[job.ref] = _Worker(job.ref)
-    worker = _WORKERS[job.ref]
+        _WORKERS[system] = Process(job)
+    worker = _WORKERS[system]
     worker.begin(job)
     return worker
 
@@ -129,7 +111,7 @@ class _Round:
 
     def __init__(self, job: Job, order: Order, partition: int) -> None:
         self.job, self.order, self.partition = job, order, partition
-        worker = _worker(job)
+        self.worker = worker = _worker(job)
         self.tables, self.lookups, self.numbers = worker.tables, worker.lookups, worker.numbers
         self.learned = self.tables.learned
         assert order.fields is not None
@@ -204,6 +186,7 @@ class _Round:
             bad_step=self.bad_step,
             fired=self.tables.fired(outcomes),
             news=self.numbers.news(),
+            judged=self.worker.judged(self.order.judged),
             sent_bytes=self.sent,
             python_calls=self.system.memory.computed - self.calls,
             obsolete=tuple(self.obsolete),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -14,8 +15,20 @@ class NotRebuilt(ValueError):
     """A worker process cannot import the system's factory."""
 
 
-def rebuilt(ref: SystemRef) -> System:
-    """The system. Errors: NotRebuilt."""
+def rebuilt(job: Job) -> System:
+    """The system of a run, with the properties that the driver judges. Errors: NotRebuilt."""
+    system = built(job.ref)
+    chosen = tuple(prop for prop in system.properties if prop.name in job.properties)
+    if tuple(prop.name for prop in chosen) != job.properties:
+        raise NotRebuilt(
+            f"{job.ref.factory} gives workers other properties than the driver; let it depend on nothing but "
+            "its settings"
+        )
+    return replace(system, properties=chosen)
+
+
+def built(ref: SystemRef) -> System:
+    """The system, with all that is claimed of it. Errors: NotRebuilt."""
     try:
         return ref.build()
     except (ImportError, AttributeError) as error:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from rota.explore import Limits, Result, Verdict, engines
 from rota.explore.spark import memory
 from rota.explore.spark.worker.plain_tables import Remembering, Values
-from rota.explore.spark.worker.surroundings import rebuilt
+from rota.explore.spark.worker.surroundings import built
 from rota.kernel import System, SystemRef
 
 
@@ -53,7 +53,7 @@ def explore_whole(task: Whole) -> Iterator[Result | TooLarge | Exception]:
 
 
 def _explored(task: Whole) -> Result | TooLarge:
-    system, asked = rebuilt(task.ref), task.max_states
+    system, asked = built(task.ref), task.max_states
     bounded = asked is None or asked > task.room
     limits = Limits(max_states=task.room if bounded else asked, bound=lambda: task.steps)
     if find_spec("numpy"):
