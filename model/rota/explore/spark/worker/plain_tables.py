@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rota.explore.purity import Again, Noting, StandIn, noted
 from rota.explore.spark.protocol import Damaged
 from rota.kernel import Kind, Machine, Message, Outcome, Property, State, System, encode
 from rota.kernel.encoding import component_hash, state_hash
@@ -31,6 +32,7 @@ class Values:
         self._lanes: list[tuple[int, int]] = []
         self._known: list[dict[Any, int]] = [{} for _ in range(machines)]
         self._numbers: dict[int, int] = {}
+        self.again = Again()
 
     def number(self, position: int, value: Any) -> int:
         """The number of a machine's value. Errors: Ambiguous."""
@@ -77,11 +79,11 @@ class Values:
         return list(zip(*([n[at] for at in c] for n, c in zip(numbers, columns, strict=True)), strict=True))
 
 
-class Remembering:
+class Remembering(StandIn):
     """A machine that is asked once about each value and message that are kept; its answers are kept, too."""
 
     def __init__(self, machine: Machine, position: int, values: Values) -> None:
-        self.machine, self.name, self.role = machine, machine.name, machine.role
+        self.machine, self.name, self.role = Noting(machine, values.again), machine.name, machine.role
         self._position, self._values = position, values
         self._answers: dict[tuple[int, str, int], list[Outcome]] = {}
 
@@ -118,6 +120,7 @@ class Check:
     def __init__(self, system: System, rank: int, prop: Property, values: Values) -> None:
         self.rank, self.prop, self._values = rank, prop, values
         self._choices = system.positions(prop)
+        self._holds = noted(f"property {prop.name}", prop.holds, values.again)
         self._views = prop.views * (2 if prop.kind is Kind.STEP else 1)
         self._known: dict[Key, bool] = {}
 
@@ -134,5 +137,5 @@ class Check:
         known = self._known.get(numbers)
         if known is None:
             seen = [view.of(self._values.all[n]) for view, n in zip(self._views, numbers, strict=True)]
-            known = self._known[numbers] = self.prop.holds(*seen)
+            known = self._known[numbers] = self._holds(*seen)
         return known
