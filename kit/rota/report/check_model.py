@@ -279,7 +279,7 @@ class Report:
         if self.verdict == VIOLATED:
             absent = [one.name for one in self.claims() if one.kind == "witness" and one.where is None]
             if absent:
-                yield f"no state has {_some(absent)}"
+                yield f"no state has {named_first(absent)}"
             yield f"no state is one in which {self.plan.reach}"
 
 
