@@ -41,7 +41,7 @@ def brief(one: Measured) -> str:
             f"exchanged {stats['exchanged_bytes'] / end['distinct']:.1f} B/state",
             f"widest round {widest['expanded']:,} states in {widest['seconds']:.1f} s",
             f"narrow rounds {median(narrow):.2f} s" if narrow else "no narrow round",
-            f"merging {100 * stats['merging_seconds'] / end['seconds']:.1f} % of the driver's time",
+            f"merging {100 * stats['seconds_merging'] / end['seconds']:.1f} % of the driver's time",
         ]
     return "; ".join(parts)
 
@@ -67,7 +67,7 @@ def _row(way: str, runs: Sequence[Measured]) -> str:
         + optional(stats.get("exchanged_bytes", 0) / states if rounds else None, ".1f", 7)
         + optional(widest["seconds"] if widest else None, ".1f", 8)
         + optional(median(narrow) if narrow else None, ".2f", 8)
-        + optional(100 * stats["merging_seconds"] / end["seconds"] if rounds else None, ".1f", 7)
+        + optional(100 * stats["seconds_merging"] / end["seconds"] if rounds else None, ".1f", 7)
         + f"{len(ended):>5}{'' if end.get('verdict', 'holds') == 'holds' else '  ' + end['verdict']}"
     )
 

@@ -45,12 +45,12 @@ def test_the_second_run_says_what_came_from_the_cache(
 ) -> None:
     first = reported(invoke(*CORE, "--engine", engine, "--json"))
     second = reported(invoke(*CORE, "--engine", engine, "--json"))
-    learned = first["cache"]["entries_learned"]
-    assert first["cache"] == {"entries_learned": learned, "entries_from_cache": 0, "notes": []}
-    assert second["cache"] == {"entries_learned": 0, "entries_from_cache": learned, "notes": []}
+    learned = first["identity"]["cache"]["entries_learned"]
+    assert first["identity"]["cache"] == {"entries_learned": learned, "entries_from_cache": 0, "notes": []}
+    assert second["identity"]["cache"] == {"entries_learned": 0, "entries_from_cache": learned, "notes": []}
     assert learned > 100
     for report in (first, second):
-        del report["cache"], report["runs"][0]["stats"]
+        del report["identity"]["cache"], report["sampled"], report["runs"][0]["stats"]
     assert timeless(first) == timeless(second)
     lines = invoke(*CORE, "--engine", engine).stdout.splitlines()
     assert f"tables: {learned:,} entries from the cache, 0 learned" in lines
@@ -58,7 +58,7 @@ def test_the_second_run_says_what_came_from_the_cache(
 
 
 def test_without_the_cache_nothing_is_read_or_written(invoke: Invoke, tables: Path) -> None:
-    assert reported(invoke(*CORE, "--engine", "numpy", "--no-cache", "--json"))["cache"] is None
+    assert reported(invoke(*CORE, "--engine", "numpy", "--no-cache", "--json"))["identity"]["cache"] is None
     assert not tables.exists()
     reported(invoke(*CORE, "--engine", "numpy", "--json"))
     (path,) = tables.iterdir()
@@ -79,7 +79,7 @@ def test_a_damaged_file_is_noted(invoke: Invoke, tables: Path) -> None:
 
 
 def test_engines_without_tables_of_their_own_say_nothing(invoke: Invoke, tables: Path) -> None:
-    assert reported(invoke(*CORE, "--engine", "reference", "--json"))["cache"] is None
+    assert reported(invoke(*CORE, "--engine", "reference", "--json"))["identity"]["cache"] is None
     assert not tables.exists()
 
 
@@ -87,8 +87,10 @@ def test_workers_use_it_too(invoke: Invoke, tables: Path) -> None:
     both = ("check", "--scope", "tiny", "--configuration", "core", "--configuration", "no-handshake",
             "--workers", "2", "--engine", "numpy", "--json")  # fmt: skip
     first, second = reported(invoke(*both)), reported(invoke(*both))
-    assert second["cache"]["entries_from_cache"] == first["cache"]["entries_learned"] > 0
-    assert second["cache"]["entries_learned"] == 0
+    assert (
+        second["identity"]["cache"]["entries_from_cache"] == first["identity"]["cache"]["entries_learned"] > 0
+    )
+    assert second["identity"]["cache"]["entries_learned"] == 0
 
 
 def test_clearing_it(invoke: Invoke, tables: Path) -> None:

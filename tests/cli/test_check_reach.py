@@ -116,4 +116,4 @@ def test_programs_are_told_too(reach: Reach) -> None:
 
 
 def test_nothing_is_kept_of_an_expression(reach: Reach) -> None:
-    assert json.loads(reach("office.last > 1", "--json").stdout)["cache"] is None
+    assert json.loads(reach("office.last > 1", "--json").stdout)["identity"]["cache"] is None

@@ -83,7 +83,7 @@ def test_rules_that_decide_are_not_missed() -> None:
         slug: Rule(slug, office, "all versions", "nowhere", decides)
         for slug, decides in (("office.next", False), ("office.closed", False), ("office.vote", True))
     }
-    assert report(Explored(job(), result()), rules=rules).unfired == ("office.closed",)
+    assert report(Explored(job(), result()), rules=rules).not_fired == ("office.closed",)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 import z3
@@ -311,3 +312,14 @@ def test_an_unwritable_place_is_named(invoke: Invoke, tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "taken" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_the_same_run_says_the_same_but_for_seconds(invoke: Invoke, timeless: Callable[[Any], Any]) -> None:
+    first, second = (json.loads(invoke("voting.vote-exists", "--json").stdout) for _ in range(2))
+    assert timeless(first) == timeless(second)
+    told = first["identity"]
+    assert len(told["sources"]) == 32
+    assert told["versions"]["z3-solver"].startswith("4.")
+    assert told["settings"] == {"seed": 0, "tactic": None, "timeout": 60.0, "cross_check": False}
+    lines = invoke("voting.vote-exists").stdout.splitlines()
+    assert any(line.startswith(f"judged by: sources {told['sources'][:12]}, rota ") for line in lines)

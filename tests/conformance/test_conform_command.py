@@ -91,6 +91,19 @@ def test_json_is_one_object_with_stable_keys(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "conform-rota.json").read_text()) == report
 
 
+def test_a_verdict_names_what_it_rests_on(tmp_path: Path) -> None:
+    chosen = ("--embedded", "--seed", "7", "--out", str(tmp_path), *QUICK)
+    told = json.loads(run(*chosen, "--json").stdout)
+    identity = told["identity"]
+    assert set(identity["versions"]) == {"rota", "python"}
+    asked = {"target": told["target"], "profile": "kafka-4.x", "seed": 7, "known": [], "slow": False}
+    assert identity["settings"] == {**identity["settings"], **asked}
+    lines = run(*chosen).stdout.splitlines()
+    short = identity["sources"][:12]
+    assert lines[-1].endswith(f", sources {short})")
+    assert any(line.startswith(f"judged by: sources {short}, rota ") for line in lines)
+
+
 def test_junit_is_read_back(tmp_path: Path) -> None:
     run("--embedded", "--out", str(tmp_path), *QUICK, "timers.new-member-expired.five-minutes")
     suites = ET.parse(tmp_path / "conform-rota.junit.xml").getroot()

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import toys
 
-from rota.explore import reference
+from rota.explore import purity, reference
 from rota.explore.fast import numpy_search
 from rota.explore.tables import arrays, machines, properties, successors, system
 from rota.kernel import Kind, Outcome, Property, Send, System, state_hash
@@ -37,6 +37,14 @@ def test_warm_tables_call_no_machine_again() -> None:
     assert again.stats["python_calls"] == 0
 
 
+@pytest.fixture
+def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is looked at twice."""
+    monkeypatch.setattr(purity.Again, "ask", lambda self: purity.NOTHING)
+    monkeypatch.setattr(system.Tables, "check", lambda self, rows: None)
+
+
+@pytest.mark.usefixtures("asked_once")
 def test_each_distinct_input_is_evaluated_once() -> None:
     seen: list[Any] = []
 
@@ -52,13 +60,12 @@ def test_each_distinct_input_is_evaluated_once() -> None:
 
     base = toys.two_phase()
     system = System(base.name, tuple(spied(m) for m in base.machines))
-    made = numpy_search.Tables(system)
-    made.check = lambda rows: None  # type: ignore[method-assign]
-    result = numpy_search.explore(system, tables=made)
+    result = numpy_search.explore(system)
     assert len(seen) == len(set(seen)) == result.stats["python_calls"]
     assert result.distinct == 288
 
 
+@pytest.mark.usefixtures("asked_once")
 def test_views_and_predicates_are_evaluated_once() -> None:
     viewed: list[Any] = []
     tested: list[Any] = []
@@ -110,17 +117,6 @@ def test_machines_that_answer_each_other_for_ever_are_refused() -> None:
     system = System("echo", (start, toys.Toy("b", "b", (0,), takes=echo)))
     with pytest.raises(machines.BadOutcome, match="more than 1000 messages in one transition of echo"):
         numpy_search.explore(system)
-
-
-def test_an_impure_machine_is_noticed_by_the_sample() -> None:
-    calls: list[int] = []
-
-    def moves(value: int) -> list[Outcome]:
-        calls.append(value)
-        return [Outcome((value + 1) % 5)] if len(calls) <= 5 else []
-
-    with pytest.raises(system.EngineError, match="impure"):
-        numpy_search.explore(System("impure", (toys.Toy("m", "m", (0,), moves),)))
 
 
 def test_more_values_and_views_than_the_first_arrays_hold() -> None:

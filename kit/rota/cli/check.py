@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,11 +17,13 @@ from rota.cli.mutants import list_mutants
 from rota.cli.options import MAX_STATES, SELECTION, Search, Selection, takes
 from rota.cli.reporting import EXIT_CODES, REPORTING, Reporting
 from rota.explore import CheckpointError, MissingExtra, engines
+from rota.explore.purity import Impure
 from rota.mutants import MUTANTS
 from rota.report import check_text
 from rota.report.check_json import report_of
-from rota.report.check_model import Plan
+from rota.report.check_model import Plan, Report
 from rota.report.check_progress import Explorations
+from rota.report.identity import PACKAGES, identified
 from rota.trace import ExpressionError
 
 REPORT = "check.json"
@@ -134,16 +137,30 @@ def check(
                         search.keep_going)  # fmt: skip
     try:
         checking.work()
-    except (CheckpointError, MissingExtra, ExpressionError) as error:
+    except (CheckpointError, MissingExtra, ExpressionError, Impure) as error:
         raise UsageError(str(error)) from error
     finally:  # an interrupt keeps what was found until then
-        report = checking.report()
+        report = _identified(checking, selection, search, spark)
         content = report_of(report)
         if checking.started:
             reporting.write(REPORT, content)
     verdict = check_text.verdict_line(report, reporting.quiet)
     reporting.conclude(REPORT, content, check_text.lines(report, stats), verdict)
     ctx.exit(EXIT_CODES[report.verdict])
+
+
+def _identified(checking: Checking, selection: Selection, search: Search, spark: SparkOptions) -> Report:
+    """What is known by now, and what it rests on."""
+    report = checking.report()
+    used = [name for engine in report.engine.split("+") for name in PACKAGES.get(engine, ())]
+    asked = ("engine", "liveness", "max_states", "symmetry", "fingerprints", "keep_going")
+    settings = {
+        **asdict(selection),
+        **{name: getattr(search, name) for name in asked},
+        "scope": checking.plan.scope,
+        "verdict_only": spark.verdict_only,
+    }
+    return replace(report, identity=identified(__name__, checking.systems, used, settings))
 
 
 def _fits(what: Plan, search: Search) -> None:

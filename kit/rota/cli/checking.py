@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from rota.cli.exploration import Exploration, explored
 from rota.cli.reporting import seconds_alive, write_trace
 from rota.cli.shortest import Shortest
 from rota.explore import Limits, MissingExtra, Violation, engines
+from rota.explore.elsewhere import Elsewhere
 from rota.kernel import System
 from rota.report import check_text
 from rota.report.check_model import Explored, Found, Plan, Report
@@ -44,6 +46,7 @@ class Checking:
         self.progress = progress
         self._on_spark = on_spark
         self.runs: list[Explored] = []
+        self.systems: Sequence[System] = ()
         self.found: tuple[Found, ...] = ()
         self._violations: list[tuple[int, Explored, Violation]] = []
         self._keep_going = keep_going
@@ -51,6 +54,7 @@ class Checking:
         self._table = check_text.RunTable([job.name for job in what.jobs], what.reach is not None)
         self._most, self._workers = workers, 1
         self._began: float | None = None
+        self._elsewhere: tuple[int, str] | None = None
 
     @property
     def started(self) -> bool:
@@ -64,7 +68,18 @@ class Checking:
             exploring = time.perf_counter() - self._began
         workers = max(self._workers, self.limits.workers)
         found, further = next(iter(self.found), None), self.found[1:]
-        return Report(self.plan, tuple(self.runs), found, seconds_alive(), workers, exploring, further)
+        declared = dict.fromkeys(slug for system in self.systems for slug in system.rules)
+        return Report(
+            self.plan,
+            tuple(self.runs),
+            found,
+            seconds_alive(),
+            workers,
+            exploring,
+            further,
+            declared=tuple(declared),
+            elsewhere=self._elsewhere,
+        )
 
     def work(self) -> None:
         """Explore the configurations, each as far as a violation there would be the shortest."""
@@ -73,7 +88,7 @@ class Checking:
         except MissingExtra as error:
             raise UsageError(str(error)) from None
         # before the first line: bad settings are reported alone
-        systems = [job.build() for job in self.plan.jobs]
+        systems = self.systems = [job.build() for job in self.plan.jobs]
         if self.limits.symmetry and not all(system.symmetry for system in systems):
             raise UsageError(
                 "--symmetry needs interchangeable machines; this system declares none, leave it out"
@@ -85,6 +100,14 @@ class Checking:
         self._began = time.perf_counter()
         self.say(check_text.head(self.report()))
         self.say(self._table.head())
+        # what is rota's own has pinned counts, which are the same in every process
+        with Elsewhere(systems[0]) if self.plan.origin else nullcontext() as other:
+            self._explore(explore, systems)
+            if other:
+                other.compare()
+                self._elsewhere = other.states, other.why
+
+    def _explore(self, explore: engines.Engine, systems: Sequence[System]) -> None:
         try:
             if self._workers > 1:
                 explorers = check_workers.Explorers(

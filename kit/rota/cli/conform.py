@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,6 +22,7 @@ from rota.conformance.runner import Options, divide, exit_code, find_unreadable,
 from rota.conformance.targets.target import Target, TargetError
 from rota.report import events
 from rota.report.files import ReportError, default_reports, file_report, parse_report
+from rota.report.identity import identified
 from rota.report.json_report import JsonReport
 from rota.report.text import TextReport
 
@@ -121,7 +123,8 @@ def _judge(
     began = time.monotonic()
     results: list[CaseResult] = []
     interrupted = False
-    _emit(readers, events.RunStarted(target.name, PROFILE, options.seed, len(playable)))
+    identity = identified(__name__, (), (), _settings(cases, target, options))
+    _emit(readers, events.RunStarted(target.name, PROFILE, options.seed, len(playable), identity))
     unreadable = find_unreadable(target, options.patience)
     try:
         for result in play_all(playable, target, options, unreadable):
@@ -133,6 +136,19 @@ def _judge(
     verdict = events.INTERRUPTED if interrupted else _VERDICTS[code]
     _emit(readers, events.RunFinished(verdict, skipped, unreadable, time.monotonic() - began, paths))
     return code
+
+
+def _settings(cases: Sequence[Case], target: Target, options: Options) -> dict[str, Any]:
+    """What was asked for."""
+    return {
+        "target": target.name,
+        "profile": PROFILE,
+        "seed": options.seed,
+        "patience": options.patience,
+        "slow": options.slow,
+        "known": sorted(options.known),
+        "cases": len(cases),
+    }
 
 
 def _emit(readers: Sequence[events.Reader], event: events.Event) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from rota.report import design as report
 from rota.report.check_model import Explored, Found, Job, Plan, Report
 from rota.report.check_progress import Explorations
 from rota.report.design import Judged
+from rota.report.identity import PACKAGES, identified
 
 ALL = "all"
 DESIGNS = (*suites.DESIGNS, ALL)
@@ -207,7 +208,10 @@ class _Work:
                 name, out = f"{what.design}-{job.name}", self.reporting.out
                 found.append(write_trace(what, runs[-1], system, result.violation, out, name))
         self.reporting.say("")
-        known = Report(what, tuple(runs), next(iter(found), None), seconds_alive())
+        used = [name for run in runs for name in PACKAGES.get(run.result.engine, ())]
+        identity = identified(__name__, systems, used, {"design": what.design, **asdict(self.options)})
+        shortest = next(iter(found), None)
+        known = Report(what, tuple(runs), shortest, seconds_alive(), identity=identity)
         return Judged(known, tuple(found))
 
 

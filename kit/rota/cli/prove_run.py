@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
+from typing import Any
 
 import click
 import z3
@@ -17,6 +18,7 @@ from rota.cli.prove_options import ProveOptions
 from rota.cli.prove_plan import Item
 from rota.cli.prove_workers import Answer, Provers
 from rota.proofs import FAMILIES, Asking, ObligationResult, not_proved
+from rota.report.identity import identified
 from rota.report.live_line import LiveLine
 from rota.report.prove_model import Conditions, Decision, Overall, as_json, overall
 from rota.report.prove_text import Printer, far, last_lines
@@ -51,6 +53,7 @@ class Proving:
                 self.options.tactic or "",
                 z3.get_version_string(),
                 tuple(not_proved()),
+                identified(__name__, (), ("z3-solver",), self._settings()),
             )
             text = json.dumps(as_json(self.decisions, len(self.items), conditions), indent=2)
             report.write_text(text + "\n", encoding="utf-8")
@@ -60,6 +63,11 @@ class Proving:
             for line in last_lines(self.decisions, len(self.items), conditions, report):
                 click.echo(line)
         return overall(self.decisions, len(self.items))
+
+    def _settings(self) -> dict[str, Any]:
+        """What was asked for."""
+        asked = ("seed", "tactic", "timeout", "cross_check")
+        return {name: getattr(self.options, name) for name in asked}
 
     def _listen(self, provers: Provers, each: int) -> None:
         """Take answers as they come, and print decisions in order. each: how often an item is asked."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 import click
 
@@ -12,10 +12,13 @@ from rota.cli.errors import UNDECIDED, VIOLATED, UsageError
 from rota.cli.options import SELECTION, Selection, takes
 from rota.cli.reporting import REPORTING, Reporting, seconds_alive, write_trace
 from rota.explore import MissingExtra, engines
+from rota.explore.purity import Impure
 from rota.explore.walks.model import DEPTH, Simulation, Walks
+from rota.kernel import System
 from rota.report import simulate as report
 from rota.report.check_model import Explored, Found, Plan, Report
 from rota.report.check_progress import Explorations, walked
+from rota.report.identity import PACKAGES, identified
 from rota.report.simulate import Walked, WalkTable
 
 RUNS = 1024
@@ -63,6 +66,7 @@ class _Walking:
     runs: list[Explored] = field(default_factory=list)
     simulations: list[Simulation] = field(default_factory=list)
     found: Found | None = None
+    systems: Sequence[System] = ()
 
     def work(self) -> None:
         """Walk in each configuration, until one is violated."""
@@ -73,7 +77,7 @@ class _Walking:
         from rota.explore.walks.simulate import simulate
 
         # before the first line: bad settings are reported alone
-        systems = [job.build() for job in self.plan.jobs]
+        systems = self.systems = [job.build() for job in self.plan.jobs]
         table = WalkTable([job.name for job in self.plan.jobs])
         self.reporting.say(report.head(self.plan, self.walks))
         self.reporting.say(table.head())
@@ -125,8 +129,13 @@ def simulate(ctx: click.Context, /, selection: Selection, options: WalkOptions, 
     walking = _Walking(what, options.walks(len(what.jobs)), reporting)
     try:
         walking.work()
+    except Impure as error:
+        raise UsageError(str(error)) from error
     finally:  # an interrupt keeps what was found until then
-        result = walking.walked()
+        settings = {**asdict(selection), **asdict(options)}
+        identity = identified(__name__, walking.systems, PACKAGES["numpy"], settings)
+        found = walking.walked()
+        result = replace(found, report=replace(found.report, identity=identity))
         content = report.as_json(result)
         if walking.runs:
             reporting.write(REPORT, content)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rota.explore import Violation
-from rota.report.check_model import KNOWN, Explored, Found, Report, verdict_of
+from rota.explore.result import DEADLOCK
+from rota.report.check_model import KNOWN, NO_END, Explored, Found, Report, verdict_of
 
 SCHEMA = 1
 
@@ -59,11 +60,19 @@ def report_of(report: Report) -> dict[str, Any]:
         ],
         "property": plan.only,
         "reach": plan.reach,
-        "rules_never_fired": list(report.unfired),
+        "not_fired": list(report.not_fired),
+        "not_judged": _not_judged(report),
         "not_checked": list(report.not_checked()),
-        "cache": report.cache,
+        "sampled": report.sampled,
+        "identity": {**report.identity.as_json(), "engine": report.engine, "cache": report.cache},
         "runs": [_run(report, run) for run in report.runs],
     }
+
+
+def _not_judged(report: Report) -> list[dict[str, Any]]:
+    """What could be judged and was not, for nobody said what is right."""
+    where = list(report.deadlock_unjudged)
+    return [{"what": DEADLOCK, "why": NO_END, "configurations": where}] if where else []
 
 
 def _found(found: Found) -> dict[str, Any]:

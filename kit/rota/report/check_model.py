@@ -8,7 +8,9 @@ from typing import Any
 
 from rota.explore import PropertyVerdict, Result, Verdict, Violation
 from rota.explore.engines import LASSO
+from rota.explore.result import DEADLOCK
 from rota.kernel import Kind, Rule, System
+from rota.report.identity import UNIDENTIFIED, Identity
 from rota.trace import Trace
 
 HOLDS, VIOLATED, UNDECIDED, KNOWN, UNJUDGED = "holds", "violated", "undecided", "known", "unjudged"
@@ -19,6 +21,9 @@ _WORST = (VIOLATED, UNDECIDED, KNOWN, HOLDS, UNJUDGED)
 
 FEW = 4
 """Up to so many properties that break are named in the verdict."""
+
+NO_END = "no state is declared terminal"
+"""Why deadlock is not judged."""
 
 PINNED = ("distinct", "generated", "depth", "digest")
 """The counts that a scope states for its configurations."""
@@ -167,7 +172,9 @@ class Report:
 
     seconds_total: from the start of the process; workers: processes or threads that explored;
     seconds_exploring: the time that passed meanwhile, where it is not the sum over the runs; found: the
-    shortest violation; further: of the other properties that break the shortest, where they were looked for.
+    shortest violation; further: of the other properties that break the shortest, where they were looked for;
+    identity: what the verdict rests on; declared: the rules that the systems say they have;
+    elsewhere: how many states another process sees alike, and why no more; None where none was asked.
     """
 
     plan: Plan
@@ -177,6 +184,9 @@ class Report:
     workers: int = 1
     seconds_exploring: float | None = None
     further: tuple[Found, ...] = ()
+    identity: Identity = UNIDENTIFIED
+    declared: tuple[str, ...] = ()
+    elsewhere: tuple[int, str] | None = None
 
     @property
     def bounded(self) -> tuple[Explored, ...]:
@@ -235,10 +245,32 @@ class Report:
         return {**counts, "notes": list(dict.fromkeys(one["notes"] for one in told if "notes" in one))}
 
     @property
-    def unfired(self) -> tuple[str, ...]:
-        """Rules that fired in no run. Rules that only decide are asked, not fired."""
+    def not_fired(self) -> tuple[str, ...]:
+        """Rules that fired in no run, of those that the plan and the systems name."""
         fired = {slug for run in self.runs for slug in run.result.rules_fired}
-        return tuple(slug for slug, rule in self.plan.rules.items() if not rule.decides and slug not in fired)
+        return tuple(slug for slug in self.fireable if slug not in fired)
+
+    @property
+    def fireable(self) -> tuple[str, ...]:
+        """The rules that should fire somewhere. Rules that only decide are asked, not fired."""
+        return (*(slug for slug, rule in self.plan.rules.items() if not rule.decides), *self.declared)
+
+    @property
+    def deadlock_unjudged(self) -> tuple[str, ...]:
+        """Configurations in which no state is declared terminal, so that deadlock means nothing."""
+        if self.plan.lasting or self.plan.only or self.plan.reach:
+            return ()
+        return tuple(
+            run.job.name for run in self.runs if all(one.name != DEADLOCK for one in run.result.properties)
+        )
+
+    @property
+    def sampled(self) -> dict[str, Any]:
+        """How much was looked at twice, in all runs; see `rota.explore.purity.Sampled`."""
+        told = [run.result.stats["sampled"] for run in self.runs if "sampled" in run.result.stats]
+        counts = {key: sum(one[key] for one in told) for key in ("states", "questions", "again")}
+        states, why = self.elsewhere or (0, "")
+        return {**counts, "elsewhere": states, "not_elsewhere": why or None}
 
     def claims(self) -> list[Claim]:
         """Every property, in order of first appearance."""
@@ -270,14 +302,14 @@ class Report:
         for run in () if self.found or self.plan.reach else self.runs:
             yield from _vacuous(self.plan, run)
         if differing := [run.job.name for run in self.runs if run.differing]:
-            yield f"the counts of {_some(differing)} differ from the pinned ones"
+            yield f"the counts of {named_first(differing)} differ from the pinned ones"
         for run in self.runs:
             if run.result.verdict is Verdict.UNDECIDED and not run.result.bounded:
                 yield f"{run.job.name} was given up after {run.result.distinct:,} states"
         if self.complete and self.verdict == UNDECIDED:
             words = ("never judged", "the premise was never true")
             yield from (
-                f"{why}: {_some(some)}" for why, some in zip(words, self._unclear, strict=True) if some
+                f"{why}: {named_first(some)}" for why, some in zip(words, self._unclear, strict=True) if some
             )
         missing = len(self.plan.jobs) - len(self.runs)
         if missing and not self.found:
@@ -288,15 +320,15 @@ class Report:
         if self.verdict == VIOLATED:
             absent = [one.name for one in self.claims() if one.kind == "witness" and one.where is None]
             if absent:
-                yield f"no state has {_some(absent)}"
+                yield f"no state has {named_first(absent)}"
             yield f"no state is one in which {self.plan.reach}"
 
 
-def _some(names: Sequence[str]) -> str:
+def named_first(names: Sequence[str], few: int = FEW) -> str:
     """Names, the first of them where they are many."""
-    if len(names) <= 4:
+    if len(names) <= few:
         return ", ".join(names)
-    return f"{', '.join(names[:3])} and {len(names) - 3} more"
+    return f"{', '.join(names[: few - 1])} and {len(names) - few + 1} more"
 
 
 def length_of(violation: Violation) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from rota.report.check_model import (
     HOLDS,
     KNOWN,
+    NO_END,
     UNDECIDED,
     UNJUDGED,
     VIOLATED,
@@ -15,6 +16,7 @@ from rota.report.check_model import (
     Found,
     Report,
     length_of,
+    named_first,
 )
 from rota.report.format import coloured, counted, number, wrapped
 from rota.trace import text as trace_text
@@ -89,17 +91,34 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
     if report.bounded:
         what = "such a state" if report.plan.reach else "a violation"
         yield f"bounded: explored as deep as {what} could still be the shortest, and no further"
-    judged = not (report.found or report.plan.lasting or report.plan.reach)
-    if report.unfired and report.plan.rules and judged:
-        yield wrapped("rules never fired: ", ", ".join(report.unfired))
+    if not (report.found or report.plan.lasting or report.plan.reach):
+        yield from _not_fired(report)
+    if where := report.deadlock_unjudged:
+        among = f" in {named_first(where)}" if len(where) < len(report.runs) else ""
+        yield wrapped("", f"deadlock not judged{among}: {NO_END}")
     if odds := max((run.result.odds for run in report.runs), default=0.0):
         yield f"states were told apart by 64 bits: the odds that one was missed are below {odds:.1e}"
     if cache := report.cache:
         known, learned = cache["entries_from_cache"], cache["entries_learned"]
         yield f"tables: {known:,} entries from the cache, {learned:,} learned"
         yield from (wrapped("note: ", note) for note in cache["notes"])
+    if (some := report.sampled)["questions"] or some["states"]:
+        answers = f"{some['again']:,} of {some['questions']:,} answers of machines and properties"
+        other = f"; {counted(some['elsewhere'], 'state')} in another process" if report.elsewhere else ""
+        why = f" ({some['not_elsewhere']})" if some["not_elsewhere"] else ""
+        states = counted(some["states"], "state")
+        yield wrapped("looked at twice: ", f"{answers}, successors of {states}{other}{why}")
+    yield wrapped("judged by: ", report.identity.words())
     if not_checked := "; ".join(report.not_checked()):
         yield wrapped("not checked: ", not_checked)
+
+
+def _not_fired(report: Report) -> Iterator[str]:
+    """Rules that the verdict says nothing of, for they never fired."""
+    if report.not_fired:
+        yield wrapped("never fired: ", named_first(report.not_fired))
+    elif not report.fireable:
+        yield "rules that never fire are not looked for: the system declares none"
 
 
 def _further(report: Report) -> Iterator[str]:
@@ -121,7 +140,7 @@ def verdict_line(report: Report, quiet: bool) -> str:
     bounded = f", {len(report.bounded)} of them bounded" if report.bounded else ""
     configurations = f"{part}{counted(jobs, 'configuration')}{bounded}"
     scale = f"{configurations}, {counted(states, 'state')}, engine {report.engine}"
-    seconds = _seconds(report)
+    seconds = f"{_seconds(report)}, sources {report.identity.short}"
     verdict = coloured(report.verdict, report.verdict)
     if report.plan.reach and report.verdict != UNDECIDED:
         return _reach_line(report, f"{scale}, {seconds}", quiet)

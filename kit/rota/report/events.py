@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rota.conformance.results import CaseResult, NotChecked, Verdict
+from rota.report.identity import UNIDENTIFIED, Identity
 
 CONFORMS, VIOLATED, UNDECIDED, INTERRUPTED = "conforms", "violated", "undecided", "interrupted"
 """The verdicts on a whole run."""
@@ -16,12 +17,13 @@ CONFORMS, VIOLATED, UNDECIDED, INTERRUPTED = "conforms", "violated", "undecided"
 
 @dataclass(frozen=True)
 class RunStarted:
-    """A target is about to be judged by so many cases."""
+    """A target is about to be judged by so many cases. identity: what the verdict will rest on."""
 
     target: str
     profile: str
     seed: int
     cases: int
+    identity: Identity = UNIDENTIFIED
 
 
 @dataclass(frozen=True)

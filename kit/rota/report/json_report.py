@@ -36,6 +36,7 @@ class JsonReport(Collected):
                 api: {str(version): why for version, why in versions.items()}
                 for api, versions in finished.unreadable.items()
             },
+            "identity": started.identity.as_json(),
             "reports": [str(path) for path in finished.reports],
         }
         self._write(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")

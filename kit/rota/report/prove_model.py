@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from rota.report.identity import UNIDENTIFIED, Identity
+
 if TYPE_CHECKING:  # Z3 is an extra, and slow to import: `rota --help` does without it
     from rota.proofs import ObligationResult
 
@@ -85,6 +87,7 @@ class Conditions:
     tactic: str
     z3: str
     not_proved: tuple[str, ...]
+    identity: Identity = UNIDENTIFIED
 
 
 def as_json(decisions: Sequence[Decision], selected: int, conditions: Conditions) -> dict[str, Any]:
@@ -104,6 +107,7 @@ def as_json(decisions: Sequence[Decision], selected: int, conditions: Conditions
         "counts": dict(Counter(decision.outcome.verdict for decision in decisions)),
         "obligations": [_object(decision) for decision in decisions],
         "not_proved": list(conditions.not_proved),
+        "identity": conditions.identity.as_json(),
     }
 
 

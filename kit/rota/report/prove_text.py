@@ -159,6 +159,7 @@ def last_lines(
     if not any(decision.variant for decision in decisions):
         columns = max(60, get_terminal_size().columns)
         yield from wrap(f"not proved: {'; '.join(conditions.not_proved)}", columns, subsequent_indent="  ")
+    yield f"judged by: {conditions.identity.words()}"
     yield f"report: {report}"
     twice = [(one.outcome, one.second) for one in decisions if one.second]
     if twice:

@@ -105,6 +105,7 @@ def lines(walked: Walked) -> Iterator[str]:
         )
         return
     yield from _coverage_lines(walked)
+    yield wrapped("judged by: ", report.identity.words())
     if report.plan.omitted:
         yield wrapped("not checked: ", "; ".join(report.plan.omitted))
 
@@ -119,10 +120,10 @@ def _coverage_lines(walked: Walked) -> Iterator[str]:
     if missed:
         yield wrapped("witnesses and weaknesses never met: ", ", ".join(missed))
     if proper:
-        unfired = walked.report.unfired
+        unfired = walked.report.not_fired
         yield f"rules fired: {len(proper) - len(unfired)} of {len(proper)}"
         if unfired:
-            yield wrapped("rules never fired: ", ", ".join(unfired))
+            yield wrapped("never fired: ", ", ".join(unfired))
     if not all(one.coverage.exact for one in walked.simulations):
         yield "states met: where it says >=, more were met than are remembered and counted"
 
@@ -159,7 +160,6 @@ def as_json(walked: Walked) -> dict[str, Any]:
         "witnesses_reached": sum(reached.values()),
         "rules": len(walked.proper),
         "rules_fired": len(walked.fired.intersection(walked.proper) if walked.proper else walked.fired),
-        "rules_never_fired": list(walked.report.unfired),
     }
     for run, one in zip(out["runs"], walked.simulations, strict=True):
         run["coverage"] = _coverage(one.coverage)

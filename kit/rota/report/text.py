@@ -55,6 +55,7 @@ class TextReport(Collected):
         if broken := _broken(self.results):
             yield wrapped("broken rules: ", ", ".join(broken))
         yield ", ".join(f"{number} {verdict}" for verdict, number in counts(self.results).items())
+        yield wrapped("judged by: ", started.identity.words())
         for path in finished.reports:
             yield f"report: {path}"
 
@@ -85,7 +86,7 @@ def verdict_line(started: RunStarted, finished: RunFinished, results: Sequence[C
     rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
     where = ", ".join(parts) if len(parts) <= 3 else f"{len(parts)} parts"
     why = f": {rules} broken in {where}" if broken else ""
-    seconds = f"{counted(len(results), 'case')} in {finished.seconds:.1f} s"
+    seconds = f"{counted(len(results), 'case')} in {finished.seconds:.1f} s, sources {started.identity.short}"
     return f"{finished.verdict}: {started.target} against {started.profile}{why} ({seconds})"
 
 

@@ -8,8 +8,10 @@ its canonical predecessor and traces are the same from every engine.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from dataclasses import asdict
 from time import perf_counter
 
+from rota.explore.purity import Again, Sampled, noting
 from rota.explore.result import (
     DEADLOCK,
     DEADLOCK_CLAIM,
@@ -33,7 +35,9 @@ def explore(system: System, limits: Limits | None = None, *, progress: Progress 
 
 class _Search:
     def __init__(self, system: System, limits: Limits, progress: Progress | None) -> None:
-        self.system, self.limits, self.progress = system, limits, progress
+        self.again = Again()
+        self.system, self.limits, self.progress = noting(system, self.again), limits, progress
+        system = self.system
         self.invariants = system.select(Kind.SHAPE, Kind.SAFETY)
         self.steps = system.select(Kind.STEP)
         self.witnesses: dict[str, int | None] = {p.name: None for p in system.select(Kind.WITNESS)}
@@ -43,7 +47,7 @@ class _Search:
         self.digest = Digest()
         self.histogram: list[int] = []
         self.generated = 0
-        self.bounded = False
+        self.bounded, self.sampled = False, Sampled()
         self.seen: dict[str, set[tuple[Hashable, ...]]] = {p.name: set() for p in system.properties}
         """By property: what its views have seen together."""
 
@@ -70,6 +74,7 @@ class _Search:
             undecided = self.limits.max_states is not None and len(self.parents) > self.limits.max_states
             if undecided:
                 break
+        self.sampled = self.again.ask()
         return self._result(violation, undecided, perf_counter() - started)
 
     def _admit(self, found: list[tuple[State, tuple[State, Transition] | None]]) -> list[State]:
@@ -180,5 +185,6 @@ class _Search:
             violation=violation,
             rules_fired=frozenset(self.fired),
             seconds=seconds,
+            stats={"sampled": asdict(self.sampled)},
             bounded=self.bounded,
         )

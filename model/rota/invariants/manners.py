@@ -28,7 +28,7 @@ LEAVING = frozenset({Phase.LEAVING, Phase.DROPPING})
 
 def _read(before: Client, after: Client) -> ErrorCode | None:
     """The error of the answer that a client reads in this move, None where it reads none."""
-    return None if before.inbox is None or after.inbox is before.inbox else error_of(before.inbox)
+    return None if before.inbox is None or after.inbox == before.inbox else error_of(before.inbox)
 
 
 def _fails(before: Client, after: Client) -> bool:

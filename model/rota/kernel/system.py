@@ -41,7 +41,8 @@ class System:
 
     Parameters: name; machines, names unique; properties; ref, how a worker process rebuilds it (None:
     it cannot be shipped); symmetry, if some machines are interchangeable; liveness, what is claimed of
-    endless runs, which only the search for lassos judges.
+    endless runs, which only the search for lassos judges; rules, the slugs that outcomes of its machines
+    have: a check names those that never fire.
     """
 
     name: str
@@ -50,6 +51,7 @@ class System:
     ref: SystemRef | None = None
     symmetry: Symmetry | None = None
     liveness: tuple[Liveness, ...] = ()
+    rules: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.index) != len(self.machines):

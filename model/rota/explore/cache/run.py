@@ -27,12 +27,12 @@ def searched(system: System, limits: Limits, tables: Tables | None, search: Sear
     """
     with rarely_collected():
         if tables is not None or limits.cache is None or limits.checkpoint is not None:
-            return search(matching(system, tables))
+            return _told(search, matching(system, tables))
         try:
             store = Store(limits.cache, system, limits.symmetry)
         except NotKept as why:
             fresh = Tables(system)
-            return _with_cache(search(fresh), fresh, 0, str(why))
+            return _with_cache(_told(search, fresh), fresh, 0, str(why))
         return _kept(system, store, search)
 
 
@@ -61,7 +61,7 @@ def _kept(system: System, store: Store, search: Search) -> Result:
     tables = kept or Tables(system)
     known = tables.learned.known
     try:
-        result = search(tables)
+        result = _told(search, tables)
         if kept is not None and not really(system, result.violation):
             raise KeptError("a violation is none")
     except Exception as error:  # wrong tables may lead anywhere; a mistake of the system's comes again
@@ -70,13 +70,22 @@ def _kept(system: System, store: Store, search: Search) -> Result:
         notes.append(f"kept tables were wrong ({type(error).__name__}: {error}); learned anew")
         store.forget()
         tables, known = Tables(system), (0, 0)
-        result = search(tables)
+        result = _told(search, tables)
     if tables.learned.known != known:
         try:
             store.save(tables)
         except NotKept as why:
             notes.append(str(why))
     return _with_cache(result, tables, known[0], *notes)
+
+
+def _told(search: Search, tables: Tables) -> Result:
+    """What a search answers. Errors: its own; Impure before them, for it may lead a search anywhere."""
+    try:
+        return search(tables)
+    except Exception:
+        tables.learned.again.ask()
+        raise
 
 
 def really(system: System, violation: Violation | None) -> bool:

@@ -15,10 +15,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+
+from rota.kernel import Liveness, Property, System
 
 Locate = Callable[[str], Path | None]
 """Where a package of rota or a module of the top level is: its file, or its folder if it is a package."""
@@ -90,6 +93,25 @@ def installed(unit: str) -> Path | None:
     if spec.submodule_search_locations:
         return Path(next(iter(spec.submodule_search_locations)))
     return Path(spec.origin) if spec.has_location and spec.origin else None
+
+
+def origins(system: System) -> set[str]:
+    """The modules that a system's factory, machines and properties are of; mostly the first leads to all."""
+    parts: list[Any] = [type(machine) for machine in system.machines]
+    claims: tuple[Property | Liveness, ...] = (*system.properties, *system.liveness)
+    for prop in claims:
+        parts += [prop.test, *filter(None, [prop.given]), *(view.of for view in prop.views)]
+    found = {getattr(_itself(part), "__module__", None) or "" for part in parts}
+    if system.ref:
+        found.add(system.ref.factory.partition(":")[0])
+    return {name for name in found if name.partition(".")[0] not in sys.stdlib_module_names}
+
+
+def _itself(part: Any) -> Any:
+    """What is called, where some of its arguments were given in advance."""
+    while isinstance(part, partial):
+        part = part.func
+    return part
 
 
 def sources(roots: Iterable[str], locate: Locate = installed) -> Sources:

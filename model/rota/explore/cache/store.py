@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache, partial
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from rota.explore.cache import files, folder, snapshot
-from rota.explore.cache.sources import Sources, Unknowable, sources
+from rota.explore.cache.sources import Sources, Unknowable, origins, sources
 from rota.explore.tables.system import Tables
 from rota.kernel import System
 from rota.kernel.decoding import DecodeError, Decoder
@@ -88,18 +88,7 @@ def named(system: System) -> set[str]:
 
 def roots(system: System) -> set[str]:
     """`named`, and the modules that machines and properties are of; most often the factory leads to them."""
-    parts: list[Any] = [type(machine) for machine in system.machines]
-    for prop in system.properties:
-        parts += [prop.test, *filter(None, [prop.given]), *(view.of for view in prop.views)]
-    found = {getattr(_itself(part), "__module__", None) or "" for part in parts} | named(system)
-    return {name for name in found if name.partition(".")[0] not in sys.stdlib_module_names}
-
-
-def _itself(part: Any) -> Any:
-    """What is called, where some of its arguments were given in advance."""
-    while isinstance(part, partial):
-        part = part.func
-    return part
+    return origins(system) | named(system)
 
 
 class Store:

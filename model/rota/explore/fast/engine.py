@@ -24,8 +24,9 @@ def explore(
     """Visit every reachable state.
 
     Parameters: system; limits; progress, called after each level; tables, what an earlier run on the same
-    system learned. Errors: BadOutcome and AmbiguousValue for values that states may not contain, EngineError
-    if a sample disagrees with `System.successors`, CheckpointError.
+    system learned. Errors: BadOutcome and AmbiguousValue for values that states may not contain, Impure if a
+    function of the system answers otherwise when it is asked again, EngineError if a sample disagrees with
+    `System.successors`, CheckpointError.
     """
     if find_spec("numba") is None:
         if limits and (limits.checkpoint or limits.memory or limits.symmetry or limits.fingerprints):

@@ -7,13 +7,14 @@ does not matter, canonical traces are found afterwards by state hashes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from rota.explore.cache.run import searched
+from rota.explore.purity import Sampled
 from rota.explore.result import (
     DEADLOCK,
     DEADLOCK_MEANING,
@@ -27,7 +28,7 @@ from rota.explore.result import (
     verdicts,
 )
 from rota.explore.tables.arrays import Ints, RowSet, total128
-from rota.explore.tables.system import Expanded, Tables, blocks, sample, violation
+from rota.explore.tables.system import Expanded, Tables, blocks, sample, violation, worth
 from rota.kernel import Digest, Kind, State, System
 
 __all__ = ["Tables", "explore"]
@@ -44,7 +45,8 @@ def explore(
 
     Parameters: system; limits; progress, called after each level; tables, what an earlier run on the
     same system learned. Errors: BadOutcome and AmbiguousValue for values that states may not contain,
-    EngineError if a sample disagrees with `System.successors`.
+    Impure if a function of the system answers otherwise when it is asked again, EngineError if a sample
+    disagrees with `System.successors`.
     """
     given = limits or Limits()
     return searched(system, given, tables, lambda known: _Search(known, given, progress).run())
@@ -59,7 +61,7 @@ class _Search:
         self.digest = Digest()
         self.expanded = Expanded()
         self.effort = replace(tables.learned.effort)
-        self.bounded = False
+        self.bounded, self.sampled = False, Sampled()
 
     @property
     def distinct(self) -> int:
@@ -87,7 +89,7 @@ class _Search:
                 break
             more = self._close_level()
             undecided = self.limits.max_states is not None and self.distinct > self.limits.max_states
-        self._check()
+        self.sampled = self._sampled()
         return self._result(found, undecided, perf_counter() - started)
 
     def _close_level(self) -> bool:
@@ -137,10 +139,13 @@ class _Search:
             path.insert(0, found.state)
         return path
 
-    def _check(self) -> None:
+    def _sampled(self) -> Sampled:
         """Try a sample of the states that were expanded against the system itself."""
-        rows = [self.visited.rows(number, number + 1) for number in sample(self.distinct).tolist()]
-        self.tables.check(np.concatenate([np.empty((0, self.tables.learned.width), np.int32), *rows]))
+        chosen = sample(self.distinct, worth(self.expanded.generated))
+        rows = [self.visited.rows(number, number + 1) for number in chosen.tolist()]
+        return self.tables.sampled(
+            np.concatenate([np.empty((0, self.tables.learned.width), np.int32), *rows])
+        )
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         return Result(
@@ -165,9 +170,9 @@ class _Search:
         return {
             **self.tables.learned.sizes(),
             "python_calls": effort.calls - self.effort.calls,
-            "python_seconds": effort.seconds - self.effort.seconds,
+            "seconds_in_python": effort.seconds - self.effort.seconds,
             "retries": effort.fills - self.effort.fills,
-            "states_per_second": self.distinct / seconds if seconds else 0.0,
+            "sampled": asdict(self.sampled),
             "peak_frontier": max((end - begin for begin, end in self.levels), default=0),
             "bytes_per_state": self.visited.nbytes / max(1, len(self.visited)),
         }

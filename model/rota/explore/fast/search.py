@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -26,6 +26,7 @@ from rota.explore.compiled.canonical import canonical
 from rota.explore.compiled.lookups import Lookups
 from rota.explore.compiled.primitives import MISSES_AT
 from rota.explore.fast.shard import Owner
+from rota.explore.purity import Sampled
 from rota.explore.result import (
     DEADLOCK,
     DEADLOCK_MEANING,
@@ -40,7 +41,7 @@ from rota.explore.result import (
     verdicts,
 )
 from rota.explore.tables.arrays import Ints, Words
-from rota.explore.tables.system import Expanded, Tables, blocks, sample, violation
+from rota.explore.tables.system import Expanded, Tables, blocks, sample, violation, worth
 from rota.kernel import Kind, State, System
 from rota.kernel.encoding import MASK128
 
@@ -75,7 +76,7 @@ class _Search:
         self.repacked = 0
         self.stuck: Find | None = None
         self.effort = replace(tables.learned.effort)
-        self.bounded = False
+        self.bounded, self.sampled = False, Sampled()
         self._judged = [0] * len(self.judge.answers)
         """By property, how many combinations the checkpoint has."""
         folder = limits.checkpoint
@@ -85,6 +86,10 @@ class _Search:
     def distinct(self) -> int:
         """States of the levels that are complete."""
         return sum(self.histogram)
+
+    @property
+    def _generated(self) -> int:
+        return sum(owner.expansion.generated for owner in self.owners)
 
     def run(self) -> Result:
         """Visit every reachable state. Errors: as of `rota.explore.fast.engine.explore`."""
@@ -96,7 +101,7 @@ class _Search:
             self.owners = [self._owner(Path(folder, str(number))) for number in range(self.limits.workers)]
             self._pool = pool
             found, undecided = self._search(started)
-            self._check()
+            self.sampled = self._sampled()
             return self._result(found, undecided, perf_counter() - started)
 
     def _all(self, work: Callable[[Owner], _T]) -> list[_T]:
@@ -125,9 +130,9 @@ class _Search:
             if found:
                 return found, False
             if self.progress:
-                generated = sum(owner.expansion.generated for owner in self.owners)
                 seconds = perf_counter() - started
-                self.progress(len(self.histogram) - 1, self.distinct, self.histogram[-1], generated, seconds)
+                depth, level = len(self.histogram) - 1, self.histogram[-1]
+                self.progress(depth, self.distinct, level, self._generated, seconds)
             self.bounded = self.limits.beyond(len(self.histogram))
             if self.bounded:
                 return None, True
@@ -174,7 +179,7 @@ class _Search:
         ]
         counts = {
             "digest": f"{self.digest:x}",
-            "generated": sum(owner.expansion.generated for owner in self.owners),
+            "generated": self._generated,
             "witnesses": self.witnesses,
             "fired": sorted(self._fired()),
         }
@@ -332,9 +337,9 @@ class _Search:
 
     # ---- the end
 
-    def _check(self) -> None:
+    def _sampled(self) -> Sampled:
         """Try a sample of the states that were expanded against the system itself."""
-        wanted, at = sample(self.distinct), 0
+        wanted, at = sample(self.distinct, worth(self._generated)), 0
         rows = [np.empty((0, self.learned.width), np.int32)]
         for depth in range(len(self.histogram)):
             for array in self._arrays(depth):
@@ -342,14 +347,14 @@ class _Search:
                 if len(here):
                     rows.append(self.layout.unpack(array[here - at], self.learned.width))
                 at += len(array)
-        self.tables.check(np.concatenate(rows))
+        return self.tables.sampled(np.concatenate(rows))
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         return Result(
             engine="fast",
             verdict=overall(found, undecided, self.witnesses),
             distinct=self.distinct,
-            generated=sum(owner.expansion.generated for owner in self.owners),
+            generated=self._generated,
             depth=len(self.histogram) - 1,
             histogram=tuple(self.histogram),
             digest=f"{self.digest & MASK128:032x}",
@@ -376,11 +381,11 @@ class _Search:
         return {
             **self.learned.sizes(),
             "python_calls": effort.calls - self.effort.calls,
-            "python_seconds": effort.seconds - self.effort.seconds,
+            "seconds_in_python": effort.seconds - self.effort.seconds,
             "retries": effort.fills - self.effort.fills,
-            "states_per_second": self.distinct / seconds if seconds else 0.0,
+            "sampled": asdict(self.sampled),
             "peak_frontier": max(self.histogram, default=0),
-            "duplicates": 1 - self.distinct / max(1, sum(owner.expansion.generated for owner in self.owners)),
+            "duplicates": 1 - self.distinct / max(1, self._generated),
             "bytes_per_state": sum(owner.nbytes for owner in self.owners) / max(1, self.distinct),
             "bytes_on_disk": sum(owner.bytes_on_disk for owner in self.owners),
             "words_per_state": self.layout.words,

@@ -8,6 +8,7 @@ slots; for an edge 8, where it goes and its kind. Arrays grow by half, so as muc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -29,11 +30,12 @@ from rota.explore.liveness.graph_kernel import (
     NO_STATES,
     TOO_DEEP,
 )
+from rota.explore.purity import Sampled, doubt
 from rota.explore.result import Progress
 from rota.explore.tables.arrays import Flags, Ints, Longs, Words, total128
 from rota.explore.tables.machines import BadOutcome
 from rota.explore.tables.properties import FINE, CheckGroup, Pools
-from rota.explore.tables.system import EngineError, blocks, sample
+from rota.explore.tables.system import EngineError, blocks, sample, worth
 from rota.explore.tables.views import TRUE, Answers, Seen, ViewTable
 from rota.kernel import Digest, Fairness, Kind, Liveness, Property, State, System, Transition
 
@@ -60,6 +62,7 @@ class LargeGraph:
         self.targets: Ints = np.empty(0, np.int32)
         self.kinds: Ints = np.empty(0, np.int32)
         self.levels = [0]
+        self.sampled = Sampled()
 
     @property
     def distinct(self) -> int:
@@ -147,6 +150,7 @@ class LargeGraph:
         steps = self.system.successors(self.state(number))
         theirs = [(step.target, self.tables.kind_of(step)) for step in steps]
         if ours != theirs:
+            doubt(self.system, self.state(number))
             raise EngineError(
                 f"{self.system.name}: the graph has {len(ours)} transitions and the system {len(theirs)}, or "
                 f"other ones, out of {self.state(number)!r}; is a machine or an assumption impure?"
@@ -184,11 +188,14 @@ def build(
     """The graph of all reachable states, a sample of them compared with the system's own transitions.
 
     progress is called after each level. Errors: TooManyStates, CannotTabulate, BadOutcome and AmbiguousValue
-    as of `rota.explore.fast.engine.explore`, EngineError.
+    as of `rota.explore.fast.engine.explore`, Impure, EngineError.
     """
     graph = _Building(system, fairness, max_states).run(progress)
-    for number in sample(graph.distinct).tolist():
+    asked = graph.tables.again.ask()
+    chosen = sample(graph.distinct, worth(graph.edges)).tolist()
+    for number in chosen:
         graph.check(number)
+    graph.sampled = replace(asked, states=len(chosen))
     return graph
 
 

@@ -7,6 +7,7 @@ are the system's `liveness`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from time import perf_counter
 
 from rota.explore.liveness.check import Lasso, LivenessVerdict, judge, most_states
@@ -41,7 +42,10 @@ def explore(system: System, limits: Limits | None = None, *, progress: Progress 
         violation=_shortest([verdict for prop, verdict in pairs if not prop.broken]),
         rules_fired=graph.fired,
         seconds=perf_counter() - started,
-        stats={"occasions": {verdict.name: verdict.occasions for verdict in found}},
+        stats={
+            "occasions": {verdict.name: verdict.occasions for verdict in found},
+            "sampled": asdict(graph.sampled),
+        },
     )
 
 

@@ -13,6 +13,7 @@ from functools import cache
 from time import perf_counter
 from typing import Any
 
+from rota.explore.purity import NOTHING, Again, Noting, Sampled
 from rota.explore.result import Progress
 from rota.kernel import (
     Digest,
@@ -49,7 +50,7 @@ class Graph:
     states; depth and parent, per state: edges from the nearest initial state and the last one of them (None:
     initial); targets and edge_classes, per state and transition: where it goes and the classes it belongs to;
     enabled, per state: the classes of its transitions; classes: (assumption, class) -> number; rules:
-    slugs of those seen in any transition.
+    slugs of those seen in any transition; sampled: how much was looked at twice.
     """
 
     system: System
@@ -61,6 +62,7 @@ class Graph:
     enabled: list[Classes] = field(default_factory=list)
     classes: dict[tuple[Fairness, Hashable], int] = field(default_factory=dict)
     rules: set[str] = field(default_factory=set)
+    sampled: Sampled = NOTHING
 
     @property
     def distinct(self) -> int:
@@ -162,9 +164,14 @@ def build(
     progress: Progress | None = None,
     watch: Observer | None = None,
 ) -> Graph:
-    """The graph of all reachable states. progress is called after each level. Errors: TooManyStates."""
+    """The graph of all reachable states. progress is called after each level.
+
+    Errors: TooManyStates; Impure for a machine that answers otherwise when it is asked again.
+    """
     assumptions = tuple(dict.fromkeys(fairness))
-    graph = Graph(replace(system, machines=tuple(_Memoised(machine) for machine in system.machines)))
+    again = Again()
+    machines = tuple(_Memoised(Noting(machine, again)) for machine in system.machines)
+    graph = Graph(replace(system, machines=machines))
     numbers: dict[State, int] = {}
     end_of_state = _Levels(graph, progress)
 
@@ -194,6 +201,7 @@ def build(
         graph.enabled.append(frozenset[int]().union(*edge_classes))
         at += 1
         end_of_state(at, len(targets))
+    graph.sampled = again.ask()
     return graph
 
 

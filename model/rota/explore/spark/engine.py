@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
 
 from rota.explore.compiled.packing import Layout
+from rota.explore.purity import Sampled
 from rota.explore.result import (
     DEADLOCK,
     DEADLOCK_MEANING,
@@ -150,7 +151,7 @@ class _Run:
         self.tally = Tally(system)
         self.witnesses: dict[str, int | None] = {p.name: None for p in system.select(Kind.WITNESS)}
         self.sent = self.calls = self.repeated = 0
-        self.merging, self.bounded = 0.0, False
+        self.merging, self.bounded, self.sampled = 0.0, False, Sampled()
         self.unsaved: list[Any] = []
         if saved:
             self._go_on_with(saved)
@@ -322,6 +323,7 @@ class _Run:
             self.fired |= report.fired
             self.sent += report.sent_bytes
             self.calls += report.python_calls
+            self.sampled += report.sampled
         if (stuck := first(*(report.stuck for report in reports))) is not None:
             return violation(self.system, DEADLOCK, DEADLOCK_MEANING, self._path(stuck.state))
         if (bad := first(*(report.bad_step for report in reports))) is not None:
@@ -382,12 +384,12 @@ class _Run:
                 "compiled": self.job.compiled,
                 "owner_by": [self.system.machines[i].name for i in self.job.deciding],
                 "python_calls": self.calls,
-                "states_per_second": distinct / seconds if seconds else 0.0,
+                "sampled": asdict(self.sampled),
                 "peak_frontier": max(self.histogram, default=0),
                 "exchanged_bytes": self.sent,
                 "judged_bytes": self.tally.received,
                 "numbered": sum(self.registry.counts),
-                "merging_seconds": self.merging,
+                "seconds_merging": self.merging,
                 "rounds_repeated": self.repeated,
             },
         )

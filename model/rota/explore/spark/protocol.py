@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from rota.explore.purity import NOTHING, Sampled
 from rota.explore.result import Find
 from rota.kernel import SystemRef
 
@@ -124,7 +125,7 @@ class Report:
 
     news: values without a number (`registry.News`), None in plain Python; sent: (addressee, name) of files
     with blocks, where files are exchanged; sent_bytes: of all blocks; obsolete: files that nobody needs once
-    the round counts.
+    the round counts; sampled: how much was looked at twice.
     """
 
     partition: int
@@ -143,6 +144,7 @@ class Report:
     python_calls: int
     sent: tuple[tuple[int, str], ...] = ()
     obsolete: tuple[str, ...] = ()
+    sampled: Sampled = NOTHING
 
 
 @dataclass(frozen=True)

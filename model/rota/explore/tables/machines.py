@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rota.explore.purity import Again, Noting, StandIn
 from rota.explore.tables.arrays import Column, IntMap, Ints, Pool, Region, Words, mix, padded
 from rota.explore.tables.kept import KeptValues
 from rota.kernel import Outcome, State, System, component_hash, encode
@@ -161,8 +162,10 @@ class MachineTable:
     received: how many entries there are of what it receives.
     """
 
-    def __init__(self, system: System, position: int, pools: Pools) -> None:
-        self.machine = system.machines[position]
+    def __init__(self, system: System, position: int, pools: Pools, again: Again) -> None:
+        machine = system.machines[position]
+        # who stands in for a machine notes what that one says
+        self.machine = machine if isinstance(machine, StandIn) else Noting(machine, again)
         self.position = position
         self.interned = Interned(f"machine {self.machine.name}")
         self._factors = lane_factors(len(system.machines))[position]
@@ -201,8 +204,10 @@ class Learned:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self.pools = Pools()
-        self.machines = tuple(MachineTable(system, i, self.pools) for i in range(len(system.machines)))
+        self.pools, self.again = Pools(), Again()
+        self.machines = tuple(
+            MachineTable(system, i, self.pools, self.again) for i in range(len(system.machines))
+        )
         # by (value of the receiver, delivery); the delivery says who receives
         self.receives = IntMap()
         self.width = padded(len(system.machines))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import isqrt
 
 import numpy as np
 
+from rota.explore.purity import Sampled, doubt
 from rota.explore.result import Find, Violation, first
 from rota.explore.tables.arrays import Flags, Ints, Longs, least
 from rota.explore.tables.machines import Learned
@@ -19,8 +21,9 @@ from rota.kernel.encoding import GOLDEN, mix64
 BLOCK = 1 << 14
 """Rows expanded at a time: enough to drown the cost of numpy's calls, few enough for caches."""
 
-SAMPLE = 24
-"""States per run whose successors are compared with what `System.successors` says."""
+SAMPLE, SHARE = 24, 1024
+"""States per run whose successors are compared with what `System.successors` says: so many at least, and the
+square root of that share of the transitions where it is more."""
 
 
 class EngineError(RuntimeError):
@@ -106,8 +109,14 @@ class Tables:
                 found = first(found, self.find(0, block[expansion.source[hit]]))
         return found
 
+    def sampled(self, rows: Ints) -> Sampled:
+        """Look at what was learned again, and at the successors of some rows. Errors: Impure, EngineError."""
+        asked = self.learned.again.ask()
+        self.check(rows)
+        return replace(asked, states=len(rows))
+
     def check(self, rows: Ints) -> None:
-        """Compare the successors of some rows with the system's own. Errors: EngineError."""
+        """Compare the successors of some rows with the system's own. Errors: EngineError, Impure."""
         if not len(rows):
             return
         expansion = expand(self.learned, rows)
@@ -123,6 +132,7 @@ class Tables:
                 for transition in self.system.successors(state)
             )
             if ours != theirs:
+                doubt(self.system, state)
                 raise EngineError(
                     f"{self.system.name}: the tables give {len(ours)} successors and the system "
                     f"{len(theirs)}, or other ones, for {state!r}; is a machine's function impure?"
@@ -134,6 +144,11 @@ def matching(system: System, tables: Tables | None) -> Tables:
     if tables is not None and tables.system is not system:
         raise ValueError(f"these tables were learned from {tables.system.name}, not from {system.name}")
     return tables or Tables(system)
+
+
+def worth(transitions: int, least: int = SAMPLE) -> int:
+    """How many states of a run are compared: it grows with the square root of the transitions."""
+    return max(least, isqrt(transitions // SHARE))
 
 
 def sample(size: int, count: int = SAMPLE) -> Longs:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rota.explore.purity import Line, twice
 from rota.explore.tables.arrays import Ints, Longs
 from rota.explore.tables.kept import KeptError
 from rota.explore.tables.machines import Learned, same
@@ -19,6 +20,9 @@ from rota.kernel import Property, View
 
 VACUOUS, TRUE, FALSE = 0, 1, 2
 """How a property is judged: its premise is False; it holds; it does not."""
+
+WORDS = ("that its premise is False", "True", "False")
+"""The same for a person."""
 
 Pair = tuple[int, int]
 """What the views of a property see, by number; twice the same number where there is one view."""
@@ -29,7 +33,9 @@ class Seen:
 
     def __init__(self, learned: Learned, view: View) -> None:
         self._learned = learned
-        self._of = view.of
+        self._of, what = view.of, f"a view of role {view.role}"
+        self._line = learned.again.line(Line(what, view.of, twice))
+        self.again = learned.again
         self._known: dict[Any, list[int]] = {}
         self._results: list[Any] = []
         self._shown: list[Pair] = []
@@ -67,7 +73,9 @@ class Seen:
                 raise KeptError("a property does not see what it saw in an earlier run; is its view impure?")
 
     def _intern(self, position: int, value: int) -> int:
-        result = self._of(self._learned.machines[position].interned.values[value])
+        shown = self._learned.machines[position].interned.values[value]
+        result = self._of(shown)
+        self._line.note((shown,), result)
         twins = self._known.setdefault(result, [])
         for code in twins:
             if same(self._results[code], result):
@@ -119,6 +127,7 @@ class Answers:
 
     def __init__(self, prop: Property, seen: Sequence[Seen]) -> None:
         self.prop, self.seen = prop, seen
+        self._line = seen[0].again.line(Line(f"property {prop.name}", self._in_words, twice))
         self._known: dict[Pair, int] = {}
         self._kept: tuple[Longs, Ints] | None = None
         """Those of an earlier run; None once they are in the table."""
@@ -176,6 +185,14 @@ class Answers:
 
     def _judged(self, pair: Pair) -> int:
         combination = self.combination(pair)
-        if not self.prop.premise(*combination):
+        answer = self._says(*combination)
+        self._line.note(combination, WORDS[answer])
+        return answer
+
+    def _in_words(self, *seen: Any) -> str:
+        return WORDS[self._says(*seen)]
+
+    def _says(self, *seen: Any) -> int:
+        if not self.prop.premise(*seen):
             return VACUOUS
-        return TRUE if self.prop.test(*combination) else FALSE
+        return TRUE if self.prop.test(*seen) else FALSE

@@ -72,16 +72,18 @@ class _Simulation:
         self.walked = self.steps = self.longest = 0
 
     def run(self) -> Simulation:
-        """Round after round of walks."""
+        """Round after round of walks. Errors: Impure."""
         self.started = perf_counter()
         initial = [self.learned.intern_state(state) for state in self.system.initial_states()]
         self.starts = np.array(initial, np.int32).reshape(-1, self.learned.width)
         while not self._over() and not self._all_walked():
             if found := self._round():
+                self.learned.again.ask()
                 return self._violated(found)
             if self.progress:
                 seconds = perf_counter() - self.started
                 self.progress(self.walked, self.met.size, self.steps, self.expanded.generated, seconds)
+        self.learned.again.ask()
         return Simulation(self._result(None), self._coverage())
 
     def _over(self) -> bool:
@@ -238,7 +240,7 @@ class _Simulation:
         return {
             **self.learned.sizes(),
             "python_calls": effort.calls,
-            "python_seconds": effort.seconds,
+            "seconds_in_python": effort.seconds,
             "steps_per_second": self.steps / seconds if seconds else 0.0,
         }
 

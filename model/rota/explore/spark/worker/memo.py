@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rota.explore.compiled.primitives import find
+from rota.explore.purity import MachineLine, StandIn
 from rota.explore.spark import facts
 from rota.explore.spark.facts import Facts
 from rota.explore.spark.worker.value_table import Known
@@ -62,6 +63,7 @@ class Memory:
     def bind(self, learned: Learned, tables: Sequence[Known]) -> None:
         """Start anew with what a process learns and its tables (machines, messages, rules)."""
         self._learned, self._tables = learned, tables
+        self._lines: dict[int, MachineLine] = {}
         self._names = [machine.name for machine in learned.system.machines]
         self._places = [_Places(table.interned) for table in tables[:-1]]
         self._codes = IntMap()
@@ -95,8 +97,19 @@ class Memory:
             machine.receive(value, self._names[sender - 1], message) if sender else machine.actions(value)
         )
         self.computed += 1
+        self._note(machine, asked, outcomes)
         self._found[entry] = (asked, outcomes)
         return outcomes
+
+    def _note(self, machine: Machine, asked: Asked, outcomes: Sequence[Outcome]) -> None:
+        position, value, sender, message = asked
+        line = self._lines.get(position)
+        if line is None:
+            line = self._lines[position] = MachineLine(machine, self._learned.again)
+        if sender:
+            line.receive.note((value, self._names[sender - 1], message), tuple(outcomes))
+        else:
+            line.actions.note((value,), tuple(outcomes))
 
     @property
     def bound(self) -> bool:
@@ -165,7 +178,7 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class _Recalling:
+class _Recalling(StandIn):
     """A machine that is asked only what the memory does not know."""
 
     machine: Machine

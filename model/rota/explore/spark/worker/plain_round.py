@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from rota.explore.purity import Impure
 from rota.explore.result import Find, first
 from rota.explore.spark.combinations import Journal
 from rota.explore.spark.exchange import COPY
@@ -42,7 +43,7 @@ BLOCK = 1 << 14
 NO_FIELDS = Fields((), (), ())
 
 
-EXPECTED = (Ambiguous, NotRebuilt, Damaged, OSError, MemoryError)
+EXPECTED = (Ambiguous, Impure, NotRebuilt, Damaged, OSError, MemoryError)
 """Errors that every try would raise again."""
 
 
@@ -188,6 +189,7 @@ class _Round:
             judged=self.worker.journal.told(self.order.judged),
             sent_bytes=self.sent,
             python_calls=self.worker.asked - self.asked,
+            sampled=self.values.again.ask(),
         )
 
     # ---- files

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rota.explore.purity import Again, Noting, StandIn, noted
 from rota.explore.spark.combinations import Journal, Lanes, counted, key_of, lanes
 from rota.explore.spark.protocol import Damaged
 from rota.kernel import Kind, Machine, Message, Outcome, Property, State, System, View, encode
@@ -32,6 +33,7 @@ class Values:
         self._lanes: list[tuple[int, int]] = []
         self._known: list[dict[Any, int]] = [{} for _ in range(machines)]
         self._numbers: dict[int, int] = {}
+        self.again = Again()
 
     def number(self, position: int, value: Any) -> int:
         """The number of a machine's value. Errors: Ambiguous."""
@@ -78,11 +80,11 @@ class Values:
         return list(zip(*([n[at] for at in c] for n, c in zip(numbers, columns, strict=True)), strict=True))
 
 
-class Remembering:
+class Remembering(StandIn):
     """A machine that is asked once about each value and message that are kept; its answers are kept, too."""
 
     def __init__(self, machine: Machine, position: int, values: Values) -> None:
-        self.machine, self.name, self.role = machine, machine.name, machine.role
+        self.machine, self.name, self.role = Noting(machine, values.again), machine.name, machine.role
         self._position, self._values = position, values
         self._answers: dict[tuple[int, str, int], list[Outcome]] = {}
 
@@ -157,6 +159,7 @@ class Check:
         self._choices = judge.system.positions(prop)
         self._views = [judge.seen(view) for view in prop.views * (2 if prop.kind is Kind.STEP else 1)]
         self._counted, self._journal = judge.ranks.get(prop), judge.journal
+        self._holds = noted(f"property {prop.name}", prop.holds, judge.values.again)
         self._known: dict[Key, bool] = {}
         self._judged: dict[tuple[Lanes, ...], bool] = {}
 
@@ -178,11 +181,9 @@ class Check:
     def _judge(self, numbers: Key) -> bool:
         seen = [view.of(number) for view, number in zip(self._views, numbers, strict=True)]
         if self._counted is None:
-            return self.prop.holds(*seen)
+            return bool(self._holds(*seen))
         hashes = tuple([view.hash(number) for view, number in zip(self._views, numbers, strict=True)])
         if hashes not in self._judged:
-            given = self.prop.premise(*seen)
-            holds = not given or bool(self.prop.test(*seen))
-            self._journal.note(key_of(hashes, self._counted, given))
-            self._judged[hashes] = holds
+            self._judged[hashes] = self._holds(*seen)
+            self._journal.note(key_of(hashes, self._counted, self.prop.premise(*seen)))
         return self._judged[hashes]

@@ -12,6 +12,7 @@ import numpy as np
 
 from rota.explore.compiled.expansion import PIECE, Expansion, scan
 from rota.explore.compiled.packing import Layout
+from rota.explore.purity import NOTHING, Impure
 from rota.explore.result import Find, first
 from rota.explore.spark import memory, protocol
 from rota.explore.spark.exchange import COPY
@@ -35,7 +36,7 @@ from rota.explore.spark.worker.surroundings import NotRebuilt, place
 from rota.explore.spark.worker.visited import Absorber, Box, RunDamaged, RunMissing, SortedRun
 from rota.explore.tables.arrays import Ints, Words
 from rota.explore.tables.machines import AmbiguousValue, BadOutcome
-from rota.explore.tables.system import EngineError, Expanded, blocks, sample
+from rota.explore.tables.system import EngineError, Expanded, blocks, sample, worth
 from rota.kernel import State, SystemRef
 from rota.kernel.encoding import MASK128
 
@@ -46,9 +47,9 @@ BOX = 8 << 20
 """Most bytes for the states that wait for one addressee; a block has up to three eighths of it."""
 
 CHECKED = 1
-"""States of a level whose successors are compared with the system's own."""
+"""States of a level whose successors are compared with the system's own, at the least."""
 
-EXPECTED = (BadOutcome, AmbiguousValue, EngineError, NotRebuilt, Damaged, OSError, MemoryError)
+EXPECTED = (BadOutcome, AmbiguousValue, Impure, EngineError, NotRebuilt, Damaged, OSError, MemoryError)
 """Errors that every try would raise again."""
 
 
@@ -116,17 +117,15 @@ class _Round:
         self.learned = self.tables.learned
         assert order.fields is not None
         self.fields, self.layout = order.fields, _layout(order.fields)
-        self.folder = place(job, partition)
+        self.folder, self.part = place(job, partition), order.parts[partition]
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.part = order.parts[partition]
         self.numbers.sync(order.deltas)
         self.memory = memory.room(job.memory, job.ceiling)
         self.numbers.begin(self.layout)
-        self.calls = worker.system.memory.computed
-        self.system = worker.system
+        self.system, self.calls = worker.system, worker.system.memory.computed
         self.expansion = Expansion(1, self.numbers.local_layout.words)
         self.boxes = self._new_boxes()
-        self.digest = self.sent = 0
+        self.digest, self.sent, self.sampled = 0, 0, NOTHING
         self.obsolete: list[str] = []
         self.witnesses: frozenset[str] = frozenset()
         self.bad_state: Find | None = None
@@ -190,6 +189,7 @@ class _Round:
             sent_bytes=self.sent,
             python_calls=self.system.memory.computed - self.calls,
             obsolete=tuple(self.obsolete),
+            sampled=self.sampled,
         )
 
     # ---- files
@@ -279,8 +279,8 @@ class _Round:
                 yield from self._sent(successors, home)
             if self.expansion.bad_steps > bad:
                 self._find_bad_step(self.numbers.to_local(keys[begin:end], self.layout))
-        for at in sample(len(keys), CHECKED).tolist():
-            self.tables.check(self._rows(self.numbers.to_local(keys[at : at + 1], self.layout)))
+        chosen = sample(len(keys), worth(len(keys), CHECKED))
+        self.sampled += self.tables.sampled(self._rows(self.numbers.to_local(keys[chosen], self.layout)))
 
     def _judge(self, keys: Words) -> None:
         """Digest, witnesses and invariants of some states."""

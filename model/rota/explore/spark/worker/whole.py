@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 
 from rota.explore import Limits, Result, Verdict, engines
@@ -59,14 +59,16 @@ def _explored(task: Whole) -> Result | TooLarge:
     if find_spec("numpy"):
         result = engines.choose("fast")(system, limits)
     else:
-        result = engines.choose("reference")(_remembering(system), limits)
+        values = Values(len(system.machines))
+        result = engines.choose("reference")(_remembering(system, values), limits)
+        sampled = values.again.ask()
+        result = replace(result, stats={**result.stats, "sampled": asdict(sampled)})
     if bounded and result.verdict is Verdict.UNDECIDED and not result.bounded:
         return TooLarge()
     return replace(result, engine="spark", stats={"whole": result.engine, **result.stats})
 
 
-def _remembering(system: System) -> System:
+def _remembering(system: System, values: Values) -> System:
     """The same system, whose machines are asked each question once: half of the reference engine's time."""
-    values = Values(len(system.machines))
     machines = (Remembering(one, position, values) for position, one in enumerate(system.machines))
     return replace(system, machines=tuple(machines))
