@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,24 @@ def dataclass_here(kind: type[Any]) -> type[Any]:
     from dataclasses import dataclass
 
     return dataclass(frozen=True)(kind)
+
+
+class Nothing(Enum):
+    """Equals nothing, not even itself."""
+
+    NOTHING = "nothing"
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __hash__(self) -> int:
+        return 7
+
+
+def test_what_equals_nothing_is_no_alarm() -> None:
+    again = Again()
+    again.line(Line("it", lambda value: Nothing.NOTHING, twice)).note((1,), Nothing.NOTHING)
+    assert again.ask().again == 1
 
 
 # ---- planted in the tool

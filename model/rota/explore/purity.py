@@ -133,7 +133,8 @@ def _compare(one: _Asked) -> None:
         answer = tuple(answer) if one.several else answer
     except Exception as error:
         raise Impure(_told(one, [one.answer], [f"{type(error).__name__}: {error}"])) from error
-    if answer == one.answer:
+    # what equals nothing, not even itself, is told by what it is
+    if answer is one.answer or answer == one.answer:
         return
     if not one.several:
         raise Impure(_told(one, [one.answer], [answer]))
