@@ -72,7 +72,7 @@ standard: $(VENV)/ready-run
 nightly: $(VENV)/ready-run
 	@for name in $$($(BIN)/python -c 'from rota.scopes import load; print(*(one.name for one in load("nightly").configurations))'); do \
 	  $(BIN)/rota check --scope nightly --configuration $$name --memory 3000 \
-	    --checkpoint $(OUT)/nightly/$$name --resume --out $(OUT)/nightly || exit $$?; done
+	    --checkpoint $(OUT)/nightly/$$name --resume-if-any --out $(OUT)/nightly || exit $$?; done
 
 # Ten minutes of seeded walks through them. Without a violation walks are undecided (exit 3), never more.
 walks: $(VENV)/ready-run

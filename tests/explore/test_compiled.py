@@ -18,13 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rota.explore import CheckpointError, Limits, reference
-from rota.explore.checkpoint import identity
 from rota.explore.compiled import state_set
 from rota.explore.compiled.expansion import Expansion
 from rota.explore.compiled.packing import Layout
 from rota.explore.compiled.stale_code import forget_stale
 from rota.explore.fast import numpy_search, search
 from rota.explore.fast.spill import Runs
+from rota.explore.manifest import identity
 from rota.explore.tables import properties
 from rota.kernel import Kind, Outcome, Symmetry, System
 
@@ -182,12 +182,12 @@ def test_a_checkpoint_is_for_one_system(tmp_path: Path) -> None:
     search.explore(toys.ring(3), Limits(checkpoint=tmp_path))
     with pytest.raises(CheckpointError, match=r"holds a search already; give --resume"):
         search.explore(toys.ring(3), Limits(checkpoint=tmp_path))
-    with pytest.raises(CheckpointError, match=r"of another system \(its settings differs\)"):
+    with pytest.raises(CheckpointError, match=r"of another search \(its settings differs\)"):
         search.explore(toys.ring(4), Limits(checkpoint=tmp_path, resume=True))
     for other in (Limits(symmetry=True), Limits(fingerprints=True)):
         with pytest.raises(CheckpointError, match=r"\(its (symmetry|fingerprints) differs\)"):
             search.explore(toys.ring(3), replace(other, checkpoint=tmp_path, resume=True))
-    assert identity(toys.ring(3), Limits()) == identity(toys.ring(3), Limits())
+    assert identity(toys.ring(3), Limits(), "fast") == identity(toys.ring(3), Limits(), "fast")
 
 
 def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:
