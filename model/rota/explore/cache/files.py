@@ -78,6 +78,11 @@ def end_to_end(name: str, raws: Sequence[bytes]) -> dict[str, Any]:
 
 
 def apart(name: str, parts: Parts) -> list[bytes]:
-    """What `end_to_end` was given. Errors: KeyError for parts that have it not."""
-    raw, ends = parts[name], [0, *parts[f"{name} ends"].tolist()]
-    return [raw[start:end] for start, end in pairwise(ends)]
+    """What `end_to_end` was given. Errors: Damaged for parts that have it not."""
+    raw, ends = parts.get(name), parts.get(f"{name} ends")
+    if not isinstance(raw, bytes) or not isinstance(ends, np.ndarray) or ends.ndim != 1:
+        raise Damaged(f"has no pieces that are called {name}")
+    places = [0, *ends.tolist()]
+    if places != sorted(places) or places[-1] != len(raw):
+        raise Damaged(f"has pieces called {name} that do not follow each other")
+    return [raw[start:end] for start, end in pairwise(places)]

@@ -111,7 +111,7 @@ class Commits:
             raw = self._files.read(name)
             try:
                 self.deltas.append(_unpacked(version, raw))
-            except (files.Damaged, KeyError) as error:
+            except (ValueError, KeyError, TypeError) as error:
                 raise damaged(self.folder / name, str(error)) from error
 
 
@@ -143,6 +143,9 @@ def _saved(content: dict[str, Any], modules: Iterable[str]) -> Saved:
     blocks = [file.name for some in saved.sent for file in some]
     if not all(map(NAME.fullmatch, names)) or not all(map(BLOCK.fullmatch, blocks)):
         raise ValueError("it names files elsewhere")
+    states = sum(level.file.states for part in saved.parts for level in part.levels)
+    if states != sum(saved.counts["histogram"]):
+        raise ValueError(f"its levels have {states} states, and others were counted")
     return saved
 
 
