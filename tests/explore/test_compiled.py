@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
@@ -303,3 +306,38 @@ def test_compiled_code_of_other_sources_is_forgotten(tmp_path: Path) -> None:
     source.write_text("A = 2\n", encoding="ascii")
     assert forget_stale(tmp_path)
     assert not kept.exists()
+
+
+SIGNATURES = """
+import importlib, pkgutil
+from dataclasses import replace
+import toys
+import rota.explore.compiled
+from rota.explore import Limits
+from rota.explore.fast import ahead, search
+
+def signatures():
+    names = [one.name for one in pkgutil.iter_modules(rota.explore.compiled.__path__)]
+    modules = [importlib.import_module("rota.explore.compiled." + name) for name in names]
+    compiled = [one for module in modules for one in vars(module).values() if hasattr(one, "signatures")]
+    return sorted((str(one), str(each)) for one in compiled for each in one.signatures)
+
+widths, ahead.WIDTHS = ahead.WIDTHS, ahead.WIDTHS[:1]
+ahead.main()
+narrow, ahead.WIDTHS = signatures(), widths
+ahead.main()
+before = signatures()
+systems = toys.two_phase(), toys.channel(), toys.broken("step"), toys.counters(), ahead.switches(65)
+for limits in (Limits(), Limits(memory=1, workers=2), Limits(fingerprints=True), Limits(symmetry=True)):
+    for system in systems:
+        search.explore(system, replace(limits, max_states=4000))
+print(signatures() == before, narrow == before)
+"""
+
+
+def test_what_is_compiled_ahead_is_all_that_searches_need() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNATURES], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "False"], "and what is left out is seen"
