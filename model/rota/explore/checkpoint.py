@@ -58,7 +58,8 @@ class Checkpoint:
             int(counts["digest"], 16), int(counts["generated"]), list(counts["histogram"])
             dict(counts["witnesses"]), frozenset(counts["fired"])
             for level in saved.levels:
-                Layout.of_fields(*level["layout"])
+                if len(Layout.of_fields(*level["layout"]).word) != len(self._known_values):
+                    raise ValueError("a layout of other machines")
                 [(str(name), int(count)) for name, count in level["files"]]
             [str(name) for name in (*saved.values, *saved.judged)]
         except Exception as error:  # with a digest of its own it may say anything
@@ -102,14 +103,16 @@ class Checkpoint:
                 raise damaged(self._folder.place / name, why) from error
             yield shown
 
-    def levels(self, values: Sequence[int]) -> Iterator[list[Ints]]:
+    def levels(self, values: Sequence[int]) -> Iterator[Iterator[Ints]]:
         """Each level as rows of numbers of values. values: how many each machine has."""
-        for level in self.saved.levels:
-            layout, rows = Layout.of_fields(*level["layout"]), []
-            for name, count in level["files"]:
-                rows.append(layout.unpack(self._states(name, count, layout), len(values)))
-                if len(rows[-1]) and (rows[-1].astype(np.uint32).max(axis=0) >= values).any():
-                    raise damaged(self._folder.place / name, "it has states of values that are not there")
+        return (self._level(level, values) for level in self.saved.levels)
+
+    def _level(self, level: Mapping[str, Any], values: Sequence[int]) -> Iterator[Ints]:
+        layout = Layout.of_fields(*level["layout"])
+        for name, count in level["files"]:
+            rows = layout.unpack(self._states(name, count, layout), len(values))
+            if len(rows) and (rows.astype(np.uint32).max(axis=0) >= values).any():
+                raise damaged(self._folder.place / name, "it has states of values that are not there")
             yield rows
 
     def _states(self, name: str, count: int, layout: Layout) -> Words:
