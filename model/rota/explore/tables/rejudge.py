@@ -6,17 +6,15 @@ states and a few entries are tried by the Python itself, in every run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from rota.explore.tables.arrays import Ints
+from rota.explore.tables.arrays import Flags, Ints, Longs
 from rota.explore.tables.kept import KeptError
 from rota.explore.tables.properties import CODE_BITS, FINE, CheckGroup, Judge
 from rota.explore.tables.system import EngineError, Tables, sample
 from rota.kernel import Kind
 
-ENTRIES = 256
+ENTRIES = 12
 """Kept entries of each property and of each group that are tried; of fewer all are."""
 
 
@@ -57,24 +55,21 @@ def entries_again(judge: Judge) -> None:
             if answers.judged_again((first, second)) != judged[number]:
                 raise KeptError(f"a combination was judged otherwise by {answers.prop.name}")
     for group in judge.groups:
-        known = list(_known(judge, group)) if group.checks else []
-        for number in sample(len(known), ENTRIES).tolist():
-            first, second, fine = known[number]
-            if fine != _fine(group, first, second):
+        first, second, fine = _known(judge, group)
+        for number in sample(len(fine), ENTRIES).tolist() if group.checks else ():
+            if fine[number] != _fine(group, int(first[number]), int(second[number])):
                 names = ", ".join(dict.fromkeys(check.prop.name for check in group.checks))
                 raise KeptError(f"a combination was judged otherwise by {names}")
 
 
-def _known(judge: Judge, group: CheckGroup) -> Iterator[tuple[int, int, bool]]:
+def _known(judge: Judge, group: CheckGroup) -> tuple[Longs, Longs, Flags]:
     """The joint views of each entry, and whether every predicate answered True."""
-    used, fine = group.statuses()
-    for place, answer in zip(used.tolist(), fine.tolist(), strict=True):
-        yield place >> group.bits[1], place & ((1 << group.bits[1]) - 1), answer
     if group.dense is None:
         keys, statuses = judge.pools.sparse.items()
-        mine = keys >> 2 * CODE_BITS == group.number
-        for key, status in zip(keys[mine].tolist(), statuses[mine].tolist(), strict=True):
-            yield key >> CODE_BITS & ((1 << CODE_BITS) - 1), key & ((1 << CODE_BITS) - 1), status == FINE
+        mine, mask = keys >> 2 * CODE_BITS == group.number, (1 << CODE_BITS) - 1
+        return keys[mine] >> CODE_BITS & mask, keys[mine] & mask, statuses[mine] == FINE
+    used, fine = group.statuses()
+    return used >> group.bits[1], used & ((1 << group.bits[1]) - 1), fine
 
 
 def _fine(group: CheckGroup, *codes: int) -> bool:
