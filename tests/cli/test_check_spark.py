@@ -123,7 +123,7 @@ def test_depths_are_told_as_bounds_where_only_the_verdict_was_asked_for(
 def test_a_checkpoint_is_named_so_that_every_worker_finds_it(
     invoke: Invoke, planted: Planted, tmp_path: Path
 ) -> None:
-    assert invoke(*OFFICE, "--checkpoint", "kept", "--resume").exit_code == 0
+    assert invoke(*OFFICE, "--checkpoint", "kept", "--resume-if-any").exit_code == 0
     (limits,) = planted.limits
     assert (limits.checkpoint, limits.resume, limits.memory) == (tmp_path / "kept" / "office", True, None)
 

@@ -20,8 +20,8 @@ from rota.cli import check_suite
 from rota.cli.check_plan import plan
 from rota.cli.main import main
 from rota.cli.options import Selection
-from rota.explore import reference
-from rota.explore.checkpoint import MANIFEST
+from rota.explore import Limits, reference
+from rota.explore.manifest import SearchFolder
 from rota.explore.spark import engine as spark
 from rota.explore.spark import session
 from rota.explore.spark import suite as driver
@@ -249,8 +249,7 @@ def test_a_damaged_record_is_done_again(invoke: Invoke, planted: Planted) -> Non
 def test_levels_that_are_there_are_gone_on_with_and_their_end_is_kept(
     invoke: Invoke, planted: Planted
 ) -> None:
-    Path("kept", "core").mkdir(parents=True)
-    Path("kept", "core", MANIFEST).write_text("{}")
+    SearchFolder(Path("kept", "core"), {}, Limits()).commit(3, 20, {})
     for _ in range(2):
         runs(invoke(*CHOSEN, "--json", "--checkpoint", "kept", "--resume"))
         assert (sorted(planted.tasks), len(planted.levels)) == (sorted(FEW[1:]), 1)

@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import toys
 
@@ -19,6 +20,7 @@ from rota.explore import Limits, Result
 from rota.explore.cache import files, folder, run, snapshot
 from rota.explore.cache.store import Store
 from rota.explore.fast import numpy_search, search
+from rota.explore.tables import properties
 from rota.explore.tables.machines import AmbiguousValue
 from rota.explore.tables.system import EngineError, Tables
 from rota.kernel import Outcome, System, SystemRef
@@ -148,14 +150,54 @@ def test_wrong_entries_are_found_out(kept: Limits) -> None:
     assert "notes" not in cache_of(search.explore(toys.ring(3), kept))
 
 
-def test_wrong_statuses_make_no_violation(kept: Limits) -> None:
-    """Planted: a declared end is said to be none. The system itself is asked before that is told."""
+def test_wrong_statuses_make_no_violation(kept: Limits, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: a declared end is said to be none, and nothing is judged again. The system itself is asked
+    before that is told.
+    """
+    monkeypatch.setattr(run, "entries_again", lambda judge: None)
+    monkeypatch.setattr(search, "states_again", lambda tables, rows: None)
     whole = search.explore(toys.counters(), kept)
     for group in Tables(toys.counters()).judge.end_groups.values():
         changed(only_file(kept), f"group {group.number} fine", lambda fine: ~fine)
     result = search.explore(toys.counters(), kept)
     assert told(result) == told(whole)
     assert "a violation is none" in cache_of(result)["notes"]
+
+
+def hiding(kept: Limits, system: System) -> None:
+    """Planted: earlier runs said that every combination holds."""
+    for group in Tables(system).judge.groups:
+        if group.checks:
+            changed(only_file(kept), f"group {group.number} fine", np.ones_like)
+
+
+@pytest.mark.parametrize("name", ["broken-safety", "broken-shape", "broken-step", "broken-initial"])
+@pytest.mark.parametrize("dense", [True, False], ids=["array", "map"])
+def test_entries_that_hide_a_violation_are_found_out(
+    name: str, dense: bool, explore: Explore, kept: Limits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not dense:
+        monkeypatch.setattr(properties, "DENSE", 0)
+    alone = explore(toys.ALL[name](), kept)
+    assert alone.violation is not None
+    hiding(kept, toys.ALL[name]())
+    changed(only_file(kept), "sparse values", np.ones_like)
+    result = explore(toys.ALL[name](), kept)
+    assert told(result) == told(alone)
+    assert "a combination was judged otherwise by" in cache_of(result)["notes"]
+
+
+@pytest.mark.parametrize("name", ["broken-safety", "broken-shape"])
+def test_states_that_are_judged_otherwise_are_found_out(
+    name: str, explore: Explore, kept: Limits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: all entries say that it holds, and none is judged again."""
+    monkeypatch.setattr(run, "entries_again", lambda judge: None)
+    alone = explore(toys.ALL[name](), kept)
+    hiding(kept, toys.ALL[name]())
+    result = explore(toys.ALL[name](), kept)
+    assert told(result) == told(alone)
+    assert "the tables and the property itself disagree" in cache_of(result)["notes"]
 
 
 def test_a_file_with_a_foreign_type_makes_nothing(kept: Limits) -> None:

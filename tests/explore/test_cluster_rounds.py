@@ -409,7 +409,7 @@ def test_what_is_lost_while_a_trace_is_looked_for_is_restored(
 
 
 def test_a_block_that_does_not_arrive_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = exchange._packed
+    original = exchange._counted
 
     def lossy(*given: Any) -> Any:
         dropped = False
@@ -419,7 +419,7 @@ def test_a_block_that_does_not_arrive_is_noticed(monkeypatch: pytest.MonkeyPatch
                 continue
             yield to, content
 
-    monkeypatch.setattr(exchange, "_packed", lossy)
+    monkeypatch.setattr(exchange, "_counted", lossy)
     with pytest.raises(Incomplete, match="senders"):
         spark.explore(toys.channel(), Limits(memory=SMALL), context=Context())
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from rota.explore.cache.digest import digest_of
 from rota.explore.compiled import state_set
 from rota.explore.spark.worker import visited
 from rota.explore.spark.worker.visited import (
@@ -153,7 +154,7 @@ def test_what_a_run_has_is_found_and_nothing_else(tmp_path, states):
     other = some(states + 10, 2, 2**62, 6)
     run = written(tmp_path, "run", keys)
     assert holds(run, as_set(keys))
-    assert written(tmp_path, "none", keys, known=[run]).file == RunFile("none", 0, 2, 0)
+    assert written(tmp_path, "none", keys, known=[run]).file == RunFile("none", 0, 2, digest_of())
     assert holds(written(tmp_path, "other", other, keys, known=[run]), as_set(other) - as_set(keys))
     assert (tmp_path / "run").exists() == (states > 0)
     assert not (tmp_path / "none").exists()
@@ -161,7 +162,7 @@ def test_what_a_run_has_is_found_and_nothing_else(tmp_path, states):
 
 def test_nothing_at_all(tmp_path):
     empty = written(tmp_path, "empty", some(0, 3, 9, 0))
-    assert merge(tmp_path, "both", [empty, empty]) == RunFile("both", 0, 3, 0)
+    assert merge(tmp_path, "both", [empty, empty]) == RunFile("both", 0, 3, digest_of())
     assert len(distinct(some(0, 3, 9, 0))) == 0
     assert Box(3, 1000).flush().shape == (0, 3)
     assert to_merge([]) == () == to_merge([empty.file])
@@ -253,12 +254,12 @@ def test_few_runs_and_few_rewrites():
         for level in range(200):
             states = int(random.integers(widest)) if level % 2 else widest
             total += states
-            live.append(RunFile(f"level-{level}", states, 2, 0))
+            live.append(RunFile(f"level-{level}", states, 2, ""))
             if merged := to_merge(live):
                 assert len(merged) > 1
                 rewritten += sum(run.states for run in merged)
                 live = [run for run in live if run not in merged]
-                live.append(RunFile(f"merged-{level}", sum(run.states for run in merged), 2, 0))
+                live.append(RunFile(f"merged-{level}", sum(run.states for run in merged), 2, ""))
                 assert to_merge(live) == ()
             assert len([run for run in live if run.states]) <= total.bit_length()
         assert sum(run.states for run in live) == total

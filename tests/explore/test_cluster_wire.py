@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -18,6 +17,7 @@ from rota.explore.fast import numpy_search
 from rota.explore.spark.facts import NEXT, Facts
 from rota.explore.spark.registry import Delta, News, Registry
 from rota.explore.spark.spread import owners_of
+from rota.explore.spark.values import Reader
 from rota.explore.spark.worker.memo import recalling
 from rota.explore.spark.worker.numbers import BlockDamaged, Numbers, spread
 from rota.explore.tables.machines import BadOutcome
@@ -31,16 +31,23 @@ EVERY = 10**6
 
 
 class Process:
-    """What a worker process has: tables, numbers; memory, if the system recalls."""
+    """What a worker process has: tables, numbers; memory, if the system recalls.
+
+    readers: of all processes, by system; what they know of types the driver would tell the others.
+    """
+
+    readers: ClassVar[dict[str, list[Reader]]] = {}
 
     def __init__(self, system: System, deltas: Sequence[Any] = ()) -> None:
         self.memory: Any = getattr(system, "memory", None)
         self.tables = Tables(system)
         self.numbers = Numbers(self.tables)
+        self.peers = self.readers.setdefault(system.name, [])
+        self.peers.append(self.numbers.reader)
         self.sync(deltas)
 
     def sync(self, deltas: Sequence[Any]) -> None:
-        self.numbers.sync(deltas)
+        self.numbers.sync(deltas, frozenset().union(*(reader.kinds for reader in self.peers)))
         self.numbers.begin()
 
     def keys(self, states: Sequence[Any]) -> Any:
@@ -178,14 +185,14 @@ def test_owners_are_the_same_in_every_process() -> None:
     assert len(set(one.numbers.owners(one.keys(moved), EVERY, (0, 1, 2, 3, 4)).tolist())) > 390
 
 
-def test_a_value_that_was_found_here_is_not_unpickled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_that_was_found_here_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     states = some_states(3, 50)
     here, there = Process(idle(3)), Process(idle(3))
     block = here.block(states)
     delta = Registry(3).merge([here.numbers.news()])
     loaded: list[bytes] = []
-    load = pickle.loads
-    monkeypatch.setattr(pickle, "loads", lambda raw: loaded.append(raw) or load(raw))
+    read = Reader.value
+    monkeypatch.setattr(Reader, "value", lambda self, raw: loaded.append(raw) or read(self, raw))
     here.sync([delta])
     assert here.taken(block) == states
     assert not loaded
@@ -208,7 +215,7 @@ def test_a_value_that_could_not_be_had_is_asked_for_again(monkeypatch: pytest.Mo
     block = here.block([(1, 2), (3, 4)])
     there.sync([Registry(2).merge([here.numbers.news()])])
     with monkeypatch.context() as broken:
-        broken.setattr(pickle, "loads", lambda raw: 1 // 0)
+        broken.setattr(Reader, "value", lambda self, raw: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             there.taken(block)
     assert there.taken(block) == [(1, 2), (3, 4)]

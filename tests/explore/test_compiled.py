@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
@@ -18,13 +21,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rota.explore import CheckpointError, Limits, reference
-from rota.explore.checkpoint import identity
 from rota.explore.compiled import state_set
 from rota.explore.compiled.expansion import Expansion
 from rota.explore.compiled.packing import Layout
 from rota.explore.compiled.stale_code import forget_stale
 from rota.explore.fast import numpy_search, search
 from rota.explore.fast.spill import Runs
+from rota.explore.manifest import identity
 from rota.explore.tables import properties
 from rota.kernel import Kind, Outcome, Symmetry, System
 
@@ -182,12 +185,12 @@ def test_a_checkpoint_is_for_one_system(tmp_path: Path) -> None:
     search.explore(toys.ring(3), Limits(checkpoint=tmp_path))
     with pytest.raises(CheckpointError, match=r"holds a search already; give --resume"):
         search.explore(toys.ring(3), Limits(checkpoint=tmp_path))
-    with pytest.raises(CheckpointError, match=r"of another system \(its settings differs\)"):
+    with pytest.raises(CheckpointError, match=r"of another search \(its settings differs\)"):
         search.explore(toys.ring(4), Limits(checkpoint=tmp_path, resume=True))
     for other in (Limits(symmetry=True), Limits(fingerprints=True)):
         with pytest.raises(CheckpointError, match=r"\(its (symmetry|fingerprints) differs\)"):
             search.explore(toys.ring(3), replace(other, checkpoint=tmp_path, resume=True))
-    assert identity(toys.ring(3), Limits()) == identity(toys.ring(3), Limits())
+    assert identity(toys.ring(3), Limits(), "fast") == identity(toys.ring(3), Limits(), "fast")
 
 
 def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:
@@ -303,3 +306,38 @@ def test_compiled_code_of_other_sources_is_forgotten(tmp_path: Path) -> None:
     source.write_text("A = 2\n", encoding="ascii")
     assert forget_stale(tmp_path)
     assert not kept.exists()
+
+
+SIGNATURES = """
+import importlib, pkgutil
+from dataclasses import replace
+import toys
+import rota.explore.compiled
+from rota.explore import Limits
+from rota.explore.fast import ahead, search
+
+def signatures():
+    names = [one.name for one in pkgutil.iter_modules(rota.explore.compiled.__path__)]
+    modules = [importlib.import_module("rota.explore.compiled." + name) for name in names]
+    compiled = [one for module in modules for one in vars(module).values() if hasattr(one, "signatures")]
+    return sorted((str(one), str(each)) for one in compiled for each in one.signatures)
+
+widths, ahead.WIDTHS = ahead.WIDTHS, ahead.WIDTHS[:1]
+ahead.main()
+narrow, ahead.WIDTHS = signatures(), widths
+ahead.main()
+before = signatures()
+systems = toys.two_phase(), toys.channel(), toys.broken("step"), toys.counters(), ahead.switches(65)
+for limits in (Limits(), Limits(memory=1, workers=2), Limits(fingerprints=True), Limits(symmetry=True)):
+    for system in systems:
+        search.explore(system, replace(limits, max_states=4000))
+print(signatures() == before, narrow == before)
+"""
+
+
+def test_what_is_compiled_ahead_is_all_that_searches_need() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNATURES], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["True", "False"], "and what is left out is seen"

@@ -67,13 +67,13 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, plain: Result) -> Non
     manifest = tmp_path / "kept" / "fault-leave" / "manifest.json"
     with subprocess.Popen(command(*kept), stdout=subprocess.DEVNULL, cwd=ROOT) as running:
         deadline = time.monotonic() + 120
-        while not manifest.exists() or len(json.loads(manifest.read_bytes())["levels"]) < 12:
+        while not manifest.exists() or json.loads(manifest.read_bytes())["level"] < 11:
             assert running.poll() is None, "the run was over before it could be killed"
             assert time.monotonic() < deadline, "no checkpoint came"
             time.sleep(0.01)
         os.kill(running.pid, signal.SIGKILL)
-    levels = len(json.loads(manifest.read_bytes())["levels"])
-    assert levels < plain.depth
+    level = json.loads(manifest.read_bytes())["level"]
+    assert level < plain.depth
     answer = subprocess.run(
         command(*kept, "--resume"), capture_output=True, text=True, cwd=ROOT, check=True, timeout=200
     )
@@ -94,7 +94,7 @@ def test_a_folder_of_another_system_is_refused(tmp_path: Path) -> None:
     other = [*core, "--resume", "--set", "partitions=3"]
     done = subprocess.run(other, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 2
-    assert "is of another system (its settings differs); give another folder" in done.stderr
+    assert "is of another search (its settings differs); give another folder" in done.stderr
 
 
 def test_a_property_that_sees_everything_does_not_blow_up() -> None:

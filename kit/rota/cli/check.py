@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from rota.cli import check_spark, check_workers
+from rota.cli import check_spark, check_workers, resuming
 from rota.cli.check_plan import ENGINES, plan
 from rota.cli.check_spark import SPARK, SparkOptions
 from rota.cli.checking import Checking
@@ -49,7 +49,10 @@ SEARCH = (
                       "all processes, kept; see docs/spark.md."),
     click.option("--checkpoint", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
                  help="Keep on disk what is known after each level. Fast and Spark."),
-    click.option("--resume", is_flag=True, help="Go on with what --checkpoint has."),
+    click.option("--resume", is_flag=True,
+                 help="Go on with what --checkpoint has; exit 2 if that is nothing."),
+    click.option("--resume-if-any", is_flag=True,
+                 help="Go on with what --checkpoint has, or begin if that is nothing."),
     click.option("--reach", metavar="EXPR",
                  help="In place of judging: the shortest run to a state of which this is true, such as "
                       "'coordinator.group.state == \"Stable\"'; see docs/your-own-system.md."),
@@ -136,6 +139,7 @@ def check(
     checking = Checking(what, limits, reporting.out, reporting.say, explorations, search.workers, on_spark,
                         search.keep_going)  # fmt: skip
     try:
+        resuming.tell(what, limits, search, explorations.line.note)
         checking.work()
     except (CheckpointError, MissingExtra, ExpressionError, Impure) as error:
         raise UsageError(str(error)) from error
@@ -165,8 +169,11 @@ def _identified(checking: Checking, selection: Selection, search: Search, spark:
 
 def _fits(what: Plan, search: Search) -> None:
     """Errors: UsageError for options that do not go together, or not with the engine."""
-    if search.resume and search.checkpoint is None:
-        raise UsageError("--resume needs the folder to go on with; name it: --checkpoint DIR")
+    if search.resume and search.resume_if_any:
+        raise UsageError("--resume and --resume-if-any: say one of them")
+    resume = "--resume-if-any" if search.resume_if_any else "--resume"
+    if search.limits.resume and search.checkpoint is None:
+        raise UsageError(f"{resume} needs the folder to go on with; name it: --checkpoint DIR")
     if search.keep_going and (search.checkpoint or search.engine == check_spark.ENGINE):
         other = "--checkpoint" if search.checkpoint else "--engine spark"
         raise UsageError(f"--keep-going does not go with {other}, which is one search; leave it out")

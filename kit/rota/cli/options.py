@@ -75,6 +75,7 @@ class Search:
     memory: int | None = None
     checkpoint: Path | None = None
     resume: bool = False
+    resume_if_any: bool = False
     keep_going: bool = False
     no_cache: bool = False
     reach: str | None = None
@@ -86,7 +87,7 @@ class Search:
             max_states=self.max_states,
             memory=self.memory and self.memory << 20,
             checkpoint=self.checkpoint,
-            resume=self.resume,
+            resume=self.resume or self.resume_if_any,
             symmetry=self.symmetry,
             fingerprints=self.fingerprints,
             # every expression would fill the folder with a world's tables of its own

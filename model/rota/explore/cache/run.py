@@ -10,6 +10,7 @@ from dataclasses import replace
 from rota.explore.cache.store import NotKept, Store
 from rota.explore.result import DEADLOCK, Limits, Result, Violation
 from rota.explore.tables.kept import KeptError
+from rota.explore.tables.rejudge import entries_again
 from rota.explore.tables.system import Tables, matching
 from rota.kernel import Kind, System
 
@@ -61,6 +62,8 @@ def _kept(system: System, store: Store, search: Search) -> Result:
     tables = kept or Tables(system)
     known = tables.learned.known
     try:
+        if kept is not None:
+            entries_again(kept.judge)
         result = _told(search, tables)
         if kept is not None and not really(system, result.violation):
             raise KeptError("a violation is none")

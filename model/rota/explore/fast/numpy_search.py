@@ -28,6 +28,7 @@ from rota.explore.result import (
     verdicts,
 )
 from rota.explore.tables.arrays import Ints, RowSet, total128
+from rota.explore.tables.rejudge import states_again
 from rota.explore.tables.system import Expanded, Tables, blocks, sample, violation, worth
 from rota.kernel import Digest, Kind, State, System
 
@@ -143,9 +144,9 @@ class _Search:
         """Try a sample of the states that were expanded against the system itself."""
         chosen = sample(self.distinct, worth(self.expanded.generated))
         rows = [self.visited.rows(number, number + 1) for number in chosen.tolist()]
-        return self.tables.sampled(
-            np.concatenate([np.empty((0, self.tables.learned.width), np.int32), *rows])
-        )
+        checked = np.concatenate([np.empty((0, self.tables.learned.width), np.int32), *rows])
+        states_again(self.tables, checked)
+        return self.tables.sampled(checked)
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
         return Result(

@@ -30,7 +30,6 @@ from rota.explore.purity import Sampled
 from rota.explore.result import (
     DEADLOCK,
     DEADLOCK_MEANING,
-    CheckpointError,
     Find,
     Limits,
     Progress,
@@ -40,7 +39,8 @@ from rota.explore.result import (
     overall,
     verdicts,
 )
-from rota.explore.tables.arrays import Ints, Words
+from rota.explore.tables.arrays import Ints, Words, total128
+from rota.explore.tables.rejudge import states_again
 from rota.explore.tables.system import Expanded, Tables, blocks, sample, violation, worth
 from rota.kernel import Kind, State, System
 from rota.kernel.encoding import MASK128
@@ -148,25 +148,28 @@ class _Search:
         """Take up what the checkpoint has; False if that is nothing."""
         if self.checkpoint is None or not self.checkpoint.saved.levels:
             return False
+        counts = self.checkpoint.saved.counts
         for parts in self.checkpoint.values():
             for table, values in zip(self.learned.machines, parts, strict=True):
                 known = len(table.interned)
                 if [table.intern(value) for value in values] != list(range(known, known + len(values))):
-                    raise CheckpointError("values are not those of a checkpoint; give an empty folder")
+                    raise self.checkpoint.wrong("values are there twice")
         self._fit()
-        for level in self.checkpoint.levels():
-            for layout, keys in level:
-                self._hand_out(self.layout.pack(layout.unpack(keys, self.learned.width)))
+        sizes = [len(table.interned) for table in self.learned.machines]
+        for depth, level in enumerate(self.checkpoint.levels(sizes)):
+            if depth:
+                self.digest += sum(total128(*self.learned.hashes(rows)) for rows in self._rows(depth - 1))
+            for rows in level:
+                self._hand_out(self.layout.pack(rows))
             self._close_level()
-        for judged in self.checkpoint.judged():
+        if self.histogram != counts["histogram"] or f"{self.digest & MASK128:x}" != counts["digest"]:
+            raise self.checkpoint.wrong("its states are not those that were counted")
+        for judged in self.checkpoint.judged(len(self.judge.answers), sizes):
             for answers, shown in zip(self.judge.answers.values(), judged, strict=True):
                 answers.meet(shown)
         self._judged = [len(answers) for answers in self.judge.answers.values()]
-        counts = self.checkpoint.saved.counts
-        self.digest = int(counts["digest"], 16)
-        self.owners[0].expansion.generated = counts["generated"]
+        self.owners[0].expansion.generated, self.fired = counts["generated"], frozenset(counts["fired"])
         self.witnesses.update(counts["witnesses"])
-        self.fired = frozenset(counts["fired"])
         return True
 
     def _save(self) -> None:
@@ -178,7 +181,8 @@ class _Search:
             for depth in range(len(self.checkpoint.saved.levels), len(self.histogram))
         ]
         counts = {
-            "digest": f"{self.digest:x}",
+            "histogram": self.histogram,
+            "digest": f"{self.digest & MASK128:x}",
             "generated": self._generated,
             "witnesses": self.witnesses,
             "fired": sorted(self._fired()),
@@ -347,6 +351,7 @@ class _Search:
                 if len(here):
                     rows.append(self.layout.unpack(array[here - at], self.learned.width))
                 at += len(array)
+        states_again(self.tables, np.concatenate(rows))
         return self.tables.sampled(np.concatenate(rows))
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
@@ -391,4 +396,5 @@ class _Search:
             "words_per_state": self.layout.words,
             "repacked": self.repacked,
             "workers": len(self.owners),
+            **(self.checkpoint.resumed if self.checkpoint else {}),
         }

@@ -42,7 +42,7 @@ def checked(answers: Sequence[Any], folder: Path | None, ceiling: int | None) ->
         if folder and isinstance(answer, Missing):
             raise _unusable(answer.name)
         if folder and isinstance(answer, Damaged):
-            raise _unusable(str(answer)) from answer
+            raise _unusable(str(answer) if str(folder) in str(answer) else f"{folder}: {answer}") from answer
         if isinstance(answer, MemoryError):
             raise _no_memory("a worker", folder, ceiling) from answer
         if isinstance(answer, Exception):

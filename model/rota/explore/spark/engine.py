@@ -34,8 +34,8 @@ from rota.explore.spark.answers import ExecutorsLost, NoSpace, checked, clear_er
 from rota.explore.spark.commit import Commits, Saved
 from rota.explore.spark.exchange import Exchange, Files, Shuffle
 from rota.explore.spark.memory import MEMORY
-from rota.explore.spark.preflight import NotShippable, NotSupported
-from rota.explore.spark.protocol import Fields, Job, Missing, Order, Part, Report
+from rota.explore.spark.preflight import NotSupported
+from rota.explore.spark.protocol import Fields, Job, Missing, NotShippable, Order, Part, Report
 from rota.explore.spark.registry import Registry
 from rota.explore.spark.session import MASTER, Cluster, look_at, spark_context
 from rota.explore.spark.tally import Tally
@@ -144,6 +144,7 @@ class _Run:
         self.parts: tuple[Part, ...] = (Part(),) * count
         self.obsolete: tuple[tuple[str, ...], ...] = ((),) * count
         self.fields: Fields | None = None
+        self.kinds = preflight.kinds(system)
         self.histogram: list[int] = []
         self.digest = Digest()
         self.generated = 0
@@ -166,8 +167,9 @@ class _Run:
         """Rounds until nothing is new; nothing is left in the workers. Errors: as of `explore`."""
         try:
             with clear_errors(self.limits.checkpoint):
-                if self.round:
+                if self.commits and self.round:
                     self._told(self.exchange.asked(partial(tasks.verify, self.job, self._order(0))))
+                    self.commits.sweep()
                 return self._explore()
         finally:
             self._clear()
@@ -213,7 +215,8 @@ class _Run:
     def _order(self, round_: int) -> Order:
         wanted = frozenset(name for name, seen in self.witnesses.items() if seen is None)
         known = dict(self.tally.known)
-        return Order(round_, self.parts, self.fields, tuple(self.deltas), wanted, self.obsolete, known)
+        given = self.parts, self.fields, tuple(self.deltas), wanted, self.obsolete, known, self.kinds
+        return Order(round_, *given)
 
     def _answers(self, round_: int, ask: Callable[[Order], Sequence[Any]]) -> Sequence[Any]:
         """What all partitions say, asked again where executors were lost. Errors: the first one reported."""
@@ -245,6 +248,7 @@ class _Run:
         self.parts = tuple(report.part for report in reports)
         self.obsolete = tuple(report.obsolete for report in reports)
         self.tally.add(report.judged for report in reports)
+        self.kinds = self.kinds.union(*(report.kinds for report in reports))
         if self.job.compiled:
             self._number([report.news for report in reports])
 
@@ -278,22 +282,16 @@ class _Run:
             "calls": self.calls,
         }
         saved = Saved(
-            run=self.job.run,
-            compiled=self.job.compiled,
-            deciding=self.job.deciding,
-            round=self.round,
-            parts=self.parts,
-            fields=self.fields,
-            sent=self.exchange.sent,
-            obsolete=self.obsolete,
-            counts=counts,
-        )
+            run=self.job.run, compiled=self.job.compiled, deciding=self.job.deciding, round=self.round,
+            parts=self.parts, fields=self.fields, sent=self.exchange.sent, obsolete=self.obsolete,
+            kinds=self.kinds, counts=counts,
+        )  # fmt: skip
         self.commits.commit(saved, self.unsaved)
         self.unsaved = []
 
     def _go_on_with(self, saved: Saved) -> None:
         self.round, self.parts, self.fields = saved.round, saved.parts, saved.fields
-        self.obsolete = saved.obsolete
+        self.obsolete, self.kinds = saved.obsolete, saved.kinds
         counts = saved.counts
         self.histogram = list(counts["histogram"])
         self.digest.add([int(counts["digest"], 16)])
@@ -391,6 +389,7 @@ class _Run:
                 "numbered": sum(self.registry.counts),
                 "seconds_merging": self.merging,
                 "rounds_repeated": self.repeated,
+                **(self.commits.resumed if self.commits else {}),
             },
         )
 

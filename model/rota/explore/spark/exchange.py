@@ -6,7 +6,6 @@ An exchange has two methods: `inbox` is an RDD whose partitions have the blocks 
 
 from __future__ import annotations
 
-import pickle
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
-from rota.explore.spark.protocol import Answer, Report, TaskOutput
+from rota.explore.cache.digest import digest_of
+from rota.explore.spark.protocol import Answer, BlockFile, Damaged, Report, TaskOutput
 
 Task = Callable[[int, Iterable[bytes]], TaskOutput]
 """A partition's round: its number and the blocks for it -> what it leaves behind."""
@@ -80,7 +80,7 @@ class Shuffle:
         def work(partition: int, arrived: Iterable[tuple[int, bytes]]) -> TaskOutput:
             if partition < last:
                 blocks = _complete(arrived, last if round_ else 0)
-                yield from _packed(task(partition, blocks), partition, last)
+                yield from _counted(task(partition, blocks), partition, last)
             _drain(arrived)
 
         # what is sent is not where it belongs: Spark must not take it for partitioned already
@@ -88,7 +88,7 @@ class Shuffle:
         if self._lasting:
             sent = self._keep(round_, sent).filter(lambda one: one[0] != COPY)
         self._arrived = sent.partitionBy(last + 1, _addressee)
-        return [pickle.loads(answer) for _, answer in self._context.runJob(self._arrived, list, [last])]
+        return [answer for _, answer in self._context.runJob(self._arrived, list, [last])]
 
     def restored(self, round_: int, task: Callable[[int, Iterable[Any]], TaskOutput]) -> list[Answer]:
         """Give each partition the copies of its levels from the rounds before one; the answers of a task."""
@@ -130,12 +130,12 @@ class Shuffle:
 class Files:
     """By files in a folder that driver and workers see.
 
-    Parameters: context; partitions, of the run; folder; sent, by partition: the files with blocks for it, as
-    paths within the folder. What was sent two rounds ago is deleted.
+    Parameters: context; partitions, of the run; folder; sent, by partition: the files with blocks for it.
+    What was sent two rounds ago is deleted.
     """
 
     def __init__(
-        self, context: Any, partitions: int, folder: Path, sent: Sequence[tuple[str, ...]] = ()
+        self, context: Any, partitions: int, folder: Path, sent: Sequence[tuple[BlockFile, ...]] = ()
     ) -> None:
         self._context, self._partitions, self._folder = context, partitions, folder
         self.sent = tuple(sent) or ((),) * partitions
@@ -146,15 +146,15 @@ class Files:
     def put(self, round_: int, inbox: Any, task: Task) -> list[Answer]:
         folder, count = self._folder, self._partitions
 
-        def work(partition: int, names: Iterable[tuple[str, ...]]) -> Iterator[bytes]:
-            blocks = (Path(folder, name).read_bytes() for some in names for name in some)
+        def work(partition: int, files: Iterable[tuple[BlockFile, ...]]) -> Iterator[Answer]:
+            blocks = (_read(folder, file) for some in files for file in some)
             answer = _posted(task(partition, blocks), folder, outbox(partition, round_))
             shutil.rmtree(Path(folder, outbox(partition, round_ - 2)), ignore_errors=True)
-            yield pickle.dumps(answer)
+            yield answer
 
-        answers = [pickle.loads(raw) for raw in inbox.mapPartitionsWithIndex(work).collect()]
-        mail = [(to, name) for one in answers if isinstance(one, Report) for to, name in one.sent]
-        self.sent = tuple(tuple(name for to, name in mail if to == number) for number in range(count))
+        answers: list[Answer] = inbox.mapPartitionsWithIndex(work).collect()
+        mail = [one for answer in answers if isinstance(answer, Report) for one in answer.sent]
+        self.sent = tuple(tuple(file for to, file in mail if to == number) for number in range(count))
         return answers
 
     def asked(self, task: Callable[[int, Iterable[Any]], TaskOutput]) -> list[Any]:
@@ -181,13 +181,13 @@ def _addressee(number: int) -> int:
     return number
 
 
-def _packed(output: TaskOutput, sender: int, last: int) -> TaskOutput:
-    """What a task sends, its answer as bytes to the last partition; at the end how many blocks there were."""
+def _counted(output: TaskOutput, sender: int, last: int) -> TaskOutput:
+    """What a task sends, its answer to the last partition; at the end how many blocks there were."""
     sent = [0] * last
     for to, content in output:
         if 0 <= to < last:
             sent[to] += 1
-        yield to, pickle.dumps(content) if to == last else content
+        yield to, content
     yield from ((to, (sender, count)) for to, count in enumerate(sent))
 
 
@@ -204,19 +204,29 @@ def _complete(arrived: Iterable[tuple[int, Any]], senders: int) -> Iterator[byte
         raise Incomplete(f"{blocks} blocks from {len(told)} of {senders} senders, not {sum(told.values())}")
 
 
+def _read(folder: Path, file: BlockFile) -> bytes:
+    """A block. Errors: FileNotFoundError, Damaged."""
+    path = Path(folder, file.name)
+    content = path.read_bytes()
+    if digest_of(content) != file.digest:
+        raise Damaged(f"{path} is not as it was written, or of another round or run")
+    return content
+
+
 def _posted(output: TaskOutput, folder: Path, place: str) -> Answer:
-    """Write what a task sends, under names that no other try of it has; its answer tells the names."""
+    """Write what a task sends, under names that no other try of it has; its answer tells of the files."""
     token, answer = uuid4().hex[:12], None
-    names: list[tuple[int, str]] = []
+    files: list[tuple[int, BlockFile]] = []
     Path(folder, place).mkdir(parents=True, exist_ok=True)
     try:
         for to, content in output:
             if isinstance(content, bytes):
-                names.append((to, f"{place}/{token}-{len(names):06d}"))
-                Path(folder, names[-1][1]).write_bytes(content)
+                file = BlockFile(f"{place}/{token}-{len(files):06d}", digest_of(content))
+                files.append((to, file))
+                Path(folder, file.name).write_bytes(content)
             else:
                 answer = content
     except OSError as error:
         return error
     assert answer is not None
-    return replace(answer, sent=tuple(names)) if isinstance(answer, Report) else answer
+    return replace(answer, sent=tuple(files)) if isinstance(answer, Report) else answer

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
-import pickle
 from collections.abc import Mapping
-from contextlib import suppress
-from hashlib import blake2b
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from rota.explore.checkpoint import MANIFEST, identity
-from rota.explore.result import CheckpointError, Limits, Result, Verdict
+from rota.explore.cache import files
+from rota.explore.cache import folder as writing
+from rota.explore.cache.store import kind_named
+from rota.explore.manifest import MANIFEST, compare, identity, refuse_unasked
+from rota.explore.result import Limits, Result, Verdict
 from rota.explore.spark.answers import clear_errors
-from rota.kernel import System
+from rota.kernel import System, encode
+from rota.kernel.decoding import DecodeError, Decoder, kinds_within
 
 NAME = "finished"
 
@@ -27,9 +27,9 @@ class Finished:
     """
 
     def __init__(self, folder: Path, system: System, limits: Limits, what: Mapping[str, Any]) -> None:
-        self._folder, self._resume = folder, limits.resume
+        self._folder, self._limits = folder, limits
         self._path = folder / NAME
-        self._identity = {**identity(system, limits)[0], "engine": "spark", **what}
+        self._identity, self._modules = identity(system, limits, "spark", **what)
 
     @property
     def by_level(self) -> bool:
@@ -42,41 +42,32 @@ class Finished:
         Errors: CheckpointError for that of another system, and for one that nobody wants to go on with.
         """
         try:
-            checksum, content = self._path.read_bytes().split(b"\n", 1)
-        except (FileNotFoundError, ValueError):
+            about, parts = files.unpacked(self._path.read_bytes())
+        except (OSError, files.Damaged):
             return None
-        if checksum != _checksum(content):
+        refuse_unasked(self._folder, self._limits)
+        compare(self._folder, dict(about.get("identity") or {}), self._identity)
+        try:
+            decoder = Decoder(kind_named(module, kind, self._modules) for module, kind in about["kinds"])
+            known: Result = replace(decoder.decode(parts["result"]), **about["bare"])
+        except (DecodeError, KeyError, TypeError):
             return None
-        if not self._resume:
-            raise CheckpointError(f"{self._folder} holds a search already; give --resume, or an empty folder")
-        theirs, result = content.split(b"\n", 1)
-        self._compare(json.loads(theirs))
-        known: Result = pickle.loads(result)
         return known
 
     def write(self, result: Result) -> None:
         """Keep what an exploration came to, unless a bound ended it. Errors: NoSpace."""
         if result.verdict is Verdict.UNDECIDED:
             return
-        content = json.dumps(self._identity).encode() + b"\n" + pickle.dumps(result, protocol=5)
-        temporary = self._path.with_name(f"{NAME}.{os.getpid()}")
+        bare = {one.name: getattr(result, one.name) for one in fields(result)}
+        bare = {name: value for name, value in bare.items() if isinstance(value, float | Mapping)}
+        without: Any = dict.fromkeys(bare)
+        rest = replace(result, **without)
+        try:
+            kinds = sorted([kind.__module__, kind.__qualname__] for kind in kinds_within([rest]))
+            Decoder(kind_named(module, kind, self._modules) for module, kind in kinds)
+        except DecodeError:
+            return  # it could not be read again, so it will be made again
+        about = {"identity": self._identity, "kinds": kinds, "bare": bare}
         with clear_errors(self._folder):
-            try:
-                self._folder.mkdir(parents=True, exist_ok=True)
-                temporary.write_bytes(_checksum(content) + b"\n" + content)
-                temporary.replace(self._path)
-            finally:
-                with suppress(OSError):
-                    temporary.unlink(missing_ok=True)
-
-    def _compare(self, theirs: Mapping[str, Any]) -> None:
-        here = json.loads(json.dumps(self._identity))
-        for key in here:
-            if theirs.get(key) != here[key]:
-                raise CheckpointError(
-                    f"{self._folder} is of another search (its {key} differs); give another folder"
-                )
-
-
-def _checksum(content: bytes) -> bytes:
-    return blake2b(content, digest_size=16).hexdigest().encode()
+            self._folder.mkdir(parents=True, exist_ok=True)
+            writing.write(self._path, files.packed(about, {"result": encode(rest)}))

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
 
 from rota.explore.result import Limits
-from rota.explore.spark.registry import BEYOND_MACHINES, Named, News, digest_of
+from rota.explore.spark.protocol import NotShippable
+from rota.explore.spark.registry import BEYOND_MACHINES, Named, News, named
 from rota.explore.spark.session import is_local
 from rota.explore.spark.spread import spread
+from rota.explore.spark.values import Reader
 from rota.explore.tables.arrays import RowSet
 from rota.explore.tables.system import Expanded, Tables
-from rota.kernel import System
+from rota.kernel import System, encode
 
 PROBED = 3000
 """States that are looked at to see which machine's values are many."""
-
-
-class NotShippable(ValueError):
-    """The system has no SystemRef, so a worker process cannot rebuild it."""
 
 
 class NotSupported(ValueError):
@@ -48,9 +45,16 @@ def news(system: System) -> list[News]:
     values: list[dict[bytes, Named]] = [{} for _ in system.machines]
     for state in system.initial_states():
         for known, value in zip(values, state, strict=True):
-            digest = digest_of(value)
-            known.setdefault(digest, (digest, pickle.dumps(value, protocol=5)))
+            one = named(encode(value))
+            known.setdefault(one[0], one)
     return [News(0, (*(tuple(known.values()) for known in values), *((),) * BEYOND_MACHINES))]
+
+
+def kinds(system: System) -> frozenset[type]:
+    """The types that the values of the initial states are made of. Errors: NotShippable."""
+    reader = Reader()
+    reader.look_at(value for state in system.initial_states() for value in state)
+    return reader.kinds
 
 
 def deciding(system: System, partitions: int, compiled: bool) -> tuple[int, ...]:

@@ -21,19 +21,31 @@ class Damaged(ValueError):
     """A file or block has not the content that it was written with."""
 
 
+class NotShippable(ValueError):
+    """A worker process could not rebuild the system, or not read a value of it."""
+
+
 @dataclass(frozen=True)
 class RunFile:
-    """A file of states. words: of a state; checksum: CRC-32 of the content."""
+    """A file of states. words: of a state; digest: of the content."""
 
     name: str
     states: int
     words: int
-    checksum: int
+    digest: str
 
     @property
     def index(self) -> str:
         """The name of the file beside it."""
         return f"{self.name}.index"
+
+
+@dataclass(frozen=True)
+class BlockFile:
+    """A file with a block, as a path within the run's folder. digest: of the content."""
+
+    name: str
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -94,7 +106,8 @@ class Order:
 
     parts: by partition; fields: how states are packed; deltas: all numbers handed out so far; wanted: the
     witnesses not seen yet; obsolete: files by partition that nobody needs any more; judged: by process, how
-    many portions the driver has of what it has judged.
+    many portions the driver has of what it has judged; kinds: the types that values are made of which were
+    found so far, the only ones that a worker makes of what it reads.
     """
 
     round: int
@@ -104,6 +117,7 @@ class Order:
     wanted: frozenset[str]
     obsolete: tuple[tuple[str, ...], ...] = ()
     judged: Mapping[str, int] = field(default_factory=dict)
+    kinds: frozenset[type] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -123,9 +137,9 @@ class Judged:
 class Report:
     """A partition's round: its new states, what was found among them, and what expanding them gave.
 
-    news: values without a number (`registry.News`), None in plain Python; sent: (addressee, name) of files
-    with blocks, where files are exchanged; sent_bytes: of all blocks; obsolete: files that nobody needs once
-    the round counts; sampled: how much was looked at twice.
+    news: values without a number (`registry.News`), None in plain Python; sent: (addressee, file) of blocks,
+    where files are exchanged; sent_bytes: of all blocks; obsolete: files that nobody needs once the round
+    counts; sampled: how much was looked at twice; kinds: the types that values of this process are made of.
     """
 
     partition: int
@@ -142,9 +156,10 @@ class Report:
     judged: Judged
     sent_bytes: int
     python_calls: int
-    sent: tuple[tuple[int, str], ...] = ()
+    sent: tuple[tuple[int, BlockFile], ...] = ()
     obsolete: tuple[str, ...] = ()
     sampled: Sampled = NOTHING
+    kinds: frozenset[type] = frozenset()
 
 
 @dataclass(frozen=True)

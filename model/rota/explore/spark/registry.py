@@ -11,27 +11,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 
+from rota.explore.cache.digest import DIGEST
 from rota.explore.spark.facts import Facts, together
 from rota.explore.tables.arrays import Flags, Longs
-from rota.kernel import encode
 
 BEYOND_MACHINES = 2
 """Tables behind those of the machines: messages, rules."""
 
-DIGEST = 32
-"""Bytes of a digest."""
-
 Named = tuple[bytes, bytes]
-"""A value from outside: its digest, and its pickle."""
+"""A value from outside: its digest, and its canonical encoding."""
 
 
-def digest_of(value: Any) -> bytes:
-    """What decides whether two values are the same: BLAKE2b of the canonical encoding."""
-    return blake2b(encode(value), digest_size=DIGEST).digest()
+def named(raw: bytes) -> Named:
+    """A value of which this is the encoding; what decides whether two are the same is BLAKE2b of it."""
+    return blake2b(raw, digest_size=DIGEST).digest(), raw
 
 
 @dataclass(frozen=True)

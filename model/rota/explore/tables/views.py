@@ -57,6 +57,11 @@ class Seen:
         self._look_again()
         return self._results[code]
 
+    def looked_at(self, code: int) -> Any:
+        """As `result`, but the view is called."""
+        position, value = self._shown[code]
+        return self._of(self._learned.machines[position].interned.values[value])
+
     def recall(self, shown: Longs) -> None:
         """Begin with the numbers of an earlier run, which are given as `shown` gave them."""
         self._shown = list(map(tuple, shown.tolist()))
@@ -182,6 +187,10 @@ class Answers:
         if pair not in self._known:
             self._known[pair] = self._judged(pair)
         return self._known[pair]
+
+    def judged_again(self, pair: Pair) -> int:
+        """How a combination is judged by views, premise and predicate, whatever was said before."""
+        return self._says(*[seen.looked_at(code) for seen, code in zip(self.seen, pair, strict=False)])
 
     def _judged(self, pair: Pair) -> int:
         combination = self.combination(pair)

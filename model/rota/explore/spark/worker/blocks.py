@@ -9,9 +9,9 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
+from rota.explore.cache.digest import DIGEST
 from rota.explore.compiled.packing import Layout
 from rota.explore.spark.protocol import Damaged
-from rota.explore.spark.registry import DIGEST
 from rota.explore.tables.arrays import Words
 
 _MAGIC = b"rota"

@@ -18,6 +18,7 @@ from rota.explore.compiled.arguments import Fields
 from rota.explore.compiled.packing import Layout
 from rota.explore.spark.registry import Delta, News
 from rota.explore.spark.spread import spread
+from rota.explore.spark.values import Reader
 from rota.explore.spark.worker import blocks, translate
 from rota.explore.spark.worker.blocks import BlockDamaged, Header
 from rota.explore.spark.worker.memo import Recalling
@@ -44,11 +45,13 @@ class Numbers:
 
     def __init__(self, tables: Tables) -> None:
         self._learned = tables.learned
+        self.reader = Reader()
+        """Knows the types of all values that came from elsewhere, and of those that `news` has told of."""
         self._local_pool, self._wire_pool = Pool(np.int32, UNKNOWN), Pool(np.int32, UNKNOWN)
         rules, messages = Interned("rules of outcomes"), self._learned.messages
         machines = [(table.interned, table.intern) for table in self._learned.machines]
         self._known = [
-            Known(interned, intern, self._local_pool, self._wire_pool)
+            Known(interned, intern, self._local_pool, self._wire_pool, self.reader)
             for interned, intern in (*machines, (messages, _giving(messages)), (rules, _giving(rules)))
         ]
         self._machines = self._known[: len(machines)]
@@ -75,13 +78,14 @@ class Numbers:
         """How many global numbers each machine's values have."""
         return self._counts[-1]
 
-    def sync(self, deltas: Sequence[Any]) -> None:
+    def sync(self, deltas: Sequence[Any], kinds: frozenset[type]) -> None:
         """Take in what is new. A round must begin afterwards.
 
         Parameters: deltas, those of versions 1, 2 ... in order, each one or something whose `value` it is (a
-        broadcast variable), which is taken only of those that are new here.
-        Errors: ValueError if one has another version than its place says.
+        broadcast variable), which is taken only of those that are new here; kinds, the types of their values.
+        Errors: ValueError if one has another version than its place says; NotShippable.
         """
+        self.reader.learn(kinds)
         for version in range(self.version + 1, len(deltas) + 1):
             item = deltas[version - 1]
             delta = item if isinstance(item, Delta) else item.value
@@ -224,8 +228,9 @@ class Numbers:
         return np.array(numbers, np.int64)
 
     def news(self) -> News:
-        """What this round found that has no global number, learned entries included."""
+        """What this round found that has no global number, learned entries included. Errors: NotShippable."""
         facts = self._memory.news() if self._memory else b""
+        self.reader.look_at(value for known in self._known for value in known.found())
         return News(self.version, tuple(known.news() for known in self._known), facts)
 
     # ---- within

@@ -2,18 +2,18 @@
 
 Nothing but the standard library and the kernel is needed. What a partition has visited is a set in memory,
 built from the files of its levels wherever a process does not have it; `Job.memory` is not heeded. States
-travel and lie in files as pickles of what differs, with a checksum.
+travel and lie in files as encodings of what differs, with a digest.
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from rota.explore.cache.digest import digest_of
 from rota.explore.purity import Impure
 from rota.explore.result import Find, first
 from rota.explore.spark.combinations import Journal
@@ -25,6 +25,7 @@ from rota.explore.spark.protocol import (
     Job,
     Level,
     Missing,
+    NotShippable,
     Order,
     Part,
     Report,
@@ -43,7 +44,7 @@ BLOCK = 1 << 14
 NO_FIELDS = Fields((), (), ())
 
 
-EXPECTED = (Ambiguous, Impure, NotRebuilt, Damaged, OSError, MemoryError)
+EXPECTED = (Ambiguous, Impure, NotRebuilt, NotShippable, Damaged, OSError, MemoryError)
 """Errors that every try would raise again."""
 
 
@@ -124,6 +125,7 @@ class _Round:
         self.job, self.order, self.partition = job, order, partition
         self.worker = _worker(job)
         self.values = self.worker.values
+        self.values.reader.learn(order.kinds)
         self.folder = place(job, partition)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.levels = order.parts[partition].levels
@@ -190,6 +192,7 @@ class _Round:
             sent_bytes=self.sent,
             python_calls=self.worker.asked - self.asked,
             sampled=self.values.again.ask(),
+            kinds=self.values.kinds,
         )
 
     # ---- files
@@ -204,23 +207,24 @@ class _Round:
         return visited
 
     def _write(self, name: str, coded: Sequence[tuple[int, Key]]) -> RunFile:
-        """Write states, in the order of their codes. Of the same states pickles differ, codes do not."""
+        """Write states, in the order of their codes: the same states make the same bytes."""
+        content = self.values.pack([key for _, key in coded])
         if coded:
             part = self.folder / f"{name}.{uuid4().hex}.part"
             try:
-                part.write_bytes(self.values.pack([key for _, key in coded]))
+                part.write_bytes(content)
                 part.replace(self.folder / name)
             finally:
                 part.unlink(missing_ok=True)
-        return RunFile(name, len(coded), 0, _checksum(code for code, _ in coded))
+        return RunFile(name, len(coded), 0, digest_of(content))
 
     def _read(self, file: RunFile) -> list[Key]:
         """Errors: FileNotFoundError, Damaged."""
         path = Path(self.folder, file.name)
-        keys = self.values.unpack(path.read_bytes(), str(path)) if file.states else []
-        if len(keys) != file.states or _checksum(map(self.values.code, keys)) != file.checksum:
-            raise Damaged(f"{path} has other states than were written")
-        return keys
+        content = path.read_bytes() if file.states else b""
+        if file.states and digest_of(content) != file.digest:
+            raise Damaged(f"{path} is not as it was written, or of another level or run")
+        return self.values.unpack(content, str(path)) if file.states else []
 
     def _copies(self, keys: Sequence[Key]) -> TaskOutput:
         for begin in range(0, len(keys) if self.job.copied else 0, BLOCK):
@@ -308,7 +312,3 @@ class _Round:
         block = self.values.pack(keys)
         self.sent += len(block)
         return block
-
-
-def _checksum(codes: Iterable[int]) -> int:
-    return zlib.crc32(b"".join(code.to_bytes(16, "big") for code in codes))

@@ -5,15 +5,17 @@ Standard library and kernel only.
 
 from __future__ import annotations
 
-import pickle
-import zlib
+import sys
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rota.explore.cache.digest import DIGEST, digest_of
 from rota.explore.purity import Again, Noting, StandIn, noted
 from rota.explore.spark.combinations import Journal, Lanes, counted, key_of, lanes
 from rota.explore.spark.protocol import Damaged
+from rota.explore.spark.values import Reader
 from rota.kernel import Kind, Machine, Message, Outcome, Property, State, System, View, encode
 from rota.kernel.encoding import component_hash, state_hash
 
@@ -34,6 +36,19 @@ class Values:
         self._known: list[dict[Any, int]] = [{} for _ in range(machines)]
         self._numbers: dict[int, int] = {}
         self.again = Again()
+        self._raws: dict[int, bytes] = {}
+        """Encodings, of those that were written."""
+        self._read: dict[bytes, int] = {}
+        """Numbers by encoding, of those that were read."""
+        self._looked_at = 0
+        self.reader = Reader()
+
+    @property
+    def kinds(self) -> frozenset[type]:
+        """The types that all values are made of. Errors: NotShippable."""
+        self.reader.look_at(self.all[self._looked_at :])
+        self._looked_at = len(self.all)
+        return self.reader.kinds
 
     def number(self, position: int, value: Any) -> int:
         """The number of a machine's value. Errors: Ambiguous."""
@@ -62,22 +77,59 @@ class Values:
         return state_hash([self._lanes[number] for number in key])
 
     def pack(self, keys: Sequence[Key]) -> bytes:
-        """States for any process."""
+        """States for any process: of each machine the values that there are, encoded, and which is whose."""
         columns, tables = [], []
         for column in zip(*keys, strict=True):
             place = {number: i for i, number in enumerate(dict.fromkeys(column))}
-            tables.append([self.all[number] for number in place])
-            columns.append([place[number] for number in column])
-        content = pickle.dumps((tables, columns), protocol=5)
-        return zlib.crc32(content).to_bytes(4, "big") + content
+            tables.append(tuple(map(self._raw, place)))
+            columns.append(_bytes(array(_NUMBER, [place[number] for number in column])))
+        content = encode((tuple(tables), tuple(columns)))
+        return bytes.fromhex(digest_of(content)) + content
 
     def unpack(self, raw: bytes, what: str) -> list[Key]:
         """What `pack` gave. Errors: Damaged, which names `what`."""
-        if len(raw) < 4 or zlib.crc32(raw[4:]) != int.from_bytes(raw[:4], "big"):
+        if bytes.fromhex(digest_of(raw[DIGEST:])) != raw[:DIGEST]:
             raise Damaged(f"{what} is not as it was written")
-        tables, columns = pickle.loads(raw[4:])
-        numbers = [[self.number(i, value) for value in table] for i, table in enumerate(tables)]
-        return list(zip(*([n[at] for at in c] for n, c in zip(numbers, columns, strict=True)), strict=True))
+        try:
+            tables, columns = _PLAIN.value(raw[DIGEST:])
+            numbers = [[self._number(i, one) for one in table] for i, table in enumerate(tables)]
+            places = [array(_NUMBER, _native(column)) for column in columns]
+            rows = ([n[at] for at in column] for n, column in zip(numbers, places, strict=True))
+            return list(zip(*rows, strict=True))
+        except (Damaged, ValueError, TypeError, IndexError) as error:
+            raise Damaged(f"{what} cannot be read: {error}") from error
+
+    def _raw(self, number: int) -> bytes:
+        raw = self._raws.get(number)
+        if raw is None:
+            raw = self._raws[number] = encode(self.all[number])
+        return raw
+
+    def _number(self, position: int, raw: bytes) -> int:
+        """The number of a machine's value that another process has encoded."""
+        known = self._read.get(raw)
+        value = self.reader.value(raw) if known is None else self.all[known]
+        number = self._read[raw] = self.number(position, value)
+        return number
+
+
+_NUMBER = "I"
+"""Places of values, as arrays have them: 32 bits."""
+
+_PLAIN = Reader()
+
+
+def _bytes(numbers: array[int]) -> bytes:
+    """Little-endian on every machine."""
+    return _native(numbers.tobytes())
+
+
+def _native(raw: bytes) -> bytes:
+    if sys.byteorder == "little":
+        return raw
+    numbers = array(_NUMBER, raw)
+    numbers.byteswap()
+    return numbers.tobytes()
 
 
 class Remembering(StandIn):

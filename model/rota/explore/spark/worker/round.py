@@ -22,6 +22,7 @@ from rota.explore.spark.protocol import (
     Job,
     Level,
     Missing,
+    NotShippable,
     Order,
     Part,
     Report,
@@ -49,7 +50,9 @@ BOX = 8 << 20
 CHECKED = 1
 """States of a level whose successors are compared with the system's own, at the least."""
 
-EXPECTED = (BadOutcome, AmbiguousValue, Impure, EngineError, NotRebuilt, Damaged, OSError, MemoryError)
+EXPECTED = (
+    BadOutcome, AmbiguousValue, Impure, EngineError, NotRebuilt, NotShippable, Damaged, OSError, MemoryError
+)  # fmt: skip
 """Errors that every try would raise again."""
 
 
@@ -75,10 +78,7 @@ def _answered(job: Job, partition: int, work: Callable[[], Iterable[Sent]]) -> T
 
 def restore(job: Job, order: Order, partition: int, copies: Iterable[Copy]) -> TaskOutput:
     """As `tasks.restore`."""
-    try:
-        yield job.partitions, (partition, _Round(job, order, partition).restored(copies))
-    except EXPECTED as error:
-        yield job.partitions, error
+    return _answered(job, partition, lambda: _Round(job, order, partition).restored(copies))
 
 
 def verify(job: Job, order: Order, partition: int) -> TaskOutput:
@@ -119,7 +119,7 @@ class _Round:
         self.fields, self.layout = order.fields, _layout(order.fields)
         self.folder, self.part = place(job, partition), order.parts[partition]
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.numbers.sync(order.deltas)
+        self.numbers.sync(order.deltas, order.kinds)
         self.memory = memory.room(job.memory, job.ceiling)
         self.numbers.begin(self.layout)
         self.system, self.calls = worker.system, worker.system.memory.computed
@@ -186,6 +186,7 @@ class _Round:
             fired=self.tables.fired(outcomes),
             news=self.numbers.news(),
             judged=self.worker.judged(self.order.judged),
+            kinds=self.numbers.reader.kinds,
             sent_bytes=self.sent,
             python_calls=self.system.memory.computed - self.calls,
             obsolete=tuple(self.obsolete),
@@ -246,7 +247,7 @@ class _Round:
             for begin, end in blocks(0, len(keys), BLOCK // (8 * self.layout.words)):
                 yield COPY, Copy(self.partition, number, begin, keys[begin:end].tobytes())
 
-    def restored(self, copies: Iterable[Copy]) -> Part:
+    def restored(self, copies: Iterable[Copy]) -> TaskOutput:
         """All levels and one run of them, from copies in any order. Errors: RunDamaged."""
         spools = [self.folder / f"copy-{number:05d}" for number in range(len(self.part.levels))]
         for spool in spools:
@@ -264,7 +265,7 @@ class _Round:
             spool.unlink()
         files = [(level.file, level.fields) for level in self.part.levels]
         run = self._packed_anew(files, f"restored-{self.order.round:05d}")
-        return Part(self.part.levels, (run,), self.fields)
+        yield self.job.partitions, (self.partition, Part(self.part.levels, (run,), self.fields))
 
     # ---- states
 

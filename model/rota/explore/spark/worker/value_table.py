@@ -1,37 +1,47 @@
 """One table of values in a worker process: its own numbers, the registry's, and a round's for what is new.
 
-A value that came from elsewhere stays a pickle until it is needed here; one that was found here is recognised
-by its digest when the registry has numbered it, and never unpickled.
+A value that came from elsewhere stays encoded until it is needed here; one that was found here is recognised
+by its digest when the registry has numbered it, and never decoded.
 """
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from rota.explore.spark.registry import Named, digest_of
+from rota.explore.spark.registry import Named, named
+from rota.explore.spark.values import Reader
 from rota.explore.spark.worker.translate import UNKNOWN
 from rota.explore.tables.arrays import Ints, Pool, Region
 from rota.explore.tables.machines import Interned
+from rota.kernel import encode
 
 
 class Known:
-    """One table. Parameters: interned, the process's own numbers; intern, gives them; pools of both maps.
+    """One table.
+
+    Parameters: interned, the process's own numbers; intern, gives them; pools of both maps; reader, of values
+    from elsewhere.
 
     local_of: by global number; wire_of: by local number the global one, or the provisional one of this round,
     which is `base` + its place in `provisional`.
     """
 
     def __init__(
-        self, interned: Interned, intern: Callable[[Any], int], local_pool: Pool, wire_pool: Pool
+        self,
+        interned: Interned,
+        intern: Callable[[Any], int],
+        local_pool: Pool,
+        wire_pool: Pool,
+        reader: Reader,
     ) -> None:
         self.interned, self.own_number = interned, intern
         self.local_of, self.wire_of = Region(local_pool), Region(wire_pool)
         self.provisional: list[int] = []
-        self._pickles: list[bytes] = []
+        self._reader = reader
+        self._raws: list[bytes] = []
         self._numbers: dict[bytes, int] = {}
         self._own: dict[int, Named] = {}
         """Values found here that the registry has not numbered."""
@@ -39,7 +49,7 @@ class Known:
     @property
     def base(self) -> int:
         """How many global numbers there are."""
-        return len(self._pickles)
+        return len(self._raws)
 
     @property
     def count(self) -> int:
@@ -55,8 +65,8 @@ class Known:
     def add(self, values: Sequence[Named]) -> None:
         """Take in values with the next global numbers. Not while something is provisional."""
         for digest, raw in values:
-            self._numbers[digest] = len(self._pickles)
-            self._pickles.append(raw)
+            self._numbers[digest] = len(self._raws)
+            self._raws.append(raw)
         self.local_of.reserve(self.base)
         for local, (digest, _) in list(self._own.items()):
             number = self._numbers.get(digest)
@@ -69,11 +79,11 @@ class Known:
         self.wire_of.reserve(len(self.interned))
 
     def local(self, number: int) -> int:
-        """The own number of a global one; the value is unpickled and interned if it must be."""
+        """The own number of a global one; the value is read and interned if it must be."""
         local = int(self.local_of.data[number])
         if local < 0:
-            local = self.own_number(pickle.loads(self._pickles[number]))
-            self._pickles[number] = b""
+            local = self.own_number(self._reader.value(self._raws[number]))
+            self._raws[number] = b""
             self._pair(local, number)
         return local
 
@@ -86,11 +96,10 @@ class Known:
         self.cover()
         number = int(self.wire_of.data[local])
         if number < 0 and local not in self._own:
-            value = self.interned.values[local]
-            digest = digest_of(value)
-            number = self._numbers.get(digest, -1)
+            one = named(encode(self.interned.values[local]))
+            number = self._numbers.get(one[0], -1)
             if number < 0:
-                self._own[local] = (digest, pickle.dumps(value, protocol=5))
+                self._own[local] = one
             else:
                 self._pair(local, number)
         return number
@@ -118,6 +127,10 @@ class Known:
     def news(self) -> tuple[Named, ...]:
         """The values with provisional numbers, in their order."""
         return tuple(self._own[local] for local in self.provisional)
+
+    def found(self) -> list[Any]:
+        """The values with provisional numbers themselves."""
+        return [self.interned.values[local] for local in self.provisional]
 
     def _pair(self, local: int, number: int) -> None:
         self.cover()

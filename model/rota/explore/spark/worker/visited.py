@@ -11,10 +11,10 @@ leaves at most files whose names end in `.part`, which nobody reads.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import TracebackType
@@ -24,6 +24,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from rota.explore.cache.digest import DIGEST, digest_of
 from rota.explore.compiled import state_set
 from rota.explore.spark.protocol import Damaged, RunFile
 from rota.explore.spark.worker import sorting
@@ -76,11 +77,8 @@ def verify(folder: Path, run: RunFile) -> None:
     opened = open_run(folder, run)
     if not run.states:
         return
-    checksum = 0
-    for block in _blocks(opened.keys):
-        checksum = zlib.crc32(block.data, checksum)
-    if checksum != run.checksum:
-        raise RunDamaged(f"{folder / run.name} has the checksum {checksum}, {run.checksum} was written")
+    if digest_of(*(block.data for block in _blocks(opened.keys))) != run.digest:
+        raise RunDamaged(f"{folder / run.name} is not as it was written, or of another level or run")
     begin = 0
     for part in _index_of(opened.keys):
         if not np.array_equal(opened.starts[begin : begin + len(part), 0], part):
@@ -236,7 +234,7 @@ class _Writer:
         self._folder, self._name, self._words = folder, name, words
         self._part = folder / f"{name}.{uuid4().hex}.part"
         self._index_part = self._part.with_suffix(".index.part")
-        self._states = self._checksum = 0
+        self._states, self._hashed = 0, blake2b(digest_size=DIGEST)
 
     def __enter__(self) -> _Writer:
         self._file: BinaryIO = self._part.open("xb")
@@ -254,7 +252,7 @@ class _Writer:
     def append(self, block: Words) -> None:
         """More states, sorted, behind those before."""
         self._file.write(block.data)
-        self._checksum = zlib.crc32(block.data, self._checksum)
+        self._hashed.update(block.data)
         self._states += len(block)
 
     def commit(self) -> RunFile:
@@ -264,7 +262,7 @@ class _Writer:
             raise ValueError(
                 f"{self._name} has {self._states} states, a run cannot have so many; use more partitions"
             )
-        run = RunFile(self._name, self._states, self._words, self._checksum)
+        run = RunFile(self._name, self._states, self._words, self._hashed.hexdigest())
         if run.states:
             keys = _mapped(self._part, np.dtype(np.uint64), (run.states, run.words))
             with self._index_part.open("xb") as file:
