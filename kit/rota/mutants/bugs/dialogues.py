@@ -260,12 +260,6 @@ def failed_commit_acknowledged(
     return () if error is None else (OffsetStep(offsets.answered(batch)).answer(batch.answer),)
 
 
-@bug("offsets.rebalance-in-progress", dies_in=SCENARIOS, by="09a-commit-while-a-rebalance-is-prepared")
-def commit_before_the_assignment(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """In CompletingRebalance a member may commit for what it does not have yet."""
-    return ()
-
-
 @bug("offsets.commit-without-membership", dies_in=SCENARIOS, by=WHO_COMMITS)
 def generation_for_everybody(spec: Spec, group: Group | None, call: Call) -> Steps:
     """While nobody is in the group a commit needs a generation all the same."""
