@@ -121,21 +121,53 @@ def test_a_count_that_differs_from_the_pinned_one_is_a_failure(
     assert [run["pinned"] for run in report(tmp_path)["runs"]] == [False, None]
 
 
-@pytest.mark.parametrize("changed", [("--set", "join_version=9"), ("--mutant", "harmless")])
-def test_pinned_counts_are_not_judged_where_something_was_changed(
-    invoke: Invoke,
-    monkeypatch: pytest.MonkeyPatch,
-    pinned: Callable[..., dict[str, Any]],
-    changed: tuple[str, str],
+def test_pinned_counts_are_not_judged_where_settings_are_changed(
+    invoke: Invoke, pinned: Callable[..., dict[str, Any]]
 ) -> None:
-    rule = RULES["join.leader"]
-    harmless = Mutant("harmless", rule.slug, rule.function, "core", "nothing")
-    monkeypatch.setitem(MUTANTS, "harmless", harmless)  # type: ignore[arg-type]  # a Mapping, yet a dict
     pinned(distinct=7)
-    result = invoke("--scope", "tiny", *changed)
+    result = invoke("--scope", "tiny", "--set", "join_version=9")
     assert result.exit_code == 0, result.output
-    if "--mutant" in changed:
-        assert result.stdout.splitlines()[-1].startswith("holds: mutant harmless survives; 2 configurations")
+
+
+@pytest.fixture
+def harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mutant that is the rule itself."""
+    rule = RULES["join.leader"]
+    mutant = Mutant("harmless", rule.slug, rule.function, "core", "nothing")
+    monkeypatch.setitem(MUTANTS, "harmless", mutant)  # type: ignore[arg-type]  # a Mapping, yet a dict
+
+
+@pytest.mark.usefixtures("harmless")
+def test_a_mutant_with_the_pinned_counts_survives(
+    invoke: Invoke, tmp_path: Path, pinned: Callable[..., dict[str, Any]]
+) -> None:
+    pinned()
+    result = invoke("--scope", "tiny", "--mutant", "harmless")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-1].startswith("holds: mutant harmless survives; 2 configurations")
+    told = report(tmp_path)
+    assert (told["noticed_by"], told["noticed_counts"]) == (None, None)
+
+
+@pytest.mark.usefixtures("harmless")
+def test_a_mutant_that_breaks_nothing_is_noticed_by_its_counts(
+    invoke: Invoke, tmp_path: Path, pinned: Callable[..., dict[str, Any]]
+) -> None:
+    """The pins stand in for a mutant that makes other states."""
+    true = pinned(distinct=7)
+    result = invoke("--scope", "tiny", "--mutant", "harmless")
+    assert result.exit_code == 1, result.output
+    assert f"DIFFERS core: distinct is {true['distinct']}, pinned is 7" in result.stdout
+    last = (
+        "violated: mutant harmless breaks no property, but the counts of core differ from the pinned ones ("
+    )
+    assert result.stdout.splitlines()[-1].startswith(last)
+    told = report(tmp_path)
+    assert told["noticed_by"] == "counts"
+    counts = {"distinct": {"got": true["distinct"], "pinned": 7}}
+    assert told["noticed_counts"] == {"configuration": "core", "counts": counts}
+    of_one = invoke("--scope", "tiny", "--mutant", "harmless", "--property", "sync.one-owner", "--json")
+    assert json.loads(of_one.stdout)["noticed_by"] is None, "one property was asked about, not the counts"
 
 
 def test_settings_change_the_system(invoke: Invoke) -> None:

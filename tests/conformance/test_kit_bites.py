@@ -83,6 +83,13 @@ def leaders_share(original: Original) -> Original:
     return lambda group, member: original(group, group.members[group.leader])
 
 
+def type_for_good(original: Original) -> Original:
+    def add(group: Group, member: Any, protocol_type: str | None) -> None:
+        original(group, member, group.protocol_type or protocol_type)
+
+    return add
+
+
 def protocol_for_good(original: Original) -> Original:
     return lambda group, choices: group.protocol_name or original(group, choices)
 
@@ -255,6 +262,13 @@ BUGS = [
         "_assignment_reply",
         leaders_share,
         "persistence.assignment-stored.own-share",
+    ),
+    Bug(
+        "the first type for ever",
+        Group,
+        "add",
+        type_for_good,
+        "join.inconsistent-protocol.type-of-the-next-first-member",
     ),
     Bug("voted once for good", voting, "select_protocol", protocol_for_good, "join.protocol.voted-anew"),
     Bug("no group, said at the top", leave, "leave_group", unknown_at_the_top, "leave.unknown-group.batch"),

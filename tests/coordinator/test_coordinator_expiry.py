@@ -10,6 +10,9 @@ from rota.coordinator import (
     GroupTombstone,
     MemberRecord,
     OffsetBatch,
+    OffsetCommit,
+    OffsetCommitPartition,
+    OffsetCommitTopic,
     OffsetRecord,
     OffsetTombstone,
     expiry,
@@ -147,12 +150,45 @@ def test_a_group_comes_back_if_the_log_refuses(world):
     assert (left(world), "g" in world.core.groups) == ({("t", 0)}, True)
 
 
+def commit(world, *topics):
+    """A commit from outside of group management."""
+    asked = Asked()
+    lines = tuple(OffsetCommitTopic(topic, (OffsetCommitPartition(0, 6),)) for topic in topics)
+    world.do(world.core.offset_commit(OffsetCommit("g", lines), 8, world.token(asked), NOW))
+    return asked
+
+
 def test_while_the_log_owes_answers_nothing_is_cleaned(world):
-    loaded(world, None, offset("t", WEEK))
+    """The commit that is under way is accepted in the end, and would be gone with the group or its offset."""
+    loaded(world, None, offset("t", WEEK), offset("u", WEEK))
+    world.hold_log = True
+    committing = commit(world, "t")
+    clean(world)
+    assert (len(world.appends), "g" in world.core.groups) == (1, True)
+    world.log()
+    assert [topic.partitions[0].error_code for topic in committing.replies[0].topics] == [ErrorCode.NONE]
+    clean(world)
+    world.log()
+    assert (left(world), "g" in world.core.groups) == ({("t", 0)}, True)
+
+
+def test_the_first_commit_of_a_group_keeps_it_while_it_is_under_way(world):
+    """There is no offset yet, so the group looks as if nobody needed it."""
+    world.hold_log = True
+    commit(world, "t")
+    clean(world)
+    assert "g" in world.core.groups
+    world.log()
+    assert left(world) == {("t", 0)}
+
+
+def test_a_cleaning_waits_for_the_one_before(world):
+    """What goes already does not go again, in a group that stays."""
+    loaded(world, managed(b"t"), offset("w", WEEK))
     world.hold_log = True
     clean(world)
     clean(world)
-    assert len(world.appends) == 2
+    assert world.records == [OffsetBatch((OffsetTombstone("w", 0),))]
 
 
 BUGS = {

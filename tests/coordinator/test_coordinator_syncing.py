@@ -16,6 +16,18 @@ def held(world, *clients):
     world.hold_log = True
 
 
+def answered(world):
+    """Names of the clients in the order in which they are answered from now on."""
+    names, do = [], world.do
+
+    def doing(effects):
+        names.extend(world.calls[token].client.name for token, _ in effects.replies)
+        do(effects)
+
+    world.do = doing
+    return names
+
+
 def test_followers_are_released_with_their_own_bytes_by_the_leader(world):
     a, b, c = world.client("a"), world.client("b"), world.client("c")
     world.generation(a, b, c)
@@ -23,6 +35,23 @@ def test_followers_are_released_with_their_own_bytes_by_the_leader(world):
     assert all(call.parked for call in waiting)
     leader = a.sync({a: b"A", b: b"B", c: b"C"})
     assert [call.reply for call in (leader, *waiting)] == [ok(b"A"), ok(b"B"), ok(b"C")]
+
+
+def test_parked_requests_are_answered_in_order_of_member_ids(world):
+    """Not in the order in which they came, which would do as well: what a step sends is foreseeable."""
+    a, b, c = world.client("a"), world.client("b"), world.client("c")
+    world.generation(c, b, a)
+    assert sorted((a.member_id, b.member_id, c.member_id)) == ["a-3", "b-2", "c-1"]
+    told = answered(world)
+    b.sync()
+    a.sync()
+    c.sync(dict.fromkeys((a, b, c), b"x"))
+    assert told == ["a", "b", "c"], "SyncGroups, when the log has the assignment"
+    told.clear()
+    b.protocols = ("range:new",)
+    for client in (b, c, a):
+        client.join()
+    assert told == ["a", "b", "c"], "JoinGroups, when the barrier opens"
 
 
 def test_the_record_holds_the_generation_with_everybodys_assignment(world):

@@ -66,6 +66,19 @@ def fetch(world, index=0, stable=False, group_id="g"):
     asked = OffsetFetchGroup(group_id, (OffsetFetchTopic("t", (index,)),))
     world.do(world.core.offset_fetch(OffsetFetch((asked,), stable), 8, world.token(call)))
     (part,) = call.replies[0].groups[0].topics[0].partitions
+    return told(part)
+
+
+def fetch_all(world, stable):
+    """The offset or the error of every partition there is, by index."""
+    call = Call()
+    asked = OffsetFetch((OffsetFetchGroup("g", None),), stable)
+    world.do(world.core.offset_fetch(asked, 8, world.token(call)))
+    parts = (part for topic in call.replies[0].groups[0].topics for part in topic.partitions)
+    return {part.partition_index: told(part) for part in parts}
+
+
+def told(part):
     return part.committed_offset if part.error_code == E.NONE else part.error_code
 
 
@@ -96,6 +109,26 @@ def test_transactions_end_one_by_one(world):
     assert (fetch(world), fetch(world, stable=True)) == (5, E.UNSTABLE_OFFSET_COMMIT)
     end(world, 8)
     assert (fetch(world, stable=True), fetch(world, 1, stable=True)) == (6, 6)
+
+
+def test_a_transaction_is_its_producers_whichever_began_first(world):
+    """The higher producer id is open already when the lower one commits."""
+    txn(world, 6, producer=8)
+    txn(world, 5, producer=7, indexes=(1,))
+    end(world, 8, is_commit=False)
+    assert (fetch(world, stable=True), fetch(world, 1, stable=True)) == (-1, E.UNSTABLE_OFFSET_COMMIT)
+    end(world, 7)
+    assert (fetch(world, stable=True), fetch(world, 1, stable=True)) == (-1, 5)
+
+
+def test_a_fetch_of_all_stable_offsets_is_told_what_is_pending(world):
+    """Of what is stored already; what is only pending is not among all there are."""
+    commit(world, 3)
+    txn(world, 5, indexes=(0, 1))
+    assert fetch_all(world, stable=False) == {0: 3}
+    assert fetch_all(world, stable=True) == {0: E.UNSTABLE_OFFSET_COMMIT}
+    end(world)
+    assert fetch_all(world, stable=True) == {0: 5, 1: 5}
 
 
 def test_the_later_record_wins_not_the_later_end(world):

@@ -94,11 +94,11 @@ class WheelIsASortedList(RuleBasedStateMachine):
         assert self.wheel.next_due_ms() == min(self.armed.values(), default=None)
 
 
-def run(make, examples=100):
+def run(make):
     run_state_machine_as_test(
         type("Machine", (WheelIsASortedList,), {"make": make}),
         settings=settings(
-            max_examples=examples,
+            max_examples=500,
             stateful_step_count=30,
             deadline=None,
             derandomize=True,
@@ -110,7 +110,7 @@ def run(make, examples=100):
 
 
 def test_the_wheel_is_a_sorted_list():
-    run(TimingWheel, examples=500)
+    run(TimingWheel)
 
 
 class ForgetsToMoveDown(TimingWheel):

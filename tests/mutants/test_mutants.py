@@ -15,6 +15,7 @@ from rota.kernel import Kind
 from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS, UnknownMutantError, system
 from rota.mutants.mutant import CHECKLIST, SCENARIOS, bug, collect
 from rota.mutants.registry import OF_CLIENTS
+from rota.report.counts import differing
 from rota.scopes import load
 from rota.spec import RULES
 
@@ -74,6 +75,30 @@ def test_what_no_property_sees_is_found_by_a_dialogue() -> None:
     """The tests of the dialogues show that it is."""
     assert {one.configuration for one in FOUND_BY_DIALOGUES.values()} == {CHECKLIST, SCENARIOS}
     assert not MUTANTS.keys() & FOUND_BY_DIALOGUES.keys()
+
+
+COUNTED = {
+    "last-leaver-unanswered": "leave",
+    "first-type-for-ever": "raw",
+    "commits-under-way-unseen": "raw-retention",
+    "answered-before-stored": "commit",
+    "subscribed-offsets-deleted": "raw-offsets",
+}
+"""Mutants that break no property, and a configuration that they give other counts."""
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_mutant_that_breaks_nothing_has_other_counts(name: str) -> None:
+    """In a world that clears dead data, as that of the pinned counts does; the rule itself has those."""
+    assert name in FOUND_BY_DIALOGUES
+    configuration = SMALL.configuration(COUNTED[name])
+    assert configuration.expected is not None
+    unsettled = explore(system(configuration.settings, name), Limits(60_000))
+    assert unsettled.violation is None
+    counted = explore(system(configuration.settings, name, settled=True), Limits(60_000))
+    assert differing(configuration.expected, counted)
+    sound = explore(system(configuration.settings), Limits(60_000))
+    assert not differing(configuration.expected, sound)
 
 
 def test_unknown_mutant() -> None:

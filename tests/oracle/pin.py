@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rota.mutants.core import core_bugs
+from rota.mutants.core import bugs_of_dialogues, bugs_of_the_lockstep
 from rota.oracle.bug_table import page
 from rota.oracle.hunt import hunt
 from rota.oracle.walk import Walk, walk
@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 COVERAGE = HERE / "coverage.txt"
 PAGE = HERE.parents[1] / "docs" / "planted-bugs.md"
 
-EXAMPLES = 600
+EXAMPLES = 800
 STEPS = 40
 SHOWN = ("joins-answered-again", "batch-all-or-nothing", "late-answer-believed", "session-takes-parked-sync")
 """Bugs whose reports the page gives in full."""
@@ -41,9 +41,10 @@ def main() -> None:
         raise result.found
     lines = [f"{slug} {state}\n" for slug, state in sorted(result.visited)]
     COVERAGE.write_text("".join(lines), encoding="utf-8")
-    findings = [found for bug in core_bugs().values() if (found := hunt(bug, result.examples)) is not None]
-    missed = core_bugs().keys() - {finding.bug.name for finding in findings}
-    PAGE.write_text(page(findings, SHOWN, STEPS), encoding="utf-8")
+    bugs = bugs_of_the_lockstep()
+    findings = [found for bug in bugs.values() if (found := hunt(bug, result.examples)) is not None]
+    missed = bugs.keys() - {finding.bug.name for finding in findings}
+    PAGE.write_text(page(findings, list(bugs_of_dialogues().values()), SHOWN, STEPS), encoding="utf-8")
     print(f"{len(lines)} pairs, {len(findings)} bugs found, not found: {sorted(missed) or 'none'}")
 
 

@@ -9,15 +9,16 @@ import pytest
 
 from oracle import pin
 from rota.coordinator import heartbeat
-from rota.mutants.core import StaleBugError, core_bugs, planted
+from rota.mutants.core import StaleBugError, bugs_of_dialogues, bugs_of_the_lockstep, planted
 from rota.oracle.bug_table import AMONG, ITSELF, OTHER, TRIED, where_named
 from rota.oracle.hunt import hunt
 from rota.oracle.walk import judged
+from rota.spec import RULES
 
 LONGEST = 12
 """Steps of a dialogue that a person follows without paper."""
 
-BUGS = core_bugs()
+BUGS = bugs_of_the_lockstep()
 
 ELSEWHERE = {
     "joins-answered-again": "an answered request that stays parked opens the next barrier",
@@ -29,6 +30,7 @@ ELSEWHERE = {
 def test_every_rule_has_a_bug_and_every_bug_a_rule():
     assert judged() - {bug.rule for bug in BUGS.values()} == set()
     assert {bug.rule for bug in BUGS.values()} - judged() == set()
+    assert {bug.rule for bug in bugs_of_dialogues().values()} <= RULES.keys()
 
 
 @pytest.mark.parametrize("name", BUGS)
@@ -44,7 +46,8 @@ def test_a_planted_bug_is_found_and_shortened(name, walk):
 
 def test_the_page_has_the_same_bugs_and_rules():
     rows = re.findall(r"^\| `([\w.-]+)` \| ([\w-]+): (.*?) \|", pin.PAGE.read_text(encoding="utf-8"), re.M)
-    told = [(bug.rule, bug.name, bug.meaning) for bug in BUGS.values()]
+    bugs = (*BUGS.values(), *bugs_of_dialogues().values())
+    told = [(bug.rule, bug.name, bug.meaning) for bug in bugs]
     assert rows == told, "docs/planted-bugs.md is stale: python tests/oracle/pin.py"
 
 

@@ -229,6 +229,20 @@ def names_of_the_protocol(stage: Stage) -> None:
     assert a.sync({a: "everything"}, version=4).reply.assignment == b"everything"
 
 
+@scenario("18e", f"KIP-559; {GUIDE}: JoinGroup; upstream ClassicGroup#add")
+def next_first_member_sets_the_type(stage: Stage) -> None:
+    """A group that its members have left is no longer theirs: the next first member brings its own protocol
+    type, which is the group's from then on, and members of the former type are refused."""
+    a, b = stage.client("A"), stage.client("B", protocol_type="connect")
+    stage.stable(a)
+    assert b.join().error == "INCONSISTENT_GROUP_PROTOCOL"
+    a.leave()
+    assert stage.live.protocol_type == "consumer"
+    stage.stable(b)
+    assert stage.live.protocol_type == "connect"
+    assert a.join(member_id="").error == "INCONSISTENT_GROUP_PROTOCOL"
+
+
 @scenario("19a", f"{BROKER}: group.min.session.timeout.ms, group.max.session.timeout.ms; {CODES}")
 def session_timeout_out_of_bounds(stage: Stage) -> None:
     """A session timeout outside the broker's bounds is refused and the group is not even created; the bounds

@@ -191,6 +191,22 @@ def offsets_that_nobody_reads_expire(stage: Stage) -> None:
     assert a.fetch().offsets == {"new-0": (2, "NONE")}
 
 
+@scenario("16i", f"KIP-211; {BROKER}: offsets.retention.minutes", alone=True)
+def first_commit_is_under_way(stage: Stage) -> None:
+    """A consumer without group management makes its first commit, and before the log has answered the broker
+    looks for groups that nobody needs. This one has no offset yet, and stays: the commit that is accepted in
+    the end must not be gone."""
+    simple = stage.client("S")
+    stage.log_answers = False
+    committing = simple.commit(("t", 0, 5))
+    assert committing.waits
+    stage.look_for_expired()
+    assert stage.state == "Empty 0"
+    stage.log()
+    assert committing.error == "NONE"
+    assert simple.fetch(("t", 0)).offsets == {"t-0": (5, "NONE")}
+
+
 @scenario("24a", f"{GUIDE}: TxnOffsetCommit; KIP-447", alone=True)
 def offsets_in_a_transaction(stage: Stage) -> None:
     """A member commits its offsets in a producer's transaction, with what it has produced from them. They
@@ -237,3 +253,21 @@ def who_may_commit_in_a_transaction(stage: Stage) -> None:
     assert producer.commit_in(8, ("t", 1, 3)).error == "NONE"
     stage.group_id = ""
     assert producer.commit_in(7).error == "INVALID_GROUP_ID"
+
+
+@scenario("24d", f"{GUIDE}: TxnOffsetCommit, OffsetFetch; KIP-447", alone=True)
+def two_producers_at_once(stage: Stage) -> None:
+    """Two producers have transactions open, and the one with the higher id began first. Each ends its own
+    offsets and no others. Who asks for all stable offsets, without naming any, is told of those that a
+    transaction may still change; what is only pending is not among all there are."""
+    a, b = stage.client("A"), stage.client("B")
+    stage.stable(a)
+    a.commit(("t", 0, 5), ("t", 1, 5))
+    a.commit_in(8, ("t", 0, 9))
+    b.commit_in(7, ("t", 1, 9), ("t", 2, 9))
+    unstable = (-1, "UNSTABLE_OFFSET_COMMIT")
+    assert b.fetch(stable=True).offsets == {"t-0": unstable, "t-1": unstable}
+    stage.end_transaction(8, committed=False)
+    assert b.fetch(stable=True).offsets == {"t-0": (5, "NONE"), "t-1": unstable}
+    stage.end_transaction(7, committed=True)
+    assert b.fetch(stable=True).offsets == {"t-0": (5, "NONE"), "t-1": (9, "NONE"), "t-2": (9, "NONE")}

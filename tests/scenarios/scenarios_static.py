@@ -168,6 +168,24 @@ def restart_is_undone_too_late(stage: Stage) -> None:
     assert b.heartbeat().error == "FENCED_INSTANCE_ID"
 
 
+@scenario("20p", f"{STATIC}; upstream ClassicGroup#replaceStaticMember")
+def restart_is_undone_while_its_next_join_waits(stage: Stage) -> None:
+    """A static member restarts, is answered with the next generation before the log has its new id, and joins
+    once more, with other metadata: its JoinGroup waits for the others. Then the log fails, too late for the
+    restart. The former id is put back, and the JoinGroup that waits is not answered by that: it is not the
+    one that has failed."""
+    a, b = static_pair(stage)
+    stage.log_answers = False
+    joined = b.restart().join()
+    assert [one.reply.generation_id for one in (a.join(), joined)] == [2, 2]
+    b.protocols = ("range:new",)
+    later = b.join()
+    assert later.waits
+    stage.log(AppendError.NOT_ENOUGH_REPLICAS)
+    assert b.member_id not in stage.live.members
+    assert later.waits
+
+
 @scenario("20j", f"{STATIC}; {CODES}: FENCED_INSTANCE_ID")
 def two_processes_share_an_instance_id(stage: Stage) -> None:
     """Two processes are started with one instance id. The second takes the place of the first, which is

@@ -103,6 +103,7 @@ SHOWN = (
     "change-without-rebalance",
     "changed-vote-unnoticed",
     "commit-never-answered",
+    "commit-before-the-assignment",
     "coordinator-is-never-found",
     "emptiness-is-no-generation",
     "expired-member-is-well",

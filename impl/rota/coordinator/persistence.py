@@ -84,10 +84,10 @@ def _undo_creation(step: Step, groups: dict[str, Group], group: Group, error: in
     """The group goes, unless it has had a generation. Its parked requests get the error, without a member id.
 
     In a broker what came right after the creation is in the batch that could not be written, and fails with
-    it; that it takes longer, up to a generation, can only be a time-out, which undoes nothing.
+    it; that it takes longer, up to a generation, can only be a time-out, which undoes nothing. Before a
+    generation there is no other record of the group whose answer could come.
     """
     if group.generation_id > 0:
         return
     loading.close(step, group, error, with_ids=False)
     del groups[group.group_id]
-    step.forget(group.group_id)

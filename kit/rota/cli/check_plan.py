@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from rota.cli.check_reach import searching
@@ -17,8 +18,9 @@ from rota.explore.result import DEADLOCK
 from rota.invariants import WEAKNESSES, beyond, classic, endless, known_weaknesses
 from rota.invariants.weaknesses import judged
 from rota.kernel import Kind, Liveness, Property, System
-from rota.mutants import MUTANTS, system
+from rota.mutants import every_mutant, system
 from rota.mutants.endless import ENDLESS_KILLS
+from rota.mutants.mutant import CHECKLIST, SCENARIOS
 from rota.report.check_model import Job, Plan
 from rota.scopes import Configuration, Scope, load, names
 from rota.spec import PROFILES, RULES
@@ -44,7 +46,9 @@ def plan(selection: Selection, search: Search = ANYHOW) -> Plan:
     if selection.system is not None:
         return _foreign(selection, search, selection.system)
     if selection.mutant is not None:
-        recognised("mutant", selection.mutant, MUTANTS, remedy="`rota check --list-mutants` explains each")
+        recognised(
+            "mutant", selection.mutant, every_mutant(), remedy="`rota check --list-mutants` explains each"
+        )
     lasting = search.liveness or _lasting(selection.only)
     scope = load(recognised("scope", selection.scope or ("endless" if lasting else "small"), names()))
     chosen, left_out = _configurations(selection, search, scope)
@@ -58,7 +62,7 @@ def plan(selection: Selection, search: Search = ANYHOW) -> Plan:
         scope=scope.name,
         profile=selection.profile,
         mutant=selection.mutant,
-        replaced=MUTANTS[selection.mutant].slug if selection.mutant else None,
+        replaced=every_mutant()[selection.mutant].slug if selection.mutant else None,
         known=frozenset(one.name for one in weak),
         sources={one.name: one.sentence.source for one in weak},
         rules=RULES,
@@ -146,6 +150,8 @@ def _asked_for(selection: Selection, search: Search, scope: Scope) -> Chosen:
     if selection.mutant is None:
         return every
     name = _dies_in(selection, search)
+    if name in (CHECKLIST, SCENARIOS):
+        return every
     others = [(other, one) for other in names() for one in load(other).configurations]
     first = next(pair for pair in (*every, *others) if pair[1].name == name)
     return [first, *(pair for pair in every if pair[1].name != name)]
@@ -158,7 +164,7 @@ def _dies_in(selection: Selection, search: Search) -> str:
     if search.liveness or _lasting(selection.only):
         named = [one for one in kills if selection.only in (None, one.by)]
         return named[0].configuration if named else "core"
-    return MUTANTS[selection.mutant].configuration
+    return every_mutant()[selection.mutant].configuration
 
 
 def _about(name: str, profile: str, pairs: Chosen) -> Chosen:
@@ -183,6 +189,7 @@ def _job(selection: Selection, overrides: Mapping[str, Any], scope: str, configu
     settings = {**configuration.settings_for(selection.profile), **overrides}
     changed = selection.mutant is not None or overrides
     counts = configuration.counts(selection.profile)
+    countable = selection.mutant is not None and counts and not overrides and selection.only is None
 
     def build() -> System:
         try:
@@ -203,6 +210,8 @@ def _job(selection: Selection, overrides: Mapping[str, Any], scope: str, configu
         compared_with=configuration.compared_with,
         expected=None if changed else counts,
         size=(counts or {}).get("distinct", configuration.size),
+        sound=counts if countable else None,
+        build_countable=partial(system, settings, selection.mutant, settled=True) if countable else None,
     )
 
 

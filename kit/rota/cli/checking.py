@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from rota.cli import check_spark, check_suite, check_workers
+from rota.cli.check_counts import noticed_by_counts
 from rota.cli.errors import UsageError
 from rota.cli.exploration import Exploration, explored
 from rota.cli.reporting import seconds_alive, write_trace
@@ -18,8 +19,14 @@ from rota.explore import Limits, MissingExtra, Violation, engines
 from rota.explore.elsewhere import Elsewhere
 from rota.kernel import System
 from rota.report import check_text
-from rota.report.check_model import Explored, Found, Plan, Report
+from rota.report.check_model import (
+    Explored,
+    Found,
+    Plan,
+    Report,
+)
 from rota.report.check_progress import Explorations
+from rota.report.counts import Noticed
 
 Say = Callable[[str], None]
 
@@ -48,6 +55,7 @@ class Checking:
         self.runs: list[Explored] = []
         self.systems: Sequence[System] = ()
         self.found: tuple[Found, ...] = ()
+        self._noticed: Noticed | None = None
         self._violations: list[tuple[int, Explored, Violation]] = []
         self._keep_going = keep_going
         self._shortest = Shortest(what.lasting, keep_going)
@@ -79,6 +87,7 @@ class Checking:
             further,
             declared=tuple(declared),
             elsewhere=self._elsewhere,
+            noticed=self._noticed,
         )
 
     def work(self) -> None:
@@ -122,6 +131,7 @@ class Checking:
                 self._explore_together(explore, systems, explorers)
             else:
                 self._explore_one_by_one(explore, systems)
+            self._noticed = noticed_by_counts(self.runs, self.plan.engine, self.limits, self.progress)
         finally:  # an interrupt keeps what was found until then
             self.found = tuple(self._traces(systems))
 

@@ -5,6 +5,21 @@ properties that kill it; tests hold both true.
 """
 
 from rota.mutants.mutant import Mutant
-from rota.mutants.registry import FOUND_BY_DIALOGUES, MUTANTS, ODD_REQUESTS, UnknownMutantError, system
+from rota.mutants.registry import (
+    FOUND_BY_DIALOGUES,
+    MUTANTS,
+    ODD_REQUESTS,
+    UnknownMutantError,
+    every_mutant,
+    system,
+)
 
-__all__ = ["FOUND_BY_DIALOGUES", "MUTANTS", "ODD_REQUESTS", "Mutant", "UnknownMutantError", "system"]
+__all__ = [
+    "FOUND_BY_DIALOGUES",
+    "MUTANTS",
+    "ODD_REQUESTS",
+    "Mutant",
+    "UnknownMutantError",
+    "every_mutant",
+    "system",
+]

@@ -28,7 +28,8 @@ class CoreBug:
 
     rule: the slug of the rule that it breaks; name; meaning: the mistake in one sentence; function: where,
     as "module:name" or "module:Class.name" (a property's getter too); old, new: the text that is exchanged,
-    which the function has exactly once.
+    which the function has exactly once; dialogue: what notices it where the lockstep machine does not (its
+    rule is none of the machine's, or the spec leaves it open), as "file::function" of its own tests.
     """
 
     rule: str
@@ -37,6 +38,7 @@ class CoreBug:
     function: str
     old: str
     new: str
+    dialogue: str = ""
 
 
 @cache
@@ -45,6 +47,16 @@ def core_bugs() -> Mapping[str, CoreBug]:
     text = (files("rota.mutants") / "core_bugs.toml").read_text(encoding="utf-8")
     bugs = [CoreBug(**entry) for entry in tomllib.loads(text)["bug"]]
     return {bug.name: bug for bug in bugs}
+
+
+def bugs_of_the_lockstep() -> Mapping[str, CoreBug]:
+    """Those that the lockstep machine has to find: all but those that a dialogue is named for."""
+    return {name: bug for name, bug in core_bugs().items() if not bug.dialogue}
+
+
+def bugs_of_dialogues() -> Mapping[str, CoreBug]:
+    """Those that a dialogue has to notice."""
+    return {name: bug for name, bug in core_bugs().items() if bug.dialogue}
 
 
 @contextmanager

@@ -64,23 +64,37 @@ ODD_REQUESTS: Mapping[str, str] = {
 answer no property looks at. Their mutants are found by dialogues."""
 
 
+def every_mutant() -> dict[str, Mutant]:
+    """What `rota check --mutant` takes: also those that no property sees, of which it compares the counts."""
+    return {**MUTANTS, **FOUND_BY_DIALOGUES}
+
+
 def system(
-    settings: Mapping[str, Any], mutant: str | None = None, *, strict: bool = False, only: str | None = None
+    settings: Mapping[str, Any],
+    mutant: str | None = None,
+    *,
+    strict: bool = False,
+    only: str | None = None,
+    settled: bool = False,
 ) -> System:
     """The world of a configuration, with its properties, and a mutant in it if one is named.
 
     A mutant lives in a world that keeps dead data: what is dead for the rules need not be for the mutant.
     strict: known weaknesses count as violations; only: the property that is judged, or `deadlock`; a known
-    weakness as a violation. Errors: UnknownMutantError, SettingsError.
+    weakness as a violation; settled: a mutant's world, too, clears dead data, so that its counts can be
+    compared with those of the sound one. Errors: UnknownMutantError, SettingsError.
     """
     chosen, replaced = dict(settings), {}
     if mutant is not None:
-        if mutant not in MUTANTS:
+        if mutant not in every_mutant():
             raise UnknownMutantError(mutant)
-        chosen["settle"] = False
-        replaced = _replaced(MUTANTS[mutant])
-    shipped = (("settings", tuple(sorted(settings.items()))), ("mutant", mutant), ("strict", strict))
-    ref = SystemRef("rota.mutants.registry:rebuild", shipped if only is None else (*shipped, ("only", only)))
+        if not settled:
+            chosen["settle"] = False
+        replaced = _replaced(every_mutant()[mutant])
+    given = {"mutant": mutant, "strict": strict, **({} if only is None else {"only": only})}
+    given |= {"settled": True} if settled else {}
+    shipped = (("settings", tuple(sorted(settings.items()))), *given.items())
+    ref = SystemRef("rota.mutants.registry:rebuild", shipped)
     hard = strict or only is not None
     properties, lively = classic(chosen, strict=hard), endless(chosen, strict=hard)
     if only is not None:
@@ -100,7 +114,11 @@ def _replaced(mutant: Mutant) -> dict[str, Any]:
 
 
 def rebuild(
-    settings: tuple[tuple[str, Any], ...], mutant: str | None, strict: bool, only: str | None = None
+    settings: tuple[tuple[str, Any], ...],
+    mutant: str | None,
+    strict: bool,
+    only: str | None = None,
+    settled: bool = False,
 ) -> System:
     """`system`, from settings that were shipped to another process."""
-    return system(dict(settings), mutant, strict=strict, only=only)
+    return system(dict(settings), mutant, strict=strict, only=only, settled=settled)

@@ -11,11 +11,12 @@ ITSELF, AMONG, TRIED, OTHER = "itself", "used by it", "tried before", "nowhere"
 
 HEAD = """# Bugs planted in the coordinator
 
-Each rule of the spec has at least one bug in rota's coordinator (`kit/rota/mutants/core_bugs.toml`). The
-lockstep machine finds every one: requests of several members with right and wrong fields, timers and answers
-of the log go to coordinator and spec side by side, in virtual time, and after every step answers, timers,
-records and the visible state must be those of one of the steps that the spec allows. What it found is made
-shorter until nothing can be left out; the dialogue that remains is what a report prints.
+Each rule of the spec that the lockstep machine judges has at least one bug in rota's coordinator
+(`kit/rota/mutants/core_bugs.toml`). The machine finds every one: requests of several members with right and
+wrong fields, timers and answers of the log go to coordinator and spec side by side, in virtual time, and
+after every step answers, timers, records and the visible state must be those of one of the steps that the
+spec allows. What it found is made shorter until nothing can be left out; the dialogue that remains is what a
+report prints.
 
 This page is written by `python tests/oracle/pin.py`. The machine makes the same examples every time (with
 the same version of Hypothesis), of up to {steps} actions each.
@@ -38,11 +39,34 @@ def where_named(bug: CoreBug, finding: Finding) -> str:
     return TRIED if bug.rule in found.passed else OTHER
 
 
-def page(findings: Sequence[Finding], shown: Iterable[str], steps: int) -> str:
-    """The page. shown: names of bugs whose reports are given in full; steps: of an example, at most."""
-    return "\n".join(
-        (HEAD.format(steps=steps), *_summary(findings), *_table(findings), *_reports(findings, shown))
-    )
+BY_DIALOGUES = """
+## Bugs that dialogues find
+
+What the machine leaves alone (offsets, transactions, expiry), and what the spec leaves open. A dialogue of
+the coordinator's own tests notices each.
+"""
+
+
+def page(
+    findings: Sequence[Finding], by_dialogues: Sequence[CoreBug], shown: Iterable[str], steps: int
+) -> str:
+    """The page.
+
+    Parameters: by_dialogues, the bugs that the machine does not look for; shown, names of bugs whose reports
+    are given in full; steps, of an example, at most.
+    """
+    tables = (*_summary(findings), *_table(findings), *_dialogues(by_dialogues))
+    return "\n".join((HEAD.format(steps=steps), *tables, *_reports(findings, shown)))
+
+
+def _dialogues(bugs: Sequence[CoreBug]) -> Iterator[str]:
+    yield BY_DIALOGUES
+    yield "| rule | bug | dialogue |"
+    yield "|---|---|---|"
+    for bug in bugs:
+        file, _, test = bug.dialogue.partition("::")
+        told = f"{test.replace('_', ' ')} (test_coordinator_{file}.py)"
+        yield f"| `{bug.rule}` | {bug.name}: {_cell(bug.meaning)} | {told} |"
 
 
 def _summary(findings: Sequence[Finding]) -> Iterator[str]:

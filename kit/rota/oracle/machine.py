@@ -9,7 +9,7 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from rota.coordinator import Heartbeat, JoinGroup, LeaveGroup, MemberIdentity, SyncGroup
 from rota.oracle.lockstep import GROUP_ID, Logged, Moved
-from rota.oracle.members import INSTANCES, LISTS, METADATA, POLITE_MS, Members, offered
+from rota.oracle.members import INSTANCES, LISTS, METADATA, POLITE_MS, Members, first_types, offered
 from rota.spec.classic.vocabulary import GroupState
 from rota.spec.vocabulary import AppendError
 
@@ -19,7 +19,10 @@ CREWS = ((None, "i1"), ("i1", None), ("i1", "i2"), ("i1", "i2", None), (None, "i
 """Instance ids of the members of a group, the leader first."""
 
 VERSIONS = (9, 9, 9, 8, 5)
-MEANWHILE = ("", "", "newcomer", "metadata", "again", "leaves", "joins", "syncs", "phase")
+MEANWHILE = ("", "", "newcomer", "metadata", "again", "leaves", "joins", "syncs", "phase", "phase, joins")
+LATE = ("newcomer", "phase", "phase, joins")
+"""What may come between a restart and an answer of the log that is late for it."""
+
 ANOTHERS = "another's"
 """Stands for the instance id of a member that is not the one named."""
 
@@ -47,17 +50,17 @@ class CoordinatorFollowsSpec(Members):
         metadata=st.sampled_from(METADATA),
         stable=st.booleans(),
         delayed_sync=st.booleans(),
+        first_type=first_types,
     )
     @precondition(lambda self: not self.group.members)
     def crew(self, instances: tuple[str | None, ...], names: tuple[str, ...], metadata: bytes,
-             stable: bool, delayed_sync: bool) -> None:  # fmt: skip
+             stable: bool, delayed_sync: bool, first_type: str) -> None:  # fmt: skip
         """Several members form a group, static ones among them."""
         for instance_id in instances:
             entries = offered(names, metadata)
-            self.ask(
-                JoinGroup(GROUP_ID, 10_000, 10_000, "", instance_id, self._type(), entries),
-                5 if instance_id else 3,
-            )
+            kind = self._type(first_type)
+            version = 5 if instance_id else 3
+            self.ask(JoinGroup(GROUP_ID, 10_000, 10_000, "", instance_id, kind, entries), version)
         if stable:
             self.all_goes_well(delayed_sync)
 
@@ -115,6 +118,21 @@ class CoordinatorFollowsSpec(Members):
         self._meanwhile(meanwhile, index, other)
         self.lockstep.do(Logged(appends, error, self.picks))
 
+    @rule(
+        instances=st.sampled_from(CREWS),
+        index=indexes,
+        meanwhile=st.sampled_from(LATE),
+        version=st.sampled_from(VERSIONS),
+        error=st.sampled_from((None, AppendError.NOT_ENOUGH_REPLICAS)),
+    )
+    @precondition(lambda self: not self.group.members)
+    def crew_restarts(self, instances: tuple[str | None, ...], index: int, meanwhile: str, version: int,
+                      error: AppendError | None) -> None:  # fmt: skip
+        """Several members form a group, and the log is slow to answer when one of them restarts."""
+        self.crew(instances, LISTS[0], b"", True, False, "consumer")
+        if self.static_ids():
+            self.restarts_in_stable(index, index + 1, False, "", version, meanwhile, error)
+
     def _meanwhile(self, what: str, index: int, other: int) -> None:
         if what == "newcomer":
             entries = offered(LISTS[0], b"")
@@ -129,8 +147,14 @@ class CoordinatorFollowsSpec(Members):
             self.rejoin(other, "")
         elif what == "syncs":
             self._sync_as(self.member_at(other))
-        elif what == "phase":
+        elif what.startswith("phase"):
             self.next_generation(other)
+            if what == "phase, joins":
+                self._restarted_joins_again()
+
+    def _restarted_joins_again(self) -> None:
+        """Who restarted last has new metadata in the next generation, and waits for the others."""
+        self.rejoin(len(self.group.members) - 1, "metadata")
 
     @rule(index=indexes, somebody_rejoins=st.booleans())
     @precondition(

@@ -51,6 +51,8 @@ OWN = "own"
 
 instance_ids = st.sampled_from([None] * 8 + [OWN] * 4 + [*INSTANCES])
 protocol_types = st.sampled_from(["consumer"] * 12 + ["connect", ""])
+first_types = st.sampled_from(("consumer", "consumer", "consumer", "connect"))
+"""Of a first member; an Empty group that had another type before takes this one over."""
 
 
 def offered(names: tuple[str, ...], metadata: bytes) -> tuple[JoinGroupProtocol, ...]:
@@ -139,19 +141,20 @@ class Members(RuleBasedStateMachine):
         rebalance=st.sampled_from(POLITE_MS),
         version=st.sampled_from((9, 9, 9, 4, 3)),
         comes_back=st.sampled_from((True, True, True, False)),
+        first_type=first_types,
     )
     @precondition(lambda self: len(self.ids()) < 4)
-    def newcomer(
-        self, names: tuple[str, ...], metadata: bytes, rebalance: int, version: int, comes_back: bool
-    ) -> None:
+    def newcomer(self, names: tuple[str, ...], metadata: bytes, rebalance: int, version: int,
+                 comes_back: bool, first_type: str) -> None:  # fmt: skip
         """A new member as clients do it: it asks for an id and mostly comes back with it."""
         entries = offered(names, metadata)
-        request = JoinGroup(GROUP_ID, 10_000, rebalance, "", None, self._type(), entries)
+        kind = self._type(first_type)
+        request = JoinGroup(GROUP_ID, 10_000, rebalance, "", None, kind, entries)
         before = self.group.pending
         self.ask(request, version)
         for member_id in self.group.pending - before:
             if comes_back:
-                self._join_as(member_id, entries, rebalance)
+                self._join_as(member_id, entries, rebalance, kind=kind)
 
     @rule(index=st.integers(0, 3))
     @precondition(lambda self: self.group.pending)
@@ -181,13 +184,15 @@ class Members(RuleBasedStateMachine):
         entries: tuple[JoinGroupProtocol, ...],
         rebalance: int = 10_000,
         session: int = 10_000,
+        kind: str = "consumer",
     ) -> None:
         instance_id = self.instance(member_id)
-        request = JoinGroup(GROUP_ID, session, rebalance, member_id, instance_id, self._type(), entries)
+        request = JoinGroup(GROUP_ID, session, rebalance, member_id, instance_id, self._type(kind), entries)
         self.ask(request, 9)
 
-    def _type(self) -> str:
-        return (self.group.protocol_type or "consumer") if self.group.members else "consumer"
+    def _type(self, first: str = "consumer") -> str:
+        """The protocol type of the group's members; first: that of somebody who will be the first."""
+        return (self.group.protocol_type or first) if self.group.members else first
 
     @rule(index=st.integers(0, 3), how=st.sampled_from(("timer", "leave", "heartbeat")))
     @precondition(lambda self: self.group.pending)

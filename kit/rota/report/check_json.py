@@ -6,7 +6,15 @@ from typing import Any
 
 from rota.explore import Violation
 from rota.explore.result import DEADLOCK
-from rota.report.check_model import KNOWN, NO_END, Explored, Found, Report, verdict_of
+from rota.report.check_model import (
+    KNOWN,
+    NO_END,
+    Explored,
+    Found,
+    Report,
+    verdict_of,
+)
+from rota.report.counts import Noticed
 
 SCHEMA = 1
 
@@ -28,6 +36,8 @@ def report_of(report: Report) -> dict[str, Any]:
         "scope": plan.scope,
         "engine": report.engine,
         "mutant": plan.mutant,
+        "noticed_by": report.noticed_by,
+        "noticed_counts": _noticed(report.noticed) if report.noticed else None,
         "distinct": sum(run.result.distinct for run in report.runs),
         "generated": sum(run.result.generated for run in report.runs),
         "depth": max((run.result.depth for run in report.runs), default=0),
@@ -73,6 +83,12 @@ def _not_judged(report: Report) -> list[dict[str, Any]]:
     """What could be judged and was not, for nobody said what is right."""
     where = list(report.deadlock_unjudged)
     return [{"what": DEADLOCK, "why": NO_END, "configurations": where}] if where else []
+
+
+def _noticed(noticed: Noticed) -> dict[str, Any]:
+    """Which of a mutant's counts are not the pinned ones."""
+    counts = {name: {"got": got, "pinned": pinned} for name, (got, pinned) in noticed.counts.items()}
+    return {"configuration": noticed.configuration, "counts": counts}
 
 
 def _found(found: Found) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from rota.explore import PropertyVerdict, Result, Verdict, Violation
 from rota.explore.engines import LASSO
 from rota.explore.result import DEADLOCK
 from rota.kernel import Kind, Rule, System
+from rota.report.counts import Noticed, differing
 from rota.report.identity import UNIDENTIFIED, Identity
 from rota.trace import Trace
 
@@ -25,9 +26,6 @@ FEW = 4
 NO_END = "no state is declared terminal"
 """Why deadlock is not judged."""
 
-PINNED = ("distinct", "generated", "depth", "digest")
-"""The counts that a scope states for its configurations."""
-
 
 @dataclass(frozen=True)
 class Job:
@@ -35,7 +33,8 @@ class Job:
 
     name: of the configuration, in the scope called `scope` (None: a foreign system); build: makes the
     system; expected: the pinned counts, None where none are judged; size: about how many distinct states
-    it has, None if nobody knows.
+    it has, None if nobody knows; sound: where a mutant is planted, the pinned counts of the sound system, and
+    build_countable the mutant's, which clears dead data as that one does.
     """
 
     name: str
@@ -45,6 +44,8 @@ class Job:
     compared_with: str | None = None
     expected: Mapping[str, Any] | None = None
     size: int | None = None
+    sound: Mapping[str, Any] | None = None
+    build_countable: Callable[[], System] | None = None
 
     @property
     def pinned(self) -> int | None:
@@ -118,9 +119,7 @@ class Explored:
         """The pinned counts that came out otherwise; None where none are judged."""
         if not self.job.expected or not self.complete:
             return None
-        return tuple(
-            name for name in PINNED if self.job.expected.get(name) not in (None, getattr(self.result, name))
-        )
+        return tuple(differing(self.job.expected, self.result))
 
     @property
     def at_most(self) -> bool:
@@ -174,7 +173,8 @@ class Report:
     seconds_exploring: the time that passed meanwhile, where it is not the sum over the runs; found: the
     shortest violation; further: of the other properties that break the shortest, where they were looked for;
     identity: what the verdict rests on; declared: the rules that the systems say they have;
-    elsewhere: how many states another process sees alike, and why no more; None where none was asked.
+    elsewhere: how many states another process sees alike, and why no more; None where none was asked;
+    noticed: a mutant that breaks no property, by its counts.
     """
 
     plan: Plan
@@ -187,6 +187,16 @@ class Report:
     identity: Identity = UNIDENTIFIED
     declared: tuple[str, ...] = ()
     elsewhere: tuple[int, str] | None = None
+    noticed: Noticed | None = None
+
+    @property
+    def noticed_by(self) -> str | None:
+        """What notices the mutant: `property` or `counts`; None where nothing does or none is planted."""
+        if self.plan.mutant is None:
+            return None
+        if self.found or any(run.result.verdict is Verdict.VIOLATED for run in self.runs):
+            return "property"
+        return "counts" if self.noticed else None
 
     @property
     def bounded(self) -> tuple[Explored, ...]:
@@ -202,6 +212,8 @@ class Report:
         if self.plan.reach:
             return self._reached
         if self.found or any(run.result.verdict is Verdict.VIOLATED or run.differing for run in self.runs):
+            return VIOLATED
+        if self.noticed:
             return VIOLATED
         return UNDECIDED if not self.complete or any(self._unclear) else HOLDS
 
@@ -303,6 +315,9 @@ class Report:
             yield from _vacuous(self.plan, run)
         if differing := [run.job.name for run in self.runs if run.differing]:
             yield f"the counts of {named_first(differing)} differ from the pinned ones"
+        if self.noticed:
+            where = f"the counts of {self.noticed.configuration} differ from the pinned ones"
+            yield f"mutant {self.plan.mutant} breaks no property, but {where}"
         for run in self.runs:
             if run.result.verdict is Verdict.UNDECIDED and not run.result.bounded:
                 yield f"{run.job.name} was given up after {run.result.distinct:,} states"

@@ -18,6 +18,7 @@ from rota.report.check_model import (
     length_of,
     named_first,
 )
+from rota.report.counts import differing
 from rota.report.format import coloured, counted, number, wrapped
 from rota.trace import text as trace_text
 
@@ -172,15 +173,15 @@ def _seconds(report: Report) -> str:
 
 def _differences(report: Report) -> Iterator[str]:
     """Pinned counts that came out otherwise."""
-    for run in report.runs:
-        expected = run.job.expected or {}
-        for name in run.differing or ():
-            got = getattr(run.result, name)
-            yield wrapped(
-                "",
-                f"{coloured('DIFFERS', VIOLATED)} {run.job.name}: {name} is {number(got)}, "
-                f"pinned is {number(expected[name])}",
-            )
+    told = [
+        (run.job.name, differing(run.job.expected or {}, run.result)) for run in report.runs if run.differing
+    ]
+    if report.noticed:
+        told.append((report.noticed.configuration, dict(report.noticed.counts)))
+    for where, counts in told:
+        for name, (got, pinned) in counts.items():
+            words = f"{where}: {name} is {number(got)}, pinned is {number(pinned)}"
+            yield wrapped("", f"{coloured('DIFFERS', VIOLATED)} {words}")
 
 
 def _features(report: Report) -> Iterator[str]:

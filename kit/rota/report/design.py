@@ -11,7 +11,6 @@ from rota.herd import CHANGES, COUNTS, Range
 from rota.report.check_json import SCHEMA, report_of
 from rota.report.check_model import (
     HOLDS,
-    PINNED,
     UNDECIDED,
     UNJUDGED,
     VIOLATED,
@@ -21,6 +20,7 @@ from rota.report.check_model import (
     Report,
 )
 from rota.report.check_text import RunTable, found_lines
+from rota.report.counts import PINNED
 from rota.report.format import coloured, counted, wrapped
 
 Costs = Mapping[str, Mapping[str, Range]]

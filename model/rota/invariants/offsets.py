@@ -41,7 +41,8 @@ OFFSETS = (
     Property(
         "offsets.commit-by-current-member",
         Kind.SAFETY,
-        "A commit is accepted from a member of the current generation, or from anybody in an Empty group.",
+        "A commit is accepted from a member of the current generation that may have its part of it, or from "
+        "anybody in an Empty group.",
         (View("offsets", _trespassed),),
         is_not,
         source="upstream ClassicGroup#validateOffsetCommit",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.group_formation import awaiting_assignments, join_together, stable
+from rota.conformance.steps.group_formation import all_leave, awaiting_assignments, join_together, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _NEW = "GroupMetadataManager.classicGroupJoinNewMember"
@@ -166,6 +166,20 @@ def other_protocol_type(d: Dialogue) -> None:
     stable(d, d.member("a"))
     b = d.member("b", protocol_type="connect")
     d.expect(b.join("", within=PROMPTLY), error="INCONSISTENT_GROUP_PROTOCOL")
+
+
+@case(
+    "join.inconsistent-protocol.type-of-the-next-first-member",
+    "When all have left the next member brings the group's protocol type, and the former one is refused.",
+    f"{_NEW}; {_PROTOCOLS}; ClassicGroup.add",
+)
+def type_of_the_next_first_member(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    all_leave(d, a)
+    with d.reaching("a generation of b, of another type"):
+        d.expect(d.member("b", protocol_type="connect").enter().answer(), error="NONE")
+    d.expect(d.member("c").join("", within=PROMPTLY), error="INCONSISTENT_GROUP_PROTOCOL")
 
 
 @case(

@@ -23,21 +23,27 @@ from rota.spec import (
     Step,
     SyncGroupRequest,
 )
+from rota.spec import expiry as expiry_rules
 from rota.spec import offset_delete as delete_rules
 from rota.spec import offset_fetch as fetch_rules
 from rota.spec import offset_log as log_rules
+from rota.spec.classic import admission as admission_rules
 from rota.spec.classic import heartbeat as heartbeat_rules
 from rota.spec.classic import join as join_rules
 from rota.spec.classic import persistence as persistence_rules
 from rota.spec.classic import rebalance as phase_rules
+from rota.spec.classic import replacement as replacement_rules
 from rota.spec.classic import static as static_rules
 from rota.spec.classic import sync as sync_rules
 from rota.spec.classic.step import Steps
 from rota.spec.context import only, request_of
 from rota.spec.messages import ReplyMessage
-from rota.spec.offset_messages import OffsetCommitRequest, commit_reply
+from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchRequest, commit_reply
 from rota.spec.offset_state import (
+    NO_PRODUCER,
+    Expire,
     OffsetBatch,
+    OffsetRead,
     OffsetRecord,
     Offsets,
     OffsetStep,
@@ -50,6 +56,7 @@ TWO_SHARE = "20j-two-processes-share-an-instance-id"
 DELETES = "16d-operator-deletes-offsets"
 WHO_COMMITS = "09b-who-may-commit"
 LOG_COMMITS = "09c-commit-waits-for-the-log"
+TWO_PRODUCERS = "24d-two-producers-at-once"
 
 
 # -- members ----------------------------------------------------------------------------------------------
@@ -162,7 +169,64 @@ def former_timeouts_hold(spec: Spec, group: Group | None, call: Call) -> Steps:
     return static_rules.replaced(spec, group, replace(call, request=same))
 
 
+@bug("join.pending-member", dies_in=SCENARIOS, by="18e-next-first-member-sets-the-type")
+def first_type_for_ever(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The first member of a group's life sets its protocol type, not the first one after it was Empty."""
+    steps = admission_rules.pending_member(spec, group, call)
+    former = None if group is None else group.protocol_type
+    return tuple(replace(step, group=_of_type(step.live, former)) for step in steps) if former else steps
+
+
+def _of_type(group: Group, protocol_type: str) -> Group:
+    return replace(group, protocol_type=protocol_type)
+
+
+@bug(
+    "static.replacement-failed",
+    dies_in=SCENARIOS,
+    by="20p-restart-is-undone-while-its-next-join-waits",
+)
+def late_failure_answers_who_waits(
+    spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None
+) -> Steps:
+    """A restart that fails late refuses the JoinGroup that the new id has waiting since."""
+    told = record if group is None else replace(record, generation_id=group.generation_id)
+    return replacement_rules.replacement_failed(spec, group, told, error)
+
+
 # -- offsets ----------------------------------------------------------------------------------------------
+@bug("expiry.group-unused", dies_in=SCENARIOS, by="16i-first-commit-is-under-way")
+def commits_under_way_unseen(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps:
+    """A group without offsets is removed though its first commit is under way."""
+    plain = [key for key in offsets.appended if key[2] == NO_PRODUCER]
+    unseen = replace(offsets, appended=offsets.appended.without(*plain))
+    return tuple(replace(step, offsets=offsets) for step in expiry_rules.group_unused(spec, unseen, expire))
+
+
+@bug("offsets.stored", dies_in=SCENARIOS, by=TWO_PRODUCERS)
+def stored_under_the_highest_producer(
+    spec: Spec, offsets: Offsets, batch: OffsetBatch, error: AppendError | None
+) -> OffsetSteps:
+    """An offset of a transaction is stored under the highest producer id that has one open."""
+    (step,) = log_rules.stored(spec, offsets, batch, error)
+    highest = max((one.record.producer_id for one in step.offsets.pending), default=NO_PRODUCER)
+    theirs = tuple(
+        one if one in offsets.pending else replace(one, record=replace(one.record, producer_id=highest))
+        for one in step.offsets.pending
+    )
+    return (replace(step, offsets=replace(step.offsets, pending=theirs)),)
+
+
+@bug("offsets.fetch", dies_in=SCENARIOS, by=TWO_PRODUCERS)
+def all_there_are_are_stable(spec: Spec, offsets: Offsets, read: OffsetRead) -> OffsetSteps:
+    """A fetch of all offsets, which names none, is not told of those that a transaction may change."""
+    request = request_of(read.call, OffsetFetchRequest)
+    if request.topics is not None:
+        return fetch_rules.fetch(spec, offsets, read)
+    plain = replace(read.call, request=replace(request, require_stable=False))
+    return fetch_rules.fetch(spec, offsets, replace(read, call=plain))
+
+
 @bug("offsets.appended", dies_in=SCENARIOS, by=LOG_COMMITS)
 def answered_before_stored(spec: Spec, offsets: Offsets, batch: OffsetBatch) -> OffsetSteps:
     """A commit is answered before the log has it."""
@@ -194,12 +258,6 @@ def failed_commit_acknowledged(
 ) -> OffsetSteps:
     """A commit that could not be stored is acknowledged."""
     return () if error is None else (OffsetStep(offsets.answered(batch)).answer(batch.answer),)
-
-
-@bug("offsets.rebalance-in-progress", dies_in=SCENARIOS, by="09a-commit-while-a-rebalance-is-prepared")
-def commit_before_the_assignment(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """In CompletingRebalance a member may commit for what it does not have yet."""
-    return ()
 
 
 @bug("offsets.commit-without-membership", dies_in=SCENARIOS, by=WHO_COMMITS)

@@ -74,6 +74,12 @@ def older_generations_commit(spec: Spec, group: Group | None, call: Call) -> Ste
     return refused if later or not refused else _accepted(spec, group, call)
 
 
+@bug("offsets.rebalance-in-progress", dies_in="raw-offsets", by="offsets.commit-by-current-member")
+def commit_before_the_assignment(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """In CompletingRebalance a member may commit for what it does not have yet."""
+    return ()
+
+
 @bug("offsets.rebalance-before-membership", dies_in="raw-offsets", by="offsets.commit-by-current-member")
 def anybody_commits_while_completing(spec: Spec, group: Group | None, call: Call) -> Steps:
     """In CompletingRebalance any commit is accepted, as nobody is asked who it is."""

@@ -260,8 +260,8 @@ class OffsetsKeeper:
 def watched(outcome: Outcome, group: Group | None, request: object) -> Outcome:
     """An outcome of the coordinator, with a word to the offsets if it accepts a commit that it must not.
 
-    group: before the request. A member names the current generation; anybody may commit without one while
-    the group is Empty.
+    group: before the request. A member names the current generation, which it has its part of; anybody may
+    commit without one while the group is Empty.
     """
     accepted = any(isinstance(send.message, OffsetBatch) for send in outcome.sends)
     if not accepted or not isinstance(request, OffsetCommitRequest) or _may_commit(group, request):
@@ -275,6 +275,7 @@ def _may_commit(group: Group | None, request: OffsetCommitRequest) -> bool:
     member = group.members.get(request.member_id)
     return (
         member is not None
+        and group.state is not GroupState.COMPLETING_REBALANCE
         and request.generation_id_or_member_epoch == group.generation_id
         and request.group_instance_id in (None, member.group_instance_id)
     )
