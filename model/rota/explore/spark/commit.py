@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -80,9 +80,13 @@ class Commits:
         """Write a file that counts from the next commit on."""
         self._files.write(name, content)
 
-    def kept(self, name: str) -> bytes:
-        """The content of such a file. Errors: CheckpointError."""
-        return self._files.read(name)
+    def kept(self, name: str, take: Callable[[bytes], None]) -> None:
+        """Give away what such a file has. Errors: CheckpointError, also for a ValueError of `take`."""
+        content = self._files.read(name)
+        try:
+            take(content)
+        except ValueError as error:
+            raise damaged(self.folder / name, str(error)) from error
 
     def sweep(self) -> None:
         """Delete what rounds that do not count have left behind."""

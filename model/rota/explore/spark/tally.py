@@ -12,7 +12,7 @@ from rota.explore.tables.arrays import RowSet
 from rota.kernel import System
 
 Write = Callable[[str, bytes], None]
-Read = Callable[[str], bytes]
+Read = Callable[[str, Callable[[bytes], None]], None]
 """A file of a commit, by its name."""
 
 
@@ -49,7 +49,7 @@ class Tally:
         """Begin with what was kept."""
         self.names = list(names)
         for name in self.names:
-            self._add(read(name))
+            read(name, self._take)
         self._committed = len(self._keys)
 
     def counts(self) -> dict[str, tuple[int, int]]:
@@ -60,6 +60,13 @@ class Tally:
             prop.name: (vacuous + given, given)
             for prop, (vacuous, given) in zip(self._counted, split, strict=True)
         }
+
+    def _take(self, keys: bytes) -> None:
+        """What was kept. Errors: ValueError for what it cannot be."""
+        self._add(keys)
+        marks = np.frombuffer(keys, np.int32).reshape(-1, KEY // 4).view("<u8")[:, 0] & np.uint64(MARKED)
+        if len(marks) and marks.max() >= 2 * len(self._counted):
+            raise ValueError("it names properties that are not there")
 
     def _add(self, keys: bytes) -> None:
         self._keys.add(np.frombuffer(keys, np.int32).reshape(-1, KEY // 4))
