@@ -221,10 +221,14 @@ def _itself(machine: Machine) -> Machine:
 
 
 def noting(system: System, again: Again) -> System:
-    """The system whose machines, views and predicates note what they answer."""
+    """The system whose machines, views and predicates note what they answer.
+
+    A stand-in is left as it is: it knows values by their identity, and has the machine noted itself.
+    """
+    machines = (one if isinstance(one, StandIn) else Noting(one, again) for one in system.machines)
     return replace(
         system,
-        machines=tuple(Noting(machine, again) for machine in system.machines),
+        machines=tuple(machines),
         properties=tuple(_noting(prop, again) for prop in system.properties),
     )
 
