@@ -2,8 +2,8 @@
 
 A row plants one mistake and does what the suite, or a user, does anyway; it must be quiet without the
 mistake and speak with it. Mistakes in the protocol are mutants (`rota.mutants`). More of the tool's own are
-planted beside the tests of each part: test_verdicts.py, test_damage.py, test_purity.py, test_cluster_judged.py
-in tests/explore, and tests/conformance/test_planted_in_the_kit.py.
+planted beside the tests of each part: test_verdicts, test_damage, test_purity and test_cluster_judged
+in tests/explore, and tests/conformance/test_planted_in_the_kit.
 """
 
 from __future__ import annotations
