@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -9,7 +10,8 @@ from typing import Any
 
 import click
 
-from rota.cli.errors import INTERNAL, UsageError, run
+from rota.cli import interrupts, streams
+from rota.cli.errors import INTERNAL, USAGE, UsageError, run, say
 
 COMMANDS = {
     "check": "rota.cli.check:check",
@@ -88,7 +90,9 @@ class LazyGroup(click.Group):
 
         if not standalone_mode:
             return plain()
-        sys.exit(run(plain))
+        code = run(plain)
+        interrupts.deaf()
+        sys.exit(code)
 
 
 class _Leaving(Exception):
@@ -110,7 +114,14 @@ def main() -> None:
 
 
 def entry() -> None:
-    """The console script."""
+    """The console script, and `python -m rota`."""
+    streams.prepare()
+    interrupts.listen()
+    try:
+        os.getcwd()
+    except OSError as error:
+        say(f"the current directory: {error.strerror}; it was deleted, or is not yours to see: cd to another")
+        sys.exit(USAGE)
     main(prog_name="rota")
 
 

@@ -88,14 +88,13 @@ def _not_empty(items: Sequence[Item], message: str) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def write_smt2(items: Sequence[Item], directory: Path) -> None:
-    """A file for each, named after the obligation and what was changed in it."""
-    directory.mkdir(parents=True, exist_ok=True)
+def questions(items: Sequence[Item], directory: Path) -> Iterator[tuple[Path, str]]:
+    """A file for each in SMT-LIB 2, named after the obligation and what was changed in it."""
     for item in items:
         variant = "--" + re.sub(r"[^a-z0-9]+", "-", item.variant.lower()) if item.variant else ""
         path = directory / f"{item.obligation.name}{variant}.smt2"
         changed = f"; changed: {item.variant}\n" if item.variant else ""
-        path.write_text(changed + smt2(item.obligation), encoding="utf-8")
+        yield path, changed + smt2(item.obligation)
 
 
 def listing(items: Sequence[Item], verbose: bool) -> Iterator[str]:
