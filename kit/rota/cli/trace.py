@@ -8,7 +8,7 @@ import click
 
 from rota.cli.check_system import use_current_directory
 from rota.cli.errors import HOLDS, VIOLATED, UsageError
-from rota.report.format import coloured, counted
+from rota.report.format import coloured, counted, width
 from rota.trace import ReplayError, Trace, TraceFileError, UntrustedFactory, dumps, read, rebuild, text
 from rota.trace import replay as follow
 
@@ -59,7 +59,7 @@ def trace(ctx: click.Context, /, file: Path, form: str, replay: bool, system: st
     """
     loaded = load(file)
     if not replay:
-        click.echo(text(loaded) if form == "text" else dumps(loaded), nl=False)
+        click.echo(text(loaded, width()) if form == "text" else dumps(loaded), nl=False)
         return
     try:
         steps = reproduce(loaded, system)
