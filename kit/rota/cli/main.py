@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rota.cli import interrupts, streams
+from rota.cli import compiled_code, interrupts, streams
 from rota.cli.errors import INTERNAL, USAGE, UsageError, run, say
 
 COMMANDS = {
@@ -122,6 +122,7 @@ def entry() -> None:
     except OSError as error:
         say(f"the current directory: {error.strerror}; it was deleted, or is not yours to see: cd to another")
         sys.exit(USAGE)
+    compiled_code.find_a_place()
     main(prog_name="rota")
 
 
