@@ -16,6 +16,7 @@ from rota.cli.conform_list import print_scripts
 from rota.cli.conform_target import SETTINGS_HELP, one_target, see_whether_it_is_there, two_targets
 from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, USAGE, VIOLATED, UsageError
 from rota.cli.keeping import keep, try_files
+from rota.cli.streams import ascii_json
 from rota.conformance.catalogue import UnknownCase, all_cases, all_scripts, select
 from rota.conformance.dialogues.script import Case
 from rota.conformance.results import CaseResult
@@ -94,14 +95,16 @@ def conform(
     except TargetError as error:
         raise UsageError(str(error), USAGE if error.there else UNDECIDED) from error
     files: dict[Path, str] = {}
-    readers: list[events.Reader] = [
-        JsonReport(lambda text: click.echo(text, nl=False)) if as_json else TextReport(click.echo, quiet),
-        *(file_report(kind, path, files) for kind, path in chosen),
-    ]
+    readers: list[events.Reader] = [JsonReport(_print) if as_json else TextReport(click.echo, quiet)]
+    readers += [file_report(kind, path, files) for kind, path in chosen]
     with closing(judged):
         code = _judge(cases, judged, options, readers, [path for _, path in chosen])
         code = keep(files, code)
     ctx.exit(code)
+
+
+def _print(text: str) -> None:
+    click.echo(ascii_json(text), nl=False)
 
 
 def _known(selectors: Sequence[str]) -> frozenset[str]:

@@ -14,6 +14,7 @@ import click
 from rota.cli.conform_target import see_whether_it_is_there
 from rota.cli.errors import NOTHING, UsageError
 from rota.cli.keeping import keep, try_files
+from rota.cli.streams import ascii_json
 from rota.conformance.comparison.compare import compare
 from rota.conformance.dialogues.script import Script
 from rota.conformance.runner import Options, divide
@@ -59,7 +60,7 @@ def show_differences(
     result = Comparison(left.name, right.name, options.seed, compared, not_checked, seconds)
     files = [path] if result.exit_code else []
     if as_object:
-        click.echo(as_json(result, files), nl=False)
+        click.echo(ascii_json(as_json(result, files)), nl=False)
     elif quiet:
         click.echo(verdict_line(result))
     else:

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 import click
 
-from rota.cli import streams
+from rota.cli import interrupts, streams
 from rota.cli.extras import extra_for
 
 HOLDS, VIOLATED, USAGE, UNDECIDED, INTERNAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
@@ -55,6 +55,7 @@ def run(call: Callable[[], object]) -> int:
     except SystemExit as leaving:
         return _printed(_exit_status(leaving))
     except (KeyboardInterrupt, click.Abort) as interrupt:
+        interrupts.deaf()
         say(f"interrupted {interrupt}")
         return INTERRUPTED
     except BrokenPipeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -34,9 +35,14 @@ def listen() -> None:
 
 
 def deaf() -> None:
-    """From now on Ctrl-C does nothing: all is said, and the process ends."""
-    if signal.getsignal(signal.SIGINT) is _raise:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """From now on these signals do nothing: all is done, and the process ends with the code that it has.
+
+    What was only half made when a signal came may not complain either, as it is thrown away.
+    """
+    for number in ENDING:
+        if signal.getsignal(number) is _raise:
+            signal.signal(number, signal.SIG_IGN)
+            sys.unraisablehook = _ignored
 
 
 @contextmanager
@@ -50,6 +56,10 @@ def held() -> Iterator[None]:
         if not _Waiting.depth and _Waiting.come is not None:
             number, _Waiting.come = _Waiting.come, None
             raise Interrupted(number)
+
+
+def _ignored(_: object) -> None:
+    pass
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:

@@ -22,6 +22,8 @@ HIDDEN = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202
 
 _SPECIAL = re.compile(f"{OURS}|{HIDDEN}")
 
+_BEYOND = re.compile("[^\x00-\x7f]")
+
 PLAIN = {"→": ">", "←": "<", "…": "~", "×": "x", "·": ".", "–": "-", "—": "-", "²": "^2"}
 """What stands for a character where the encoding lacks it, of the same width so that columns stay aligned."""
 
@@ -82,6 +84,11 @@ def fitted(text: str, charset: str) -> str:
     if text.isascii() or _holds(charset, text):
         return text
     return "".join(one if _holds(charset, one) else PLAIN.get(one) or escaped(one) for one in text)
+
+
+def ascii_json(text: str) -> str:
+    """JSON of the same meaning that every stream can hold."""
+    return _BEYOND.sub(lambda found: escaped(found[0]), text)
 
 
 def escaped(character: str) -> str:
