@@ -79,7 +79,7 @@ def _numbers(rows: Sequence[Row], clients: Sequence[Mutant]) -> Iterator[str]:
         ("rules without a killer", unguarded(rows)),
     ):
         if not words:
-            yield f"{title}: none"
+            yield wrapped("", f"{title}: none")
             continue
         yield wrapped("", f"{title}:")
         joined = ", ".join(word.replace(" ", UNBROKEN) for word in words)
