@@ -16,7 +16,8 @@ from rota.cli import interrupts, streams
 from rota.cli.extras import extra_for
 
 HOLDS, VIOLATED, USAGE, UNDECIDED, INTERNAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
-"""The exit codes of every verb."""
+"""The exit codes of every verb. USAGE too where nothing speaks against what was judged, and a report, or what
+was printed, could not be written; no other verdict gives way to that."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)

@@ -108,8 +108,8 @@ class _Leaving(Exception):
 def main() -> None:
     """Kafka's consumer-group rebalance protocol: explore it, prove it, judge a coordinator against it.
 
-    Exit codes: 0 holds or conforms, 1 violated, 2 usage or configuration, 3 undecided, 4 internal
-    error, 5 nothing selected, 130 interrupted.
+    Exit codes: 0 holds or conforms, 1 violated, 2 usage or configuration, or all is well but a report
+    could not be written, 3 undecided, 4 internal error, 5 nothing selected, 130 interrupted.
     """
 
 
