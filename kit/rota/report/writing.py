@@ -16,7 +16,10 @@ class CannotWrite(Exception):
     """A file that cannot be written. Its words are the path and the cause, without a remedy."""
 
     def __init__(self, path: Path, error: OSError) -> None:
-        super().__init__(f"cannot write {path}: {error.strerror or error}")
+        cause = error.strerror or error
+        if isinstance(error, FileExistsError):  # of its folder, or one above
+            cause = "a file is where its folder should be"
+        super().__init__(f"cannot write {path}: {cause}")
 
 
 def write(path: Path, text: str) -> None:
