@@ -220,12 +220,12 @@ class _Work:
             finally:
                 explorations.end(job.name)
             runs.append(Explored(job, result))
-            self.reporting.say(report.row(table, runs[-1]))
             if result.violation is not None:
                 name, out = f"{what.design}-{job.name}", self.reporting.out
                 found.append(traced(what, runs[-1], system, result.violation, out, name))
             known = Report(what, tuple(runs), next(iter(found), None), seconds_alive())
             self.judged[at:] = [Judged(known, tuple(found))]
+            self.reporting.say(report.row(table, runs[-1]))
         self.reporting.say("")
         used = [name for run in runs for name in PACKAGES.get(run.result.engine, ())]
         identity = identified(__name__, systems, used, {"design": what.design, **asdict(self.options)})
