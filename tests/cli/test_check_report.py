@@ -188,7 +188,7 @@ def test_a_terminal_gets_one_live_line_that_is_taken_away(monkeypatch: pytest.Mo
 
 def test_the_live_line_does_not_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr("rota.report.live_line.NARROWEST", 30)
     assert shown(Terminal(), [1.0]) == f"{CLEAR}{'fault: 1,000 states, depth 7, frontier'[:29]}{CLEAR}"
 
 

@@ -32,6 +32,7 @@ from rota.report.check_model import Job, Plan
 from rota.report.check_progress import Explorations
 from rota.report.check_text import lines, verdict_line
 from rota.report.live_line import LiveLine
+from rota.trace import dumps
 
 FRAGILE = '''
 """Offices that only work where they are not in a worker process."""
@@ -170,8 +171,8 @@ def test_the_shortest_violation_of_all_is_reported_whoever_finds_one_first(
         found = report.found
         assert (found.violation.name, found.run.job.name, found.violation.steps) == ("deadlock", "first", 1)
         assert (report.verdict, report.workers) == ("violated", workers)
-        assert [path.name for path in Path(f"out-{workers}").glob("*.jsonl")] == ["trace-deadlock.jsonl"]
-        traces.append(Path(f"out-{workers}", "trace-deadlock.jsonl").read_bytes())
+        assert [found.path for found in work.found] == [f"out-{workers}/trace-deadlock.jsonl"]
+        traces.append(dumps(found.trace))
     assert traces[0] == traces[1]
 
 
@@ -222,10 +223,7 @@ def test_to_keep_going_lists_every_property_that_breaks_with_its_shortest_run() 
         assert found == [("nobody.served", 1, "twice"), ("tickets.differ", 2, "a")]
         assert not report.bounded
         assert "nobody.served after 1 step in twice; tickets.differ after 2" in verdict_line(report, False)
-        assert sorted(path.stem for path in Path(f"out-{workers}").glob("*.jsonl")) == [
-            "trace-nobody.served",
-            "trace-tickets.differ",
-        ]
+        assert [Path(one.path).stem for one in work.found] == ["trace-nobody.served", "trace-tickets.differ"]
         assert "also violated\n  tickets.differ  after 2 steps in a" in "\n".join(lines(report, stats=False))
         content = report_of(report)
         assert [one["steps"] for one in content["violations"]] == [1, 2]

@@ -111,5 +111,6 @@ def test_more_connections_than_files(serve, connect):
 
 
 def test_port_file_that_cannot_be_written(tmp_path):
-    path = tmp_path / "nowhere" / "port"
-    assert f"cannot use {path}: No such file or directory" in refused("--port-file", str(path))
+    (tmp_path / "taken").write_text("")
+    path = tmp_path / "taken" / "port"
+    assert f"cannot write {path}: a file is where its folder should be" in refused("--port-file", str(path))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,7 +14,7 @@ from rota.cli import check_spark, check_workers, resuming
 from rota.cli.check_plan import ENGINES, plan
 from rota.cli.check_spark import SPARK, SparkOptions
 from rota.cli.checking import Checking
-from rota.cli.errors import UsageError
+from rota.cli.errors import UsageError, unforeseen
 from rota.cli.mutants import list_mutants
 from rota.cli.options import MAX_STATES, SELECTION, Search, Selection, takes
 from rota.cli.reporting import EXIT_CODES, REPORTING, Reporting
@@ -134,23 +136,38 @@ def check(
     _fits(what, search)
     if on_spark:
         what, limits = check_spark.fitted(what, limits, on_spark)
-    reporting.out.mkdir(parents=True, exist_ok=True)
+    reporting.try_out(REPORT)
     explorations = Explorations(reporting.live_line())
     checking = Checking(what, limits, reporting.out, reporting.say, explorations, search.workers, on_spark,
                         search.keep_going)  # fmt: skip
+    cut = _worked(checking, partial(resuming.tell, what, limits, search, explorations.line.note))
+    report = _identified(checking, selection, search, spark)
+    content = report_of(report)
+    if cut is None or checking.found:
+        verdict = check_text.verdict_line(report, reporting.quiet)
+        reporting.conclude(REPORT, content, check_text.lines(report, stats), verdict)
+    code = reporting.keep(REPORT, content, checking.found, EXIT_CODES[report.verdict])
+    if isinstance(cut, OSError | MemoryError) and checking.found:
+        unforeseen(cut)  # what is violated stays so, whatever could not be explored
+    elif cut is not None:
+        raise cut
+    ctx.exit(code)
+
+
+def _worked(checking: Checking, tell: Callable[[], None]) -> BaseException | None:
+    """Explore; what cut it short, if anything did: what was found is kept. Errors: those before it began."""
     try:
-        resuming.tell(what, limits, search, explorations.line.note)
+        tell()
         checking.work()
-    except (CheckpointError, MissingExtra, ExpressionError, Impure) as error:
-        raise UsageError(str(error)) from error
-    finally:  # an interrupt keeps what was found until then
-        report = _identified(checking, selection, search, spark)
-        content = report_of(report)
-        if checking.started:
-            reporting.write(REPORT, content)
-    verdict = check_text.verdict_line(report, reporting.quiet)
-    reporting.conclude(REPORT, content, check_text.lines(report, stats), verdict)
-    ctx.exit(EXIT_CODES[report.verdict])
+    except BaseException as error:
+        cut = error
+        if isinstance(error, CheckpointError | MissingExtra | ExpressionError | Impure):
+            cut = UsageError(str(error))
+            cut.__cause__ = error
+        if not checking.started:
+            raise cut from cut.__cause__
+        return cut
+    return None
 
 
 def _identified(checking: Checking, selection: Selection, search: Search, spark: SparkOptions) -> Report:

@@ -13,7 +13,7 @@ from rota.cli import check_spark, check_suite, check_workers
 from rota.cli.check_counts import noticed_by_counts
 from rota.cli.errors import UsageError
 from rota.cli.exploration import Exploration, explored
-from rota.cli.reporting import seconds_alive, write_trace
+from rota.cli.reporting import seconds_alive, traced
 from rota.cli.shortest import Shortest
 from rota.explore import Limits, MissingExtra, Violation, engines
 from rota.explore.elsewhere import Elsewhere
@@ -210,7 +210,7 @@ class Checking:
         self.say(self._table.row(run))
 
     def _traces(self, systems: Sequence[System]) -> Iterator[Found]:
-        """Write the trace of the shortest violation, or to keep going that of each property, shortest first.
+        """The trace of the shortest violation, or to keep going that of each property, shortest first.
 
         Of equally short ones the first in the plan counts; of endless runs always the first in the plan.
         """
@@ -220,4 +220,4 @@ class Checking:
         for one in order:
             least.setdefault(one[2].name, one)
         for number, run, violation in list(least.values())[: None if self._keep_going else 1]:
-            yield write_trace(self.plan, run, systems[number], violation, self.out, violation.name)
+            yield traced(self.plan, run, systems[number], violation, self.out, violation.name)

@@ -15,6 +15,8 @@ from rota.cli.conform_diff import show_differences
 from rota.cli.conform_list import print_scripts
 from rota.cli.conform_target import SETTINGS_HELP, one_target, see_whether_it_is_there, two_targets
 from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, USAGE, VIOLATED, UsageError
+from rota.cli.keeping import keep, try_files
+from rota.cli.streams import ascii_json
 from rota.conformance.catalogue import UnknownCase, all_cases, all_scripts, select
 from rota.conformance.dialogues.script import Case
 from rota.conformance.results import CaseResult
@@ -87,17 +89,22 @@ def conform(
         cases = select(all_cases(), selectors)
         judged = one_target(target, embedded, settings)
         chosen = [parse_report(text) for text in reports] or default_reports(judged.name, out)
-        readers: list[events.Reader] = [file_report(kind, path) for kind, path in chosen]
+        try_files([path for _, path in chosen], "choose another path")
     except (UnknownCase, ReportError) as error:
         raise UsageError(str(error)) from error
     except TargetError as error:
         raise UsageError(str(error), USAGE if error.there else UNDECIDED) from error
-    readers.append(
-        JsonReport(lambda text: click.echo(text, nl=False)) if as_json else TextReport(click.echo, quiet)
-    )
+    files: dict[Path, str] = {}
+    readers: list[events.Reader] = [JsonReport(_print) if as_json else TextReport(click.echo, quiet)]
+    readers += [file_report(kind, path, files) for kind, path in chosen]
     with closing(judged):
         code = _judge(cases, judged, options, readers, [path for _, path in chosen])
+        code = keep(files, code)
     ctx.exit(code)
+
+
+def _print(text: str) -> None:
+    click.echo(ascii_json(text), nl=False)
 
 
 def _known(selectors: Sequence[str]) -> frozenset[str]:

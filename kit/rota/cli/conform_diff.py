@@ -13,6 +13,8 @@ import click
 
 from rota.cli.conform_target import see_whether_it_is_there
 from rota.cli.errors import NOTHING, UsageError
+from rota.cli.keeping import keep, try_files
+from rota.cli.streams import ascii_json
 from rota.conformance.comparison.compare import compare
 from rota.conformance.dialogues.script import Script
 from rota.conformance.runner import Options, divide
@@ -37,6 +39,9 @@ def show_differences(
     not_checked = [*skipped, *more]
     if not scripts:
         raise UsageError(f"nothing to play: {not_checked[0].case.id} {not_checked[0].why}", NOTHING)
+    stem = re.sub(r"[^A-Za-z0-9.]+", "-", f"{left.name}-{right.name}").strip("-")[:120]
+    path = out / f"diff-{stem}.txt"
+    try_files([path])
     began = time.monotonic()
     live = LiveLine(sys.stderr, silent=quiet or as_object)
     with ExitStack() as stack:
@@ -53,23 +58,13 @@ def show_differences(
     live.clear()
     seconds = time.monotonic() - began
     result = Comparison(left.name, right.name, options.seed, compared, not_checked, seconds)
-    files = _write(result, out) if result.exit_code else []
+    files = [path] if result.exit_code else []
     if as_object:
-        click.echo(as_json(result, files), nl=False)
+        click.echo(ascii_json(as_json(result, files)), nl=False)
     elif quiet:
         click.echo(verdict_line(result))
     else:
         for line in as_text(result, files):
             click.echo(line)
-    return result.exit_code
-
-
-def _write(result: Comparison, folder: Path) -> list[Path]:
-    stem = re.sub(r"[^A-Za-z0-9.]+", "-", f"{result.left}-{result.right}").strip("-")[:120]
-    path = folder / f"diff-{stem}.txt"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{line}\n" for line in side_by_side(result)), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}; name another folder with --out") from error
-    return [path]
+    text = "".join(f"{line}\n" for line in side_by_side(result))
+    return keep(dict.fromkeys(files, text), result.exit_code)

@@ -8,7 +8,7 @@ import click
 
 from rota.conformance.catalogue import select
 from rota.conformance.dialogues.script import Case, Script, span
-from rota.report.format import wrapped
+from rota.report.format import width, wrapped
 from rota.spec import RULES
 
 
@@ -16,8 +16,8 @@ def print_scripts(scripts: Sequence[Script], show: str | None) -> None:
     """Print the catalogue, or what the selector `show` names of it, in full. Errors: UnknownCase."""
     if show is None:
         for script in scripts:
-            click.echo(f"{script.id:<56} {_kind(script)}")
-            click.echo(f"    {script.sentence}")
+            click.echo(f"{script.id:<{min(56, width() - len('SHOULD') - 1)}} {_kind(script)}")
+            click.echo(wrapped("    ", script.sentence))
         return
     for script in select(scripts, [show]):
         click.echo(f"{script.id} ({_kind(script)})")

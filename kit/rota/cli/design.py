@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,10 +12,10 @@ import click
 from rota import herd
 from rota.cli.check_plan import CLASSIC, ENGINES, plan, recognised
 from rota.cli.check_system import parse_settings
-from rota.cli.errors import UsageError
+from rota.cli.errors import INTERRUPTED, UsageError
 from rota.cli.mutants import list_mutants
 from rota.cli.options import CONFIGURATION, MAX_STATES, MUTANT, PROFILE, SETTING, Search, Selection, takes
-from rota.cli.reporting import EXIT_CODES, REPORTING, Reporting, seconds_alive, write_trace
+from rota.cli.reporting import EXIT_CODES, REPORTING, Reporting, seconds_alive, traced
 from rota.designs import suites
 from rota.explore import Limits, MissingExtra, engines
 from rota.herd import CHANGES, SUBJECTS
@@ -102,11 +102,16 @@ def design(
     if only_list:
         list_mutants(mutants.BUGS[design], reporting.as_json)
         return
+    reporting.try_out(REPORT)
     work = _Work(options, reporting)
-    output = work.all() if design == ALL else work.one(design)
-    reporting.write(REPORT, output.content)
+    try:
+        output = work.all() if design == ALL else work.one(design)
+    except BaseException:  # an interrupt keeps what was found until then
+        if work.judged:
+            reporting.keep(REPORT, work.partial(), work.found(), INTERRUPTED)
+        raise
     reporting.conclude(REPORT, output.content, output.lines, output.last)
-    ctx.exit(EXIT_CODES[output.content["verdict"]])
+    ctx.exit(reporting.keep(REPORT, output.content, work.found(), EXIT_CODES[output.content["verdict"]]))
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,19 @@ class _Work:
 
     options: DesignOptions
     reporting: Reporting
+    judged: list[Judged] = field(default_factory=list)
+    """What was explored of each design until now."""
+
+    def found(self) -> Iterator[Found]:
+        """Every counterexample until now."""
+        for one in self.judged:
+            yield from one.found
+
+    def partial(self) -> Mapping[str, Any]:
+        """The report on what was explored until now."""
+        if len(self.judged) == 1:
+            return report.as_json(self.judged[0])
+        return report.all_as_json(self.judged, {}, MEMBERS)
 
     def one(self, name: str) -> _Output:
         """One of the older designs."""
@@ -188,11 +206,10 @@ class _Work:
         except MissingExtra as error:
             raise UsageError(str(error)) from None
         systems = [job.build() for job in what.jobs]
-        self.reporting.out.mkdir(parents=True, exist_ok=True)
         table = check_text.RunTable([job.name for job in what.jobs])
         self.reporting.say(report.head(what))
         self.reporting.say(table.head())
-        runs: list[Explored] = []
+        runs, at = list[Explored](), len(self.judged)
         found: list[Found] = []
         explorations = Explorations(self.reporting.live_line())
         limits = Limits(self.options.max_states)
@@ -203,16 +220,18 @@ class _Work:
             finally:
                 explorations.end(job.name)
             runs.append(Explored(job, result))
-            self.reporting.say(report.row(table, runs[-1]))
             if result.violation is not None:
                 name, out = f"{what.design}-{job.name}", self.reporting.out
-                found.append(write_trace(what, runs[-1], system, result.violation, out, name))
+                found.append(traced(what, runs[-1], system, result.violation, out, name))
+            known = Report(what, tuple(runs), next(iter(found), None), seconds_alive())
+            self.judged[at:] = [Judged(known, tuple(found))]
+            self.reporting.say(report.row(table, runs[-1]))
         self.reporting.say("")
         used = [name for run in runs for name in PACKAGES.get(run.result.engine, ())]
         identity = identified(__name__, systems, used, {"design": what.design, **asdict(self.options)})
-        shortest = next(iter(found), None)
-        known = Report(what, tuple(runs), shortest, seconds_alive(), identity=identity)
-        return Judged(known, tuple(found))
+        whole = self.judged[at]
+        self.judged[at] = replace(whole, report=replace(whole.report, identity=identity))
+        return self.judged[at]
 
 
 def _built(design: str, settings: Mapping[str, Any], bug: str | None) -> System:

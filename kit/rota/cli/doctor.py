@@ -19,6 +19,7 @@ from rota.conformance.cache_folder import cache_folder
 from rota.conformance.targets.java import JAVA_REMEDY, NoJava, find_java
 from rota.conformance.targets.kafka_jars import RELEASES, libraries, missing
 from rota.explore.cache.folder import clear
+from rota.report.format import wrapped
 
 JAVA_NEEDED = 17
 """The oldest major version of Java that Spark 4 runs on."""
@@ -147,7 +148,8 @@ def _as_json(findings: list[Finding], verdict: str) -> str:
 def _print_text(findings: list[Finding], verdict: str) -> None:
     click.echo(f"rota {version('rota')}, Python {platform.python_version()} ({sys.executable})")
     for finding in findings:
-        click.echo(f"{finding.state:<7} {finding.name:<8} {finding.detail}: {finding.adds}")
+        words = f"{finding.detail}: {finding.adds}"
+        click.echo(wrapped(f"{finding.state:<7} {finding.name:<8} ", words))
         if finding.remedy:
             click.echo(f"{'':<16} {finding.remedy}")
     click.echo(f"{verdict}: " + ("every part that is installed works" if verdict == "ok" else "see above"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -11,10 +12,16 @@ from typing import IO, Any
 
 import click
 
+from rota.cli import interrupts, streams
 from rota.cli.extras import extra_for
 
 HOLDS, VIOLATED, USAGE, UNDECIDED, INTERNAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
-"""The exit codes of every verb."""
+"""The exit codes of every verb. USAGE too where nothing speaks against what was judged, and a report, or what
+was printed, could not be written; no other verdict gives way to that."""
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
+"""Errors of the machine, not of rota: no room on a disk; no more files, memory or processes."""
 
 
 class UsageError(click.ClickException):
@@ -47,9 +54,10 @@ def run(call: Callable[[], object]) -> int:
         result = call()
         sys.stdout.flush()
     except SystemExit as leaving:
-        return _exit_status(leaving)
-    except (KeyboardInterrupt, click.Abort):
-        _say("interrupted")
+        return _printed(_exit_status(leaving))
+    except (KeyboardInterrupt, click.Abort) as interrupt:
+        interrupts.deaf()
+        say(f"interrupted {interrupt}")
         return INTERRUPTED
     except BrokenPipeError:
         _silence_stdout()
@@ -58,28 +66,54 @@ def run(call: Callable[[], object]) -> int:
         bare.show()
         return USAGE
     except click.ClickException as error:
-        _say(error.message if isinstance(error, UsageError) else _from_click(error))
+        say(error.message if isinstance(error, UsageError) else _from_click(error))
         return error.exit_code
     except Exception as error:
-        return _unforeseen(error)
-    return result if isinstance(result, int) else HOLDS
+        return unforeseen(error)
+    return _printed(result if isinstance(result, int) else HOLDS)
 
 
-def _unforeseen(error: Exception) -> int:
-    """Exceptions that no verb made a UsageError of."""
+def _printed(code: int) -> int:
+    """The exit code: 2 where nothing speaks against what was judged, but nobody could see all of it."""
+    cause = streams.lost()
+    if cause is None:
+        return code
+    say(f"cannot write standard output: {cause}; make room where it goes, then run this again")
+    return USAGE if code == HOLDS else code
+
+
+def unforeseen(error: Exception) -> int:
+    """Say what no verb made a UsageError of; its exit code."""
     if os.environ.get("ROTA_DEBUG") == "1":
         traceback.print_exception(error)
     if isinstance(error, ModuleNotFoundError) and error.name and (extra := extra_for(error.name)):
-        _say(f"the package {error.name.partition('.')[0]} is not installed; install it: {extra.install}")
+        say(f"the package {error.name.partition('.')[0]} is not installed; install it: {extra.install}")
         return USAGE
-    if isinstance(error, OSError) and error.filename is not None:
-        _say(f"cannot use {error.filename}: {error.strerror}; check the path and its permissions")
-        return USAGE
+    if isinstance(error, OSError) and (code := _of_the_machine(error)):
+        return code
     if isinstance(error, MemoryError):
-        _say("out of memory; choose a smaller scope or a tighter bound")
+        say("out of memory; choose a smaller scope or a tighter bound")
         return UNDECIDED
-    _say(f"internal error: {type(error).__name__}: {error}; set ROTA_DEBUG=1 for the traceback and report it")
+    say(f"internal error: {type(error).__name__}: {error}; set ROTA_DEBUG=1 for the traceback and report it")
     return INTERNAL
+
+
+def _of_the_machine(error: OSError) -> int | None:
+    """Say what the machine refused, if that is what it was; the exit code."""
+    where = f"{error.filename}: " if error.filename is not None else ""
+    if error.errno in FULL:
+        say(f"{where}{error.strerror}; make room, or name a folder elsewhere: --out, --checkpoint, $TMPDIR")
+        return UNDECIDED
+    if error.errno in SCARCE:
+        say(f"{where}{error.strerror}; raise this limit, or ask for fewer --workers")
+        return UNDECIDED
+    if "temporary directory" in str(error):  # tempfile's words; it names no file
+        say(f"{error.strerror}; set TMPDIR to a folder that can be written to")
+        return USAGE
+    if error.filename is not None:
+        say(f"cannot use {error.filename}: {error.strerror}; check the path and its permissions")
+        return USAGE
+    return None
 
 
 def _from_click(error: click.ClickException) -> str:
@@ -95,11 +129,12 @@ def _exit_status(leaving: SystemExit) -> int:
         return HOLDS
     if isinstance(leaving.code, int):
         return leaving.code
-    _say(str(leaving.code))
+    say(str(leaving.code))
     return USAGE
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """A line on stderr."""
     with suppress(OSError):  # nobody reads stderr any more: nothing left to say
         click.echo(f"rota: {one_line(text)}", file=sys.stderr)
 

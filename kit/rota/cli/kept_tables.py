@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from rota.conformance.cache_folder import cache_folder
+from rota.conformance.cache_folder import NoHome, cache_folder
 
 TABLES = "ROTA_TABLES"
 """The environment variable that names another folder for tables, or says `off`."""
@@ -16,4 +16,7 @@ def tables_folder() -> Path | None:
     chosen = os.environ.get(TABLES)
     if chosen == "off":
         return None
-    return Path(chosen) if chosen else cache_folder() / "tables"
+    try:
+        return Path(chosen) if chosen else cache_folder() / "tables"
+    except NoHome:
+        return None

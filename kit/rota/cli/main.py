@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -9,7 +10,8 @@ from typing import Any
 
 import click
 
-from rota.cli.errors import INTERNAL, UsageError, run
+from rota.cli import compiled_code, interrupts, streams
+from rota.cli.errors import INTERNAL, USAGE, UsageError, run, say
 
 COMMANDS = {
     "check": "rota.cli.check:check",
@@ -88,7 +90,9 @@ class LazyGroup(click.Group):
 
         if not standalone_mode:
             return plain()
-        sys.exit(run(plain))
+        code = run(plain)
+        interrupts.deaf()
+        sys.exit(code)
 
 
 class _Leaving(Exception):
@@ -104,13 +108,21 @@ class _Leaving(Exception):
 def main() -> None:
     """Kafka's consumer-group rebalance protocol: explore it, prove it, judge a coordinator against it.
 
-    Exit codes: 0 holds or conforms, 1 violated, 2 usage or configuration, 3 undecided, 4 internal
-    error, 5 nothing selected, 130 interrupted.
+    Exit codes: 0 holds or conforms, 1 violated, 2 usage or configuration, or all is well but a report
+    could not be written, 3 undecided, 4 internal error, 5 nothing selected, 130 interrupted.
     """
 
 
 def entry() -> None:
-    """The console script."""
+    """The console script, and `python -m rota`."""
+    streams.prepare()
+    interrupts.listen()
+    try:
+        os.getcwd()
+    except OSError as error:
+        say(f"the current directory: {error.strerror}; it was deleted, or is not yours to see: cd to another")
+        sys.exit(USAGE)
+    compiled_code.find_a_place()
     main(prog_name="rota")
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from rota.cli.keeping import write_files
 from rota.cli.options import takes
 from rota.cli.prove_options import OPTIONS, ProveOptions
-from rota.cli.reporting import EXIT_CODES
 
 
 @click.command()
@@ -39,11 +39,11 @@ def prove(
     Exit 0 if all are as expected, 1 if one is not or if its assumptions contradict each other, 3 if Z3
     gave up on one, 5 if NAME selects nothing.
     """
-    from rota.cli.prove_plan import listing, plan, write_smt2
+    from rota.cli.prove_plan import listing, plan, questions
 
     items = plan(names, without, negative)
     if smt2 is not None:
-        write_smt2(items, smt2)
+        write_files(questions(items, smt2))
     if only_list:
         for line in listing(items, options.verbose):
             click.echo(line)
@@ -51,4 +51,4 @@ def prove(
     from rota.cli.prove_run import Proving
 
     kind = "-negative" if negative else "-without" if without is not None else ""
-    ctx.exit(EXIT_CODES[Proving(items, options, f"prove{kind}.json").run()])
+    ctx.exit(Proving(items, options, f"prove{kind}.json").run())

@@ -21,6 +21,7 @@ from rota.proofs import (
     select,
     smt2,
 )
+from rota.report.format import wrapped
 from rota.report.prove_text import FEW, group_of
 
 
@@ -88,14 +89,13 @@ def _not_empty(items: Sequence[Item], message: str) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def write_smt2(items: Sequence[Item], directory: Path) -> None:
-    """A file for each, named after the obligation and what was changed in it."""
-    directory.mkdir(parents=True, exist_ok=True)
+def questions(items: Sequence[Item], directory: Path) -> Iterator[tuple[Path, str]]:
+    """A file for each in SMT-LIB 2, named after the obligation and what was changed in it."""
     for item in items:
         variant = "--" + re.sub(r"[^a-z0-9]+", "-", item.variant.lower()) if item.variant else ""
         path = directory / f"{item.obligation.name}{variant}.smt2"
         changed = f"; changed: {item.variant}\n" if item.variant else ""
-        path.write_text(changed + smt2(item.obligation), encoding="utf-8")
+        yield path, changed + smt2(item.obligation)
 
 
 def listing(items: Sequence[Item], verbose: bool) -> Iterator[str]:
@@ -103,16 +103,16 @@ def listing(items: Sequence[Item], verbose: bool) -> Iterator[str]:
     few = verbose or len(items) <= FEW
     width = max(map(len, _labels(items, few)))
     for family, members in groupby(items, lambda item: family_of(item.obligation)):
-        yield f"{family.name}: {family.about}"
+        yield wrapped("", f"{family.name}: {family.about}")
         sentences = {} if few else family.sentences()
         members_of: Counter[str] = Counter(group_of(item.obligation.name) for item in items)
         for item in members:
             one, group = item.obligation, group_of(item.obligation.name)
             if group not in sentences:
-                yield f"{one.name:<{width}}  {one.expect:<7}  {item.variant or one.statement}"
+                yield wrapped(f"{one.name:<{width}}  {one.expect:<7}  ", item.variant or one.statement)
                 yield from _assumed(one) if verbose else ()
             elif members_of[group]:
-                yield f"{group:<{width}}  {members_of.pop(group):>7}  {sentences[group]}"
+                yield wrapped(f"{group:<{width}}  {members_of.pop(group):>7}  ", sentences[group])
 
 
 def _labels(items: Sequence[Item], few: bool) -> Iterator[str]:
@@ -131,4 +131,4 @@ def _assumed(obligation: Obligation) -> Iterator[str]:
     }
     for word, names in parts.items():
         if names:
-            yield f"      {word}: {'; '.join(names)}"
+            yield wrapped(f"      {word}: ", "; ".join(names))

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -14,13 +15,15 @@ import click
 import z3
 
 from rota.cli.check_workers import MOST, cores
+from rota.cli.keeping import keep, try_files
 from rota.cli.prove_options import ProveOptions
 from rota.cli.prove_plan import Item
 from rota.cli.prove_workers import Answer, Provers
+from rota.cli.reporting import EXIT_CODES
 from rota.proofs import FAMILIES, Asking, ObligationResult, not_proved
 from rota.report.identity import identified
 from rota.report.live_line import LiveLine
-from rota.report.prove_model import Conditions, Decision, Overall, as_json, overall
+from rota.report.prove_model import Conditions, Decision, as_json, overall
 from rota.report.prove_text import Printer, far, last_lines
 
 
@@ -33,10 +36,10 @@ class Proving:
     report: str = "prove.json"
     decisions: list[Decision] = field(default_factory=list)
 
-    def run(self) -> Overall:
-        """Ask everything. An interrupt keeps what was decided until then."""
-        self.options.out.mkdir(parents=True, exist_ok=True)
+    def run(self) -> int:
+        """Ask everything; the exit code. An interrupt keeps what was decided until then."""
         report = self.options.out / self.report
+        try_files([report])
         began = monotonic()
         askings = askings_of(self.options)
         questions = [item.question(asking) for item in self.items for asking in askings]
@@ -44,25 +47,35 @@ class Proving:
         try:
             with Provers(questions, workers) as provers:
                 self._listen(provers, len(askings))
-        finally:
-            conditions = Conditions(
-                monotonic() - began,
-                workers,
-                self.options.timeout,
-                self.options.seed,
-                self.options.tactic or "",
-                z3.get_version_string(),
-                tuple(not_proved()),
-                identified(__name__, (), ("z3-solver",), self._settings()),
-            )
-            text = json.dumps(as_json(self.decisions, len(self.items), conditions), indent=2)
-            report.write_text(text + "\n", encoding="utf-8")
+        except BaseException:
+            self._keep(report, self._conditions(began, workers))
+            raise
+        conditions = self._conditions(began, workers)
         if self.options.as_json:
-            click.echo(text)
+            click.echo(self._json(conditions), nl=False)
         else:
             for line in last_lines(self.decisions, len(self.items), conditions, report):
                 click.echo(line)
-        return overall(self.decisions, len(self.items))
+        return self._keep(report, conditions)
+
+    def _conditions(self, began: float, workers: int) -> Conditions:
+        return Conditions(
+            monotonic() - began,
+            workers,
+            self.options.timeout,
+            self.options.seed,
+            self.options.tactic or "",
+            z3.get_version_string(),
+            tuple(not_proved()),
+            identified(__name__, (), ("z3-solver",), self._settings()),
+        )
+
+    def _json(self, conditions: Conditions) -> str:
+        return json.dumps(as_json(self.decisions, len(self.items), conditions), indent=2) + "\n"
+
+    def _keep(self, report: Path, conditions: Conditions) -> int:
+        """Write the report; the exit code."""
+        return keep({report: self._json(conditions)}, EXIT_CODES[overall(self.decisions, len(self.items))])
 
     def _settings(self) -> dict[str, Any]:
         """What was asked for."""

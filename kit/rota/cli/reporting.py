@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from rota.cli.errors import HOLDS, UNDECIDED, VIOLATED
+from rota.cli.keeping import keep, try_files
 from rota.explore import Violation
 from rota.kernel import System
 from rota.report.check_model import Explored, Found, Plan
@@ -52,12 +53,16 @@ class Reporting:
         """Where progress is shown."""
         return LiveLine(sys.stderr, silent=self.quiet)
 
-    def write(self, name: str, content: Mapping[str, Any]) -> None:
-        """Write the report into the folder."""
-        (self.out / name).write_text(_json(content), encoding="utf-8")
+    def try_out(self, name: str) -> None:
+        """See whether the report can be written, before the work begins. Errors: UsageError."""
+        try_files([self.out / name])
+
+    def keep(self, name: str, content: Mapping[str, Any], found: Iterable[Found], code: int) -> int:
+        """Write report and traces, when they were printed; the exit code, as `keep` says."""
+        return keep({self.out / name: _json(content), **dict(_traces(found))}, code)
 
     def conclude(self, name: str, content: Mapping[str, Any], lines: Iterable[str], verdict: str) -> None:
-        """Print the report that was written.
+        """Print the report, before anything is written.
 
         Parameters: name, of its file; content, for programs; lines, what stands above
         the verdict.
@@ -76,10 +81,16 @@ def _json(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
-def write_trace(
-    plan: Plan, run: Explored, system: System, violation: Violation, out: Path, name: str
-) -> Found:
-    """Write a counterexample as JSON lines, and as text beside it. name: of the files, behind `trace-`."""
+def _traces(found: Iterable[Found]) -> Iterator[tuple[Path, str]]:
+    """Counterexamples as files: JSON lines, and as text beside it."""
+    for one in found:
+        path = Path(one.path)
+        yield path, dumps(one.trace)
+        yield path.with_suffix(".txt"), text(one.trace)
+
+
+def traced(plan: Plan, run: Explored, system: System, violation: Violation, out: Path, name: str) -> Found:
+    """A counterexample and where it will be written. name: of its files, behind `trace-`."""
     origin = replace(
         origin_of(system),
         scope=run.job.scope,
@@ -89,8 +100,6 @@ def write_trace(
     )
     trace = record(system, violation.name, violation.start, violation.path, origin, violation.cycle)
     path = out / f"trace-{re.sub(r'[^A-Za-z0-9._-]', '_', name)}.jsonl"
-    path.write_text(dumps(trace), encoding="utf-8")
-    path.with_suffix(".txt").write_text(text(trace), encoding="utf-8")
     replay = f"rota trace {shlex.quote(str(path))} --replay"
     if plan.origin:
         replay += f" --system {shlex.quote(trace.origin.factory or plan.origin)}"

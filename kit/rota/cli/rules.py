@@ -13,7 +13,7 @@ from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.registry import WIRE
 from rota.mutants import Mutant
 from rota.report import matrix, matrix_text
-from rota.report.format import counted, wrapped
+from rota.report.format import counted, reflowed, wrapped
 from rota.report.matrix import Row
 from rota.report.reference.claims import guarding
 
@@ -58,7 +58,8 @@ def rules(ctx: click.Context, selector: str | None, as_matrix: bool, as_json: bo
         click.echo(f"\n{counted(len(chosen), 'rule')}; `rota rules SLUG` shows one in full")
         if selector is None:
             listed = f"`rota conform --list {WIRE}`"
-            click.echo(f"{counted(len(beyond), 'case')} about bytes, which the spec leaves out: {listed}")
+            words = f"{counted(len(beyond), 'case')} about bytes, which the spec leaves out: {listed}"
+            click.echo(wrapped("", words))
 
 
 def _print_matrix(rows: Sequence[Row], clients: Sequence[Mutant], as_json: bool) -> None:
@@ -92,9 +93,8 @@ def _as_json(row: Row) -> dict[str, object]:
 def _print_one(row: Row) -> None:
     rule = row.rule
     click.echo(rule.slug)
-    for line in rule.text.splitlines():
-        click.echo(f"  {line}".rstrip())
-    click.echo()
+    for line in reflowed("  ", rule.text):
+        click.echo(line)
     for name, words in (
         ("source", rule.source),
         ("versions", rule.since),

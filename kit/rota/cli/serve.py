@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import os
 import resource
 import signal
 from collections.abc import Sequence
@@ -14,6 +13,8 @@ from pathlib import Path
 import click
 
 from rota.cli.errors import UsageError
+from rota.cli.interrupts import ENDING, Interrupted
+from rota.cli.keeping import try_files, write_files
 from rota.server import KNOWN, Settings, SettingsError, default
 from rota.server import serve as serve_until
 
@@ -23,7 +24,7 @@ _TABLE = "\n".join(f"  {name:{_WIDTH}}  {str(default(name)).lower()}" for name i
 
 
 @click.command(
-    epilog="Ends on SIGTERM with exit code 0, on SIGINT with 130.\n\n"
+    epilog="Ends on SIGTERM with exit code 0, on SIGINT or SIGHUP with 130.\n\n"
     f"\b\nSettings, by Kafka's names, with their defaults:\n{_TABLE}"
 )
 @click.option(
@@ -43,6 +44,7 @@ def serve(port: int, port_file: Path | None, settings: tuple[str, ...], verbose:
     bootstrap.servers. Topics are made by CreateTopics, or when a client asks for one.
     """
     config = _config(settings)
+    try_files([port_file] if port_file else [], "name another --port-file")
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(levelname)s %(message)s"
     )
@@ -55,8 +57,8 @@ def serve(port: int, port_file: Path | None, settings: tuple[str, ...], verbose:
             raise
         reason = "is in use" if error.errno == errno.EADDRINUSE else "is not allowed for this user"
         raise UsageError(f"port {port} on 127.0.0.1 {reason}; choose another --port, or 0 for any") from None
-    if interrupted:
-        raise KeyboardInterrupt
+    if interrupted is not None:
+        raise Interrupted(interrupted)
 
 
 def _config(settings: Sequence[str]) -> dict[str, object]:
@@ -76,8 +78,8 @@ def _config(settings: Sequence[str]) -> dict[str, object]:
     return config
 
 
-async def _serve(config: dict[str, object], port: int, port_file: Path | None) -> bool:
-    """Serves until SIGTERM or SIGINT; says whether it was SIGINT."""
+async def _serve(config: dict[str, object], port: int, port_file: Path | None) -> int | None:
+    """Serves until a signal ends it; the one that did, unless it was SIGTERM."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     received: list[signal.Signals] = []
 
@@ -85,14 +87,15 @@ async def _serve(config: dict[str, object], port: int, port_file: Path | None) -
         received.append(number)
         stop.set()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end, number)
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as SIGHUP under nohup
+            loop.add_signal_handler(number, end, number)
 
     written: list[Path] = []
 
     def listening(address: str) -> None:
         if port_file is not None:
-            _write(port_file, address.rpartition(":")[2] + "\n")
+            write_files([(port_file, address.rpartition(":")[2] + "\n")])
             written.append(port_file)
         click.echo(f"listening on {address}")
 
@@ -101,15 +104,4 @@ async def _serve(config: dict[str, object], port: int, port_file: Path | None) -
     finally:
         for path in written:
             path.unlink(missing_ok=True)
-    return received[0] is signal.SIGINT
-
-
-def _write(path: Path, text: str) -> None:
-    """Writes a file that is either not there or whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="ascii")
-        os.replace(temporary, path)
-    except OSError as error:
-        error.filename = os.fspath(path)
-        raise
+    return None if received[0] == signal.SIGTERM else received[0]

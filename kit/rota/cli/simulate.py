@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 import click
 
 from rota.cli.check_plan import plan
-from rota.cli.errors import UNDECIDED, VIOLATED, UsageError
+from rota.cli.errors import INTERRUPTED, UNDECIDED, VIOLATED, UsageError
 from rota.cli.options import SELECTION, Selection, takes
-from rota.cli.reporting import REPORTING, Reporting, seconds_alive, write_trace
+from rota.cli.reporting import REPORTING, Reporting, seconds_alive, traced
 from rota.explore import MissingExtra, engines
 from rota.explore.purity import Impure
 from rota.explore.walks.model import DEPTH, Simulation, Walks
@@ -95,7 +95,7 @@ class _Walking:
             violation = one.result.violation
             if violation is not None:
                 out = self.reporting.out
-                self.found = write_trace(self.plan, run, system, violation, out, violation.name)
+                self.found = traced(self.plan, run, system, violation, out, violation.name)
                 return
 
     def walked(self) -> Walked:
@@ -125,20 +125,30 @@ def simulate(ctx: click.Context, /, selection: Selection, options: WalkOptions, 
         raise UsageError(
             f"walks do not judge endless runs, which {what.only} is about; `rota check --property` does"
         )
-    reporting.out.mkdir(parents=True, exist_ok=True)
+    reporting.try_out(REPORT)
     walking = _Walking(what, options.walks(len(what.jobs)), reporting)
     try:
         walking.work()
     except Impure as error:
         raise UsageError(str(error)) from error
-    finally:  # an interrupt keeps what was found until then
-        settings = {**asdict(selection), **asdict(options)}
-        identity = identified(__name__, walking.systems, PACKAGES["numpy"], settings)
-        found = walking.walked()
-        result = replace(found, report=replace(found.report, identity=identity))
-        content = report.as_json(result)
+    except BaseException:  # an interrupt keeps what was found until then
         if walking.runs:
-            reporting.write(REPORT, content)
+            _keep(_identified(walking, selection, options), reporting, INTERRUPTED)
+        raise
+    result = _identified(walking, selection, options)
     verdict = report.verdict_line(result, reporting.quiet)
-    reporting.conclude(REPORT, content, report.lines(result), verdict)
-    ctx.exit(VIOLATED if result.report.verdict == "violated" else UNDECIDED)
+    reporting.conclude(REPORT, report.as_json(result), report.lines(result), verdict)
+    ctx.exit(_keep(result, reporting, VIOLATED if result.report.verdict == "violated" else UNDECIDED))
+
+
+def _identified(walking: _Walking, selection: Selection, options: WalkOptions) -> Walked:
+    """What is known by now, and what it rests on."""
+    settings = {**asdict(selection), **asdict(options)}
+    identity = identified(__name__, walking.systems, PACKAGES["numpy"], settings)
+    found = walking.walked()
+    return replace(found, report=replace(found.report, identity=identity))
+
+
+def _keep(result: Walked, reporting: Reporting, code: int) -> int:
+    found = [result.report.found] if result.report.found else []
+    return reporting.keep(REPORT, report.as_json(result), found, code)

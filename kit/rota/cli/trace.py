@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from rota.cli.check_system import use_current_directory
-from rota.cli.errors import HOLDS, VIOLATED, UsageError
-from rota.report.format import coloured, counted
+from rota.cli.errors import HOLDS, VIOLATED, UsageError, one_line
+from rota.report.format import coloured, counted, width
 from rota.trace import ReplayError, Trace, TraceFileError, UntrustedFactory, dumps, read, rebuild, text
 from rota.trace import replay as follow
 
@@ -59,12 +59,14 @@ def trace(ctx: click.Context, /, file: Path, form: str, replay: bool, system: st
     """
     loaded = load(file)
     if not replay:
-        click.echo(text(loaded) if form == "text" else dumps(loaded), nl=False)
+        click.echo(text(loaded, width()) if form == "text" else dumps(loaded), nl=False)
         return
     try:
         steps = reproduce(loaded, system)
     except ReplayError as error:
-        click.echo(f"{coloured('differs', 'violated')}: {loaded.property_name} is not reproduced; {error}")
+        differs = one_line(f"{loaded.property_name} is not reproduced; {error}")
+        click.echo(f"{coloured('differs', 'violated')}: {differs}")
         ctx.exit(VIOLATED)
-    click.echo(f"{coloured('reproduced', 'holds')}: {loaded.property_name} after {counted(steps, 'step')}")
+    name = one_line(loaded.property_name)
+    click.echo(f"{coloured('reproduced', 'holds')}: {name} after {counted(steps, 'step')}")
     ctx.exit(HOLDS)

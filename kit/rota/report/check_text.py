@@ -19,7 +19,7 @@ from rota.report.check_model import (
     named_first,
 )
 from rota.report.counts import differing
-from rota.report.format import coloured, counted, number, wrapped
+from rota.report.format import Column, Columns, coloured, counted, number, width, wrapped
 from rota.trace import text as trace_text
 
 
@@ -31,14 +31,22 @@ class RunTable:
 
     def __init__(self, names: list[str], reach: bool = False) -> None:
         self._reach = reach
-        self._width = max([len("configuration"), *map(len, names)])
+        columns = (
+            Column("configuration", max([len("configuration"), *map(len, names)]), left=True, gap=0),
+            Column("verdict", 9, left=True, gap=2),
+            Column("distinct", 10),
+            Column("generated", 11),
+            Column("depth", 5),
+            Column("seconds", 8),
+            Column("states/s", 9),
+            Column("digest", 8, left=True, gap=2),
+            Column("pinned", len("DIFFERS"), left=True, gap=2),
+        )
+        self._columns = Columns(columns, ("states/s", "generated", "digest", "seconds", "depth"))
 
     def head(self) -> str:
         """The line above the rows."""
-        return (
-            f"{'configuration':<{self._width}}  {'verdict':<9} {'distinct':>10} {'generated':>11} "
-            f"{'depth':>5} {'seconds':>8} {'states/s':>9}  {'digest':<8}  pinned"
-        )
+        return self._columns.head()
 
     def row(self, run: Explored) -> str:
         """The line of a run."""
@@ -49,10 +57,18 @@ class RunTable:
         shown = f"{'bounded' if result.bounded else verdict:<9}"
         shown = shown if self._reach else coloured(shown, verdict)
         depth = f"<={result.depth}" if run.at_most else str(result.depth)
-        return (
-            f"{run.job.name:<{self._width}}  {shown} {result.distinct:>10,} "
-            f"{result.generated:>11,} {depth:>5} {result.seconds:>8.2f} {run.rate:>9,.0f}  "
-            f"{result.digest[:8]}  {_pinned(run)}"
+        return self._columns.row(
+            {
+                "configuration": run.job.name,
+                "verdict": shown,
+                "distinct": f"{result.distinct:,}",
+                "generated": f"{result.generated:,}",
+                "depth": depth,
+                "seconds": f"{result.seconds:.2f}",
+                "states/s": f"{run.rate:,.0f}",
+                "digest": result.digest[:8],
+                "pinned": _pinned(run),
+            }
         )
 
 
@@ -91,14 +107,15 @@ def lines(report: Report, stats: bool) -> Iterator[str]:
     yield ""
     if report.bounded:
         what = "such a state" if report.plan.reach else "a violation"
-        yield f"bounded: explored as deep as {what} could still be the shortest, and no further"
+        yield wrapped("bounded: ", f"explored as deep as {what} could still be the shortest, and no further")
     if not (report.found or report.plan.lasting or report.plan.reach):
         yield from _not_fired(report)
     if where := report.deadlock_unjudged:
         among = f" in {named_first(where)}" if len(where) < len(report.runs) else ""
         yield wrapped("", f"deadlock not judged{among}: {NO_END}")
     if odds := max((run.result.odds for run in report.runs), default=0.0):
-        yield f"states were told apart by 64 bits: the odds that one was missed are below {odds:.1e}"
+        told = "states were told apart by 64 bits: the odds that one was missed are below"
+        yield wrapped("", f"{told} {odds:.1e}")
     if cache := report.cache:
         known, learned = cache["entries_from_cache"], cache["entries_learned"]
         yield f"tables: {known:,} entries from the cache, {learned:,} learned"
@@ -126,10 +143,10 @@ def _further(report: Report) -> Iterator[str]:
     """Other properties that break, each with its shortest run."""
     yield ""
     yield "also violated"
-    width = max(len(one.violation.name) for one in report.further)
+    longest = max(len(one.violation.name) for one in report.further)
     for one in report.further:
         violation = one.violation
-        yield f"  {violation.name:<{width}}  {length_of(violation)} in {one.run.job.name}"
+        yield wrapped(f"  {violation.name:<{longest}}  ", f"{length_of(violation)} in {one.run.job.name}")
         yield wrapped("      ", violation.meaning)
         yield f"      {one.replay}"
 
@@ -203,7 +220,8 @@ def _features(report: Report) -> Iterator[str]:
     yield "what each feature adds, in distinct states"
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for feature, growth, old, new in rows:
-        yield f"  {feature:<{widths[0]}}  {growth:>{widths[1]}}  {old:>{widths[2]}} -> {new}"
+        head = f"  {feature:<{widths[0]}}  {growth:>{widths[1]}}  "
+        yield wrapped(head, f"{old:>{widths[2]}} -> {new}")
 
 
 def _growth(before: int, after: int) -> str:
@@ -216,7 +234,7 @@ def _growth(before: int, after: int) -> str:
 def _properties(report: Report) -> Iterator[str]:
     """What was judged, and what should have been; what need not be is under what was not checked."""
     claims = [one for one in report.claims() if one.verdict != UNJUDGED]
-    width = max((len(one.name) for one in claims), default=0)
+    longest = max((len(one.name) for one in claims), default=0)
     sections = (
         ("properties", [one for one in claims if one.kind != "witness"]),
         ("witnesses", [one for one in claims if one.kind == "witness" and one.verdict != KNOWN]),
@@ -228,39 +246,39 @@ def _properties(report: Report) -> Iterator[str]:
         yield ""
         yield title
         for one in members:
-            yield _claim_line(one, width)
+            yield _claim_line(one, longest)
             if one.verdict == KNOWN and (source := report.plan.sources.get(one.name)):
                 yield wrapped("      source: ", source)
     if any(one.verdict == KNOWN for one in claims):
         yield "  `rota check --property NAME` shows the run"
 
 
-def _claim_line(one: Claim, width: int) -> str:
+def _claim_line(one: Claim, longest: int) -> str:
     where = f"{one.kind:<8} in {counted(one.runs, 'configuration')}"
     if one.kind == "witness":
         steps = f"{'at most ' if one.at_most else ''}{one.depth} steps"
         where = f"first after {steps} in {one.where}" if one.where else "never reached"
     if one.vacuous:
         where += ", its premise was never true" if one.judged else ", never judged"
-    line = f"  {one.name:<{width}}  {coloured(f'{one.verdict:<9}', one.verdict)} {where}"
+    line = wrapped(f"  {one.name:<{longest}}  {coloured(f'{one.verdict:<9}', one.verdict)} ", where)
     return line if one.verdict == HOLDS else f"{line}\n{wrapped('      ', one.meaning)}"
 
 
 def found_lines(report: Report, found: Found) -> Iterator[str]:
     """A violation: its trace, the rules that took part with their sources, and how to see it again."""
-    yield trace_text(found.trace).rstrip("\n")
+    yield trace_text(found.trace, width()).rstrip("\n")
     slugs = dict.fromkeys(slug for step in found.trace.steps for slug in step.rules)
     slugs.update(dict.fromkeys(found.trace.guards))
     rules = [report.plan.rules[slug] for slug in slugs if slug in report.plan.rules]
     if rules:
         yield ""
         yield f"rules that took part{', and those that the property guards' if found.trace.guards else ''}"
-        width = max(len(rule.slug) for rule in rules)
+        longest = max(len(rule.slug) for rule in rules)
         for rule in rules:
             mark = (
                 f" (replaced by the mutant {report.plan.mutant})" if rule.slug == report.plan.replaced else ""
             )
-            yield wrapped(f"     {rule.slug:<{width}}  ", rule.source + mark)
+            yield wrapped(f"     {rule.slug:<{longest}}  ", rule.source + mark)
     yield ""
     yield f"trace:  {found.path} (as text beside it: .txt)"
     yield f"replay: {found.replay}"

@@ -21,7 +21,7 @@ from rota.report.check_model import (
 )
 from rota.report.check_text import RunTable, found_lines
 from rota.report.counts import PINNED
-from rota.report.format import coloured, counted, wrapped
+from rota.report.format import Column, Columns, coloured, counted, wrapped
 
 Costs = Mapping[str, Mapping[str, Range]]
 """Design -> change -> what it costs."""
@@ -117,8 +117,9 @@ def _causes(judged: Judged) -> Iterator[str]:
     yield "what breaks it, each cause by itself"
     width = max(len(one.run.job.name) for one in judged.found)
     for one in judged.found:
-        head = f"  {one.run.job.name:<{width}}  {one.violation.name} after {one.violation.steps} steps"
-        yield f"{head}: {one.run.job.feature}" if one.run.job.feature else head
+        words = f"{one.violation.name} after {one.violation.steps} steps"
+        words += f": {one.run.job.feature}" if one.run.job.feature else ""
+        yield wrapped(f"  {one.run.job.name:<{width}}  ", words)
         yield f"  {'':<{width}}  {one.path}"
     sound = [run.job.name for run in judged.report.runs if run.complete]
     if sound:
@@ -168,20 +169,45 @@ def _reasons(judged: Judged) -> list[str]:
 def side_by_side(every: Sequence[Judged], costs: Costs, members: int) -> Iterator[str]:
     """The designs beside each other: verdict, states, what breaks, and what a change costs."""
     width = max(len("design"), *(len(one.name) for one in every))
-    yield f"{'design':<{width}}  {'verdict':<9} {'configurations':>14} {'states':>10}  what breaks"
+    columns = Columns(
+        [
+            Column("design", width, left=True, gap=0),
+            Column("verdict", 9, left=True, gap=2),
+            Column("configurations", 14),
+            Column("states", 10),
+            Column("what breaks", 22, left=True, gap=2),
+        ],
+        ["configurations"],
+    )
+    yield columns.head()
     for one in every:
         states = sum(run.result.distinct for run in one.report.runs)
-        head = f"{one.name:<{width}}  {one.verdict:<9} {len(one.report.runs):>14} {states:>10,}  "
-        line = wrapped(head, "; ".join(_reasons(one)) if one.verdict != HOLDS else "nothing")
-        yield line.replace(one.verdict, coloured(one.verdict, one.verdict), 1)
+        cells = {
+            "design": one.name,
+            "verdict": coloured(f"{one.verdict:<9}", one.verdict),
+            "configurations": f"{len(one.report.runs)}",
+            "states": f"{states:,}",
+            "what breaks": "",
+        }
+        breaks = "; ".join(_reasons(one)) if one.verdict != HOLDS else "nothing"
+        yield wrapped(f"{columns.row(cells)}  ", breaks)
     for change in CHANGES:
         yield ""
-        yield f"one more {change}s; a group of {members} when it is over, least and most over all runs"
-        yield f"{'':<{width}}  " + "  ".join(f"{words:>12}" for words in COST_WORDS.values())
-        for design, by_change in costs.items():
-            cells = (f"{by_change[change].text(name):>{max(12, len(COST_WORDS[name]))}}" for name in COUNTS)
-            yield f"{design:<{width}}  " + "  ".join(cells)
+        over = f"a group of {members} when it is over, least and most over all runs"
+        yield wrapped("", f"one more {change}s; {over}")
+        yield from _costs({design: by_change[change] for design, by_change in costs.items()})
     yield ""
+
+
+def _costs(costs: Mapping[str, Range]) -> Iterator[str]:
+    """What one change costs, a line for each count and a column for each design."""
+    words = max(map(len, COST_WORDS.values()))
+    columns = Columns(
+        [Column("", words, left=True, gap=0), *(Column(one, max(7, len(one)), gap=2) for one in costs)], ()
+    )
+    yield columns.head()
+    for name in COUNTS:
+        yield columns.row({"": COST_WORDS[name]} | {one: cost.text(name) for one, cost in costs.items()})
 
 
 def together(every: Sequence[Judged]) -> str:

@@ -63,7 +63,8 @@ def as_text(result: Comparison, files: Sequence[Path]) -> Iterator[str]:
         yield wrapped("not checked: ", f"{skipped.case.id}: {skipped.why}")
     parts = Counter(one.script.part for one in result.those(Likeness.DIFFERS))
     if parts:
-        yield "differing by part: " + ", ".join(f"{part} {number}" for part, number in parts.items())
+        named = ", ".join(f"{part} {number}" for part, number in parts.items())
+        yield wrapped("differing by part: ", named)
     for path in files:
         yield f"report: {path}"
     yield verdict_line(result)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from rota.report.events import Collected
@@ -20,7 +21,7 @@ KINDS: dict[str, Callable[[Callable[[str], None]], Collected]] = {
 
 
 class ReportError(ValueError):
-    """A report that cannot be asked for like that, or a file that cannot be written."""
+    """A report that cannot be asked for like that."""
 
 
 def parse_report(text: str) -> tuple[str, Path]:
@@ -38,15 +39,6 @@ def default_reports(target: str, folder: Path) -> list[tuple[str, Path]]:
     return [("json", folder / f"{stem}.json"), ("junit", folder / f"{stem}.junit.xml")]
 
 
-def file_report(kind: str, path: Path) -> Collected:
-    """A reader that writes its report to the path. Raises `ReportError` where that cannot be done."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    except OSError as error:
-        raise ReportError(f"cannot write {path}: {error.strerror}; choose another path") from error
-    return KINDS[kind](lambda text: _write(path, text))
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+def file_report(kind: str, path: Path, files: dict[Path, str]) -> Collected:
+    """A reader that puts its report into `files` when it is finished."""
+    return KINDS[kind](partial(files.__setitem__, path))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from rota.conformance.dialogues.registry import PARTS
 from rota.conformance.results import CaseResult, NotChecked, Verdict
 from rota.report.events import Collected, RunFinished, RunStarted
+from rota.report.format import WIDTH
 from rota.report.text import in_full
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-�\U00010000-\U0010ffff]")
@@ -67,7 +68,7 @@ def _test(result: CaseResult, started: RunStarted) -> ET.Element:
     test = ET.Element(
         "testcase", classname=f"rota.conform.{case.part}", name=case.id, time=f"{result.seconds:.3f}"
     )
-    text = _xml("\n".join(in_full(result, started.target)))
+    text = _xml("\n".join(in_full(result, started.target, WIDTH)))
     seen = result.because or f"expected {result.expected}, got {result.actual}"
     why = _xml(f"{result.verdict.value}: {seen}")
     if result.verdict in _ELEMENT:

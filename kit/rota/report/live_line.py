@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from shutil import get_terminal_size
 from time import perf_counter
 from typing import TextIO
+
+from rota.report.format import NARROWEST
 
 LIVE_EVERY, PIPE_EVERY = 0.2, 10.0
 """Seconds between two lines."""
@@ -40,8 +41,15 @@ class LiveLine:
             return
         self._shown = now
         line = text()
-        self._write(CLEAR + line[: get_terminal_size().columns - 1] if self._live else line + "\n")
+        self._write(CLEAR + line[: self._columns() - 1] if self._live else line + "\n")
         self._drawn = self._live
+
+    def _columns(self) -> int:
+        """Of the terminal that the line is on, which stdout need not be."""
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or NARROWEST
+        except (OSError, ValueError):
+            return NARROWEST
 
     def clear(self) -> None:
         """Take the line away from a terminal, until the next one."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from rota.conformance.results import Verdict
 from rota.report.events import Collected, RunFinished, RunStarted, counts
+from rota.report.format import WIDTH
 from rota.report.text import IN_FULL, in_full, verdict_line
 
 
@@ -38,4 +39,4 @@ class MarkdownReport(Collected):
                 yield ""
                 yield f"## {result.case.id}"
                 yield ""
-                yield from (f"    {line}" for line in in_full(result, started.target))
+                yield from (f"    {line}" for line in in_full(result, started.target, WIDTH))

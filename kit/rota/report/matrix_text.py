@@ -30,7 +30,8 @@ def lines(rows: Sequence[Row], clients: Sequence[Mutant] = ()) -> Iterator[str]:
             yield f"\n{part}"
         yield from _block(row, *widths)
     if clients:
-        yield "\nclients, which are no rules: a kind of client, and mutants of it"
+        yield ""
+        yield wrapped("", "clients, which are no rules: a kind of client, and mutants of it")
     for slug in dict.fromkeys(mutant.slug for mutant in clients):
         yield f"  {slug}"
         yield from (_line(mutant, *widths) for mutant in clients if mutant.slug == slug)
@@ -39,7 +40,7 @@ def lines(rows: Sequence[Row], clients: Sequence[Mutant] = ()) -> Iterator[str]:
 
 
 def _line(mutant: Mutant, name: int, killer: int) -> str:
-    return f"      {mutant.name:<{name}}  {mutant.killer:<{killer}}  {mutant.configuration}"
+    return wrapped(f"      {mutant.name:<{name}}  ", f"{mutant.killer:<{killer}}  {mutant.configuration}")
 
 
 def _block(row: Row, name: int, killer: int) -> Iterator[str]:
@@ -50,7 +51,7 @@ def _block(row: Row, name: int, killer: int) -> Iterator[str]:
         yield _line(mutant, name, killer)
         for one in row.lasting:
             if one.mutant == mutant.name:
-                yield f"      {'':<{name}}  {one.by:<{killer}}  {one.configuration}, endless"
+                yield wrapped(f"      {'':<{name}}  ", f"{one.by:<{killer}}  {one.configuration}, endless")
     for mutant in row.by_dialogues:
         yield wrapped(f"      {mutant.name}  ", f"{mutant.configuration}: {mutant.killer}")
     if row.bugs:
@@ -78,9 +79,9 @@ def _numbers(rows: Sequence[Row], clients: Sequence[Mutant]) -> Iterator[str]:
         ("rules without a killer", unguarded(rows)),
     ):
         if not words:
-            yield f"{title}: none"
+            yield wrapped("", f"{title}: none")
             continue
-        yield f"{title}:"
+        yield wrapped("", f"{title}:")
         joined = ", ".join(word.replace(" ", UNBROKEN) for word in words)
         yield wrapped("    ", joined).replace(UNBROKEN, " ")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from shutil import get_terminal_size
 from textwrap import wrap
 
+from rota.report.format import NARROWEST, width, wrapped
 from rota.report.prove_model import Conditions, Decision, overall
 
 FEW = 30
@@ -91,8 +91,9 @@ class Printer:
 
     def _print(self, label: str) -> None:
         decisions, late = self._begun.pop(label), self._left[label]
-        line = _together(label, decisions, self._width)
-        self._say(f"{line}, {late} not decided" if late else line)
+        words = _together(label, decisions)
+        words += f", {late} not decided" if late else ""
+        self._say(wrapped(_label(label, decisions, self._width), words))
         alone = decisions[0].outcome.obligation.statement if len(decisions) == 1 else ""
         if self._words and (words := self._words.get(label, alone)):
             for part in _paragraph(words):
@@ -106,7 +107,7 @@ def _in_full(decision: Decision, changed: str, width: int, verbose: bool) -> Ite
     verdict = (
         outcome.verdict if outcome.as_expected else f"{outcome.verdict}, not {outcome.obligation.expect}"
     )
-    yield f"{_mark(decision)} {name}  {verdict:<7} {outcome.seconds:6.2f} s"
+    yield wrapped(f"{_mark(decision)} {name}  ", f"{verdict:<7} {outcome.seconds:6.2f} s")
     example = outcome.counterexample if verbose or not (decision.variant and decision.as_expected) else None
     if verbose or example or not decision.as_expected:
         yield from _paragraph(f"claim: {outcome.obligation.statement}")
@@ -119,18 +120,22 @@ def _in_full(decision: Decision, changed: str, width: int, verbose: bool) -> Ite
         yield from _paragraph(line)
 
 
-def _together(label: str, decisions: Sequence[Decision], width: int) -> str:
-    """One line for a group or a family."""
-    fine = [decision for decision in decisions if decision.as_expected]
+def _together(label: str, decisions: Sequence[Decision]) -> str:
+    """What is said of a group or a family in one line."""
     counts = Counter(decision.outcome.verdict for decision in decisions)
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     seconds = sum(decision.seconds for decision in decisions)
     slowest = max(decisions, key=lambda decision: decision.seconds)
-    mark = "ok " if len(fine) == len(decisions) else "NOT"
-    line = f"{mark} {label:<{width}}  {verdicts:<21} {seconds:6.2f} s"
+    column = min(21, width() - NARROWEST)
+    line = f"{verdicts:<{column}} {seconds:6.2f} s"
     if len(decisions) > 1 and slowest.seconds >= SLOW:
         line += f", slowest {slowest.seconds:.1f} s: {slowest.name.removeprefix(f'{label}.')}"
     return line
+
+
+def _label(label: str, decisions: Sequence[Decision], width: int) -> str:
+    mark = "ok " if all(decision.as_expected for decision in decisions) else "NOT"
+    return f"{mark} {label:<{width}}  "
 
 
 def _mark(decision: Decision) -> str:
@@ -139,9 +144,8 @@ def _mark(decision: Decision) -> str:
 
 def _paragraph(text: str) -> Iterator[str]:
     """Lines of what stands below a decision; words with hyphens are names, and stay whole."""
-    columns = max(60, get_terminal_size().columns)
     further = INDENT + " " * (len(text) - len(text.lstrip()) + 2)
-    return iter(wrap(INDENT + text, columns, subsequent_indent=further, break_on_hyphens=False))
+    return iter(wrap(INDENT + text, width(), subsequent_indent=further, break_on_hyphens=False))
 
 
 def far(decided: int, total: int, running: Sequence[tuple[str, float]]) -> str:
@@ -155,11 +159,10 @@ def last_lines(
 ) -> Iterator[str]:
     """How to see more, what stays open, and the verdict; the line that counts is the last."""
     if len(decisions) > FEW:
-        yield "more: rota prove NAME; each in words, with its counterexample: rota prove NAME -v"
+        yield wrapped("more: ", "rota prove NAME; each in words, with its counterexample: rota prove NAME -v")
     if not any(decision.variant for decision in decisions):
-        columns = max(60, get_terminal_size().columns)
-        yield from wrap(f"not proved: {'; '.join(conditions.not_proved)}", columns, subsequent_indent="  ")
-    yield f"judged by: {conditions.identity.words()}"
+        yield from wrap(f"not proved: {'; '.join(conditions.not_proved)}", width(), subsequent_indent="  ")
+    yield wrapped("judged by: ", conditions.identity.words())
     yield f"report: {report}"
     twice = [(one.outcome, one.second) for one in decisions if one.second]
     if twice:

@@ -11,7 +11,7 @@ from rota.kernel import Kind
 from rota.report.check_json import report_of
 from rota.report.check_model import KNOWN, Explored, Plan, Report
 from rota.report.check_text import found_lines
-from rota.report.format import coloured, counted, wrapped
+from rota.report.format import Column, Columns, coloured, counted, wrapped
 
 
 @dataclass(frozen=True)
@@ -67,24 +67,43 @@ class WalkTable:
     """A table of which every row can be printed as soon as its walks are over. names: of all rows to come."""
 
     def __init__(self, names: list[str]) -> None:
-        self._width = max([len("configuration"), *map(len, names)])
+        columns = (
+            Column("configuration", max([len("configuration"), *map(len, names)]), left=True, gap=0),
+            Column("verdict", 9, left=True, gap=2),
+            Column("walks", 7),
+            Column("steps", 10),
+            Column("longest", 7),
+            Column("states met", 11),
+            Column("seconds", 8),
+            Column("rules", 5),
+            Column("witnesses", 9, left=True, gap=2),
+            Column("digest", 8, left=True, gap=2),
+        )
+        spared = ("digest", "longest", "seconds", "steps", "rules", "witnesses")
+        self._columns = Columns(columns, spared)
 
     def head(self) -> str:
         """The line above the rows."""
-        return (
-            f"{'configuration':<{self._width}}  {'verdict':<9} {'walks':>7} {'steps':>10} {'longest':>7} "
-            f"{'states met':>11} {'seconds':>8} {'rules':>5}  {'witnesses':<9}  digest"
-        )
+        return self._columns.head()
 
     def row(self, run: Explored, coverage: Coverage) -> str:
         """The line of a configuration."""
         verdict, result = run.result.verdict.value, run.result
         witnesses = [one for one in result.properties if one.kind is Kind.WITNESS]
         reached = sum(one.depth is not None for one in witnesses)
-        return (
-            f"{run.job.name:<{self._width}}  {coloured(f'{verdict:<9}', verdict)} {coverage.walks:>7,} "
-            f"{coverage.steps:>10,} {coverage.longest:>7} {_met(coverage):>11} {result.seconds:>8.2f} "
-            f"{len(result.rules_fired):>5}  {f'{reached} of {len(witnesses)}':<9}  {result.digest[:8]}"
+        return self._columns.row(
+            {
+                "configuration": run.job.name,
+                "verdict": coloured(f"{verdict:<9}", verdict),
+                "walks": f"{coverage.walks:,}",
+                "steps": f"{coverage.steps:,}",
+                "longest": f"{coverage.longest}",
+                "states met": _met(coverage),
+                "seconds": f"{result.seconds:.2f}",
+                "rules": f"{len(result.rules_fired)}",
+                "witnesses": f"{reached} of {len(witnesses)}",
+                "digest": result.digest[:8],
+            }
         )
 
 
@@ -99,9 +118,10 @@ def lines(walked: Walked) -> Iterator[str]:
     if report.found:
         last = walked.simulations[-1]
         yield from found_lines(report, report.found)
-        yield (
-            f"walked: {last.walked} steps, made shorter to {report.found.violation.steps}; there may be a "
-            f"shorter run. The same walks again: --seed {walked.walks.seed} --depth {walked.walks.depth}"
+        yield wrapped(
+            "walked: ",
+            f"{last.walked} steps, made shorter to {report.found.violation.steps}; there may be a "
+            f"shorter run. The same walks again: --seed {walked.walks.seed} --depth {walked.walks.depth}",
         )
         return
     yield from _coverage_lines(walked)
@@ -125,7 +145,7 @@ def _coverage_lines(walked: Walked) -> Iterator[str]:
         if unfired:
             yield wrapped("never fired: ", ", ".join(unfired))
     if not all(one.coverage.exact for one in walked.simulations):
-        yield "states met: where it says >=, more were met than are remembered and counted"
+        yield wrapped("states met: ", "where it says >=, more were met than are remembered and counted")
 
 
 def verdict_line(walked: Walked, quiet: bool) -> str:

@@ -10,7 +10,7 @@ from rota.conformance.dialogues.transcript import render
 from rota.conformance.out_of_reach import out_of_reach
 from rota.conformance.results import CaseResult, Verdict
 from rota.report.events import CaseFinished, Collected, Event, RunFinished, RunStarted, counts
-from rota.report.format import WIDTH, counted, wrapped
+from rota.report.format import counted, width, wrapped
 
 IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED, Verdict.KNOWN)
 """Verdicts whose cases are printed with everything that was seen."""
@@ -34,7 +34,7 @@ class TextReport(Collected):
         if not self._quiet and isinstance(event, RunStarted):
             cases = counted(event.cases, "case")
             head = f"target {event.target}, profile {event.profile}, {cases}, seed {event.seed}"
-            self._say(f"rota conform: {head}")
+            self._say(wrapped("rota conform: ", head))
         if not self._quiet and isinstance(event, CaseFinished):
             self._say(_one_line(event.result))
         super().on(event)
@@ -54,14 +54,18 @@ class TextReport(Collected):
         yield from _not_checked(finished, self.results)
         if broken := _broken(self.results):
             yield wrapped("broken rules: ", ", ".join(broken))
-        yield ", ".join(f"{number} {verdict}" for verdict, number in counts(self.results).items())
+        verdicts = counts(self.results).items()
+        yield wrapped("", ", ".join(f"{number} {verdict}" for verdict, number in verdicts))
         yield wrapped("judged by: ", started.identity.words())
         for path in finished.reports:
             yield f"report: {path}"
 
 
-def in_full(result: CaseResult, target: str) -> Iterator[str]:
-    """Everything about one deviation: what was required, what came, the dialogue, how to see it again."""
+def in_full(result: CaseResult, target: str, columns: int | None = None) -> Iterator[str]:
+    """Everything about one deviation: what was required, what came, the dialogue, how to see it again.
+
+    columns: of a line, those of the terminal if they are not given.
+    """
     case = result.case
     yield f"{result.verdict.value.upper()} {case.id} ({case.level.value})"
     for name, text in (
@@ -72,10 +76,10 @@ def in_full(result: CaseResult, target: str) -> Iterator[str]:
         ("source", case.source),
         *([("Kafka 3.x", case.older)] if case.older else []),
     ):
-        yield wrapped(f"  {name:<12} ", text)
+        yield wrapped(f"  {name:<12} ", text, columns)
     yield "  dialogue"
     for line in render(result.lines, result.names):
-        yield _dialogue_line(line)
+        yield _dialogue_line(line, columns)
     yield f"  {'again':<12} rota conform --target {shlex.quote(target)} {case.id}"
 
 
@@ -95,7 +99,7 @@ def _broken(results: Sequence[CaseResult]) -> list[str]:
     return list(dict.fromkeys(r.case.rule for r in results if r.verdict in (Verdict.FAIL, Verdict.DIED)))
 
 
-def _dialogue_line(line: str) -> str:
+def _dialogue_line(line: str, columns: int | None) -> str:
     """A line of a dialogue; what is too long goes on below its text, broken between fields if it has any."""
     head = _HEAD.match(line)
     if head is None:
@@ -103,19 +107,20 @@ def _dialogue_line(line: str) -> str:
     fields = line[head.end() :].split("  ")
     glue = _GLUE if len(fields) > 1 else " "
     text = "  ".join(field.replace(" ", glue) for field in fields)
-    return wrapped(f"  {head[0]}", text).replace(_GLUE, " ")
+    return wrapped(f"  {head[0]}", text, columns).replace(_GLUE, " ")
 
 
 def _one_line(result: CaseResult) -> str:
     """The case and its verdict, and why: cut to the width where everything is said later, else below."""
-    line = f"{result.verdict.value:<11} {result.case.id:<48} {result.seconds:5.1f} s"
+    ids = min(48, width() - 21)
+    line = f"{result.verdict.value:<11} {result.case.id:<{ids}} {result.seconds:5.1f} s"
     if result.verdict is Verdict.PASS:
         return line
     why = result.because or result.actual
-    left = WIDTH - len(line) - 2
+    left = width() - len(line) - 2
     if len(why) <= left:
         return f"{line}  {why}"
-    if result.verdict in IN_FULL:
+    if result.verdict in IN_FULL and left > 1:
         return f"{line}  {why[: left - 1].rstrip()}…"
     return f"{line}\n{wrapped(' ' * 12, why)}"
 
@@ -133,5 +138,5 @@ def _not_checked(finished: RunFinished, results: Sequence[CaseResult]) -> Iterat
         yield wrapped("not checked: ", f"{why}: {', '.join(ids)}")
     for api, versions in finished.unreadable.items():
         numbers = ", ".join(f"v{version}" for version in versions)
-        yield f"not spoken: {api} {numbers}: advertised, but the target cannot read it"
+        yield wrapped("not spoken: ", f"{api} {numbers}: advertised, but the target cannot read it")
     yield wrapped("not checked: ", f"no case is about {'; '.join(out_of_reach())}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,8 +14,8 @@ from rota.trace.render import Difference
 WIDTH = 110
 """Columns."""
 
-PATH = 44
-"""Widest column of paths; longer paths push their values to the right."""
+PATH = 0.4
+"""Widest column of paths, of the page; longer paths push their values to the right."""
 
 REACHED = "The last state is one:"
 ENDING = "The last state says otherwise:"
@@ -25,35 +26,47 @@ ENDINGS = {
 }
 """What stands between the property's sentence and what it sees, by the property's kind."""
 
-MARGIN = 30
-"""Columns that a value has at least, on its second line if need be."""
+MARGIN, FURTHER = 30, 24
+"""Columns that a value of several lines has at least; how far it is indented on lines of its own, else."""
 
 OLD, REMOVED = 40, 80
 """Longest text of a value that another one replaces, and of one that is gone; the rest is cut."""
 
 
-def text(trace: Trace) -> str:
-    """The trace as lines of at most `WIDTH` columns, where words allow it. Ends with a line end."""
-    return "\n".join(_lines(trace)) + "\n"
+Line = tuple[str, str]
+"""A head and words after it, which are broken into lines as long as the page is wide."""
+
+EMPTY = ("", "")
 
 
-def _lines(trace: Trace) -> Iterator[str]:
-    yield f"{_what(trace)} {_by(trace)}"
-    yield from _wrapped("  ", trace.meaning)
+def text(trace: Trace, columns: int = WIDTH) -> str:
+    """The trace as lines of at most so many columns, where words allow it. Ends with a line end.
+
+    What is in a trace may come from anywhere: what is no character of a line is written as JSON writes it.
+    """
+    lines = (
+        line for head, words in _lines(trace, int(PATH * columns)) for line in _wrapped(head, words, columns)
+    )
+    return "".join(f"{line if line.isprintable() else _escaped(line)}\n" for line in lines)
+
+
+def _lines(trace: Trace, paths: int) -> Iterator[Line]:
+    yield "", f"{_what(trace)} {_by(trace)}"
+    yield "  ", trace.meaning
     yield from _origin(trace)
-    yield ""
-    yield "start"
+    yield EMPTY
+    yield "start", ""
     width = max(len(name) for name in trace.machines)
     for component in trace.start:
-        yield from _wrapped(f"     {component.machine:<{width}}  ", component.value)
+        yield f"     {component.machine:<{width}}  ", component.value
     for step in trace.steps:
         if trace.cycle and step.index == len(trace.steps) - trace.cycle + 1:
-            yield from ("", "from here it repeats")
-        yield ""
-        yield from _step(step, width)
-    yield ""
+            yield from (EMPTY, ("from here it repeats", ""))
+        yield EMPTY
+        yield from _step(step, width, paths)
+    yield EMPTY
     if trace.cycle is not None:
-        yield from (_goes_on(trace), "")
+        yield from (("", _goes_on(trace)), EMPTY)
     yield from _why(trace, width)
 
 
@@ -84,7 +97,7 @@ def steps(count: int) -> str:
     return "1 step" if count == 1 else f"{count} steps"
 
 
-def _origin(trace: Trace) -> Iterator[str]:
+def _origin(trace: Trace) -> Iterator[Line]:
     origin = trace.origin
     named = (
         ("scope", origin.scope),
@@ -93,21 +106,21 @@ def _origin(trace: Trace) -> Iterator[str]:
         ("mutant", origin.mutant),
     )
     parts = [f"system {trace.system}", *(f"{what} {name}" for what, name in named if name)]
-    yield from _wrapped("  ", ", ".join(parts))
+    yield "  ", ", ".join(parts)
 
 
-def _step(step: Step, width: int) -> Iterator[str]:
-    yield from _wrapped(f"{step.index:>3}  ", step.label or "(a step without a label)")
-    path_width = min(PATH, max((len(change.path) for change in step.differences), default=0))
+def _step(step: Step, width: int, paths: int) -> Iterator[Line]:
+    yield f"{step.index:>3}  ", step.label or "(a step without a label)"
+    path_width = min(paths, max((len(change.path) for change in step.differences), default=0))
     for machine, changes in groupby(step.differences, key=lambda change: change.machine):
         name = machine
         for change in changes:
-            yield from _wrapped(f"     {name:<{width}}  {change.path:<{path_width}}  ", _change(change))
+            yield f"     {name:<{width}}  {change.path:<{path_width}}  ", _change(change)
             name = ""
     if not step.differences:
-        yield "     nothing changes"
+        yield "     nothing changes", ""
     if step.rules:
-        yield from _wrapped(f"     {'rules':<{width}}  ", ", ".join(step.rules))
+        yield f"     {'rules':<{width}}  ", ", ".join(step.rules)
 
 
 def _change(change: Difference) -> str:
@@ -126,42 +139,48 @@ def _cut(text: str, width: int) -> str:
     return f"{name}(…)" if bracket and name.isidentifier() else text[: width - 1] + "…"
 
 
-def _why(trace: Trace, width: int) -> Iterator[str]:
+def _why(trace: Trace, width: int) -> Iterator[Line]:
     ending = REACHED if trace.origin.reach is not None else ENDINGS.get(trace.kind, ENDING)
-    yield from _wrapped("why  ", f"{trace.meaning} {ending}")
+    yield "why  ", f"{trace.meaning} {ending}"
     shown: set[tuple[str, str]] = set()
     for choice, sights in groupby(trace.why, key=lambda sight: sight.choice):
         if choice > 1:
-            yield "     and also"
+            yield "     and also", ""
         for sight in sights:
             seen = sight.machine, sight.after
             yield from _sight(replace(sight, after="as above") if seen in shown else sight, width)
             shown.add(seen)
     if trace.assumed:
-        yield from _wrapped("     the run keeps what is assumed: ", " ".join(trace.assumed))
+        yield "     the run keeps what is assumed: ", " ".join(trace.assumed)
     if trace.guards:
-        yield from _wrapped("     guarded by these rules: ", ", ".join(trace.guards))
+        yield "     guarded by these rules: ", ", ".join(trace.guards)
     if trace.source:
-        yield from _wrapped("     source: ", trace.source)
+        yield "     source: ", trace.source
 
 
-def _sight(sight: Sight, width: int) -> Iterator[str]:
+def _sight(sight: Sight, width: int) -> Iterator[Line]:
     if sight.before is None:
-        yield from _wrapped(f"     {sight.machine:<{width}}  ", sight.after)
+        yield f"     {sight.machine:<{width}}  ", sight.after
     else:
-        yield from _wrapped(f"     {sight.machine:<{width}}  before  ", sight.before)
-        yield from _wrapped(f"     {'':<{width}}  after   ", sight.after)
+        yield f"     {sight.machine:<{width}}  before  ", sight.before
+        yield f"     {'':<{width}}  after   ", sight.after
 
 
-def _wrapped(head: str, words: str) -> Iterator[str]:
+def _wrapped(head: str, words: str, columns: int) -> Iterator[str]:
     """A head and words after it, the following lines indented like the first."""
-    indent = len(head) if len(head) < WIDTH - MARGIN else MARGIN
+    if len(head) > columns - MARGIN and len(head) + len(words) > columns and head.strip():
+        yield head.rstrip()
+        head = " " * FURTHER
     lines = textwrap.wrap(
         words,
-        width=WIDTH,
+        width=columns,
         initial_indent=head,
-        subsequent_indent=" " * indent,
+        subsequent_indent=" " * len(head),
         break_long_words=False,
         break_on_hyphens=False,
     )
     yield from lines or [head.rstrip()]
+
+
+def _escaped(line: str) -> str:
+    return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from rota.conformance.cache_folder import CACHE, cache_folder
+from rota.conformance.cache_folder import CACHE, NoHome, cache_folder
 from rota.conformance.targets.java import JAVA_REMEDY, NoJava, find_java
 
 FETCH_SECONDS = 900
@@ -108,9 +108,12 @@ def missing(release: Release) -> tuple[str, str] | None:
     """
     try:
         find_java(release.java, f"Kafka {release.version}")
+        here = libraries(release).is_dir()
     except NoJava as cause:
         return str(cause), JAVA_REMEDY
-    if not libraries(release).is_dir() and shutil.which("mvn") is None:
+    except NoHome as cause:
+        return f"{cause}, to keep its jars in", f"name a folder in {CACHE}"
+    if not here and shutil.which("mvn") is None:
         return "no mvn found, and its jars are not in the cache", MAVEN_REMEDY
     return None
 

@@ -34,6 +34,9 @@ def write(path: Path, content: bytes) -> None:
     try:
         half.write_bytes(content)
         half.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a full disk names none
+        raise
     finally:
         half.unlink(missing_ok=True)
 
