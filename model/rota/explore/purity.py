@@ -222,7 +222,8 @@ def noting(system: System, again: Again) -> System:
     """The system whose machines, views and predicates note what they answer."""
     return replace(
         system,
-        machines=tuple(Noting(machine, again) for machine in system.machines),
+        # who stands in for a machine notes what that one says, and knows its own objects only
+        machines=tuple(one if isinstance(one, StandIn) else Noting(one, again) for one in system.machines),
         properties=tuple(_noting(prop, again) for prop in system.properties),
     )
 
