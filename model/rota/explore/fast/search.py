@@ -64,9 +64,8 @@ class _Search:
     """One exploration; `run` it once. tables: of the system, perhaps warm."""
 
     def __init__(self, tables: Tables, limits: Limits, progress: Progress | None) -> None:
-        self.system, self.tables = tables.learned.system, tables
-        self.limits, self.progress = limits, progress
-        self.learned, self.judge = tables.learned, tables.judge
+        self.tables, self.learned, self.judge = tables, tables.learned, tables.judge
+        self.system, self.limits, self.progress = self.learned.system, limits, progress
         self.lookups = Lookups(tables, limits.symmetry)
         self.layout = self.lookups.layout()
         self.owners: list[Owner] = []
