@@ -21,9 +21,8 @@ from rota.explore.cache import files, folder, run, snapshot
 from rota.explore.cache.store import Store
 from rota.explore.fast import numpy_search, search
 from rota.explore.tables import properties
-from rota.explore.tables.machines import AmbiguousValue
 from rota.explore.tables.system import EngineError, Tables
-from rota.kernel import Outcome, System, SystemRef
+from rota.kernel import Outcome, System, SystemRef, UserError
 from rota.kernel.decoding import Decoder
 from rota.mutants import system as classic
 from rota.scopes import load
@@ -306,12 +305,12 @@ def test_using_tables_keeps_them_young(kept: Limits) -> None:
 
 def test_values_that_equal_others_are_noticed_beside_kept_ones(kept: Limits) -> None:
     """As without tables: True and 1 are not the same state, whichever run has met the first of them."""
-    with pytest.raises(AmbiguousValue):
+    with pytest.raises(UserError):
         numpy_search.explore(toys.ambiguous())
     system = replace(late(), ref=SystemRef("toys:ring", (("late", 1),)))
     short = numpy_search.explore(system, replace(kept, max_states=3))
     assert cache_of(short)["entries_learned"] > 0
-    with pytest.raises(AmbiguousValue):
+    with pytest.raises(UserError):
         numpy_search.explore(system, kept)
 
 

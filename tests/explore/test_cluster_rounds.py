@@ -25,9 +25,8 @@ from rota.explore.spark.protocol import Job
 from rota.explore.spark.worker import plain_round, plain_tables, round, surroundings, visited
 from rota.explore.spark.worker.numbers import Numbers
 from rota.explore.tables import machines
-from rota.explore.tables.machines import AmbiguousValue
 from rota.explore.tables.system import EngineError
-from rota.kernel import Outcome, System, SystemRef
+from rota.kernel import Outcome, System, SystemRef, UserError
 
 ELSEWHERE = "spark://elsewhere"
 """A master whose executors may be lost."""
@@ -209,7 +208,7 @@ def test_plain_rounds_agree_with_the_reference(name: str, tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("no_numba")
 def test_plain_rounds_notice_values_that_only_seem_equal() -> None:
-    with pytest.raises(plain_tables.Ambiguous, match=r"1.*True.*not the same"):
+    with pytest.raises(UserError, match=r"equals .* and has other types within"):
         spark.explore(toys.ambiguous(), context=Context())
 
 
@@ -428,7 +427,7 @@ def test_a_block_that_does_not_arrive_is_noticed(monkeypatch: pytest.MonkeyPatch
 
 
 def test_errors_of_machines_come_back_as_they_are() -> None:
-    with pytest.raises(AmbiguousValue):
+    with pytest.raises(UserError):
         spark.explore(toys.ambiguous(), context=Context())
 
 

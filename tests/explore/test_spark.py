@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import mistakes
 import pytest
 import toys
+import twin
 
 from rota.explore import Limits, Result, reference
 from rota.explore.result import MissingExtra
@@ -17,13 +19,12 @@ from rota.explore.spark import archive, memory, session
 from rota.explore.spark import engine as spark
 from rota.explore.spark.suite import Answer, Lost, Tasks
 from rota.explore.spark.worker.whole import TooLarge
-from rota.explore.tables.machines import AmbiguousValue
-from rota.kernel import System
+from rota.kernel import System, UserError
 
 
 @pytest.fixture(scope="module")
 def context() -> Iterator[Any]:
-    with session.spark_context(py_files=[str(Path(toys.__file__))]) as running:
+    with session.spark_context(py_files=[one.__file__ for one in (toys, mistakes, twin)]) as running:
         yield running
 
 
@@ -52,8 +53,19 @@ def test_a_killed_worker_changes_nothing(context: Any, tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_errors_of_machines_are_not_buried_in_javas(context: Any) -> None:
-    with pytest.raises(AmbiguousValue, match="machine m"):
+    with pytest.raises(UserError, match="machine m"):
         spark.explore(toys.ambiguous(), context=context)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("pair", [("token", "twin"), ("number", "truth")])
+def test_values_of_different_processes_are_told_apart(context: Any, pair: tuple[str, str]) -> None:
+    with pytest.raises(UserError) as error:
+        spark.explore(mistakes.parting(*pair), context=context, partitions=3)
+    with pytest.raises(UserError) as slow:
+        reference.explore(mistakes.parting(*pair))
+    assert str(error.value) == str(slow.value)
+    assert len(error.value.path or ()) == 1
 
 
 @pytest.fixture
@@ -108,7 +120,7 @@ def test_many_systems_each_by_a_task(context: Any) -> None:
     told = wholes(context, *systems, toys.ambiguous())
     for system, answer in zip(systems, told[:-1], strict=True):
         assert same(system, answer, "fast"), system.name
-    assert isinstance(told[-1], AmbiguousValue)
+    assert isinstance(told[-1], UserError)
 
 
 @pytest.mark.spark

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from rota.cli.check_reach import searching
-from rota.cli.check_system import build_foreign, narrowed, parse_settings, resolve
+from rota.cli.check_system import build_foreign, narrowed, parse_settings, resolve, saying_something
 from rota.cli.errors import NOTHING, UsageError
 from rota.cli.options import Search, Selection
 from rota.environment.world import SettingsError
@@ -230,7 +230,8 @@ def _foreign(selection: Selection, search: Search, name: str) -> Plan:
             raise UsageError(
                 f"{name} says nothing of endless runs (System.liveness is empty); leave --liveness out"
             )
-        return made if selection.only is None else narrowed(made, selection.only)
+        made = made if selection.only is None else narrowed(made, selection.only)
+        return made if search.reach else saying_something(made, search.liveness)
 
     job = Job(name=name.partition(":")[2], build=build)
     engine = engines.LASSO if search.liveness else search.engine

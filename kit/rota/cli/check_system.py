@@ -6,14 +6,17 @@ import inspect
 import os
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 from rota.cli.errors import UsageError
 from rota.explore.result import DEADLOCK
-from rota.kernel import Kind, System, SystemRef
+from rota.kernel import Kind, Liveness, Property, System, SystemRef
+from rota.kernel.mistakes import place_in, said
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
@@ -69,9 +72,8 @@ def resolve(name: str) -> Callable[..., Any]:
         raise UsageError(
             f"there is no module {module}; it is looked for in the current directory, then in the environment"
         ) from None
-    except Exception as error:  # a stranger's module may raise anything while it is imported
-        cause = f"{type(error).__name__}: {error}"
-        raise UsageError(f"module {module} cannot be imported ({cause}); correct it") from error
+    except (Exception, SystemExit) as error:  # a stranger's module may do anything while it is imported
+        raise UsageError(f"module {module} cannot be imported ({_cause(error)}); correct it") from error
     if not callable(found):
         raise UsageError(f"module {module} has no function {attribute}; name one that returns a System")
     return found  # type: ignore[no-any-return]  # callable() does not tell the type
@@ -86,12 +88,58 @@ def build_foreign(name: str, factory: Callable[..., Any], settings: Mapping[str,
         raise UsageError(f"{name} does not take these settings ({error}); it takes {there}") from None
     try:
         made = factory(**settings)
-    except Exception as error:  # a stranger's function may raise anything
-        cause = f"{type(error).__name__}: {error}"
-        raise UsageError(f"{name} failed ({cause}); correct it, or its settings with --set") from error
+    except (Exception, SystemExit) as error:  # a stranger's function may do anything
+        raise UsageError(
+            f"{name} failed ({_cause(error)}); correct it, or its settings with --set"
+        ) from error
     if not isinstance(made, System):
         raise UsageError(f"{name} returned {type(made).__name__}; let it return a rota.kernel.System")
     return made if made.ref else replace(made, ref=SystemRef(name, tuple(settings.items())))
+
+
+def _cause(error: BaseException) -> str:
+    """What was raised, and where in the stranger's files."""
+    place = place_in(error.__traceback__)
+    return said(error) + f", at {place}" * bool(place)
+
+
+def saying_something(made: System, lasting: bool) -> System:
+    """A system, if what it claims is judged in it. lasting: what it claims of endless runs is judged.
+
+    Errors: UsageError, which names what there is.
+    """
+    claims: tuple[Property | Liveness, ...] = made.liveness if lasting else made.properties
+    if not made.machines:
+        raise UsageError(f"system {made.name} has no machines; give it one at least")
+    if not claims:
+        other = "; judge what it claims of endless runs with --liveness" * bool(made.liveness)
+        raise UsageError(f"system {made.name} has no properties, so nothing would be judged{other or _MORE}")
+    names = [one.name for one in claims if not (isinstance(one, Property) and one.kind is Kind.TERMINAL)]
+    twice = sorted(name for name, count in Counter([*names, DEADLOCK]).items() if count > 1)
+    if twice:
+        raise UsageError(f"system {made.name} has two properties called {twice[0]}; rename one of them")
+    for one in claims:
+        _speaks_of_machines(made, one)
+    return made
+
+
+_MORE = "; give System.properties one at least"
+
+
+def _speaks_of_machines(made: System, claim: Property | Liveness) -> None:
+    """Errors: UsageError for a claim about machines that the system does not have."""
+    there = Counter(machine.role for machine in made.machines)
+    roles = ", ".join(sorted(there))
+    for role, wanted in Counter(view.role for view in claim.views).items():
+        if role not in there:
+            near = get_close_matches(role, there, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            cause = f"property {claim.name} is about the role {role!r}, which no machine of {made.name} has"
+            raise UsageError(f"{cause}; {hint}its roles are {roles}")
+        if there[role] < wanted:
+            names = ", ".join(machine.name for machine in made.machines if machine.role == role)
+            cause = f"property {claim.name} is about {wanted} machines of the role {role!r}"
+            raise UsageError(f"{cause}, so it is never judged; {made.name} has only {names}")
 
 
 def narrowed(made: System, only: str) -> System:

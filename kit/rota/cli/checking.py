@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from rota.cli import check_spark, check_suite, check_workers
+from rota.cli import check_spark, check_suite, check_workers, mistaken
 from rota.cli.check_counts import noticed_by_counts
 from rota.cli.errors import UsageError
 from rota.cli.exploration import Exploration, explored
@@ -118,22 +118,26 @@ class Checking:
 
     def _explore(self, explore: engines.Engine, systems: Sequence[System]) -> None:
         try:
-            if self._workers > 1:
-                explorers = check_workers.Explorers(
-                    self.plan,
-                    systems,
-                    self._workers,
-                    self.limits,
-                    self._shortest,
-                    self.progress,
-                    self._keep_going,
-                )
-                self._explore_together(explore, systems, explorers)
-            else:
-                self._explore_one_by_one(explore, systems)
+            with mistaken.shown(self.plan, systems, self.progress.line.clear):
+                self._go_through(explore, systems)
             self._noticed = noticed_by_counts(self.runs, self.plan.engine, self.limits, self.progress)
         finally:  # an interrupt keeps what was found until then
             self.found = tuple(self._traces(systems))
+
+    def _go_through(self, explore: engines.Engine, systems: Sequence[System]) -> None:
+        if self._workers > 1:
+            explorers = check_workers.Explorers(
+                self.plan,
+                systems,
+                self._workers,
+                self.limits,
+                self._shortest,
+                self.progress,
+                self._keep_going,
+            )
+            self._explore_together(explore, systems, explorers)
+        else:
+            self._explore_one_by_one(explore, systems)
 
     def _explore_one_by_one(self, explore: engines.Engine, systems: Sequence[System]) -> None:
         with check_spark.at_hand(explore, self._on_spark, self.progress.line.note) as engine:

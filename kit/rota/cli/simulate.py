@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 import click
 
+from rota.cli import mistaken
 from rota.cli.check_plan import plan
 from rota.cli.errors import INTERRUPTED, UNDECIDED, VIOLATED, UsageError
 from rota.cli.options import SELECTION, Selection, takes
@@ -85,7 +86,8 @@ class _Walking:
         for job, system in zip(self.plan.jobs, systems, strict=True):
             explorations.begin(job.name, None)
             try:
-                one = simulate(system, self.walks, progress=_named(explorations, job.name))
+                with mistaken.shown(self.plan, [system], explorations.line.clear):
+                    one = simulate(system, self.walks, progress=_named(explorations, job.name))
             finally:
                 explorations.end(job.name)
             run = Explored(job, one.result)

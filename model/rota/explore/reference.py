@@ -8,7 +8,8 @@ its canonical predecessor and traces are the same from every engine.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import cache
 from time import perf_counter
 
 from rota.explore.purity import Again, Sampled, noting
@@ -23,27 +24,44 @@ from rota.explore.result import (
     Verdict,
     Violation,
 )
-from rota.kernel import Digest, Kind, Property, State, System, Transition
+from rota.kernel import (
+    Digest,
+    Kind,
+    Property,
+    State,
+    System,
+    Transition,
+    UserError,
+    component_hash,
+    guarded,
+    keeping,
+    state_hash,
+)
 
 Parents = dict[State, tuple[State, Transition] | None]
 
 
 def explore(system: System, limits: Limits | None = None, *, progress: Progress | None = None) -> Result:
     """Visit every reachable state. progress is called after each level. See Result for what is counted."""
-    return _Search(system, limits or Limits(), progress).run()
+    return Search(system, limits or Limits(), progress).run()
 
 
-class _Search:
-    def __init__(self, system: System, limits: Limits, progress: Progress | None) -> None:
+class Search:
+    """One exploration; `run` it once."""
+
+    def __init__(self, system: System, limits: Limits, progress: Progress | None = None) -> None:
         self.again = Again()
-        self.system, self.limits, self.progress = noting(system, self.again), limits, progress
-        system = self.system
+        self.system = system = keeping(noting(guarded(system), self.again))
+        self.limits, self.progress = limits, progress
         self.invariants = system.select(Kind.SHAPE, Kind.SAFETY)
         self.steps = system.select(Kind.STEP)
         self.witnesses: dict[str, int | None] = {p.name: None for p in system.select(Kind.WITNESS)}
         self.terminal = system.select(Kind.TERMINAL)
         self.parents: Parents = {}
+        self.at: tuple[State, Transition | None] | None = None
+        """What is being judged or expanded, for a mistake in the system: a state, a transition out of it."""
         self.fired: set[str] = set()
+        self._hashed = cache(component_hash)
         self.digest = Digest()
         self.histogram: list[int] = []
         self.generated = 0
@@ -52,6 +70,13 @@ class _Search:
         """By property: what its views have seen together."""
 
     def run(self) -> Result:
+        """Errors: UserError, with a shortest run to the mistake."""
+        try:
+            return self._run()
+        except UserError as error:
+            raise error.found(*(self._run_to(*self.at) if self.at else (None, ()))) from error
+
+    def _run(self) -> Result:
         started = perf_counter()
         level = self._admit([(state, None) for state in self.system.initial_states()])
         self.generated = len(level)
@@ -77,13 +102,17 @@ class _Search:
         self.sampled = self.again.ask()
         return self._result(violation, undecided, perf_counter() - started)
 
+    def _code(self, state: State) -> int:
+        """As `System.hash_state`, but each value is encoded once."""
+        return state_hash([self._hashed(value) for value in state])
+
     def _admit(self, found: list[tuple[State, tuple[State, Transition] | None]]) -> list[State]:
         """Enter new states into the visited set; return them in the order of their hashes."""
         fresh = []
         for state, parent in found:
             if state not in self.parents:
                 self.parents[state] = parent
-                fresh.append((self.system.hash_state(state), state))
+                fresh.append((self._code(state), state))
         fresh.sort(key=lambda pair: pair[0])
         self.digest.add(code for code, _ in fresh)
         if fresh:
@@ -93,10 +122,14 @@ class _Search:
     def _judge(self, level: list[State]) -> Violation | None:
         """Witnesses and invariants of one level."""
         for prop in self.system.select(Kind.WITNESS):
-            if self.witnesses[prop.name] is None and any(self.system.holds(prop, s) for s in level):
-                self.witnesses[prop.name] = len(self.histogram) - 1
+            if self.witnesses[prop.name] is None:
+                for state in level:
+                    self.at = state, None
+                    if self.system.holds(prop, state):
+                        self.witnesses[prop.name] = len(self.histogram) - 1
         for prop in self.invariants:
             for state in level:
+                self.at = state, None
                 self.seen[prop.name].update(self.system.seen(prop, state))
                 if not self.system.holds(prop, state):
                     return self._violation(prop.name, prop.meaning, state)
@@ -110,17 +143,20 @@ class _Search:
         for state in level:
             moved = False
             best: dict[str, tuple[int, Transition]] = {}
+            self.at = state, None
             for transition in self.system.successors(state):
                 self.generated += 1
                 moved = moved or transition.target != state
                 self.fired.update(transition.rules)
                 found.append((transition.target, (state, transition)))
+                self.at = state, transition
                 for prop in self.steps:
                     self.seen[prop.name].update(self.system.seen_stepping(prop, state, transition.target))
                     if prop.name not in bad and not self.system.step_holds(prop, state, transition.target):
-                        code = self.system.hash_state(transition.target)
+                        code = self._code(transition.target)
                         if prop.name not in best or code < best[prop.name][0]:
                             best[prop.name] = (code, transition)
+                self.at = state, None
             for prop in self.steps:
                 if prop.name in best:
                     bad[prop.name] = (prop, state, best[prop.name][1])
@@ -139,11 +175,15 @@ class _Search:
         return all(self.system.holds(prop, state) for prop in self.terminal)
 
     def _violation(self, name: str, meaning: str, state: State, last: Transition | None = None) -> Violation:
+        return Violation(name, meaning, *self._run_to(state, last))
+
+    def _run_to(self, state: State, last: Transition | None) -> tuple[State, tuple[Transition, ...]]:
+        """The shortest run to a state that was visited, and a transition out of it."""
         path = [last] if last else []
         while (parent := self.parents[state]) is not None:
             state, transition = parent
             path.append(transition)
-        return Violation(name, meaning, state, tuple(reversed(path)))
+        return state, tuple(reversed(path))
 
     def _verdict(self, prop: Property, violation: Violation | None, whole: bool) -> Verdict:
         """Of one property. whole: every reachable state was visited, so what was not seen is not there."""
@@ -188,3 +228,28 @@ class _Search:
             stats={"sampled": asdict(self.sampled)},
             bounded=self.bounded,
         )
+
+
+class LastingSearch(Search):
+    """Calls what a system says of endless runs in every state and transition, for what it may do wrongly."""
+
+    def __init__(self, system: System, limits: Limits, progress: Progress | None = None) -> None:
+        super().__init__(replace(system, properties=()), limits, progress)
+
+    def _judge(self, level: list[State]) -> Violation | None:
+        for prop in self.system.liveness:
+            for state in level:
+                self.at = state, None
+                for choice in self.system.positions(prop):
+                    seen = [view.of(state[i]) for view, i in zip(prop.views, choice, strict=True)]
+                    prop.test(*seen)
+                    if prop.given:
+                        prop.given(*seen)
+        for state in level:
+            for transition in self.system.successors(state):
+                self.at = state, transition
+                for prop in self.system.liveness:
+                    for one in prop.fairness:
+                        one.of(transition)
+                self.at = state, None
+        return None

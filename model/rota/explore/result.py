@@ -27,6 +27,14 @@ class CheckpointError(ValueError):
     """A checkpoint's folder cannot be used; the text says why, and what would do."""
 
 
+class EngineLimit(ValueError):
+    """A system is more than the tables of an engine hold; the text says what of it."""
+
+
+class Suspect(ValueError):
+    """What an engine cannot do with a system, perhaps because of a mistake of the system's."""
+
+
 class MissingExtra(ValueError):
     """An engine's dependency is not installed; the message has the command that installs it."""
 

@@ -7,7 +7,9 @@ tested on toys with known counts and need no change for a new protocol.
 """
 
 from rota.kernel.encoding import Digest, component_hash, encode, state_hash
+from rota.kernel.guarded import Asking, guarded, keeping
 from rota.kernel.machine import Machine, Message, Outcome, Send, Value
+from rota.kernel.mistakes import UserError
 from rota.kernel.properties import (
     PER_LABEL,
     PER_MACHINE,
@@ -30,6 +32,7 @@ __all__ = [
     "PER_LABEL",
     "PER_MACHINE",
     "PER_RULE",
+    "Asking",
     "Digest",
     "Fairness",
     "FrozenMap",
@@ -49,11 +52,14 @@ __all__ = [
     "System",
     "SystemRef",
     "Transition",
+    "UserError",
     "Value",
     "View",
     "component_hash",
     "encode",
     "frozen",
+    "guarded",
+    "keeping",
     "replace",
     "rule",
     "state_hash",

@@ -27,7 +27,8 @@ GOLDEN = 0x9E3779B97F4A7C15
 def encode(value: Any) -> bytes:
     """The canonical bytes of a value; equal bytes exactly for equal values of equal types.
 
-    Errors: TypeError for a type that states may not contain (lists, dicts, floats, named tuples).
+    Types are told apart by their qualified names: `Encoding` refuses two that share one.
+    Errors: NotEncodable for a type that states may not contain (lists, dicts, floats, named tuples).
     """
     return _ENCODERS[type(value)](value)
 
@@ -35,18 +36,88 @@ def encode(value: Any) -> bytes:
 Encoder = Callable[[Any], bytes]
 
 
-class _Encoders(dict[type, Encoder]):
-    """How values of each type that there has been are encoded."""
+class NotEncodable(TypeError):
+    """A value that states may not contain."""
+
+
+class TwinTypes(NotEncodable):
+    """Two types that the canonical encoding cannot tell apart."""
+
+    @staticmethod
+    def of(one: str, other: str) -> TwinTypes:
+        """The error that names both, and the remedy."""
+        both = f"{one} and {other}" if one != other else f"two types that are both {one}"
+        return TwinTypes(
+            f"the canonical encoding cannot tell values of {both} apart; rename one of them, or use only one"
+        )
+
+
+class Encoding(dict[type, Encoder]):
+    """The canonical encoding of one system's values, each type of which has to be told from all others.
+
+    kinds: by what encodings of values of no other type may begin with, the type.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds: dict[bytes, type] = {}
 
     def __missing__(self, kind: type) -> Encoder:
-        self[kind] = encoder = _encoder(kind)
+        self.claim(kind)
+        self[kind] = encoder = _encoder(kind, self)
         return encoder
 
+    def encode(self, value: Any) -> bytes:
+        """As `encode`. Errors: TwinTypes, and NotEncodable as there."""
+        return self[type(value)](value)
 
-def _encoder(kind: type[Any]) -> Encoder:
+    def claim(self, kind: type) -> None:
+        """There are values of a type. Errors: TwinTypes."""
+        for claim in _claims(kind):
+            other = self.kinds.setdefault(claim, kind)
+            if other is not kind:
+                raise TwinTypes.of(_full_name(other), _full_name(kind))
+
+    def claims(self) -> dict[bytes, str]:
+        """The types by their names, for other processes."""
+        return {claim: _full_name(kind) for claim, kind in self.kinds.items()}
+
+
+class _Anything(Encoding):
+    """The encoding of values that need not be of one system: of two types with one name, too."""
+
+    def claim(self, kind: type) -> None:
+        """Nothing is refused."""
+
+
+def _full_name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _claims(kind: type[Any]) -> list[bytes]:
+    """How encodings begin that values of a type have and values of no other type may have."""
+    if kind is type(None) or kind is bool:
+        return []
     if issubclass(kind, Enum):
-        prefix = f"{kind.__qualname__}."
-        return lambda value: _text(b"e", prefix + value.name)
+        return [_text(b"e", f"{kind.__qualname__}.{name}") for name in kind.__members__]
+    for base, tag in ((int, b"i"), (str, b"s"), (bytes, b"b"), (frozenset, b"{"), (Mapping, b"m")):
+        if issubclass(kind, base):
+            return [tag]
+    return [] if kind is tuple else [_text(b"d", kind.__qualname__)]
+
+
+def _encoder(kind: type[Any], encoders: Encoding) -> Encoder:
+    """How values of a type are encoded, given how those within them are."""
+
+    def together(parts: Iterable[Any]) -> bytes:
+        return b"".join([encoders[type(part)](part) for part in parts])
+
+    if kind is type(None):
+        return lambda value: b"N"
+    if kind is bool:
+        return lambda value: b"T" if value else b"F"
+    if issubclass(kind, Enum):
+        return _of_enum(kind)
     if issubclass(kind, int):
         return lambda value: _text(b"i", str(int(value)))
     if issubclass(kind, str):
@@ -55,33 +126,35 @@ def _encoder(kind: type[Any]) -> Encoder:
         return lambda value: b"b%d:%b" % (len(value), value)
     if issubclass(kind, Frozen):
         head = _text(b"d", kind.__qualname__)
-        return lambda value: head + _all(parts_of(value))
+        return lambda value: head + together(parts_of(value))
     if kind is tuple:
-        return lambda value: b"(%d:" % len(value) + _all(value)
+        return lambda value: b"(%d:" % len(value) + together(value)
     if issubclass(kind, frozenset):
-        return lambda value: b"{%d:" % len(value) + b"".join(sorted([encode(item) for item in value]))
+        return lambda value: b"{%d:" % len(value) + b"".join(sorted(map(encoders.encode, value)))
     if issubclass(kind, Mapping) and kind.__hash__ is not None:
-        return lambda value: b"m%d:" % len(value) + _all(chain.from_iterable(value.items()))
+        return lambda value: b"m%d:" % len(value) + together(chain.from_iterable(value.items()))
     if is_dataclass(kind) and not issubclass(kind, tuple):
-        return _of_dataclass(kind)
+        head, names = _text(b"d", kind.__qualname__), [one.name for one in fields(kind)]
+        return lambda value: head + together([getattr(value, name) for name in names])
     return _refused
 
 
-def _of_dataclass(kind: type[Any]) -> Encoder:
-    head, names = _text(b"d", kind.__qualname__), [one.name for one in fields(kind)]
-    return lambda value: head + _all([getattr(value, name) for name in names])
+def _of_enum(kind: type[Enum]) -> Encoder:
+    prefix = f"{kind.__qualname__}."
+
+    def encoded(value: Enum) -> bytes:
+        if value.name is None:  # flags that have no name together
+            raise NotEncodable(f"a state cannot contain {value!r}, which is no member of {kind.__name__}")
+        return _text(b"e", prefix + value.name)
+
+    return encoded
 
 
 def _refused(value: Any) -> bytes:
     name = type(value).__name__
     if isinstance(value, tuple):
-        raise TypeError(f"a state cannot contain the named tuple {name}; use a frozen value")
-    raise TypeError(f"a state cannot contain {name}: {value!r}")
-
-
-def _all(parts: Iterable[Any]) -> bytes:
-    encoders = _ENCODERS
-    return b"".join([encoders[type(part)](part) for part in parts])
+        raise NotEncodable(f"a state cannot contain the named tuple {name}; use a frozen value")
+    raise NotEncodable(f"a state cannot contain {name}: {value!r}")
 
 
 @lru_cache(1 << 16)
@@ -90,14 +163,12 @@ def _text(tag: bytes, text: str) -> bytes:
     return b"%b%d:%b" % (tag, len(raw), raw)
 
 
-_ENCODERS = _Encoders(
-    {type(None): lambda value: b"N", bool: lambda value: b"T" if value else b"F"},
-)
+_ENCODERS = _Anything()
 
 
-def component_hash(value: Any) -> tuple[int, int]:
-    """The 128-bit hash of one component's value as two 64-bit lanes."""
-    raw = blake2b(encode(value), digest_size=16).digest()
+def component_hash(value: Any, encoding: Encoding = _ENCODERS) -> tuple[int, int]:
+    """The 128-bit hash of one component's value as two 64-bit lanes. Errors: as of the encoding."""
+    raw = blake2b(encoding[type(value)](value), digest_size=16).digest()
     return int.from_bytes(raw[:8], "big"), int.from_bytes(raw[8:], "big")
 
 

@@ -11,12 +11,23 @@ from typing import Any
 
 from rota.kernel.encoding import component_hash, state_hash
 from rota.kernel.machine import Machine, Message, Outcome
+from rota.kernel.mistakes import UserError
 from rota.kernel.properties import Kind, Liveness, Property
 from rota.kernel.symmetry import Symmetry
 from rota.kernel.transition import LocalStep, State, Transition
 
 Delivery = tuple[str, str, Message]
 """(sender, receiver, message)."""
+
+
+MAX_MESSAGES = 1000
+"""Most messages within a transition; with more of them machines answer each other for ever."""
+
+
+def endless(where: str, system: str) -> UserError:
+    """The error about more messages than that."""
+    what = f"more than {MAX_MESSAGES} messages in one transition of {system}; let machines come to an end"
+    return UserError(where, what)
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,10 @@ class System:
         for one in self.properties:
             missing = {view.role for view in one.views} - known
             if missing and one.universal is False:
-                raise ValueError(f"property {one.name}: no machine has the role {sorted(missing)[0]}")
+                there = ", ".join(sorted(known))
+                raise ValueError(
+                    f"property {one.name}: no machine has the role {sorted(missing)[0]}; there are {there}"
+                )
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -97,24 +111,28 @@ class System:
     def _deliver(
         self, state: State, queue: tuple[Delivery, ...], local_steps: tuple[LocalStep, ...]
     ) -> Iterator[Transition]:
-        if not queue:
-            yield Transition(state, local_steps)
-            return
-        sender, receiver, message = queue[0]
-        position = self.index[receiver]
-        machine = self.machines[position]
-        for outcome in machine.receive(state[position], sender, message):
-            local_step = LocalStep(receiver, message, sender, outcome.label, outcome.rules, outcome.value)
-            yield from self._deliver(
-                _put(state, position, outcome),
-                queue[1:] + _queue(receiver, outcome),
-                (*local_steps, local_step),
-            )
+        open_ = [(state, queue, local_steps)]
+        while open_:
+            state, queue, local_steps = open_.pop()
+            if not queue:
+                yield Transition(state, local_steps)
+                continue
+            sender, receiver, message = queue[0]
+            position = self.index[receiver]
+            branches = []
+            for outcome in self.machines[position].receive(state[position], sender, message):
+                local_step = LocalStep(receiver, message, sender, outcome.label, outcome.rules, outcome.value)
+                pending = queue[1:] + _queue(receiver, outcome)
+                branches.append((_put(state, position, outcome), pending, (*local_steps, local_step)))
+            if len(local_steps) > MAX_MESSAGES and branches:
+                raise endless(f"machine {local_steps[0].machine}", self.name)
+            open_ += reversed(branches)
 
     def holds(self, prop: Property, state: State) -> bool:
         """Whether a state property holds (WITNESS: whether this state is one)."""
         results = (prop.holds(*seen) for seen in self.seen(prop, state))
-        return all(results) if prop.universal else any(results)
+        # of a witness every choice is looked at: a mistake in one is not hidden by another that is fine
+        return all(results) if prop.universal else any([*results])
 
     def step_holds(self, prop: Property, before: State, after: State) -> bool:
         """Whether a step property holds between two states."""

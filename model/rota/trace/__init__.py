@@ -8,7 +8,7 @@ from rota.trace.expressions import ExpressionError
 from rota.trace.jsonl import TraceFileError, dumps, read
 from rota.trace.model import DEADLOCK, SCHEMA, Component, LocalStep, Origin, Sight, Step, Trace
 from rota.trace.reach import REACH, reaching
-from rota.trace.record import origin_of, record
+from rota.trace.record import origin_of, record, record_mistake
 from rota.trace.render import Difference, differences, render
 from rota.trace.replay import ReplayError, UntrustedFactory, rebuild, replay
 from rota.trace.text import text
@@ -35,6 +35,7 @@ __all__ = [
     "read",
     "rebuild",
     "record",
+    "record_mistake",
     "render",
     "replay",
     "text",

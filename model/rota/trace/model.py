@@ -14,6 +14,9 @@ SCHEMA = 2
 DEADLOCK = "deadlock"
 """The property that engines add: the last state cannot be left and is not a declared end."""
 
+MISTAKE = "mistake"
+"""Kind of what is contradicted by a run in which the system itself makes a mistake."""
+
 
 @dataclass(frozen=True)
 class Origin:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rota import kernel
-from rota.kernel import Kind, Liveness, Property, State, System, Transition, component_hash
+from rota.kernel import Kind, Liveness, Property, State, System, Transition, UserError, component_hash
 from rota.trace import endless
-from rota.trace.model import DEADLOCK, Component, LocalStep, Origin, Sight, Step, Trace
+from rota.trace.model import DEADLOCK, MISTAKE, Component, LocalStep, Origin, Sight, Step, Trace
 from rota.trace.reach import unwrapped
 from rota.trace.render import Difference, differences, render
 
@@ -41,13 +41,8 @@ def record(
         meaning=prop.meaning if prop else STUCK,
         source=prop.source if prop else "",
         guards=prop.rules if prop else (),
-        start=tuple(
-            Component(name, render(value), code)
-            for name, value, code in zip(names, start, hashes(start), strict=True)
-        ),
-        steps=tuple(
-            _step(names, index, states[index - 1], transition) for index, transition in enumerate(path, 1)
-        ),
+        start=_components(names, start),
+        steps=_steps(names, start, path),
         why=tuple(
             _lasting(system, prop, states, cycle or 0)
             if isinstance(prop, Liveness)
@@ -56,6 +51,35 @@ def record(
         cycle=cycle,
         assumed=tuple(one.meaning for one in prop.fairness) if isinstance(prop, Liveness) else (),
     )
+
+
+def record_mistake(system: System, error: UserError) -> Trace:
+    """The trace of a shortest run to a mistake of the system's. Errors: ValueError for one without a run."""
+    if error.start is None or error.path is None:
+        raise ValueError("a mistake without a run")
+    names = tuple(machine.name for machine in system.machines)
+    return Trace(
+        system=system.name,
+        origin=origin_of(system),
+        property_name=error.where,
+        kind=MISTAKE,
+        meaning=error.what,
+        source=error.source,
+        guards=(),
+        start=_components(names, error.start),
+        steps=_steps(names, error.start, error.path),
+        why=(),
+    )
+
+
+def _components(names: Sequence[str], state: State) -> tuple[Component, ...]:
+    codes = hashes(state)
+    return tuple(Component(*one) for one in zip(names, map(render, state), codes, strict=True))
+
+
+def _steps(names: tuple[str, ...], start: State, path: Sequence[Transition]) -> tuple[Step, ...]:
+    states = [start, *(transition.target for transition in path)]
+    return tuple(_step(names, index, states[index - 1], one) for index, one in enumerate(path, 1))
 
 
 def _kind(prop: Property | Liveness | None) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from rota.trace.model import DEADLOCK, Sight, Step, Trace
+from rota.trace.model import DEADLOCK, MISTAKE, Sight, Step, Trace
 from rota.trace.render import Difference
 
 WIDTH = 110
@@ -23,6 +23,7 @@ ENDINGS = {
     "step": "The last step says otherwise:",
     "liveness": "For ever, or again and again, it is otherwise:",
     DEADLOCK: REACHED,
+    MISTAKE: "",
 }
 """What stands between the property's sentence and what it sees, by the property's kind."""
 
@@ -71,6 +72,8 @@ def _lines(trace: Trace, paths: int) -> Iterator[Line]:
 
 
 def _what(trace: Trace) -> str:
+    if trace.kind == MISTAKE:
+        return f"{trace.property_name} makes a mistake"
     if trace.origin.reach is not None:
         return "reached"
     kind = "" if trace.kind == trace.property_name else f" ({trace.kind})"

@@ -15,6 +15,7 @@ from rota.explore.tables.properties import CheckGroup, Judge
 from rota.explore.tables.system import Tables
 from rota.kernel import encode
 from rota.kernel.decoding import Decoder, kinds_within
+from rota.kernel.encoding import Encoding
 
 COLUMNS = ("entries", "outcomes", "outcome_machine")
 """Those of `Learned` that entries and outcomes are in."""
@@ -79,11 +80,11 @@ def recalled(tables: Tables, parts: Mapping[str, Any], decoder: Decoder) -> None
     """
     learned, judge = tables.learned, tables.judge
     for number, table in enumerate(learned.machines):
-        _recall_values(f"machine {number}", table.interned, parts, decoder)
+        _recall_values(f"machine {number}", table.interned, parts, decoder, learned.encoding)
         for name, region in (("high", table.high), ("low", table.low), ("offers", table.actions)):
             _fill(region, parts[f"machine {number} {name}"])
         table.received = int(parts["received"][number])
-    _recall_values("messages", learned.messages, parts, decoder)
+    _recall_values("messages", learned.messages, parts, decoder, learned.encoding)
     ends = np.cumsum(parts["queues"])[:-1]
     queues = [tuple(queue.tolist()) for queue in np.split(parts["pending"], ends)]
     deliveries = list(map(tuple, parts["deliveries"].tolist()))
@@ -116,9 +117,11 @@ def _values(name: str, interned: Interned) -> dict[str, Any]:
     }
 
 
-def _recall_values(name: str, interned: Interned, parts: Mapping[str, Any], decoder: Decoder) -> None:
+def _recall_values(
+    name: str, interned: Interned, parts: Mapping[str, Any], decoder: Decoder, encoding: Encoding
+) -> None:
     packed, ends, codes = (parts[f"{name} {what}"] for what in ("values", "ends", "codes"))
-    interned.recall(KeptValues(packed, ends, codes, decoder))
+    interned.recall(KeptValues(packed, ends, codes, decoder, encoding))
 
 
 def _map(name: str, what: IntMap) -> dict[str, Any]:

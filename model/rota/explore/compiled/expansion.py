@@ -10,8 +10,9 @@ import numpy as np
 from rota.explore.compiled import kernels
 from rota.explore.compiled.arguments import Fields, Given, Groups, Lanes, Room
 from rota.explore.compiled.primitives import AGAIN_AT, BAD_STEPS_AT, MISSES_AT, STUCK_AT, TRANSITIONS_AT
+from rota.explore.result import EngineLimit
 from rota.explore.tables.arrays import Longs, Words
-from rota.explore.tables.machines import BadOutcome
+from rota.kernel.system import endless
 
 PIECE = 1 << 15
 """States expanded before successors are absorbed: enough to drown the cost of calls."""
@@ -80,7 +81,7 @@ class Expansion:
     def expand(self, given: Given) -> None:
         """Expand the next piece into the room; misses and stuck rows are there when it returns.
 
-        Errors: BadOutcome where messages go to and fro without end.
+        Errors: UserError where messages go to and fro without end, EngineLimit.
         """
         room = self.room
         room.out_count[:] = 0
@@ -93,9 +94,9 @@ class Expansion:
         keys = self._arrays[work.number]
         stopped = kernels.expand(keys, work.todo, work.start, *given, room, unit)
         if stopped == kernels.TOO_DEEP:
-            raise BadOutcome(f"more than {kernels.MAX_DEPTH} messages in one transition")
+            raise endless("messages", "the system")
         if stopped == work.start and not room.counts[AGAIN_AT]:
-            raise BadOutcome(f"a state has more than {ROOM // self._boxes} successors")
+            raise EngineLimit(f"a state has more than {ROOM // self._boxes:,} successors")
         work.start = int(stopped)
         self.generated += int(room.counts[TRANSITIONS_AT])
         self.bad_steps += int(room.counts[BAD_STEPS_AT])

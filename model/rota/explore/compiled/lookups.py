@@ -32,7 +32,7 @@ class Lookups:
 
     def __init__(self, tables: Tables, symmetry: bool = False) -> None:
         self.learned, self.judge = tables.learned, tables.judge
-        self.orbits = Orbits(self.learned, tables.system.symmetry if symmetry else None)
+        self.orbits = Orbits(self.learned, self.learned.system.symmetry if symmetry else None)
 
     def layout(self, now: Layout | None = None) -> Layout:
         """The layout in use, if all values still fit into it; else a wider one."""

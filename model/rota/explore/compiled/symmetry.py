@@ -7,6 +7,7 @@ decides are hashes of values, never numbers, so that every run has the same cano
 from __future__ import annotations
 
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from rota.explore.compiled.arguments import NO_RENAMED, NO_SEEN, Turning
 from rota.explore.tables.arrays import IntMap, Longs, Pool, Region
 from rota.explore.tables.machines import Learned
 from rota.kernel import Symmetry, component_hash
+from rota.kernel.twins import unfit
 
 MOST = 7
 """Interchangeable machines at most; a table has an entry for each of their permutations."""
@@ -71,7 +73,7 @@ class Orbits:
             if kind == NO_SEEN:
                 region = self._seen[position, what]
                 region.reserve(value + 1)
-                high, _ = component_hash(self._symmetry.seen(role, meant, what))
+                high = _code_of(self._symmetry.seen(role, meant, what))
                 region.data[value] = high | 1  # 0 is not known yet
             elif kind == NO_RENAMED:
                 places = self._orders[what]
@@ -85,3 +87,11 @@ class Orbits:
         if position in self._homes:
             return self._homes[places[self._homes.index(position)]]
         return position
+
+
+def _code_of(seen: Any) -> int:
+    """64 bits of the hash of what a machine is in a value. Errors: UserError."""
+    try:
+        return component_hash(seen)[0]
+    except Exception as error:  # it may be anything
+        raise unfit("symmetry", seen, error) from error

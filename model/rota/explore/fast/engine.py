@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import cast
 
 from rota.explore.fast import numpy_search as in_numpy
+from rota.explore.mistakes import finding
 from rota.explore.result import CheckpointError, Limits, Progress, Result
 from rota.explore.tables.system import Tables
 from rota.kernel import System
@@ -14,6 +15,7 @@ from rota.kernel import System
 __all__ = ["Tables", "explore"]
 
 
+@finding
 def explore(
     system: System,
     limits: Limits | None = None,
@@ -24,9 +26,9 @@ def explore(
     """Visit every reachable state.
 
     Parameters: system; limits; progress, called after each level; tables, what an earlier run on the same
-    system learned. Errors: BadOutcome and AmbiguousValue for values that states may not contain, Impure if a
-    function of the system answers otherwise when it is asked again, EngineError if a sample disagrees with
-    `System.successors`, CheckpointError.
+    system learned. Errors: UserError for a mistake of the system's, Impure if a function of it answers
+    otherwise when it is asked again, EngineError if a sample disagrees with `System.successors`, EngineLimit,
+    CheckpointError.
     """
     if find_spec("numba") is None:
         if limits and (limits.checkpoint or limits.memory or limits.symmetry or limits.fingerprints):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rota.explore.cache.run import searched
+from rota.explore.mistakes import finding
 from rota.explore.purity import Sampled
 from rota.explore.result import (
     DEADLOCK,
@@ -35,6 +36,7 @@ from rota.kernel import Digest, Kind, State, System
 __all__ = ["Tables", "explore"]
 
 
+@finding
 def explore(
     system: System,
     limits: Limits | None = None,
@@ -45,9 +47,8 @@ def explore(
     """Visit every reachable state.
 
     Parameters: system; limits; progress, called after each level; tables, what an earlier run on the
-    same system learned. Errors: BadOutcome and AmbiguousValue for values that states may not contain,
-    Impure if a function of the system answers otherwise when it is asked again, EngineError if a sample
-    disagrees with `System.successors`.
+    same system learned. Errors: UserError for a mistake of the system's, Impure if a function of it answers
+    otherwise when it is asked again, EngineError if a sample disagrees with `System.successors`.
     """
     given = limits or Limits()
     return searched(system, given, tables, lambda known: _Search(known, given, progress).run())
@@ -55,7 +56,8 @@ def explore(
 
 class _Search:
     def __init__(self, tables: Tables, limits: Limits, progress: Progress | None) -> None:
-        self.system, self.tables, self.limits, self.progress = tables.system, tables, limits, progress
+        self.system, self.tables = tables.learned.system, tables
+        self.limits, self.progress = limits, progress
         self.visited = RowSet(tables.learned.width)
         self.levels: list[tuple[int, int]] = []
         self.witnesses: dict[str, int | None] = {p.name: None for p in self.system.select(Kind.WITNESS)}

@@ -64,8 +64,8 @@ class _Search:
     """One exploration; `run` it once. tables: of the system, perhaps warm."""
 
     def __init__(self, tables: Tables, limits: Limits, progress: Progress | None) -> None:
-        self.system, self.tables, self.limits, self.progress = tables.system, tables, limits, progress
-        self.learned, self.judge = tables.learned, tables.judge
+        self.tables, self.learned, self.judge = tables, tables.learned, tables.judge
+        self.system, self.limits, self.progress = self.learned.system, limits, progress
         self.lookups = Lookups(tables, limits.symmetry)
         self.layout = self.lookups.layout()
         self.owners: list[Owner] = []
@@ -80,7 +80,7 @@ class _Search:
         self._judged = [0] * len(self.judge.answers)
         """By property, how many combinations the checkpoint has."""
         folder = limits.checkpoint
-        self.checkpoint = Checkpoint(folder, self.system, limits) if folder else None
+        self.checkpoint = Checkpoint(folder, tables.system, limits) if folder else None
 
     @property
     def distinct(self) -> int:

@@ -22,7 +22,7 @@ from typing import Any
 from rota.explore.liveness.graph import TooManyStates
 from rota.explore.liveness.verdict import Explored, Lasso, LivenessVerdict
 from rota.explore.result import Progress, Verdict
-from rota.kernel import Fairness, Liveness, System
+from rota.kernel import Fairness, Liveness, System, guarded
 
 __all__ = ["Lasso", "LivenessResult", "LivenessVerdict", "check", "judge", "most_states"]
 
@@ -85,6 +85,8 @@ def judge(
     """
     if len({prop.name for prop in properties}) != len(properties):
         raise ValueError("two liveness properties share a name")
+    system = guarded(replace(system, properties=(), liveness=tuple(properties)))
+    properties = system.liveness
     most = most_states() if max_states is None else max_states
     if _compiled():
         compiled = import_module(COMPILED)

@@ -33,11 +33,11 @@ from rota.explore.liveness.graph_kernel import (
 from rota.explore.purity import Sampled, doubt
 from rota.explore.result import Progress
 from rota.explore.tables.arrays import Flags, Ints, Longs, Words, total128
-from rota.explore.tables.machines import BadOutcome
 from rota.explore.tables.properties import FINE, CheckGroup, Pools
 from rota.explore.tables.system import EngineError, blocks, sample, worth
 from rota.explore.tables.views import TRUE, Answers, Seen, ViewTable
 from rota.kernel import Digest, Fairness, Kind, Liveness, Property, State, System, Transition
+from rota.kernel.system import endless
 
 PIECE = 1 << 14
 """States that are expanded at a time: what is missing is learned for all of them at once."""
@@ -187,10 +187,12 @@ def build(
 ) -> LargeGraph:
     """The graph of all reachable states, a sample of them compared with the system's own transitions.
 
-    progress is called after each level. Errors: TooManyStates, CannotTabulate, BadOutcome and AmbiguousValue
-    as of `rota.explore.fast.engine.explore`, Impure, EngineError.
+    progress is called after each level. Errors: TooManyStates, CannotTabulate, UserError,
+    Impure, EngineError.
     """
     graph = _Building(system, fairness, max_states).run(progress)
+    for table in graph.tables.machines:
+        table.check()
     asked = graph.tables.again.ask()
     chosen = sample(graph.distinct, worth(graph.edges)).tolist()
     for number in chosen:
@@ -226,7 +228,7 @@ class _Building:
         return self._finished()
 
     def _expand(self, begin: int, end: int) -> None:
-        """The edges out of the states of a level. Errors: TooManyStates, BadOutcome."""
+        """The edges out of the states of a level. Errors: TooManyStates, UserError."""
         while begin < end:
             begin, self.count, why = self._grow(np.arange(begin, min(end, begin + PIECE)))
             if self.count > self.max_states:
@@ -234,7 +236,7 @@ class _Building:
             if why == MISSED:
                 self._learn()
             elif why == TOO_DEEP:
-                raise BadOutcome(f"more than {graph_kernel.MAX_LOCAL_STEPS} messages in one transition")
+                raise endless("messages", self.graph.system.name)
             elif why != DONE:
                 self._enlarge(why)
 

@@ -12,10 +12,12 @@ from time import perf_counter
 
 from rota.explore.liveness.check import Lasso, LivenessVerdict, judge, most_states
 from rota.explore.liveness.graph import TooManyStates
+from rota.explore.mistakes import finding_lasting
 from rota.explore.result import Limits, Progress, PropertyVerdict, Result, Verdict, Violation
 from rota.kernel import Digest, Kind, Liveness, System
 
 
+@finding_lasting
 def explore(system: System, limits: Limits | None = None, *, progress: Progress | None = None) -> Result:
     """Judge every liveness property of a system; undecided beyond so many states.
 

@@ -16,6 +16,7 @@ from typing import Any
 from rota.explore.purity import NOTHING, Again, Noting, Sampled
 from rota.explore.result import Progress
 from rota.kernel import (
+    Asking,
     Digest,
     Fairness,
     Liveness,
@@ -26,6 +27,7 @@ from rota.kernel import (
     System,
     Transition,
     component_hash,
+    keeping,
     state_hash,
 )
 
@@ -169,7 +171,7 @@ def build(
     Errors: TooManyStates; Impure for a machine that answers otherwise when it is asked again.
     """
     assumptions = tuple(dict.fromkeys(fairness))
-    again = Again()
+    again, system = Again(), keeping(system)
     machines = tuple(_Memoised(Noting(machine, again)) for machine in system.machines)
     graph = Graph(replace(system, machines=machines))
     numbers: dict[State, int] = {}
@@ -230,7 +232,7 @@ def _classes(graph: Graph, assumptions: Iterable[Fairness], transition: Transiti
     return frozenset(graph.classes.setdefault(pair, len(graph.classes)) for pair in named)
 
 
-class _Memoised:
+class _Memoised(Asking):
     """A machine that computes its outcomes once per distinct value and message; machines are pure."""
 
     def __init__(self, machine: Machine) -> None:
@@ -239,7 +241,8 @@ class _Memoised:
         self._taken: dict[tuple[Any, str, Message], tuple[Outcome, ...]] = {}
 
     def initial(self) -> Sequence[Any]:
-        return self.machine.initial()
+        values: Sequence[Any] = self.machine.initial()
+        return values
 
     def actions(self, value: Any) -> Sequence[Outcome]:
         if value not in self._offers:

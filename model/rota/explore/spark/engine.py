@@ -15,11 +15,11 @@ from typing import Any
 from uuid import uuid4
 
 from rota.explore.compiled.packing import Layout
+from rota.explore.mistakes import finding
 from rota.explore.purity import Sampled
 from rota.explore.result import (
     DEADLOCK,
     DEADLOCK_MEANING,
-    CheckpointError,
     Find,
     Limits,
     Progress,
@@ -33,6 +33,7 @@ from rota.explore.spark import preflight, tasks
 from rota.explore.spark.answers import ExecutorsLost, NoSpace, checked, clear_errors
 from rota.explore.spark.commit import Commits, Saved
 from rota.explore.spark.exchange import Exchange, Files, Shuffle
+from rota.explore.spark.meeting import Meeting
 from rota.explore.spark.memory import MEMORY
 from rota.explore.spark.preflight import NotSupported
 from rota.explore.spark.protocol import Fields, Job, Missing, NotShippable, Order, Part, Report
@@ -40,7 +41,7 @@ from rota.explore.spark.registry import Registry
 from rota.explore.spark.session import MASTER, Cluster, look_at, spark_context
 from rota.explore.spark.tally import Tally
 from rota.explore.tables.system import violation
-from rota.kernel import Digest, Kind, State, System
+from rota.kernel import Digest, Kind, State, System, guarded, keeping
 
 STRICT = "strict"
 """Within a checkpoint's folder, that of the run that looks for a shortest violation."""
@@ -53,6 +54,7 @@ __all__ = ["NoSpace", "NotShippable", "NotSupported", "explore"]
 Say = Callable[[str], None]
 
 
+@finding
 def explore(
     system: System,
     limits: Limits | None = None,
@@ -79,7 +81,7 @@ def explore(
     system that holds are those of other engines; histogram then has the states of each round, and depth, of
     the whole as of witnesses, is only what it is at most.
     Errors: NotShippable; NotSupported; MissingExtra, MissingJava; NotRebuilt; CheckpointError, NoSpace;
-    NoMemory, ExecutorsLost; those of the table engine.
+    NoMemory, ExecutorsLost; those of the table engine, UserError as of `finding`.
     """
     limits = limits or Limits()
     preflight.refuse(system, limits)
@@ -109,15 +111,12 @@ class _Run:
         local_levels: int,
         ceiling: int | None,
     ) -> None:
-        self.system, self.limits, self.context, self.progress = system, limits, context, progress
-        self.commits = self._commits(local_levels)
+        self.system = guarded(system)
+        self.limits, self.context, self.progress = limits, context, progress
+        self.commits = self._commits(system, local_levels)
         saved = self.commits.saved if self.commits else None
         count = len(saved.parts) if saved else partitions or context.defaultParallelism
-        if saved and saved.compiled != cluster.compiled:
-            there, then = ("", "no ") if cluster.compiled else ("no ", "")
-            raise CheckpointError(
-                f"this search was begun by workers with {then}numba, and these have {there}numba"
-            )
+        preflight.refuse_other_code(saved.compiled if saved else cluster.compiled, cluster.compiled)
         at_once = max(1, min(count, context.defaultParallelism))
         assert system.ref is not None
         self.job = Job(
@@ -125,7 +124,7 @@ class _Run:
             properties=tuple(prop.name for prop in system.properties),
             run=saved.run if saved else uuid4().hex,
             partitions=count,
-            deciding=saved.deciding if saved else preflight.deciding(system, count, cluster.compiled),
+            deciding=saved.deciding if saved else preflight.deciding(self.system, count, cluster.compiled),
             folder=str(self.commits.folder) if self.commits else None,
             memory=limits.memory // at_once if limits.memory else MEMORY,
             local_levels=local_levels,
@@ -144,22 +143,22 @@ class _Run:
         self.parts: tuple[Part, ...] = (Part(),) * count
         self.obsolete: tuple[tuple[str, ...], ...] = ((),) * count
         self.fields: Fields | None = None
-        self.kinds = preflight.kinds(system)
+        self.kinds = preflight.kinds(keeping(system))
         self.histogram: list[int] = []
         self.digest = Digest()
-        self.generated = 0
-        self.fired: frozenset[str] = frozenset()
+        self.generated, self.fired = 0, frozenset[str]()
         self.tally = Tally(system)
         self.witnesses: dict[str, int | None] = {p.name: None for p in system.select(Kind.WITNESS)}
         self.sent = self.calls = self.repeated = 0
         self.merging, self.bounded, self.sampled = 0.0, False, Sampled()
+        self.meeting = Meeting(self.system)
         self.unsaved: list[Any] = []
         if saved:
             self._go_on_with(saved)
 
-    def _commits(self, local_levels: int) -> Commits | None:
+    def _commits(self, system: System, local_levels: int) -> Commits | None:
         folder = self.limits.checkpoint
-        return Commits(folder, self.system, self.limits, {"local levels": local_levels}) if folder else None
+        return Commits(folder, system, self.limits, {"local levels": local_levels}) if folder else None
 
     # ---- rounds
 
@@ -199,6 +198,8 @@ class _Run:
                 self.round += 1
                 self._commit()
                 self.bounded = undecided = self.limits.beyond(self.round)
+        if not found and not undecided:
+            self.meeting.compare(self._answers(self.round, partial(self._asked, tasks.meet, ())))
         return self._result(found, undecided, perf_counter() - started)
 
     def _round(self) -> list[Report]:
@@ -210,6 +211,7 @@ class _Run:
             self.round,
             lambda order: self.exchange.put(self.round, inbox, partial(tasks.run_round, self.job, order)),
         )
+        self.meeting.know(answers)
         return sorted(answers, key=lambda report: report.partition)
 
     def _order(self, round_: int) -> Order:
@@ -280,6 +282,7 @@ class _Run:
             "fired": sorted(self.fired),
             "sent": self.sent,
             "calls": self.calls,
+            "types": self.meeting.saved(),
         }
         saved = Saved(
             run=self.job.run, compiled=self.job.compiled, deciding=self.job.deciding, round=self.round,
@@ -301,6 +304,7 @@ class _Run:
         self.sent, self.calls = counts["sent"], counts["calls"]
         assert self.commits is not None
         self.tally.recall(counts["judged"], self.commits.kept)
+        self.meeting.recall(counts["types"])
 
     # ---- what is found
 
@@ -335,14 +339,14 @@ class _Run:
         if self.job.local_levels > 1:
             return path  # it is run again, strictly
         for depth in range(self.round - 1, -1, -1):
-            answers = self._answers(depth, partial(self._asked_before, path[0]))
+            answers = self._answers(depth, partial(self._asked, tasks.find_before, (path[0],)))
             found = first(*(answer for answer in answers if isinstance(answer, Find)))
             assert found is not None
             path.insert(0, found.state)
         return path
 
-    def _asked_before(self, state: State, order: Order) -> Sequence[Any]:
-        return self.exchange.asked(partial(tasks.find_before, self.job, order, state))
+    def _asked(self, task: Callable[..., Any], about: tuple[Any, ...], order: Order) -> Sequence[Any]:
+        return self.exchange.asked(partial(task, self.job, order, *about))
 
     # ---- the end
 
@@ -351,20 +355,17 @@ class _Run:
         with suppress(Exception):  # in a context that has come to its end there is nothing to let go of
             self.exchange.close()
             if self.job.folder is None:
-                count = 2 * self.context.defaultParallelism
-                hosts = self.context.parallelize(range(count), count)
-                hosts.map(partial(tasks.clear, self.job.run)).collect()
+                preflight.on_all_hosts(self.context, partial(tasks.clear, self.job.run))
             for delta in self.deltas:
                 delta.destroy()
 
     def _result(self, found: Violation | None, undecided: bool, seconds: float) -> Result:
-        distinct = sum(self.histogram)
         most = self.job.local_levels  # edges in a round, at most
         seen = {name: at if at is None else most * (at + 1) - 1 for name, at in self.witnesses.items()}
         return Result(
             engine="spark",
             verdict=overall(found, undecided, seen),
-            distinct=distinct,
+            distinct=sum(self.histogram),
             generated=self.generated,
             depth=most * len(self.histogram) - 1,
             histogram=tuple(self.histogram),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from rota.explore.result import Limits
+from rota.explore.result import CheckpointError, Limits
 from rota.explore.spark.protocol import NotShippable
 from rota.explore.spark.registry import BEYOND_MACHINES, Named, News, named
 from rota.explore.spark.session import is_local
@@ -38,6 +39,21 @@ def refuse_speculation(context: Any, limits: Limits) -> None:
     copies = context.getConf().get("spark.speculation", "false") == "true"
     if copies and not limits.checkpoint and not is_local(context.master):
         raise NotSupported("spark.speculation is on; turn it off, or name a --checkpoint DIR for all workers")
+
+
+def refuse_other_code(then: bool, now: bool) -> None:
+    """Errors: CheckpointError where workers had numba and have none now, or the other way round."""
+    if then != now:
+        there, had = ("", "no ") if now else ("no ", "")
+        raise CheckpointError(
+            f"this search was begun by workers with {had}numba, and these have {there}numba"
+        )
+
+
+def on_all_hosts(context: Any, work: Callable[[int], None]) -> None:
+    """Do something wherever there are executors, twice perhaps."""
+    count = 2 * context.defaultParallelism
+    context.parallelize(range(count), count).map(work).collect()
 
 
 def news(system: System) -> list[News]:

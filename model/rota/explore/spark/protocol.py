@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from rota.explore.purity import NOTHING, Sampled
-from rota.explore.result import Find
+from rota.explore.result import Find, Suspect
 from rota.kernel import SystemRef
 
 Sent = tuple[int, Any]
@@ -21,7 +21,7 @@ class Damaged(ValueError):
     """A file or block has not the content that it was written with."""
 
 
-class NotShippable(ValueError):
+class NotShippable(Suspect):
     """A worker process could not rebuild the system, or not read a value of it."""
 
 
@@ -139,7 +139,8 @@ class Report:
 
     news: values without a number (`registry.News`), None in plain Python; sent: (addressee, file) of blocks,
     where files are exchanged; sent_bytes: of all blocks; obsolete: files that nobody needs once the round
-    counts; sampled: how much was looked at twice; kinds: the types that values of this process are made of.
+    counts; sampled: how much was looked at twice; kinds: the types that values of this process are made of;
+    types: what they claim, as `Encoding.claims`.
     """
 
     partition: int
@@ -160,6 +161,7 @@ class Report:
     obsolete: tuple[str, ...] = ()
     sampled: Sampled = NOTHING
     kinds: frozenset[type] = frozenset()
+    types: Mapping[bytes, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

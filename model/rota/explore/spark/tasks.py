@@ -17,6 +17,7 @@ from rota.explore.spark.worker.surroundings import local_folders
 from rota.kernel import State
 
 COMPILED, PLAIN = "rota.explore.spark.worker.round", "rota.explore.spark.worker.plain_round"
+MEETING = "rota.explore.spark.worker.meeting"
 
 
 def run_round(job: Job, order: Order, partition: int, inbox: Iterable[bytes]) -> TaskOutput:
@@ -44,6 +45,12 @@ def find_before(job: Job, order: Order, state: State, partition: int, _: Iterabl
 def verify(job: Job, order: Order, partition: int, _: Iterable[Any]) -> TaskOutput:
     """Read all files of a partition; the answer is None, or the error that says what is wrong with one."""
     return _work(job).verify(job, order, partition)  # type: ignore[no-any-return]
+
+
+def meet(job: Job, order: Order, partition: int, _: Iterable[Any]) -> TaskOutput:
+    """Let values meet that no process had together; gives None, or a partition's values in plain Python."""
+    where = import_module(MEETING) if job.compiled else _work(job)
+    return where.meet(job, order, partition)  # type: ignore[no-any-return]
 
 
 def clear(run: str, _: Any = None) -> None:

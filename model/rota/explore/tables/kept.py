@@ -12,6 +12,7 @@ import numpy as np
 from rota.explore.tables.arrays import Longs, Words
 from rota.kernel import encode
 from rota.kernel.decoding import DecodeError, Decoder
+from rota.kernel.encoding import Encoding
 
 _UNREAD = object()
 
@@ -24,12 +25,15 @@ class KeptValues(list[Any]):
     """The values that a table began with, and those that came after them; a list that reads as it is asked.
 
     Parameters: packed, the encodings end to end, compressed; ends, where each ends; codes, 64 bits of a hash
-    of each, by which one is found (encodings are compared); decoder. What cannot be read is a KeptError where
-    it is asked for.
+    of each, by which one is found (encodings are compared); decoder; encoding, of the system. What cannot be
+    read is a KeptError where it is asked for.
     """
 
-    def __init__(self, packed: bytes, ends: Longs, codes: Words, decoder: Decoder) -> None:
+    def __init__(
+        self, packed: bytes, ends: Longs, codes: Words, decoder: Decoder, encoding: Encoding
+    ) -> None:
         super().__init__([_UNREAD] * len(ends))
+        self._encoding = encoding
         self._packed, self._ends, self._codes, self._decoder = packed, ends, codes, decoder
         self._unpacked: bytes | None = None
 
@@ -45,8 +49,8 @@ class KeptValues(list[Any]):
     def find(self, value: Any) -> int:
         """The number of a value that the table began with, -1 if it is none of these."""
         try:
-            raw = encode(value)
-        except TypeError:
+            raw = self._encoding.encode(value)
+        except Exception:  # it is told of where it is numbered
             return -1
         for number in np.flatnonzero(self._codes == code_of(raw)).tolist():
             if self.raw(number) == raw:

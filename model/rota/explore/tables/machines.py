@@ -7,9 +7,8 @@ whole arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from operator import attrgetter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -18,70 +17,12 @@ import numpy as np
 from rota.explore.purity import Again, Noting, StandIn
 from rota.explore.tables.arrays import Column, IntMap, Ints, Pool, Region, Words, mix, padded
 from rota.explore.tables.kept import KeptValues
-from rota.kernel import Outcome, State, System, component_hash, encode
-from rota.kernel.encoding import MASK64, lane_factors
-from rota.kernel.structs import Frozen, parts_of
+from rota.kernel import Outcome, State, System, component_hash, encode, guarded
+from rota.kernel.encoding import MASK64, Encoding, lane_factors
+from rota.kernel.twins import alike, refused, same, unfit
 
 EMPTY = 0
 """The queue in which nothing is pending."""
-
-_ATOMS = frozenset((str, bytes, int, bool, type(None)))
-
-
-class BadOutcome(ValueError):
-    """A machine returned what a state, a message or an outcome cannot be."""
-
-
-class AmbiguousValue(ValueError):
-    """Two values compare equal and are not the same (True and 1, an IntEnum's member and its number)."""
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two equal values agree in every type within, so that their canonical encodings are equal."""
-    if a is b:
-        return True
-    kind = type(a)
-    if kind is not type(b):
-        return False
-    if kind in _ATOMS:
-        return True
-    if kind is frozenset:
-        twins = {one: one for one in a}
-        return all(same(twins[one], one) for one in b)
-    parts = _PARTS[kind]
-    if parts is None:
-        return encode(a) == encode(b)
-    for x, y in zip(parts(a), parts(b), strict=True):
-        # much of it is one object or text, and then there is no call
-        if x is not y and not (type(x) is type(y) and (type(x) in _ATOMS or same(x, y))):
-            return False
-    return True
-
-
-class _Parts(dict[type, Callable[[Any], tuple[Any, ...]] | None]):
-    """How to take a value of each type apart; None where only the encoding can tell (enums)."""
-
-    def __missing__(self, kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
-        self[kind] = _taking_apart(kind)
-        return self[kind]
-
-
-def _taking_apart(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
-    if issubclass(kind, Frozen):
-        return parts_of
-    if issubclass(kind, tuple):
-        return tuple
-    if issubclass(kind, Mapping):
-        return lambda value: (*value, *value.values())
-    if not is_dataclass(kind):
-        return None
-    names = [one.name for one in fields(kind)]
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda value: tuple(getattr(value, name) for name in names)
-
-
-_PARTS = _Parts()
 
 
 class Interned:
@@ -97,18 +38,15 @@ class Interned:
         return len(self.values)
 
     def number(self, value: Any) -> int:
-        """The number of a value, -1 if it is new. Errors: BadOutcome, AmbiguousValue."""
+        """The number of a value, -1 if it is new. Errors: UserError."""
         try:
             known = self._ids.get(value, -1)
-        except TypeError as error:
-            raise BadOutcome(f"{self.what}: {value!r} is not hashable; use immutable values") from error
+        except Exception as error:  # its __hash__ and __eq__ are the system's, too
+            raise unfit(self.what, value, error) from error
         if known < 0 and self._kept is not None:
             return self._number_kept(value, self._kept)
         if known >= 0 and not same(self.values[known], value):
-            raise AmbiguousValue(
-                f"{self.what}: {value!r} equals {self.values[known]!r} and has other types within; "
-                "make them one type"
-            )
+            raise refused(self.what, self.values[known], value)
         return known
 
     def add(self, value: Any) -> int:
@@ -162,8 +100,8 @@ class MachineTable:
     received: how many entries there are of what it receives.
     """
 
-    def __init__(self, system: System, position: int, pools: Pools, again: Again) -> None:
-        machine = system.machines[position]
+    def __init__(self, system: System, position: int, pools: Pools, again: Again, encoding: Encoding) -> None:
+        machine, self._encoding = system.machines[position], encoding
         # who stands in for a machine notes what that one says
         self.machine = machine if isinstance(machine, StandIn) else Noting(machine, again)
         self.position = position
@@ -175,19 +113,31 @@ class MachineTable:
         self.received = 0
 
     def intern(self, value: Any) -> int:
-        """The number of a value; its hash is taken when it is new. Errors: BadOutcome, AmbiguousValue."""
+        """The number of a value; its hash is taken when it is new. Errors: UserError."""
         number = self.interned.number(value)
         if number >= 0:
             return number
         try:
-            high, low = component_hash(value)
-        except TypeError as error:
-            raise BadOutcome(f"machine {self.machine.name}: {error}") from error
+            high, low = component_hash(value, self._encoding)
+        except Exception as error:  # what is in it may be anything
+            raise unfit(self.interned.what, value, error) from error
         # already multiplied by the position's factors, so that a state's hash is a sum of entries
         self.high.append(high * self._factors[0] & MASK64)
         self.low.append(low * self._factors[1] & MASK64)
-        self.actions.reserve(len(self.interned) + 1)
-        return self.interned.add(value)
+        number = self.interned.add(value)
+        self.actions.reserve(number + 1)
+        if number & (number + 1) == 0:  # now and then, as there are twice as many
+            self.check()
+        return number
+
+    def check(self) -> None:
+        """Values that are not equal have different hashes. Errors: UserError."""
+        high, low = self.high.data, self.low.data
+        order = np.lexsort((low, high))
+        twins = np.flatnonzero((high[order][1:] == high[order][:-1]) & (low[order][1:] == low[order][:-1]))
+        for at in twins.tolist():
+            one, other = (self.interned.values[number] for number in sorted(order[at : at + 2].tolist()))
+            raise alike(self.interned.what, one, other)
 
 
 @dataclass
@@ -203,10 +153,11 @@ class Learned:
     """Everything learned about one system. May be given to a further run, which then starts warm."""
 
     def __init__(self, system: System) -> None:
-        self.system = system
-        self.pools, self.again = Pools(), Again()
+        self.system = system = guarded(system)
+        self.pools, self.again, self.encoding = Pools(), Again(), Encoding()
         self.machines = tuple(
-            MachineTable(system, i, self.pools, self.again) for i in range(len(system.machines))
+            MachineTable(system, i, self.pools, self.again, self.encoding)
+            for i in range(len(system.machines))
         )
         # by (value of the receiver, delivery); the delivery says who receives
         self.receives = IntMap()
@@ -313,7 +264,7 @@ class Learned:
     def _enter(self, table: MachineTable, outcomes: Sequence[Outcome]) -> int:
         """A new entry of the given outcomes."""
         self.effort.calls += 1
-        checked = [self._checked(table, outcome) for outcome in outcomes]
+        checked = [self._taken_in(table, outcome) for outcome in outcomes]
         start = len(self.outcome_rules)
         for value, sends, rules in checked:
             self.outcomes.append((value, sends))
@@ -322,24 +273,18 @@ class Learned:
         self.entries.append((start, len(checked)))
         return self.entries.size - 1
 
-    def _checked(self, table: MachineTable, outcome: Outcome) -> tuple[int, int, tuple[str, ...]]:
-        if not isinstance(outcome, Outcome):
-            raise BadOutcome(f"machine {table.machine.name} returned {outcome!r}, not an Outcome")
+    def _taken_in(self, table: MachineTable, outcome: Outcome) -> tuple[int, int, tuple[str, ...]]:
         sends = tuple([self._delivery(table, send.to, send.message) for send in outcome.sends])
         return table.intern(outcome.value), self._queue(sends), outcome.rules
 
     def _delivery(self, sender: MachineTable, to: str, message: Any) -> int:
-        receiver = self.system.index.get(to)
-        if receiver is None:
-            raise BadOutcome(f"machine {sender.machine.name} sends to {to}, which no machine is called")
+        receiver = self.system.index[to]
         number = self.messages.number(message)
         if number < 0:
             try:
-                encode(message)
-            except TypeError as error:
-                raise BadOutcome(
-                    f"machine {sender.machine.name} sends what a state cannot contain: {error}"
-                ) from error
+                self.encoding.encode(message)
+            except Exception as error:  # what is in it may be anything
+                raise unfit(self.messages.what, message, error) from error
             number = self.messages.add(message)
         return self._delivery_of((sender.position, receiver, number))
 

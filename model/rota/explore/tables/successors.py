@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rota.explore.tables.arrays import Flags, Ints, Longs
-from rota.explore.tables.machines import EMPTY, BadOutcome, Learned
-
-MAX_LOCAL_STEPS = 1000
-"""Longest chain of messages within a transition; a longer one is machines that answer each other for ever."""
+from rota.explore.tables.machines import EMPTY, Learned
+from rota.kernel.system import MAX_MESSAGES, endless
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class _Branches:
 
 
 def expand(learned: Learned, block: Ints) -> Successors:
-    """Every transition out of the rows of a block, shape [n, width]. Errors: BadOutcome, AmbiguousValue."""
+    """Every transition out of the rows of a block, shape [n, width]. Errors: UserError."""
     nothing = np.zeros(len(block), np.int32)
     start = _Branches(np.arange(len(block)), block, nothing, ())
     open_ = _merged(
@@ -63,7 +61,7 @@ def expand(learned: Learned, block: Ints) -> Successors:
         ]
     )
     done: list[_Branches] = []
-    for _ in range(MAX_LOCAL_STEPS):
+    for _ in range(MAX_MESSAGES + 1):
         ended = open_.queue == EMPTY
         done.append(open_.take(np.flatnonzero(ended)))
         if ended.all():
@@ -74,7 +72,7 @@ def expand(learned: Learned, block: Ints) -> Successors:
                 tuple(outcomes for branches in done for outcomes in branches.outcomes),
             )
         open_ = _deliver(learned, open_.take(np.flatnonzero(~ended)))
-    raise BadOutcome(f"more than {MAX_LOCAL_STEPS} messages in one transition of {learned.system.name}")
+    raise endless("messages", learned.system.name)
 
 
 def _deliver(learned: Learned, branches: _Branches) -> _Branches:

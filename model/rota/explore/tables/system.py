@@ -116,7 +116,9 @@ class Tables:
         return replace(asked, states=len(rows))
 
     def check(self, rows: Ints) -> None:
-        """Compare the successors of some rows with the system's own. Errors: EngineError, Impure."""
+        """Compare successors of some rows with the system's own. Errors: EngineError, UserError, Impure."""
+        for table in self.learned.machines:
+            table.check()
         if not len(rows):
             return
         expansion = expand(self.learned, rows)
@@ -129,10 +131,10 @@ class Tables:
             known = {id(value): component_hash(value) for value in state}
             theirs = sorted(
                 state_hash([known.get(id(value)) or component_hash(value) for value in transition.target])
-                for transition in self.system.successors(state)
+                for transition in self.learned.system.successors(state)
             )
             if ours != theirs:
-                doubt(self.system, state)
+                doubt(self.learned.system, state)
                 raise EngineError(
                     f"{self.system.name}: the tables give {len(ours)} successors and the system "
                     f"{len(theirs)}, or other ones, for {state!r}; is a machine's function impure?"

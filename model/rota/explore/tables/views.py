@@ -15,8 +15,9 @@ import numpy as np
 from rota.explore.purity import Line, twice
 from rota.explore.tables.arrays import Ints, Longs
 from rota.explore.tables.kept import KeptError
-from rota.explore.tables.machines import Learned, same
+from rota.explore.tables.machines import Learned
 from rota.kernel import Property, View
+from rota.kernel.twins import same
 
 VACUOUS, TRUE, FALSE = 0, 1, 2
 """How a property is judged: its premise is False; it holds; it does not."""

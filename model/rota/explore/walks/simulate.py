@@ -11,22 +11,37 @@ Walks never prove that a property holds: they end in a violation or undecided.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from rota.explore.result import DEADLOCK, DEADLOCK_MEANING, Find, Result, Verdict, Violation, first, verdicts
+from rota.explore.mistakes import NotSeen, met_from, retraced
+from rota.explore.result import (
+    DEADLOCK,
+    DEADLOCK_MEANING,
+    Find,
+    Limits,
+    Result,
+    Verdict,
+    Violation,
+    first,
+    verdicts,
+)
 from rota.explore.tables.arrays import Flags, Ints, Longs, RowSet, total128
 from rota.explore.tables.successors import Successors, expand
-from rota.explore.tables.system import Expanded, Tables, violation
+from rota.explore.tables.system import Expanded, Tables, steps_along, violation
 from rota.explore.walks.model import Coverage, Simulation, WalkProgress, Walks
 from rota.explore.walks.shorten import shortened
-from rota.kernel import Digest, Kind, Property, State, System
+from rota.kernel import Digest, Kind, Property, State, System, UserError
 
 SIDE_BY_SIDE = 256
 """Walks at a time: enough to drown the cost of numpy's calls, few enough to learn from each other."""
+
+RETRACED = 20_000
+"""States among which a shortest run to a mistake is looked for."""
 
 REMEMBERED = 1 << 22
 """Distinct states that are remembered; beyond, those met are judged and not counted any more."""
@@ -37,12 +52,16 @@ def simulate(
 ) -> Simulation:
     """Walk until a violation, or to the end of what was asked for.
 
-    Parameters: system; walks; progress; remembered, distinct states at most. Errors: BadOutcome and
-    AmbiguousValue as of the engines; ValueError without a bound.
+    Parameters: system; walks; progress; remembered, distinct states at most. Errors: UserError
+    as of the engines; ValueError without a bound.
     """
     if walks.runs is None and walks.seconds is None:
         raise ValueError("walks without a bound; give a number of them or a time")
-    return _Simulation(system, walks, progress, remembered).run()
+    simulation = _Simulation(system, walks, progress, remembered)
+    try:
+        return simulation.run()
+    except UserError as error:
+        raise simulation.run_to(error) from error
 
 
 @dataclass
@@ -58,9 +77,10 @@ class _Found:
 
 class _Simulation:
     def __init__(self, system: System, walks: Walks, progress: WalkProgress | None, remembered: int) -> None:
-        self.system, self.walks, self.progress, self.remembered = system, walks, progress, remembered
+        self.walks, self.progress, self.remembered = walks, progress, remembered
         self.tables = Tables(system)
         self.learned, self.judge = self.tables.learned, self.tables.judge
+        self.system = self.learned.system
         self.random = np.random.Generator(np.random.PCG64(walks.seed))
         self.met = RowSet(self.learned.width)
         self.gone = np.zeros(1024, np.int32)
@@ -70,6 +90,7 @@ class _Simulation:
         self.digest = Digest()
         self.expanded = Expanded()
         self.walked = self.steps = self.longest = 0
+        self.walkers, self.history = np.empty(0, np.int64), list[Ints]()
 
     def run(self) -> Simulation:
         """Round after round of walks. Errors: Impure."""
@@ -77,7 +98,10 @@ class _Simulation:
         initial = [self.learned.intern_state(state) for state in self.system.initial_states()]
         self.starts = np.array(initial, np.int32).reshape(-1, self.learned.width)
         while not self._over() and not self._all_walked():
-            if found := self._round():
+            found = self._round()
+            for table in self.learned.machines:
+                table.check()
+            if found:
                 self.learned.again.ask()
                 return self._violated(found)
             if self.progress:
@@ -85,6 +109,20 @@ class _Simulation:
                 self.progress(self.walked, self.met.size, self.steps, self.expanded.generated, seconds)
         self.learned.again.ask()
         return Simulation(self._result(None), self._coverage())
+
+    def run_to(self, error: UserError) -> UserError:
+        """A mistake with a run to it: a shortest one if it is found soon, else the walk that met it."""
+        with suppress(NotSeen):
+            try:
+                retraced(error, self.system, Limits(), most=RETRACED)
+            except UserError as found:
+                if found.path is not None:
+                    return found
+        for walker in self.walkers:
+            path = [self.learned.state(rows[walker]) for rows in self.history]
+            if (near := met_from(self.system, path[-1])) is not None:
+                return near.found(path[0], (*steps_along(self.system, path), *(near.path or ())))
+        return error
 
     def _over(self) -> bool:
         """Whether the time is over."""

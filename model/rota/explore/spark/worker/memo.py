@@ -20,7 +20,7 @@ from rota.explore.spark.facts import Facts
 from rota.explore.spark.worker.value_table import Known
 from rota.explore.tables.arrays import IntMap, Ints
 from rota.explore.tables.machines import Interned, Learned
-from rota.kernel import Machine, Message, Outcome, Send, State, System, Transition, Value
+from rota.kernel import Machine, Message, Outcome, Send, State, System, Transition, Value, guarded
 
 Asked = tuple[int, Any, int, Any]
 """Machine's position, value, 1 + the sender's position (0: what it offers), message (None: the same)."""
@@ -225,7 +225,7 @@ def recalling(system: System) -> Recalling:
     """A system that recalls; its memory begins to work when `rota.explore.spark.worker.numbers.Numbers` takes
     it.
     """
-    memory = Memory()
+    system, memory = guarded(system), Memory()
     machines = tuple(
         _Recalling(machine, position, system.index, memory)
         for position, machine in enumerate(system.machines)

@@ -33,9 +33,9 @@ from rota.explore.spark.protocol import (
     TaskOutput,
     level_name,
 )
-from rota.explore.spark.worker.plain_tables import Ambiguous, Judge, Key, Remembering, Values
+from rota.explore.spark.worker.plain_tables import Judge, Key, Remembering, Values
 from rota.explore.spark.worker.surroundings import NotRebuilt, place, rebuilt
-from rota.kernel import Kind, State, SystemRef, Transition
+from rota.kernel import Kind, State, SystemRef, Transition, UserError, keeping
 from rota.kernel.encoding import MASK128
 
 BLOCK = 1 << 14
@@ -44,7 +44,7 @@ BLOCK = 1 << 14
 NO_FIELDS = Fields((), (), ())
 
 
-EXPECTED = (Ambiguous, Impure, NotRebuilt, NotShippable, Damaged, OSError, MemoryError)
+EXPECTED = (UserError, Impure, NotRebuilt, NotShippable, Damaged, OSError, MemoryError)
 """Errors that every try would raise again."""
 
 
@@ -79,11 +79,16 @@ def _answered(job: Job, partition: int, work: Any) -> TaskOutput:
         yield job.partitions, error
 
 
+def meet(job: Job, order: Order, partition: int) -> TaskOutput:
+    """As `tasks.meet`."""
+    return _answered(job, partition, lambda: _Round(job, order, partition).met())
+
+
 class _Worker:
     """What a process remembers of a system, and of the last run what its partitions have visited."""
 
     def __init__(self, job: Job) -> None:
-        real = rebuilt(job)
+        real = keeping(rebuilt(job))
         self.values = Values(len(real.machines))
         self.machines = [Remembering(one, i, self.values) for i, one in enumerate(real.machines)]
         self.system = replace(real, machines=tuple(self.machines))
@@ -193,6 +198,7 @@ class _Round:
             python_calls=self.worker.asked - self.asked,
             sampled=self.values.again.ask(),
             kinds=self.values.kinds,
+            types=self.values.encoding.claims(),
         )
 
     # ---- files
@@ -247,6 +253,11 @@ class _Round:
         for level in self.levels:
             self._read(level.file)
         yield self.job.partitions, None
+
+    def met(self) -> TaskOutput:
+        """The values of the partition's states, those of each machine."""
+        columns = zip(*self._visited(), strict=True)
+        yield self.job.partitions, [[self.values.all[number] for number in set(one)] for one in columns]
 
     # ---- states
 

@@ -17,14 +17,11 @@ from rota.explore.spark.combinations import Journal, Lanes, counted, key_of, lan
 from rota.explore.spark.protocol import Damaged
 from rota.explore.spark.values import Reader
 from rota.kernel import Kind, Machine, Message, Outcome, Property, State, System, View, encode
-from rota.kernel.encoding import component_hash, state_hash
+from rota.kernel.encoding import Encoding, component_hash, state_hash
+from rota.kernel.twins import alike, refused, same, unfit
 
 Key = tuple[int, ...]
 """A state as numbers of values; they mean something within one process."""
-
-
-class Ambiguous(ValueError):
-    """Two values compare equal and are not the same (True and 1, an IntEnum's member and its number)."""
 
 
 class Values:
@@ -32,8 +29,10 @@ class Values:
 
     def __init__(self, machines: int) -> None:
         self.all: list[Any] = []
+        self.encoding = Encoding()
         self._lanes: list[tuple[int, int]] = []
         self._known: list[dict[Any, int]] = [{} for _ in range(machines)]
+        self._coded: list[dict[tuple[int, int], Any]] = [{} for _ in range(machines)]
         self._numbers: dict[int, int] = {}
         self.again = Again()
         self._raws: dict[int, bytes] = {}
@@ -51,17 +50,28 @@ class Values:
         return self.reader.kinds
 
     def number(self, position: int, value: Any) -> int:
-        """The number of a machine's value. Errors: Ambiguous."""
+        """The number of a machine's value. Errors: UserError."""
         number = self._known[position].get(value)
         if number is None:
             if id(value) not in self._numbers:  # else it is kept for another machine
-                self._lanes.append(component_hash(value))
+                self._lanes.append(self._code(position, value))
                 self._numbers[id(value)] = len(self.all)
                 self.all.append(value)
             number = self._known[position][value] = self._numbers[id(value)]
-        elif (known := self.all[number]) is not value and encode(known) != encode(value):
-            raise Ambiguous(f"{known!r} and {value!r} compare equal and are not the same")
+        elif not same(self.all[number], value):
+            raise refused(f"machine {position}", self.all[number], value)
         return number
+
+    def _code(self, position: int, value: Any) -> tuple[int, int]:
+        """The hash of a value that is new to a machine, as it must be. Errors: UserError."""
+        try:
+            code = component_hash(value, self.encoding)
+        except Exception as error:  # what is in it may be anything
+            raise unfit(f"machine {position}", value, error) from error
+        twin = self._coded[position].setdefault(code, value)
+        if twin is not value:
+            raise alike(f"machine {position}", twin, value)
+        return code
 
     def key(self, state: State) -> Key:
         """A state whose values are those kept here."""

@@ -13,7 +13,7 @@ import numpy as np
 from rota.explore.compiled.expansion import PIECE, Expansion, scan
 from rota.explore.compiled.packing import Layout
 from rota.explore.purity import NOTHING, Impure
-from rota.explore.result import Find, first
+from rota.explore.result import EngineLimit, Find, first
 from rota.explore.spark import memory, protocol
 from rota.explore.spark.exchange import COPY
 from rota.explore.spark.protocol import (
@@ -36,9 +36,8 @@ from rota.explore.spark.worker.process import Process
 from rota.explore.spark.worker.surroundings import NotRebuilt, place
 from rota.explore.spark.worker.visited import Absorber, Box, RunDamaged, RunMissing, SortedRun
 from rota.explore.tables.arrays import Ints, Words
-from rota.explore.tables.machines import AmbiguousValue, BadOutcome
 from rota.explore.tables.system import EngineError, Expanded, blocks, sample, worth
-from rota.kernel import State, SystemRef
+from rota.kernel import State, SystemRef, UserError
 from rota.kernel.encoding import MASK128
 
 BLOCK = 1 << 20
@@ -51,7 +50,7 @@ CHECKED = 1
 """States of a level whose successors are compared with the system's own, at the least."""
 
 EXPECTED = (
-    BadOutcome, AmbiguousValue, Impure, EngineError, NotRebuilt, NotShippable, Damaged, OSError, MemoryError
+    UserError, Impure, EngineLimit, EngineError, NotRebuilt, NotShippable, Damaged, OSError, MemoryError
 )  # fmt: skip
 """Errors that every try would raise again."""
 
@@ -189,6 +188,7 @@ class _Round:
             kinds=self.numbers.reader.kinds,
             sent_bytes=self.sent,
             python_calls=self.system.memory.computed - self.calls,
+            types=self.learned.encoding.claims(),
             obsolete=tuple(self.obsolete),
             sampled=self.sampled,
         )

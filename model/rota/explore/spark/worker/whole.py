@@ -14,7 +14,7 @@ from rota.explore import Limits, Result, Verdict, engines
 from rota.explore.spark import memory
 from rota.explore.spark.worker.plain_tables import Remembering, Values
 from rota.explore.spark.worker.surroundings import built
-from rota.kernel import System, SystemRef
+from rota.kernel import System, SystemRef, keeping
 
 
 @dataclass(frozen=True)
@@ -70,5 +70,6 @@ def _explored(task: Whole) -> Result | TooLarge:
 
 def _remembering(system: System, values: Values) -> System:
     """The same system, whose machines are asked each question once: half of the reference engine's time."""
+    system = keeping(system)
     machines = (Remembering(one, position, values) for position, one in enumerate(system.machines))
     return replace(system, machines=tuple(machines))
