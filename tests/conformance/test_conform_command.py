@@ -66,7 +66,7 @@ def test_list_and_show() -> None:
     assert "(probe)" in run("--show", "voting.tie.range-or-sticky").stdout
     shown_too = run("--show", "join.group-max-size-reached.last-missing").stdout
     assert "settings     group.max.size=2\n" in shown_too
-    assert "Kafka 3.x    The join phase ends at once.\n" in shown_too
+    assert "Kafka 3.x    When the last member that is missing is refused for size, the join" in shown_too
     assert "sync.inconsistent-protocol: A protocol type or name that is given must" in shown.stdout
 
 

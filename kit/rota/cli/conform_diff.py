@@ -48,7 +48,7 @@ def show_differences(
         for target in targets:
             stack.enter_context(closing(target))
         for target in targets:
-            see_whether_it_is_there(target)
+            see_whether_it_is_there(target, options.patience)
         if not (quiet or as_object):
             what = counted(len(scripts), "dialogue")
             click.echo(f"rota conform --diff: {left.name} and {right.name}, {what}, seed {options.seed}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rota.cli.errors import UNDECIDED, UsageError
 from rota.conformance.targets.grammar import parse_target
+from rota.conformance.targets.preflight import NoBroker, look
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import DEFAULTS, Target
 
@@ -38,17 +39,16 @@ def _setting(text: str) -> tuple[str, int]:
     return key, int(value)
 
 
-def see_whether_it_is_there(target: Target) -> None:
-    """One line instead of a hundred undecided cases where nothing can be judged."""
+def see_whether_it_is_there(target: Target, patience: float) -> None:
+    """One line instead of hundreds of cases where nothing can be judged; an answer may take `patience` s."""
     try:
         running = target.start({})
     except NotStarted as error:
         cause = f"target {target.name} does not start: {error}"
         raise UsageError(f"{cause}; {error.remedy}", UNDECIDED) from error
     try:
-        if running.post_mortem(0) is not None:
-            address = ":".join(map(str, running.address))
-            remedy = "start the target or give another address"
-            raise UsageError(f"nothing listens at {address}; {remedy}", UNDECIDED)
+        look(running.address, patience)
+    except NoBroker as error:
+        raise UsageError(str(error), UNDECIDED) from error
     finally:
         running.stop()

@@ -35,6 +35,11 @@ def all_scripts() -> list[Script]:
     return [*all_cases(), *all_probes()]
 
 
+def is_name(text: str) -> bool:
+    """Whether any dialogue, rule or part is called so."""
+    return text in _names(all_scripts())
+
+
 def select(scripts: Iterable[S], selectors: Iterable[str]) -> list[S]:
     """The dialogues that any selector names by id, rule or part, in their own order; all for no selector.
 

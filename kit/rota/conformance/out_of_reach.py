@@ -42,6 +42,27 @@ OUT_OF_REACH: Mapping[str, str] = {
 }
 """Slug of a rule -> what it takes, which is out of the cases' reach."""
 
+SWITCHES_OUT_OF_REACH: Mapping[str, str] = {
+    "inactive_before_group_id": _MOVES,
+    "session_before_hosting": _MOVES,
+    "sync_while_loading": _MOVES,
+    "unhosted_join_echoes_id": _MOVES,
+    "failed_replacement_keeps_protocols": _LOG,
+    "append_timeout_error": _LOG,
+    "offset_append_timeout_error": _LOG,
+    "offset_append_too_large_error": _LOG,
+    "failed_commit_forgotten": _LOG,
+    "failed_commit_keeps_too_large": _LOG,
+    "unstable_while_appending": _LOG,
+    "creation_recorded": _LOG,
+    "leave_waits_for_record": _LOG,
+    "deletion_waits_for_record": _LOG,
+    "absent_group_transaction_creates": _TRANSACTIONS,
+    "open_transaction_keeps_offset": _TRANSACTIONS,
+    "open_transaction_keeps_group": _TRANSACTIONS,
+}
+"""Switch of a profile in which Kafka 3 and 4 differ -> what it takes to see that."""
+
 
 def out_of_reach() -> list[str]:
     """What no case is about, each thing once."""

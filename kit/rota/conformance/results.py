@@ -44,7 +44,8 @@ class DialogueResult:
     """What a dialogue left behind; `expected` and `actual` are empty where nothing deviated.
 
     `group_id` is the group of the dialogue. `names` maps member ids to short names, `roles` names of members
-    to what they are in the first group that formed, whose generation is `generation`.
+    to what they are in the first group that formed, whose generation is `generation`. `late`: it is undecided
+    since the kit itself was late.
     """
 
     ending: Ending
@@ -59,14 +60,61 @@ class DialogueResult:
     generation: int | None = None
     versions: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class KnownFailure:
+    """A case of which it is known that it fails.
+
+    It covers any deviation; but that the target dies or that nothing can be decided only where `verdict` says
+    so, for a target that now dies where it only deviated is news.
+    """
+
+    id: str
+    reason: str = ""
+    link: str = ""
+    verdict: Verdict | None = None
+
+    def covers(self, result: CaseResult) -> bool:
+        """Whether this is what became of the case."""
+        if self.id != result.case.id or result.late:
+            return False
+        if self.verdict is Verdict.UNDECIDED:
+            return result.deviation is Verdict.UNDECIDED
+        if result.deviation is Verdict.DIED:
+            return self.verdict is Verdict.DIED
+        return result.deviation in DEVIATION_VERDICT.values()
+
+    @property
+    def words(self) -> str:
+        """Why it is known, and where that is written."""
+        reason = self.reason or "no reason given"
+        return f"{reason} ({self.link})" if self.link else reason
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaseResult(DialogueResult):
-    """The verdict on one case, with what it rests on."""
+    """The verdict on one case, with what it rests on.
+
+    `known` is what a list of known failures says of the case, whether or not it fails. `deviation` is the
+    verdict as if there were no such list.
+    """
 
     case: Case
-    verdict: Verdict
+    deviation: Verdict
+    known: KnownFailure | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What became of the case: `known` where a list says that it fails so."""
+        covered = self.known is not None and self.known.covers(self)
+        return Verdict.KNOWN if covered else self.deviation
+
+    @property
+    def unexpected_pass(self) -> bool:
+        """Whether it passes although a list says that it fails."""
+        return self.known is not None and self.verdict is Verdict.PASS
 
 
 @dataclass(frozen=True)

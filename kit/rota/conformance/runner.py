@@ -6,15 +6,16 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeVar
 
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
+from rota.conformance.connections.error_codes import with_codes
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.dialogues.dialogue import Dialogue
-from rota.conformance.dialogues.failures import Deviation, Late, SetupFailed, Undecidable
+from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed, Undecidable
 from rota.conformance.dialogues.negotiation import Unreadable, Unsupported, open_with
 from rota.conformance.dialogues.script import Case, Script
 from rota.conformance.dialogues.transcript import printable
@@ -24,6 +25,7 @@ from rota.conformance.results import (
     CaseResult,
     DialogueResult,
     Ending,
+    KnownFailure,
     NotChecked,
     Verdict,
 )
@@ -38,7 +40,8 @@ PLAYS = 3
 
 S = TypeVar("S", bound=Script)
 
-_MAY_BE_KNOWN = (*DEVIATION_VERDICT.values(), Verdict.DIED)
+TICK = 0.2
+"""Seconds after which whoever waits for a result looks around."""
 
 _VERDICTS = {
     Ending.FINISHED: Verdict.PASS,
@@ -55,14 +58,26 @@ _VERDICTS = {
 class Options:
     """How to play: `seed` orders the cases and names the groups, `patience` is in seconds.
 
-    Deviations in the cases whose ids are in `known` get the verdict `known`. Setting `stop` interrupts.
+    `known` is what is known of cases, by id. Setting `stop` interrupts.
     """
 
     seed: int
     patience: float = 10.0
     slow: bool = False
-    known: frozenset[str] = frozenset()
+    known: Mapping[str, KnownFailure] = field(default_factory=dict)
     stop: threading.Event = field(default_factory=threading.Event, compare=False)
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who is told how a run goes: what begins and what is over, from any thread, and that time passes."""
+
+    begun: Callable[[Script], None] = lambda script: None
+    over: Callable[[Script], None] = lambda script: None
+    waiting: Callable[[], None] = lambda: None
+
+
+NOBODY = Watch()
 
 
 def divide(scripts: Iterable[S], target: Target, options: Options) -> tuple[list[S], list[NotChecked]]:
@@ -94,20 +109,18 @@ def find_unreadable(target: Target, patience: float) -> Unreadable:
 
 
 def play_all(
-    cases: Sequence[Case], target: Target, options: Options, unreadable: Unreadable
+    cases: Sequence[Case], target: Target, options: Options, unreadable: Unreadable, watch: Watch = NOBODY
 ) -> Iterator[CaseResult]:
-    """The verdicts in the order of the cases; see `perform`."""
-    for case, result in perform(cases, target, options, unreadable):
+    """The verdicts, each when it is there; see `perform`."""
+    for case, result in perform(cases, target, options, unreadable, watch):
         yield judge(case, result, options)
 
 
 def judge(case: Case, result: DialogueResult, options: Options) -> CaseResult:
     """The verdict on a case, by how its dialogue ended and by the level of its rule."""
     verdict = _VERDICTS.get(result.ending, DEVIATION_VERDICT[case.level])
-    if case.id in options.known and verdict in _MAY_BE_KNOWN:
-        verdict = Verdict.KNOWN
     outcome_fields = {field.name: getattr(result, field.name) for field in fields(DialogueResult)}
-    return CaseResult(case=case, verdict=verdict, **outcome_fields)
+    return CaseResult(case=case, deviation=verdict, known=options.known.get(case.id), **outcome_fields)
 
 
 def perform(
@@ -115,40 +128,51 @@ def perform(
     target: Target,
     options: Options,
     unreadable: Unreadable,
-    done: Callable[[], None] = lambda: None,
+    watch: Watch = NOBODY,
 ) -> Iterator[tuple[S, DialogueResult]]:
-    """The results in the order of the dialogues, each as soon as it and those before it are there.
+    """The results, each as soon as it is there.
 
-    The longest begin first, equals in an order drawn from the seed. `done` is called, from any thread, after
-    each. KeyboardInterrupt is passed on after the results that were there already.
+    The longest begin first, equals in an order drawn from the seed. Once `options.stop` is set, what was over
+    already is given, and KeyboardInterrupt raised.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
     begun = list(scripts)
     random.Random(options.seed).shuffle(begun)
     begun.sort(key=lambda script: -script.seconds)
     pool = ThreadPoolExecutor(max_workers=target.parallel, thread_name_prefix="conform")
-    try:
-        futures: dict[str, Future[DialogueResult]] = {}
-        for script in begun:
-            group_id = f"rota-{options.seed}{nonce}-{script.id}"
-            futures[script.id] = pool.submit(play, script, target, options, unreadable, group_id)
-            futures[script.id].add_done_callback(lambda _: done())
-        given = 0
+
+    def played(script: S) -> DialogueResult | None:
+        watch.begun(script)
         try:
-            for script in scripts:
-                result = futures[script.id].result()
-                given += 1
-                yield script, result
-        except KeyboardInterrupt:
-            finished = [script for script in scripts[given:] if futures[script.id].done()]
-            options.stop.set()
-            yield from ((script, futures[script.id].result()) for script in finished)
-            raise
-    except GeneratorExit:
-        options.stop.set()  # whoever listens was interrupted between two results
-        raise
+            group_id = f"rota-{options.seed}{nonce}-{script.id}"
+            return play(script, target, options, unreadable, group_id)
+        except Interrupted:
+            return None
+        finally:
+            watch.over(script)
+
+    plays = [(script, pool.submit(played, script)) for script in begun]
+    given: set[str] = set()
+
+    def those_over() -> Iterator[tuple[S, DialogueResult]]:
+        for script, future in plays:
+            if script.id not in given and future.done() and not future.cancelled():
+                given.add(script.id)
+                if (result := future.result()) is not None:
+                    yield script, result
+
+    try:
+        while len(given) < len(plays) and not options.stop.is_set():
+            wait([future for script, future in plays if script.id not in given], TICK, FIRST_COMPLETED)
+            watch.waiting()
+            yield from those_over()
     finally:
+        if len(given) < len(plays):
+            options.stop.set()  # whoever listens was interrupted between two results
         pool.shutdown(wait=True, cancel_futures=True)
+    yield from those_over()
+    if any(future.cancelled() or future.result() is None for _, future in plays):
+        raise KeyboardInterrupt
 
 
 def play(
@@ -157,34 +181,34 @@ def play(
     """Play one dialogue, in groups of that name or longer ones; again where the kit itself is late in it."""
     for number in range(1, PLAYS + 1):
         name = group_id if number == 1 else f"{group_id}-{number}"
-        result, late = _play_once(script, target, options, unreadable, name)
-        if not late or options.stop.is_set():
+        result = _play_once(script, target, options, unreadable, name)
+        if not result.late or options.stop.is_set():
             break
     return result
 
 
 def _play_once(
     script: Script, target: Target, options: Options, unreadable: Unreadable, group_id: str
-) -> tuple[DialogueResult, bool]:
-    """The result on a target that is started for it, if it can be started; whether the kit was late."""
+) -> DialogueResult:
+    """The result on a target that is started for it, if it can be started."""
     settings = target.settings_for(script)
     try:
         running = target.start(settings)
     except NotSettable as error:
-        return DialogueResult(ending=Ending.UNSUPPORTED, because=str(error)), False
+        return DialogueResult(ending=Ending.UNSUPPORTED, because=str(error))
     except NotStarted as error:
-        return DialogueResult(ending=Ending.UNDECIDED, because=f"the target did not start: {error}"), False
+        return DialogueResult(ending=Ending.UNDECIDED, because=f"the target did not start: {error}")
     began = time.monotonic()
     played = _Play(script, running, settings[INITIAL_DELAY] / 1000, options)
     try:
         result = played.result(group_id, unreadable)
     finally:
         running.stop()
-    return replace(result, group_id=group_id, seconds=time.monotonic() - began), played.late
+    return replace(result, group_id=group_id, seconds=time.monotonic() - began)
 
 
 class _Play:
-    """One dialogue on one running target, from the opening to its end. late: whether the kit was in it."""
+    """One dialogue on one running target, from the opening to its end."""
 
     def __init__(self, script: Script, running: Running, initial_delay: float, options: Options) -> None:
         self._script = script
@@ -193,7 +217,6 @@ class _Play:
         self._patience = options.patience + initial_delay
         self._stop = options.stop
         self._dialogue: Dialogue | None = None
-        self.late = False
 
     def result(self, group_id: str, unreadable: Unreadable) -> DialogueResult:
         try:
@@ -207,9 +230,9 @@ class _Play:
         transcript = dialogue.transcript
         return replace(
             ended,
-            expected=printable(ended.expected),
-            actual=printable(ended.actual),
-            because=printable(ended.because),
+            expected=printable(with_codes(ended.expected)),
+            actual=printable(with_codes(ended.actual)),
+            because=printable(with_codes(ended.because)),
             lines=tuple(transcript.lines),
             folds=tuple(transcript.folds),
             names=dict(transcript.names),
@@ -220,7 +243,7 @@ class _Play:
 
     def _play(self, group_id: str, unreadable: Unreadable) -> None:
         address, versions = open_with(
-            self._script, self._running.address, group_id, unreadable, self._patience
+            self._script, self._running.address, group_id, unreadable, self._patience, self._stop
         )
         self._dialogue = Dialogue(
             address, group_id, versions, self._initial_delay, self._patience, self._stop
@@ -252,8 +275,8 @@ class _Play:
         except Unsupported as unsupported:
             return DialogueResult(ending=Ending.UNSUPPORTED, because=str(unsupported))
         except (Undecidable, NotListening) as unknown:
-            self.late = isinstance(unknown, Late)
-            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=str(unknown)))
+            late = isinstance(unknown, Late)
+            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=str(unknown), late=late))
         return self._unless_dead(DialogueResult(ending=Ending.FINISHED), grace=0.0)
 
     def _unless_dead(self, otherwise: DialogueResult, grace: float = 0.2) -> DialogueResult:
@@ -262,18 +285,23 @@ class _Play:
         if obituary is None:
             return otherwise
         expected = otherwise.expected or "a target that goes on"
-        return replace(otherwise, ending=Ending.DIED, expected=expected, actual=obituary)
+        return replace(otherwise, ending=Ending.DIED, late=False, expected=expected, actual=obituary)
 
 
 def _deviated(expected: str, actual: str) -> DialogueResult:
     return DialogueResult(ending=Ending.DEVIATED, expected=expected, actual=actual)
 
 
-def exit_code(results: Sequence[CaseResult]) -> int:
-    """1 if a MUST case failed or any died, else 3 if any is undecided, else 0; 5 for no results at all."""
+def exit_code(results: Sequence[CaseResult], strict: bool = False) -> int:
+    """1 if a MUST case failed or any died; 3 if any is undecided, or none was judged at all; else 0.
+
+    5 for no results. `strict`: 1 also where a case passes that is known to fail.
+    """
     verdicts = {result.verdict for result in results}
     if Verdict.FAIL in verdicts or Verdict.DIED in verdicts:
         return 1
+    if strict and any(result.unexpected_pass for result in results):
+        return 1
     if not verdicts:
         return 5
-    return 3 if Verdict.UNDECIDED in verdicts else 0
+    return 3 if Verdict.UNDECIDED in verdicts or verdicts == {Verdict.UNSUPPORTED} else 0

@@ -17,13 +17,17 @@ CONFORMS, VIOLATED, UNDECIDED, INTERRUPTED = "conforms", "violated", "undecided"
 
 @dataclass(frozen=True)
 class RunStarted:
-    """A target is about to be judged by so many cases. identity: what the verdict will rest on."""
+    """A target is about to be judged by so many cases.
+
+    identity: what the verdict will rest on; strict: a known failure that passes is a failure.
+    """
 
     target: str
     profile: str
     seed: int
     cases: int
     identity: Identity = UNIDENTIFIED
+    strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,13 @@ class CaseFinished:
 
 @dataclass(frozen=True)
 class RunFinished:
-    """The run is over.
+    """The run is over. `results` are all of them, in the order of the catalogue.
 
     `unreadable` is API -> version -> what the target did, for versions that it advertises but cannot read.
     """
 
     verdict: str
+    results: Sequence[CaseResult]
     not_checked: Sequence[NotChecked]
     unreadable: Mapping[str, Mapping[int, str]]
     seconds: float
@@ -58,25 +63,29 @@ class Reader(Protocol):
 
 
 class Collected:
-    """A reader that keeps everything; base of the reports that are written when the run is over."""
+    """A reader that waits for the end; base of the reports that are written when the run is over."""
 
     def __init__(self) -> None:
         self.started: RunStarted | None = None
-        self.results: list[CaseResult] = []
+        self.results: Sequence[CaseResult] = ()
 
     def on(self, event: Event) -> None:
-        """Keep the event, and call `finish` after the last one."""
+        """Keep how it began, and call `finish` with the results when it is over."""
         if isinstance(event, RunStarted):
             self.started = event
-        elif isinstance(event, CaseFinished):
-            self.results.append(event.result)
-        else:
+        elif isinstance(event, RunFinished):
             assert self.started is not None
+            self.results = event.results
             self.finish(self.started, event)
 
     def finish(self, started: RunStarted, finished: RunFinished) -> None:
         """Make the report."""
         raise NotImplementedError
+
+
+def passing_though_known(results: Sequence[CaseResult]) -> list[str]:
+    """The cases that a list of known failures names and that pass."""
+    return [result.case.id for result in results if result.unexpected_pass]
 
 
 def counts(results: Sequence[CaseResult]) -> dict[str, int]:

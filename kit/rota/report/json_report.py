@@ -8,7 +8,7 @@ from typing import Any
 
 from rota.conformance.dialogues.transcript import render
 from rota.conformance.results import CaseResult, NotChecked
-from rota.report.events import Collected, RunFinished, RunStarted, counts
+from rota.report.events import Collected, RunFinished, RunStarted, counts, passing_though_known
 
 SCHEMA = 1
 """Raised when a key changes its meaning or goes; new keys may come without."""
@@ -30,6 +30,8 @@ class JsonReport(Collected):
             "seed": started.seed,
             "seconds": round(finished.seconds, 3),
             "counts": counts(self.results),
+            "strict": started.strict,
+            "passing_though_known": passing_though_known(self.results),
             "cases": [case_object(result) for result in self.results],
             "not_checked": [skipped_object(skipped) for skipped in finished.not_checked],
             "unread_versions": {
@@ -55,11 +57,20 @@ def case_object(result: CaseResult) -> dict[str, Any]:
         "source": case.source,
         "expected": result.expected or None,
         "actual": result.actual or None,
+        "known": known_object(result),
         "because": result.because or None,
         "seconds": round(result.seconds, 3),
         "versions": dict(result.versions),
         "dialogue": render(result.lines, result.names),
     }
+
+
+def known_object(result: CaseResult) -> dict[str, str] | None:
+    """What a list of known failures says of the case, and the verdict that it would have without."""
+    known = result.known
+    if known is None:
+        return None
+    return {"reason": known.reason, "link": known.link, "verdict_without": result.deviation.value}
 
 
 def skipped_object(skipped: NotChecked) -> dict[str, Any]:

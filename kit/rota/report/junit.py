@@ -10,7 +10,7 @@ from rota.conformance.dialogues.registry import PARTS
 from rota.conformance.results import CaseResult, NotChecked, Verdict
 from rota.report.events import Collected, RunFinished, RunStarted
 from rota.report.format import WIDTH
-from rota.report.text import in_full
+from rota.report.text import in_full, verdict_line
 
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-�\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot carry; a target may send any of them."""
@@ -23,7 +23,8 @@ class JUnitReport(Collected):
     """Gives the finished document, as text, to `write`.
 
     `fail` and `died` are failures, `undecided` is an error, `unsupported`, `known` and cases that were not
-    played are skipped; `lenient` and `noted` pass, with what was seen in their output.
+    played are skipped; `lenient` and `noted` pass, with what was seen in their output. A known failure that
+    passes says so in its output; if the run is strict it is a failure.
     """
 
     def __init__(self, write: Callable[[str], None]) -> None:
@@ -31,20 +32,22 @@ class JUnitReport(Collected):
         self._write = write
 
     def finish(self, started: RunStarted, finished: RunFinished) -> None:
+        says = verdict_line(started, finished, self.results)
         root = ET.Element("testsuites", name=f"rota conform {_xml(started.target)}")
         played = {result.case.part for result in self.results}
         for part in sorted(played | {skip.case.part for skip in finished.not_checked}, key=PARTS.index):
             results = [result for result in self.results if result.case.part == part]
             skipped = [skip for skip in finished.not_checked if skip.case.part == part]
-            root.append(_suite(part, results, skipped, started))
+            root.append(_suite(part, results, skipped, started, says))
         ET.indent(root)
         self._write(ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n")
 
 
 def _suite(
-    part: str, results: Sequence[CaseResult], skipped: Sequence[NotChecked], started: RunStarted
+    part: str, results: Sequence[CaseResult], skipped: Sequence[NotChecked], started: RunStarted, says: str
 ) -> ET.Element:
-    kinds = [_ELEMENT.get(result.verdict, "") for result in results]
+    """The suite of one part; `says` is the verdict on the whole run."""
+    kinds = [_element(result, started) for result in results]
     suite = ET.Element(
         "testsuite",
         name=part,
@@ -54,6 +57,7 @@ def _suite(
         skipped=str(sum(result.verdict in _SKIPPED for result in results) + len(skipped)),
         time=f"{sum(result.seconds for result in results):.3f}",
     )
+    ET.SubElement(ET.SubElement(suite, "properties"), "property", name="verdict", value=_xml(says))
     for result in results:
         suite.append(_test(result, started))
     for not_played in skipped:
@@ -68,16 +72,30 @@ def _test(result: CaseResult, started: RunStarted) -> ET.Element:
     test = ET.Element(
         "testcase", classname=f"rota.conform.{case.part}", name=case.id, time=f"{result.seconds:.3f}"
     )
-    text = _xml("\n".join(in_full(result, started.target, WIDTH)))
+    text = _xml("\n".join(in_full(result, started, WIDTH)))
     seen = result.because or f"expected {result.expected}, got {result.actual}"
+    if result.verdict is Verdict.KNOWN and result.known is not None:
+        seen = f"{result.known.words}: {seen}"
     why = _xml(f"{result.verdict.value}: {seen}")
-    if result.verdict in _ELEMENT:
-        ET.SubElement(test, _ELEMENT[result.verdict], message=why, type=result.verdict.value).text = text
+    if result.unexpected_pass:
+        why = _xml(f"passes, though known to fail: {result.known.words if result.known else ''}")
+    if element := _element(result, started):
+        kind = "unexpected pass" if result.unexpected_pass else result.verdict.value
+        ET.SubElement(test, element, message=why, type=kind).text = text
+    elif result.unexpected_pass:
+        ET.SubElement(test, "system-out").text = why
     elif result.verdict in _SKIPPED:
         ET.SubElement(test, "skipped", message=why)
     elif result.verdict is not Verdict.PASS:
         ET.SubElement(test, "system-out").text = text
     return test
+
+
+def _element(result: CaseResult, started: RunStarted) -> str:
+    """What a case that does not pass is in JUnit's words; empty for one that does, or is skipped."""
+    if result.unexpected_pass and started.strict:
+        return "failure"
+    return _ELEMENT.get(result.verdict, "")
 
 
 def _xml(text: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from rota.conformance.results import Verdict
 from rota.report.events import Collected, RunFinished, RunStarted, counts
 from rota.report.format import WIDTH
-from rota.report.text import IN_FULL, in_full, verdict_line
+from rota.report.text import IN_FULL, in_full, known_lines, verdict_line
 
 
 class MarkdownReport(Collected):
@@ -34,9 +34,11 @@ class MarkdownReport(Collected):
                 case, actual = result.case, result.actual or result.because
                 cells = (case.id, case.level.value, result.verdict.value, result.expected, actual)
                 yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+        yield ""
+        yield from (f"- {line}" for line in known_lines(self.results, WIDTH))
         for result in self.results:
             if result.verdict in IN_FULL:
                 yield ""
                 yield f"## {result.case.id}"
                 yield ""
-                yield from (f"    {line}" for line in in_full(result, started.target, WIDTH))
+                yield from (f"    {line}" for line in in_full(result, started, WIDTH))

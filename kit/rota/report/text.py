@@ -8,11 +8,22 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rota.conformance.dialogues.transcript import render
 from rota.conformance.out_of_reach import out_of_reach
+from rota.conformance.profiles import USUAL
 from rota.conformance.results import CaseResult, Verdict
-from rota.report.events import CaseFinished, Collected, Event, RunFinished, RunStarted, counts
+from rota.report.events import (
+    CONFORMS,
+    INTERRUPTED,
+    CaseFinished,
+    Collected,
+    Event,
+    RunFinished,
+    RunStarted,
+    counts,
+    passing_though_known,
+)
 from rota.report.format import counted, width, wrapped
 
-IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED, Verdict.KNOWN)
+IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED)
 """Verdicts whose cases are printed with everything that was seen."""
 
 _HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·] ")
@@ -49,8 +60,9 @@ class TextReport(Collected):
         for result in self.results:
             if result.verdict in IN_FULL:
                 yield ""
-                yield from in_full(result, started.target)
+                yield from in_full(result, started)
         yield ""
+        yield from known_lines(self.results)
         yield from _not_checked(finished, self.results)
         if broken := _broken(self.results):
             yield wrapped("broken rules: ", ", ".join(broken))
@@ -61,7 +73,25 @@ class TextReport(Collected):
             yield f"report: {path}"
 
 
-def in_full(result: CaseResult, target: str, columns: int | None = None) -> Iterator[str]:
+def known_lines(results: Sequence[CaseResult], columns: int | None = None) -> Iterator[str]:
+    """The known failures with their reasons, and those of them that fail no more, or in another way.
+
+    columns: of a line, those of the terminal if they are not given.
+    """
+    for result in results:
+        if result.known is None:
+            continue
+        if result.verdict is Verdict.KNOWN:
+            yield wrapped("known: ", f"{result.case.id}: {result.known.words}", columns)
+        elif result.verdict in (Verdict.FAIL, Verdict.DIED):
+            seen = result.known.verdict or "a deviation"
+            yield wrapped("not known so: ", f"{result.case.id}: {result.verdict}, known is {seen}", columns)
+    if passing := passing_though_known(results):
+        words = f"{', '.join(passing)}; take it out of the list"
+        yield wrapped("passes, though known to fail: ", words, columns)
+
+
+def in_full(result: CaseResult, started: RunStarted, columns: int | None = None) -> Iterator[str]:
     """Everything about one deviation: what was required, what came, the dialogue, how to see it again.
 
     columns: of a line, those of the terminal if they are not given.
@@ -80,7 +110,8 @@ def in_full(result: CaseResult, target: str, columns: int | None = None) -> Iter
     yield "  dialogue"
     for line in render(result.lines, result.names):
         yield _dialogue_line(line, columns)
-    yield f"  {'again':<12} rota conform --target {shlex.quote(target)} {case.id}"
+    profile = "" if started.profile == USUAL else f" --profile {started.profile}"
+    yield f"  {'again':<12} rota conform --target {shlex.quote(started.target)}{profile} {case.id}"
 
 
 def verdict_line(started: RunStarted, finished: RunFinished, results: Sequence[CaseResult]) -> str:
@@ -89,9 +120,20 @@ def verdict_line(started: RunStarted, finished: RunFinished, results: Sequence[C
     parts = list(dict.fromkeys(rule.split(".")[0] for rule in broken))
     rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
     where = ", ".join(parts) if len(parts) <= 3 else f"{len(parts)} parts"
-    why = f": {rules} broken in {where}" if broken else ""
-    seconds = f"{counted(len(results), 'case')} in {finished.seconds:.1f} s, sources {started.identity.short}"
-    return f"{finished.verdict}: {started.target} against {started.profile}{why} ({seconds})"
+    known = sum(result.verdict is Verdict.KNOWN for result in results)
+    passing = len(passing_though_known(results))
+    verdict, notes = finished.verdict, [f"{rules} broken in {where}"] if broken else []
+    if verdict == CONFORMS and known:
+        verdict = f"{CONFORMS} but for {known} known"
+    elif known:
+        notes.append(f"{known} known")
+    if passing:
+        notes.append(f"{counted(passing, 'known failure')} {'passes' if passing == 1 else 'pass'}")
+    why = f": {', '.join(notes)}" if notes else ""
+    of = f" of {started.cases}" if len(results) < started.cases else ""
+    seconds = f"{len(results)}{of} {'case' if started.cases == 1 else 'cases'} in {finished.seconds:.1f} s"
+    seconds += f", sources {started.identity.short}"
+    return f"{verdict}: {started.target} against {started.profile}{why} ({seconds})"
 
 
 def _broken(results: Sequence[CaseResult]) -> list[str]:
@@ -117,6 +159,8 @@ def _one_line(result: CaseResult) -> str:
     if result.verdict is Verdict.PASS:
         return line
     why = result.because or result.actual
+    if result.verdict is Verdict.KNOWN and result.known is not None:
+        why = result.known.words
     left = width() - len(line) - 2
     if len(why) <= left:
         return f"{line}  {why}"
@@ -135,7 +179,8 @@ def _not_checked(finished: RunFinished, results: Sequence[CaseResult]) -> Iterat
         if ids:
             reasons[verdict.value] = ids
     for why, ids in reasons.items():
-        yield wrapped("not checked: ", f"{why}: {', '.join(ids)}")
+        told = counted(len(ids), "case") if why == INTERRUPTED else ", ".join(ids)
+        yield wrapped("not checked: ", f"{why}: {told}")
     for api, versions in finished.unreadable.items():
         numbers = ", ".join(f"v{version}" for version in versions)
         yield wrapped("not spoken: ", f"{api} {numbers}: advertised, but the target cannot read it")

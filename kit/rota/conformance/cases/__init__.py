@@ -1,6 +1,6 @@
 """The dialogues, grouped by what they need; importing this package registers them all."""
 
-from rota.conformance.cases import (  # noqa: F401 - each registers its cases
+from rota.conformance.cases import (  # noqa: F401, I001 - each registers its cases; the last adds to them
     admin_delete,
     admin_describe,
     admin_list,
@@ -27,4 +27,5 @@ from rota.conformance.cases import (  # noqa: F401 - each registers its cases
     timers_delay,
     voting,
     wire,
+    older_brokers,
 )

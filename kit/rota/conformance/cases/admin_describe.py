@@ -14,7 +14,6 @@ from rota.conformance.steps.membership import pending_member, static
 from rota.conformance.steps.version_ranges import DESCRIBE, HANDSHAKE, STATIC
 
 _DESCRIBE = "GroupMetadataManager.describeGroups; ClassicGroup.describe"
-_OLDER = "The assignments are empty outside of Stable."
 
 
 def _expect(d: Dialogue, group: Any, **wanted: object) -> None:
@@ -100,14 +99,18 @@ def outside_stable(d: Dialogue) -> None:
     _DESCRIBE,
     level=Level.INFO,
     needs=DESCRIBE,
-    older=_OLDER,
 )
 def describe_preparing(d: Dialogue) -> None:
+    expect_assigned(d, "PreparingRebalance", preparing(d).assignments)
+
+
+def preparing(d: Dialogue) -> FormedGroup:
+    """A group of two that has begun a rebalance, as it was before."""
     a, b = d.member("a"), d.member("b")
     formed = lead_stable(d, a, b)
     with d.reaching("a rebalance"):
         a.send_join().silent(0.2)
-    _still_shown(d, "PreparingRebalance", formed)
+    return formed
 
 
 @case(
@@ -116,9 +119,13 @@ def describe_preparing(d: Dialogue) -> None:
     _DESCRIBE,
     level=Level.INFO,
     needs=DESCRIBE,
-    older=_OLDER,
 )
 def describe_completing(d: Dialogue) -> None:
+    expect_assigned(d, "CompletingRebalance", completing(d).assignments)
+
+
+def completing(d: Dialogue) -> FormedGroup:
+    """A group of two whose second generation awaits its assignments, as it was before."""
     a, b = d.member("a"), d.member("b")
     formed = lead_stable(d, a, b)
     with d.reaching("a generation whose assignments are awaited"):
@@ -126,14 +133,15 @@ def describe_completing(d: Dialogue) -> None:
         again.silent(0.2)
         d.expect(b.join(), error="NONE")
         d.expect(again.answer(), error="NONE")
-    _still_shown(d, "CompletingRebalance", formed)
+    return formed
 
 
-def _still_shown(d: Dialogue, state: str, formed: FormedGroup) -> None:
+def expect_assigned(d: Dialogue, state: str, wanted: dict[str, bytes]) -> None:
+    """DescribeGroups shows a group in this state with these assignments."""
     group = described(d)
     _expect(d, group, group_state=state, protocol_data="")
     actual = _assignments(group)
-    d.require(actual == formed.assignments, _named(d, formed.assignments), _named(d, actual))
+    d.require(actual == wanted, _named(d, wanted), _named(d, actual))
 
 
 @case(

@@ -23,13 +23,13 @@ def _listed(d: Dialogue, **filters: list[str]) -> Any:
     return next((group for group in reply["groups"] if group["group_id"] == d.group_id), None)
 
 
-def _expect(d: Dialogue, found: bool, **filters: list[str]) -> None:
+def expect_listed(d: Dialogue, found: bool, **filters: list[str]) -> None:
     there = _listed(d, **filters) is not None
     actual = {True: "the group is listed", False: "the group is not listed"}
     d.require(there == found, f"{actual[found]} with {filters}", actual[there])
 
 
-def _settled(d: Dialogue) -> None:
+def settled(d: Dialogue) -> None:
     """A Stable group; a moment later, since what was just stored may not be listed yet."""
     stable(d, d.member("a"))
     d.wait(0.3)
@@ -39,7 +39,7 @@ def _settled(d: Dialogue) -> None:
     "admin.list.all", "ListGroups lists a group with its protocol type.", _LIST, needs={"ListGroups": (0, 5)}
 )
 def list_all(d: Dialogue) -> None:
-    _settled(d)
+    settled(d)
     group = _listed(d)
     d.require(group is not None, "the group in the list", "it is not there")
     actual = group["protocol_type"]
@@ -70,11 +70,11 @@ def list_state(d: Dialogue) -> None:
     needs=_STATES,
 )
 def state_filter(d: Dialogue) -> None:
-    _settled(d)
-    _expect(d, True, states_filter=["Stable"])
-    _expect(d, False, states_filter=["Empty"])
-    _expect(d, True, states_filter=["Empty", "Stable"])
-    _expect(d, True, states_filter=[])
+    settled(d)
+    expect_listed(d, True, states_filter=["Stable"])
+    expect_listed(d, False, states_filter=["Empty"])
+    expect_listed(d, True, states_filter=["Empty", "Stable"])
+    expect_listed(d, True, states_filter=[])
 
 
 @case(
@@ -86,8 +86,8 @@ def state_filter(d: Dialogue) -> None:
     older="3.4.1 finds a group only under the exact name of its state.",
 )
 def state_filter_case(d: Dialogue) -> None:
-    _settled(d)
-    _expect(d, True, states_filter=["sTABLE"])
+    settled(d)
+    expect_listed(d, True, states_filter=["sTABLE"])
 
 
 @case(
@@ -96,11 +96,10 @@ def state_filter_case(d: Dialogue) -> None:
     _LIST,
     level=Level.INFO,
     needs=_STATES,
-    older="Nothing is found.",
 )
 def state_filter_blanks(d: Dialogue) -> None:
-    _settled(d)
-    _expect(d, True, states_filter=[" Stable "])
+    settled(d)
+    expect_listed(d, True, states_filter=[" Stable "])
 
 
 @case(
@@ -111,8 +110,8 @@ def state_filter_blanks(d: Dialogue) -> None:
     needs=_STATES,
 )
 def unknown_state(d: Dialogue) -> None:
-    _settled(d)
-    _expect(d, False, states_filter=["Nonsense"])
+    settled(d)
+    expect_listed(d, False, states_filter=["Nonsense"])
 
 
 @case(
@@ -121,14 +120,13 @@ def unknown_state(d: Dialogue) -> None:
     f"KIP-848; {_LIST}",
     level=Level.SHOULD,
     needs=_TYPES,
-    older="3.4.1 has no version 5.",
 )
 def type_filter(d: Dialogue) -> None:
-    _settled(d)
+    settled(d)
     actual = (_listed(d) or {}).get("group_type")
     d.require(actual == "classic", "the type classic", f"{actual}")
     for kind, found in (("classic", True), ("Classic", True), ("consumer", False), ("nonsense", False)):
-        _expect(d, found, types_filter=[kind])
+        expect_listed(d, found, types_filter=[kind])
 
 
 @case(
@@ -139,10 +137,10 @@ def type_filter(d: Dialogue) -> None:
     needs=_TYPES,
 )
 def both_filters(d: Dialogue) -> None:
-    _settled(d)
-    _expect(d, True, states_filter=["Stable"], types_filter=["classic"])
-    _expect(d, False, states_filter=["Stable"], types_filter=["consumer"])
-    _expect(d, False, states_filter=["Empty"], types_filter=["classic"])
+    settled(d)
+    expect_listed(d, True, states_filter=["Stable"], types_filter=["classic"])
+    expect_listed(d, False, states_filter=["Stable"], types_filter=["consumer"])
+    expect_listed(d, False, states_filter=["Empty"], types_filter=["classic"])
 
 
 @case(
@@ -158,4 +156,4 @@ def list_deleted(d: Dialogue) -> None:
     with d.reaching("a group that was deleted"):
         expect_deleted(d, delete(d), "NONE")
     d.wait(0.3)
-    _expect(d, False)
+    expect_listed(d, False)

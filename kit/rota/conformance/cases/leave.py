@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rota.conformance.connections.error_codes import ERROR_CODES, error_name
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Reply
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, PendingRequest, Reply
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.group_formation import awaiting_assignments, stable
+from rota.conformance.steps.group_formation import FormedGroup, awaiting_assignments, stable
 from rota.conformance.steps.membership import leave_as, pending_member
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
@@ -234,15 +234,19 @@ def pending_unblocks(d: Dialogue) -> None:
     f"{_LEAVE}, which looks at the state and not at who has left",
     level=Level.INFO,
     needs=HANDSHAKE,
-    older="The group is left alone.",
 )
 def pending_disturbs(d: Dialogue) -> None:
+    d.expect(pending_left(d).heartbeat(), error="REBALANCE_IN_PROGRESS")
+
+
+def pending_left(d: Dialogue) -> Member:
+    """The member of a Stable group, after an id that was handed out has left."""
     a, b = d.member("a"), d.member("b")
     stable(d, a)
     with d.reaching("a member id that was handed out"):
         d.expect(b.join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
     d.expect(b.leave(), error="NONE")
-    d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    return a
 
 
 @case(
@@ -251,9 +255,17 @@ def pending_disturbs(d: Dialogue) -> None:
     f"KIP-345; {_LEAVE}",
     level=Level.INFO,
     needs=_BATCH,
-    older="The first removal ends the join phase; who leaves next is granted a generation before it goes.",
 )
 def one_evaluation(d: Dialogue) -> None:
+    formed, waiting, staying = missing_and_waiting_left(d)
+    d.expect(waiting.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")
+    joined = staying.answer(PROMPTLY)
+    d.expect(joined, error="NONE")
+    d.require(joined.member_ids == {formed.leader.member_id}, "one member", f"{len(joined.member_ids)}")
+
+
+def missing_and_waiting_left(d: Dialogue) -> tuple[FormedGroup, PendingRequest, PendingRequest]:
+    """A batch has removed whom a join phase waits for, then one who waits; its JoinGroup and the leader's."""
     formed = stable(d, d.member("a"), d.member("b"), d.member("c"))
     missing, waits = formed.followers
     with d.reaching("a join phase that waits for one"):
@@ -263,10 +275,7 @@ def one_evaluation(d: Dialogue) -> None:
         waiting.silent(A_WHILE / 4)
     reply = d.member("admin").leave(missing.member_id, waits.member_id)
     d.require(_each(reply) == ["NONE", "NONE"], "NONE, NONE", ", ".join(_each(reply)))
-    d.expect(waiting.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")
-    joined = staying.answer(PROMPTLY)
-    d.expect(joined, error="NONE")
-    d.require(joined.member_ids == {formed.leader.member_id}, "one member", f"{len(joined.member_ids)}")
+    return formed, waiting, staying
 
 
 @case(

@@ -178,7 +178,7 @@ def room_again(d: Dialogue) -> None:
 )
 def pushed_out(d: Dialogue) -> None:
     a, b = d.member("a"), d.member("b")
-    _crowded(d, a, b)
+    crowded(d, a, b)
     d.expect(b.join(within=PROMPTLY), error=_FULL)
     d.expect(b.heartbeat(), error="UNKNOWN_MEMBER_ID")
 
@@ -190,20 +190,32 @@ def pushed_out(d: Dialogue) -> None:
     level=Level.INFO,
     settings=_TWO,
     seconds=5.0,
-    older="The join phase ends at once.",
 )
 def last_missing(d: Dialogue) -> None:
-    a, b = (d.member(name, rebalance_timeout_ms=3000) for name in "ab")
-    again, newcomer = _crowded(d, a, b)
-    d.expect(b.join(within=PROMPTLY), error=_FULL)
+    b, again, newcomer = last_missing_refused(d)
     again.silent(1.5)
-    reply = again.answer(3.0 + PROMPTLY)
+    phase_ends(d, b, again, newcomer)
+
+
+def last_missing_refused(d: Dialogue) -> tuple[Member, PendingRequest, PendingRequest]:
+    """The member b, for which a and a newcomer wait, is refused for size; b and their JoinGroups."""
+    a, b = (d.member(name, rebalance_timeout_ms=3000) for name in "ab")
+    again, newcomer = crowded(d, a, b)
+    d.expect(b.join(within=PROMPTLY), error=_FULL)
+    return b, again, newcomer
+
+
+def phase_ends(
+    d: Dialogue, refused: Member, again: PendingRequest, newcomer: PendingRequest, within: float = 5.0
+) -> None:
+    """The join phase ends without the member that was refused."""
+    reply = again.answer(within)
     d.expect(reply, error="NONE")
-    d.require(b.member_id not in reply.member_ids, "a list without the refused member", "it is there")
+    d.require(refused.member_id not in reply.member_ids, "a list without the refused member", "it is there")
     d.expect(newcomer.answer(PROMPTLY), error="NONE")
 
 
-def _crowded(d: Dialogue, a: Member, b: Member) -> tuple[PendingRequest, PendingRequest]:
+def crowded(d: Dialogue, a: Member, b: Member) -> tuple[PendingRequest, PendingRequest]:
     """Of two members one has joined again, and so has a newcomer; both wait."""
     lead_stable(d, a, b)
     with d.reaching("a join phase in which a and a newcomer wait"):
@@ -222,9 +234,15 @@ def _crowded(d: Dialogue, a: Member, b: Member) -> tuple[PendingRequest, Pending
     needs=HANDSHAKE,
     settings=_TWO,
     seconds=5.0,
-    older="The join phase ends at once.",
 )
 def last_pending(d: Dialogue) -> None:
+    late, again, newcomer = last_pending_refused(d)
+    again.silent(1.5)
+    phase_ends(d, late, again, newcomer)
+
+
+def last_pending_refused(d: Dialogue) -> tuple[Member, PendingRequest, PendingRequest]:
+    """An id that was handed out, for which two wait, is refused for size; its owner and their JoinGroups."""
     a, b = (d.member(name, rebalance_timeout_ms=3000) for name in "ab")
     stable(d, a)
     late = pending_member(d, "c")
@@ -235,6 +253,4 @@ def last_pending(d: Dialogue) -> None:
         again.silent(0.2)
     d.expect(late.join(within=PROMPTLY), error=_FULL)
     d.expect(late.heartbeat(generation_id=a.generation_id), error="UNKNOWN_MEMBER_ID")
-    again.silent(1.5)
-    d.expect(again.answer(3.0 + PROMPTLY), error="NONE")
-    d.expect(newcomer.answer(PROMPTLY), error="NONE")
+    return late, again, newcomer

@@ -228,7 +228,6 @@ def protocol_before_state(d: Dialogue) -> None:
     needs={**_TYPED, **HANDSHAKE},
     initial_delay_ms=1000,
     least_delay_ms=1000,
-    older="It is INCONSISTENT_GROUP_PROTOCOL.",
 )
 def before_first_generation(d: Dialogue) -> None:
     a = d.member("a")

@@ -206,7 +206,6 @@ def connection_cut(d: Dialogue) -> None:
     initial_delay_ms=1000,
     least_delay_ms=1000,
     seconds=4.0,
-    older="Only a group that never had a generation extends its delay.",
 )
 def extended_after_empty(d: Dialogue) -> None:
     a = d.member("a")
@@ -232,7 +231,6 @@ def extended_after_empty(d: Dialogue) -> None:
     initial_delay_ms=3000,
     least_delay_ms=3000,
     settings=SHORT_SESSIONS,
-    older="The initial delay runs to its end.",
 )
 def expiry_ends_delay(d: Dialogue) -> None:
     a = d.member("a")
@@ -251,7 +249,6 @@ def expiry_ends_delay(d: Dialogue) -> None:
     initial_delay_ms=3000,
     least_delay_ms=3000,
     settings=SHORT_SESSIONS,
-    older="Its JoinGroup is refused with UNKNOWN_MEMBER_ID when the session is over.",
 )
 def restarted_newcomer(d: Dialogue) -> None:
     a, again = (static(d, name, "one", session_timeout_ms=1000) for name in ("a", "again"))
@@ -268,7 +265,6 @@ def restarted_newcomer(d: Dialogue) -> None:
     "GroupMetadataManager.classicGroupSyncToClassicGroup",
     level=Level.INFO,
     seconds=8.0,
-    older="SyncGroup in a Stable group begins the session anew.",
 )
 def sync_is_no_heartbeat(d: Dialogue) -> None:
     a = d.member("a")

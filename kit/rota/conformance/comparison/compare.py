@@ -11,11 +11,11 @@ from itertools import count
 
 from rota.conformance.comparison.normalisation import normalised
 from rota.conformance.connections.connection import Closed, Connection, Garbage, NotListening
-from rota.conformance.dialogues.failures import Deviation, Interrupted, Undecidable
+from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.dialogues.negotiation import Dispreferred, Unreadable, advertised
 from rota.conformance.dialogues.script import Script
 from rota.conformance.results import DialogueResult, Ending
-from rota.conformance.runner import Options, find_unreadable, perform
+from rota.conformance.runner import Options, Watch, find_unreadable, perform
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import Target
 from rota.wire import all_apis
@@ -135,7 +135,8 @@ def _round(
         progress(next(plays), 2 * len(scripts))
 
     def play(side: int) -> None:
-        for script, result in perform(scripts, targets[side], options, unreadable[side], one_more):
+        watch = Watch(over=lambda _: one_more())
+        for script, result in perform(scripts, targets[side], options, unreadable[side], watch):
             plays_by_id[script.id].add(side, result)
 
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="compare") as pool:
@@ -143,9 +144,9 @@ def _round(
         try:
             for future in sides:
                 future.result()
-        except (KeyboardInterrupt, Interrupted):
+        except KeyboardInterrupt:
             options.stop.set()
-            raise KeyboardInterrupt from None
+            raise
 
 
 def _compared(script: Script, played: _Plays) -> DialogueComparison:

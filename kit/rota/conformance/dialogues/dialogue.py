@@ -344,7 +344,12 @@ class Dialogue:
 
     def _in_words(self, fields: Mapping[str, Any]) -> str:
         return ", ".join(
-            f"{name.replace('_id', ' id').replace('_', ' ')} "
-            f"{self.transcript.named(value) if name in ('member_id', 'leader') else value}"
+            f"{name.replace('_id', ' id').replace('_', ' ')} {self._value(name, value)}"
             for name, value in fields.items()
         )
+
+    def _value(self, name: str, value: Any) -> Any:
+        if name in ("member_id", "leader"):
+            return self.transcript.named(value)
+        told = name == "error_code" or isinstance(value, list | dict)
+        return self.transcript.value(name, value) if told else value

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 from rota.conformance.connections.connection import Connection, NotListening
 from rota.conformance.connections.error_codes import NOT_READY, error_name
-from rota.conformance.dialogues.failures import Deviation, Undecidable
+from rota.conformance.dialogues.failures import Deviation, Interrupted, Undecidable
 from rota.conformance.dialogues.script import Script, span
 from rota.wire import api, membership_apis
 
 READY_SECONDS = 20.0
 """How long a coordinator may say that it is not there yet."""
+
+_SLICE = 0.5
+"""Seconds after which somebody who waits for an answer looks whether the run is to stop."""
 
 GROUP_APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
 _CLIENT = "rota-conform"
@@ -25,8 +30,26 @@ Unreadable = Mapping[str, Mapping[int, str]]
 """API -> the versions that a target advertises but cannot read, with what it does instead."""
 
 
+@dataclass(frozen=True)
+class Wait:
+    """How long to wait, in seconds: `patience` for an answer, `ready` for a coordinator; or until `stop`."""
+
+    patience: float
+    ready: float = READY_SECONDS
+    stop: threading.Event | None = None
+
+    def go_on(self) -> None:
+        """Raise `Interrupted` if the run is to stop."""
+        if self.stop is not None and self.stop.is_set():
+            raise Interrupted
+
+
 class Dispreferred(str):
     """Why a version is used only where a dialogue needs just this one; what is unreadable is never used."""
+
+
+class NotReady(Undecidable):
+    """The coordinator says that it is not there yet, for longer than is waited for it."""
 
 
 class Unsupported(Exception):
@@ -34,21 +57,27 @@ class Unsupported(Exception):
 
 
 def open_with(
-    script: Script, address: tuple[str, int], group_id: str, unreadable: Unreadable, patience: float
+    script: Script,
+    address: tuple[str, int],
+    group_id: str,
+    unreadable: Unreadable,
+    patience: float,
+    stop: threading.Event | None = None,
 ) -> tuple[tuple[str, int], dict[str, int]]:
     """The address of the group's coordinator and the version of each API that this dialogue uses.
 
-    An answer is awaited for `patience` seconds. Versions in `unreadable` are avoided, although the target
-    advertises them. Raises `Unsupported`, `Undecidable` (nothing listens, or no answer at all), `Deviation`,
-    and what `Connection` raises for a target that closes or sends garbage.
+    An answer is awaited for `patience` seconds, or until `stop` is set. Versions in `unreadable` are avoided,
+    although the target advertises them. Raises `Unsupported`, `Undecidable` (nothing listens, or no answer at
+    all), `Deviation`, `Interrupted`, and what `Connection` raises for a target that closes or sends garbage.
     """
+    wait = Wait(patience, stop=stop)
     try:
         with closing(Connection(address, _CLIENT)) as connection:
-            ranges = advertised(connection, patience)
+            ranges = advertised(connection, patience, stop)
             versions = _choose(script, ranges, unreadable)
-            coordinator = _coordinator(connection, ranges, group_id, patience) or address
+            coordinator = find_coordinator(connection, ranges, group_id, wait) or address
         with closing(Connection(coordinator, _CLIENT)) as connection:
-            _wait_until_ready(connection, versions, group_id, patience)
+            until_it_coordinates(connection, versions["Heartbeat"], group_id, wait)
     except NotListening as error:
         raise Undecidable(f"nothing listens at {error}") from error
     return coordinator, versions
@@ -58,14 +87,20 @@ def wait_until_ready(address: tuple[str, int], patience: float) -> None:
     """Wait until the broker coordinates groups. Raises as `open_with` where it does not get so far."""
     with closing(Connection(address, _CLIENT)) as connection:
         ranges = advertised(connection, patience)
-        _coordinator(connection, ranges, _CLIENT, patience)
-        newest = min(ranges[_HEARTBEAT.key][1], _HEARTBEAT.max_version)
-        _wait_until_ready(connection, {_HEARTBEAT.name: newest}, _CLIENT, patience)
+        find_coordinator(connection, ranges, _CLIENT, Wait(patience))
+        until_it_coordinates(connection, newest_heartbeat(ranges), _CLIENT, Wait(patience))
 
 
-def advertised(connection: Connection, patience: float) -> dict[int, tuple[int, int]]:
+def newest_heartbeat(ranges: Mapping[int, tuple[int, int]]) -> int:
+    """The newest version of Heartbeat that is advertised and known."""
+    return min(ranges[_HEARTBEAT.key][1], _HEARTBEAT.max_version)
+
+
+def advertised(
+    connection: Connection, patience: float, stop: threading.Event | None = None
+) -> dict[int, tuple[int, int]]:
     """What ApiVersions says: API number -> first and last version."""
-    body = _ask(connection, "ApiVersions", 0, {}, patience)
+    body = _ask(connection, "ApiVersions", 0, {}, Wait(patience, stop=stop))
     if body["error_code"] != 0:
         raise Deviation("ApiVersions v0 answered with NONE", error_name(body["error_code"]))
     return {entry["api_key"]: (entry["min_version"], entry["max_version"]) for entry in body["api_keys"]}
@@ -94,44 +129,54 @@ def _choose(script: Script, ranges: Mapping[int, tuple[int, int]], unreadable: U
     return versions
 
 
-def _coordinator(
-    connection: Connection, ranges: Mapping[int, tuple[int, int]], group_id: str, patience: float
+def find_coordinator(
+    connection: Connection, ranges: Mapping[int, tuple[int, int]], group_id: str, wait: Wait
 ) -> tuple[str, int] | None:
-    """Where FindCoordinator says the group is; None for a target that has no such request."""
+    """Where FindCoordinator says the group is; None for a target that has no such request.
+
+    Raises `Undecidable` for a refusal, and for a coordinator that is not there in time.
+    """
     if 10 not in ranges:
         return None
     version = min(ranges[10][1], 3)
     if version < ranges[10][0]:
         return None
-    deadline = time.monotonic() + READY_SECONDS
+    deadline = time.monotonic() + wait.ready
     while True:
-        body = _ask(connection, "FindCoordinator", version, {"key": group_id, "key_type": 0}, patience)
-        if body["error_code"] == 0:
+        body = _ask(connection, "FindCoordinator", version, {"key": group_id, "key_type": 0}, wait)
+        code = body["error_code"]
+        if code == 0:
             return body["host"], body["port"]
-        if body["error_code"] not in NOT_READY or time.monotonic() > deadline:
-            raise Undecidable(f"FindCoordinator answers {error_name(body['error_code'])}")
+        if code not in NOT_READY:
+            raise Undecidable(f"FindCoordinator answers {error_name(code)}")
+        if time.monotonic() > deadline:
+            raise NotReady(f"FindCoordinator still answers {error_name(code)} after {wait.ready:g} s")
         time.sleep(0.1)
 
 
-def _wait_until_ready(
-    connection: Connection, versions: Mapping[str, int], group_id: str, patience: float
-) -> None:
+def until_it_coordinates(connection: Connection, version: int, group_id: str, wait: Wait) -> None:
     """Heartbeats of nobody until the coordinator no longer says that it is loading or elsewhere."""
     nobody = {"group_id": group_id, "generation_id": 0, "member_id": "nobody"}
-    deadline = time.monotonic() + READY_SECONDS
+    deadline = time.monotonic() + wait.ready
     while True:
-        code = _ask(connection, "Heartbeat", versions["Heartbeat"], nobody, patience)["error_code"]
+        code = _ask(connection, "Heartbeat", version, nobody, wait)["error_code"]
         if code not in NOT_READY:
             return
         if time.monotonic() > deadline:
-            raise Undecidable(f"the coordinator is not ready after {READY_SECONDS:g} s: {error_name(code)}")
+            raise NotReady(f"the coordinator is not ready after {wait.ready:g} s: {error_name(code)}")
         time.sleep(0.1)
 
 
 def _ask(
-    connection: Connection, name: str, version: int, body: Mapping[str, Any], patience: float
+    connection: Connection, name: str, version: int, body: Mapping[str, Any], wait: Wait
 ) -> dict[str, Any]:
-    answer = connection.receive(connection.send(name, version, body), within=patience)
-    if answer is None:
-        raise Undecidable(f"no answer to {name} in {patience:g} s")
-    return answer.body
+    request = connection.send(name, version, body)
+    deadline = time.monotonic() + wait.patience
+    while True:
+        wait.go_on()
+        left = max(deadline - time.monotonic(), 0.0)
+        answer = connection.receive(request, min(left, _SLICE))
+        if answer is not None:
+            return answer.body
+        if left <= _SLICE:
+            raise Undecidable(f"no answer to {name} in {wait.patience:g} s")

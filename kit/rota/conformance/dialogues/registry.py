@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from rota.conformance.dialogues.dialogue import Dialogue
-from rota.conformance.dialogues.script import Case, Level, Probe
-from rota.spec import RULES
+from rota.conformance.dialogues.script import Case, Level, Otherwise, Probe
+from rota.spec import PROFILES, RULES
 
 Play = Callable[[Dialogue], None]
 
@@ -58,6 +59,24 @@ def case(
             seconds=seconds,
             older=older,
         )
+        return play
+
+    return add
+
+
+def otherwise(id: str, switch: str, requirement: str) -> Callable[[Play], Play]:
+    """Register what the case `id` is for brokers that differ in a switch of their profile; see `Otherwise`.
+
+    Raises ValueError for a case or a switch that is not there, and where there is such a dialogue already.
+    """
+
+    def add(play: Play) -> Play:
+        if id not in CASES or CASES[id].otherwise is not None or CASES[id].older:
+            raise ValueError(f"{id} is no case, or it says already what older brokers do")
+        if not all(hasattr(profile, switch) for profile in PROFILES.values()):
+            raise ValueError(f"profiles have no switch {switch}")
+        other = Otherwise(switch=switch, sentence=requirement, play=play)
+        CASES[id] = replace(CASES[id], otherwise=other, older=requirement)
         return play
 
     return add

@@ -51,15 +51,29 @@ class Script:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Otherwise:
+    """What is right in a case for brokers whose profile has another value of `switch` than Kafka 4's.
+
+    `sentence` and `play` stand for those of the case.
+    """
+
+    switch: str
+    sentence: str
+    play: Callable[[Dialogue], None] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Case(Script):
     """A dialogue that judges one rule.
 
     `rule` is the slug of a rule of the spec, or of the part `wire`, whose rules the spec does not have; `id`
-    is that slug and what the case shows of it. The sentence is what the rule requires.
+    is that slug and what the case shows of it. The sentence is what the rule requires. Where older brokers do
+    something else and there is no `otherwise`, nothing is required of them.
     """
 
     rule: str
     level: Level
+    otherwise: Otherwise | None = None
 
     @property
     def requirement(self) -> str:

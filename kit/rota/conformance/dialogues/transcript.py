@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from rota.conformance.connections.error_codes import error_name
+from rota.conformance.connections.error_codes import error_name, with_codes
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ class Transcript:
 
     def add(self, who: str, mark: str, text: str) -> None:
         """Append one line with the present time."""
-        self.lines.append(Line(self.elapsed() * 1000, who, mark, printable(text)))
+        self.lines.append(Line(self.elapsed() * 1000, who, mark, printable(with_codes(text))))
 
     def fold(self, first: int, *summary: tuple[str, str, str]) -> None:
         """Everything since line `first` is summed up by lines given as (who, mark, text); see `Fold`."""
         now = self.elapsed() * 1000
-        lines = tuple(Line(now, who, mark, printable(text)) for who, mark, text in summary)
+        lines = tuple(Line(now, who, mark, printable(with_codes(text))) for who, mark, text in summary)
         self.folds = [fold for fold in self.folds if fold.first < first]
         self.folds.append(Fold(first, len(self.lines), lines))
 
@@ -103,6 +103,10 @@ class Transcript:
         words = [api, error_name(body["error_code"])] if "error_code" in body else [api]
         words += _ANSWERS[api](self, body) if api in _ANSWERS else self._fields(body, sort=True)
         return "  ".join(words)
+
+    def value(self, name: str, value: Any) -> str:
+        """What a field of an answer holds; error codes in it are named."""
+        return error_name(value) if name == "error_code" else self._value(name, value, sort=True)
 
     def _fields(self, body: Mapping[str, Any], sort: bool) -> list[str]:
         """A message without words of its own, field by field. In answers the order in lists means nothing."""

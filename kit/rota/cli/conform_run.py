@@ -1,0 +1,125 @@
+"""One run of `rota conform`: cases are played, readers hear of it, and it ends with an exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from rota.cli.conform_target import see_whether_it_is_there
+from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, VIOLATED, UsageError
+from rota.cli.streams import ascii_json
+from rota.conformance.dialogues.negotiation import Unreadable
+from rota.conformance.dialogues.script import Case
+from rota.conformance.profiles import for_profile
+from rota.conformance.results import CaseResult, NotChecked
+from rota.conformance.runner import Options, Watch, divide, exit_code, find_unreadable, play_all
+from rota.conformance.targets.target import Target
+from rota.report import events
+from rota.report.conform_progress import ConformProgress
+from rota.report.json_report import JsonReport
+from rota.report.live_line import LiveLine
+from rota.report.text import TextReport
+
+_VERDICTS = {HOLDS: events.CONFORMS, VIOLATED: events.VIOLATED, UNDECIDED: events.UNDECIDED}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is judged and how it is told. files: the readers whose reports go to `paths`."""
+
+    target: Target
+    profile: str
+    options: Options
+    strict: bool
+    as_json: bool
+    quiet: bool
+    files: Sequence[events.Reader]
+    paths: Sequence[Path]
+
+    def judge(self, cases: Sequence[Case]) -> tuple[int, list[CaseResult]]:
+        """Play the cases; the exit code, and the results in the order of the cases."""
+        expected, unknown = for_profile(cases, self.profile)
+        playable, skipped = divide(expected, self.target, self.options)
+        skipped = [*unknown, *skipped]
+        if not playable:
+            raise UsageError(f"no case to play: {skipped[0].case.id} {skipped[0].why}", NOTHING)
+        see_whether_it_is_there(self.target, self.options.patience)
+        line = LiveLine(sys.stderr, silent=self.quiet)
+        progress = ConformProgress(line, playable, self.target.parallel)
+        readers = [self._on_stdout(line), *self.files, progress]
+        began = time.monotonic()
+        start = events.RunStarted(
+            self.target.name, self.profile, self.options.seed, len(playable), self.strict
+        )
+        _emit(readers, start)
+        with interruptible(self.options.stop):
+            unreadable = find_unreadable(self.target, self.options.patience)
+            results, interrupted = self._play(playable, unreadable, readers, progress.watch)
+        line.clear()
+        code = INTERRUPTED if interrupted else exit_code(results, self.strict)
+        if interrupted:
+            played = {result.case.id for result in results}
+            skipped += [NotChecked(case, events.INTERRUPTED) for case in playable if case.id not in played]
+        verdict = events.INTERRUPTED if interrupted else _VERDICTS[code]
+        seconds = time.monotonic() - began
+        _emit(readers, events.RunFinished(verdict, results, skipped, unreadable, seconds, self.paths))
+        return code, results
+
+    def _play(
+        self,
+        cases: Sequence[Case],
+        unreadable: Unreadable,
+        readers: Sequence[events.Reader],
+        watch: Watch,
+    ) -> tuple[list[CaseResult], bool]:
+        """The results in the order of the cases, and whether somebody interrupted."""
+        found: dict[str, CaseResult] = {}
+        interrupted = False
+        try:
+            for result in play_all(cases, self.target, self.options, unreadable, watch):
+                found[result.case.id] = result
+                _emit(readers, events.CaseFinished(result))
+        except KeyboardInterrupt:
+            interrupted = True
+        return [found[case.id] for case in cases if case.id in found], interrupted
+
+    def _on_stdout(self, line: LiveLine) -> events.Reader:
+        if self.as_json:
+            return JsonReport(lambda text: click.echo(ascii_json(text), nl=False))
+
+        def say(text: str) -> None:
+            line.clear()
+            click.echo(text)
+
+        return TextReport(say, self.quiet)
+
+
+def _emit(readers: Sequence[events.Reader], event: events.Event) -> None:
+    for reader in readers:
+        reader.on(event)
+
+
+@contextmanager
+def interruptible(stop: threading.Event) -> Iterator[None]:
+    """An interrupt from the keyboard sets `stop`, so that no result is lost; a second one ends at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals go to the main thread, and only there can they be caught
+        return
+
+    def first(*_: object) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = signal.signal(signal.SIGINT, first)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,88 @@
+"""How far a conformance run is, in the words of a live line."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from rota.conformance.dialogues.script import Script
+from rota.conformance.results import Verdict
+from rota.conformance.runner import Watch
+from rota.report.events import CaseFinished, Event
+from rota.report.live_line import LiveLine
+
+ENOUGH = 5
+"""So many dialogues have to be over before their times say how fast this target is."""
+
+
+class ConformProgress:
+    """Shows done, of how many, rate, time left, and what is being played for longest.
+
+    Parameters: line, on which it is shown; scripts, all that are played, so many at a time as `parallel`;
+    clock, seconds, for tests.
+    """
+
+    def __init__(
+        self,
+        line: LiveLine,
+        scripts: Sequence[Script],
+        parallel: int,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._line, self._parallel, self._clock = line, parallel, clock
+        self._lock = threading.Lock()
+        self._began = clock()
+        self._waiting = {script.id: _planned(script) for script in scripts}
+        self._running: dict[str, tuple[float, float]] = {}
+        self._of = len(scripts)
+        self._done, self._failed = 0, 0
+        self._took, self._were_to_take = 0.0, 0.0
+
+    @property
+    def watch(self) -> Watch:
+        """What the run tells of itself."""
+        return Watch(self._begun, self._over, lambda: self._line.show(self.text))
+
+    def on(self, event: Event) -> None:
+        """Count failures, as a reader of the run's events."""
+        if isinstance(event, CaseFinished) and event.result.verdict in (Verdict.FAIL, Verdict.DIED):
+            self._failed += 1
+
+    def text(self) -> str:
+        """All of it in one line."""
+        with self._lock:
+            now = self._clock()
+            seconds = max(now - self._began, 1e-6)
+            parts = [f"{self._done} of {self._of} cases", f"{self._done / seconds:.1f}/s"]
+            if self._failed:
+                parts.append(f"{self._failed} failed")
+            parts.append(f"about {self._left(now):.0f} s left")
+            if self._running:
+                longest = min(self._running, key=lambda script: self._running[script][0])
+                others = len(self._running) - 1
+                parts.append(f"{longest} for {now - self._running[longest][0]:.0f} s")
+                parts += [f"{others} more at once"] if others else []
+        return ", ".join(parts)
+
+    def _begun(self, script: Script) -> None:
+        with self._lock:
+            self._running[script.id] = (self._clock(), self._waiting.pop(script.id))
+
+    def _over(self, script: Script) -> None:
+        with self._lock:
+            began, planned = self._running.pop(script.id)
+            self._done += 1
+            self._took += self._clock() - began
+            self._were_to_take += planned
+
+    def _left(self, now: float) -> float:
+        """Seconds, by what the dialogues are to take and by how long those took that are over."""
+        slower = self._took / self._were_to_take if self._done >= ENOUGH else 1.0
+        running = [max(planned * slower - (now - began), 0.0) for began, planned in self._running.values()]
+        waiting = [planned * slower for planned in self._waiting.values()]
+        return max([*running, *waiting, (sum(running) + sum(waiting)) / self._parallel], default=0.0)
+
+
+def _planned(script: Script) -> float:
+    return script.seconds + script.initial_delay_ms / 1000
