@@ -25,6 +25,7 @@ from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.remote import Embedded
 from rota.conformance.targets.target import Target
 from rota.server import running
+from rota.wire import decode_request, encode_response, frame
 
 SAME = "heartbeat.alive.stable"
 OTHER = "heartbeat.unknown-member.no-group"
@@ -68,8 +69,8 @@ def test_a_difference_is_printed_and_written_side_by_side(tmp_path: Path) -> Non
         f"DIFFERS {OTHER} (MUST)\n",
         "  sentence         A heartbeat to a group that does not exist is answered UNKNOWN_MEMBER_ID.\n",
         '  after            a → Heartbeat v4  generation 1  member_id "never-handed-out"\n',
-        "  rota             a ← Heartbeat  UNKNOWN_MEMBER_ID\n",
-        "  librdkafka-mock  a ← Heartbeat  GROUP_ID_NOT_FOUND\n",
+        "  rota             a ← Heartbeat  UNKNOWN_MEMBER_ID (25)\n",
+        "  librdkafka-mock  a ← Heartbeat  GROUP_ID_NOT_FOUND (69)\n",
         "  rule             heartbeat.unknown-member\n",
         f"  again            rota conform --diff rota librdkafka-mock {OTHER}\n",
         "different: rota and librdkafka-mock: 1 of 2 dialogues differs (",
@@ -79,8 +80,8 @@ def test_a_difference_is_printed_and_written_side_by_side(tmp_path: Path) -> Non
     written = (tmp_path / "diff-rota-librdkafka-mock.txt").read_text()
     (row,) = [line for line in written.splitlines() if line.startswith("* a ←")]
     assert [cell.strip() for cell in row.split("|")] == [
-        "* a ← Heartbeat  UNKNOWN_MEMBER_ID",
-        "a ← Heartbeat  GROUP_ID_NOT_FOUND",
+        "* a ← Heartbeat  UNKNOWN_MEMBER_ID (25)",
+        "a ← Heartbeat  GROUP_ID_NOT_FOUND (69)",
     ]
 
 
@@ -95,14 +96,24 @@ def test_json_is_one_object_with_both_dialogues(tmp_path: Path) -> None:
     assert (same["id"], same["verdict"], same["dialogues"]) == (SAME, "same", None)
     left, right = differing["dialogues"]
     assert left[: differing["first_difference"]] == right[: differing["first_difference"]]
-    assert left[differing["first_difference"]] == "a ← Heartbeat  UNKNOWN_MEMBER_ID"
+    assert left[differing["first_difference"]] == "a ← Heartbeat  UNKNOWN_MEMBER_ID (25)"
     assert (differing["kind"], differing["rule"]) == ("case", "heartbeat.unknown-member")
 
 
 def test_undecided_where_a_target_says_nothing(
-    hostile: Callable[[Callable[[socket.socket], None]], Any], tmp_path: Path
+    hostile: Callable[[Callable[[socket.socket], None]], Any],
+    next_request: Callable[[socket.socket], bytes],
+    tmp_path: Path,
 ) -> None:
-    silent = hostile(lambda connection: (connection.recv(1 << 20) and None) or connection.recv(1))
+    def asleep_after_the_preflight(connection: socket.socket) -> None:
+        while (request := decode_request(next_request(connection))).client_id == "rota-preflight":
+            ranges = [{"api_key": key, "min_version": 0, "max_version": 4} for key in (11, 12, 13, 14)]
+            body = {"api_keys": ranges} if request.api.name == "ApiVersions" else {"error_code": 25}
+            answer = encode_response(request.api.name, request.version, body, request.correlation_id)
+            connection.sendall(frame(answer))
+        connection.recv(1)
+
+    silent = hostile(asleep_after_the_preflight)
     outcome = run(tmp_path, "rota", silent.name, "--timeout", "0.2", "--set", f"{INITIAL_DELAY}=0", SAME)
     assert outcome.exit_code == 3
     assert f"undecided: {SAME}: {silent.name}: no answer to ApiVersions in 0.2 s\n" in outcome.stdout

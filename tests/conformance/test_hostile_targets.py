@@ -74,30 +74,24 @@ def reply(
     connection.sendall(frame(encode_response(request.api.name, request.version, body, number)))
 
 
-def test_closes_at_once(hostile: Start, tmp_path: Path) -> None:
-    server = hostile(lambda connection: connection.shutdown(socket.SHUT_RDWR))
-    outcome, report = judge(server.name, tmp_path, "heartbeat.alive.stable", "sync.follower-waits.for-leader")
+def test_closes(hostile: Start, next_request: Read, tmp_path: Path) -> None:
+    def close(connection: socket.socket, request: Any) -> None:
+        if request.body["group_id"].startswith("rota-1-"):  # what asks for versions gets nothing
+            connection.shutdown(socket.SHUT_RDWR)
+
+    handler = answering(next_request, "JoinGroup", close)
+    outcome, report = judge(hostile(handler).name, tmp_path, "join.unknown-group.refused")
     assert outcome.exit_code == 1
     assert verdicts(report) == {"fail"}
     assert "closed the connection" in report["cases"][0]["actual"]
 
 
-def test_never_answers(hostile: Start, tmp_path: Path) -> None:
-    server = hostile(lambda connection: (connection.recv(1 << 20) and None) or connection.recv(1))
-    outcome, report = judge(server.name, tmp_path, "heartbeat.alive.stable")
-    assert outcome.exit_code == 3
-    assert report["verdict"] == "undecided"
-    assert "no answer to ApiVersions" in report["cases"][0]["because"]
-
-
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_random_bytes(hostile: Start, next_request: Read, tmp_path: Path, seed: int) -> None:
     noise = random.Random(seed)
-
-    def handler(connection: socket.socket) -> None:
-        while next_request(connection):
-            connection.sendall(noise.randbytes(200))
-
+    handler = answering(
+        next_request, "JoinGroup", lambda connection, _: connection.sendall(noise.randbytes(200))
+    )
     outcome, report = judge(
         hostile(handler).name, tmp_path, "heartbeat.alive.stable", "join.next-generation.first"
     )
@@ -164,14 +158,13 @@ def test_died_counts_on_every_level(hostile: Start, next_request: Read, tmp_path
     assert (outcome.exit_code, report["cases"][0]["verdict"]) == (1, "died")
 
 
-def test_advertises_nothing(hostile: Start, next_request: Read, tmp_path: Path) -> None:
-    def handler(connection: socket.socket) -> None:
-        while True:
-            reply(connection, decode_request(next_request(connection)), {"api_keys": []})
-
-    outcome, report = judge(hostile(handler).name, tmp_path, "heartbeat")
+def test_nothing_that_could_be_judged_is_no_conformance(
+    hostile: Start, next_request: Read, tmp_path: Path
+) -> None:
+    handler = answering(next_request, "JoinGroup", lambda connection, request: None)
+    outcome, report = judge(hostile(handler).name, tmp_path, "admin.list")
     assert verdicts(report) == {"unsupported"}
-    assert outcome.exit_code == 0
+    assert (outcome.exit_code, report["verdict"]) == (3, "undecided")
 
 
 def test_control_characters_do_no_harm(hostile: Start, next_request: Read, tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ class ConformProgress:
             parts = [f"{self._done} of {self._of} cases", f"{self._done / seconds:.1f}/s"]
             if self._failed:
                 parts.append(f"{self._failed} failed")
-            parts.append(f"about {self._left(now):.0f} s left")
+            left = self._left(now)
+            parts += [f"about {left:.0f} s left"] if left >= 1 else []  # else something takes its time
             if self._running:
                 longest = min(self._running, key=lambda script: self._running[script][0])
                 others = len(self._running) - 1
