@@ -1,0 +1,95 @@
+"""`--profile`: what is right for a line of brokers is what its profile in the spec says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rota.cli.conform import conform
+from rota.conformance.catalogue import all_cases
+from rota.conformance.dialogues.registry import otherwise
+from rota.conformance.out_of_reach import SWITCHES_OUT_OF_REACH
+from rota.conformance.profiles import JUDGED, USUAL, for_profile
+from rota.conformance.results import DEVIATION_VERDICT
+from rota.spec import KAFKA_4, PROFILES
+
+OLDER = "kafka-3.x"
+
+NOT_SWITCHES = {"name", "title", "versions", "omitted"}
+
+TWOFOLD = {case.id: case for case in all_cases() if case.otherwise}
+"""The cases of which something else is right for older brokers."""
+
+
+def test_every_switch_that_tells_3_from_4_is_judged_or_out_of_reach() -> None:
+    new, old = vars(KAFKA_4), vars(PROFILES[OLDER])
+    differing = {name for name in new if new[name] != old[name]} - NOT_SWITCHES
+    judged = {case.otherwise.switch for case in TWOFOLD.values() if case.otherwise}
+    assert judged | set(SWITCHES_OUT_OF_REACH) == differing
+    assert judged & set(SWITCHES_OUT_OF_REACH) == set()
+
+
+def test_a_switch_decides_what_is_right() -> None:
+    cases = all_cases()
+    usual, nothing = for_profile(cases, USUAL)
+    assert (usual, nothing) == (cases, [])
+    older, unknown = for_profile(cases, OLDER)
+    by_id = {case.id: case for case in older}
+    assert [case.id for case in older] == [case.id for case in cases if case.id in by_id]
+    for case in cases:
+        if case.otherwise:
+            assert by_id[case.id].play is case.otherwise.play
+            assert by_id[case.id].sentence == case.otherwise.sentence != case.sentence
+        elif case.older:
+            assert case.id in {skipped.case.id for skipped in unknown}
+        else:
+            assert by_id[case.id] is case
+    assert {skipped.why for skipped in unknown} == {f"nothing is expected of {OLDER}"}
+    assert len(by_id) + len(unknown) == len(cases)
+    sentences = [case.requirement for case in older]
+    assert len(set(sentences)) == len(sentences)
+
+
+def test_a_dialogue_for_older_brokers_needs_a_case_and_a_switch() -> None:
+    taken = next(iter(TWOFOLD))
+    for id, switch in (("heartbeat.nonsense", "leaves_one_by_one"), (taken, "leaves_one_by_one")):
+        with pytest.raises(ValueError, match="is no case, or it says already"):
+            otherwise(id, switch, "Is otherwise.")(lambda d: None)
+    with pytest.raises(ValueError, match="no switch nonsense"):
+        otherwise("heartbeat.alive.stable", "nonsense", "Is otherwise.")(lambda d: None)
+
+
+def judged(tmp_path: Path, *arguments: str) -> tuple[dict[str, str], dict[str, object], str]:
+    """Verdicts by case, the report, and what was printed."""
+    fixed = ["--embedded", "--out", str(tmp_path), "--seed", "2"]
+    outcome = CliRunner().invoke(conform, [*fixed, *arguments])
+    report = json.loads((tmp_path / "conform-rota.json").read_text())
+    return {case["id"]: case["verdict"] for case in report["cases"]}, report, outcome.stdout
+
+
+def test_rota_is_a_kafka_4_and_shown_to_be_no_kafka_3(tmp_path: Path) -> None:
+    unjudged = "admin.describe-unknown-group.from-6"
+    newer, _, _ = judged(tmp_path, *TWOFOLD, "heartbeat.alive.stable", unjudged)
+    assert set(newer.values()) == {"pass"}
+    older, report, printed = judged(
+        tmp_path, "--profile", OLDER, *TWOFOLD, "heartbeat.alive.stable", unjudged
+    )
+    assert older.pop("heartbeat.alive.stable") == "pass"
+    assert older == {id: DEVIATION_VERDICT[case.level].value for id, case in TWOFOLD.items()}
+    assert report["profile"] == OLDER
+    (skipped,) = [one for one in report["not_checked"] if one["id"] == unjudged]  # type: ignore[attr-defined]
+    assert skipped["why"] == f"nothing is expected of {OLDER}"
+    assert f"not checked: nothing is expected of {OLDER}: {unjudged}\n" in printed
+    assert f"again        rota conform --target rota --profile {OLDER} admin.describe.preparing\n" in printed
+    assert printed.splitlines()[0].startswith(f"rota conform: target rota, profile {OLDER}, 14 cases")
+    assert printed.splitlines()[-1].startswith(f"conforms: rota against {OLDER} (14 cases in ")
+
+
+@pytest.mark.parametrize("name", ["kafka-2.1", "kafka-5.x"])
+def test_a_profile_of_which_the_cases_know_nothing_is_refused(tmp_path: Path, name: str) -> None:
+    outcome = CliRunner().invoke(conform, ["--embedded", "--profile", name, "--out", str(tmp_path)])
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert f"cases do not say what is right for {name}; choose {' or '.join(JUDGED)}" in outcome.stderr
