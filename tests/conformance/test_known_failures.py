@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from rota.cli.conform import conform
 from rota.conformance.catalogue import all_cases, select
+from rota.conformance.known_failures import add_to_known
 from rota.conformance.results import CaseResult, Ending, KnownFailure, Verdict
 from rota.coordinator import HeartbeatReply, core
 
@@ -179,9 +180,15 @@ def test_a_failure_of_another_kind_is_not_known(
     assert result(deviation, KnownFailure(NEWER, verdict=listed_as)).verdict is deviation
 
 
-def test_that_the_kit_was_late_is_never_known() -> None:
-    late = result(Verdict.UNDECIDED, KnownFailure(OLDER, verdict=Verdict.UNDECIDED), late=True)
-    assert late.verdict is Verdict.UNDECIDED
+def test_that_the_kit_was_late_is_known_only_if_somebody_says_so_by_hand(tmp_path: Path) -> None:
+    said = KnownFailure(OLDER, verdict=Verdict.UNDECIDED)
+    assert result(Verdict.UNDECIDED, said, late=True).verdict is Verdict.KNOWN
+    path = tmp_path / "known.toml"
+    written = add_to_known(path, {}, [result(Verdict.UNDECIDED, None, late=True)])
+    assert tomllib.loads(path.read_text()) == {}
+    assert written.lines()[-1] == f"{path}: not written, since only the kit was late: {OLDER}"
+    add_to_known(path, {}, [result(Verdict.UNDECIDED, None)])
+    assert tomllib.loads(path.read_text())["known"][0]["verdict"] == "undecided"
 
 
 @pytest.mark.usefixtures("every_heartbeat_is_fine")

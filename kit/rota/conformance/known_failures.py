@@ -136,6 +136,7 @@ class Written:
     kept: Sequence[str]
     passing: Sequence[str]
     other: Sequence[str]
+    late: Sequence[str]
 
     def lines(self) -> list[str]:
         """For people."""
@@ -144,6 +145,8 @@ class Written:
             told[0] += "; fill in the reasons"
         if self.passing:
             told.append(f"{self.path}: passing now, take them out: {', '.join(self.passing)}")
+        if self.late:
+            told.append(f"{self.path}: not written, since only the kit was late: {', '.join(self.late)}")
         if self.other:
             told.append(f"{self.path}: fail in another way now, see to them: {', '.join(self.other)}")
         return told
@@ -167,6 +170,7 @@ def added_to_known(path: Path, before: Mapping[str, KnownFailure], results: Sequ
         new=[result.case.id for result in new],
         kept=sorted(before),
         passing=[result.case.id for result in again if result.verdict is Verdict.PASS],
+        late=[r.case.id for r in results if r.late and r.verdict is Verdict.UNDECIDED],
         other=[r.case.id for r in again if failure_of(r) and not before[r.case.id].covers(r)],
     )
 

@@ -78,7 +78,7 @@ class KnownFailure:
 
     def covers(self, result: CaseResult) -> bool:
         """Whether this is what became of the case."""
-        if self.id != result.case.id or result.late:
+        if self.id != result.case.id:
             return False
         if self.verdict is Verdict.UNDECIDED:
             return result.deviation is Verdict.UNDECIDED

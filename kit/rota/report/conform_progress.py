@@ -12,9 +12,6 @@ from rota.conformance.runner import Watch
 from rota.report.events import CaseFinished, Event
 from rota.report.live_line import LiveLine
 
-ENOUGH = 5
-"""So many dialogues have to be over before their times say how fast this target is."""
-
 
 class ConformProgress:
     """Shows done, of how many, rate, time left, and what is being played for longest.
@@ -37,7 +34,7 @@ class ConformProgress:
         self._running: dict[str, tuple[float, float]] = {}
         self._of = len(scripts)
         self._done, self._failed = 0, 0
-        self._took, self._were_to_take = 0.0, 0.0
+        self._over_planned = 0.0
 
     @property
     def watch(self) -> Watch:
@@ -72,17 +69,17 @@ class ConformProgress:
 
     def _over(self, script: Script) -> None:
         with self._lock:
-            began, planned = self._running.pop(script.id)
+            _, planned = self._running.pop(script.id)
             self._done += 1
-            self._took += self._clock() - began
-            self._were_to_take += planned
+            self._over_planned += planned
 
     def _left(self, now: float) -> float:
-        """Seconds, by what the dialogues are to take and by how long those took that are over."""
-        slower = self._took / self._were_to_take if self._done >= ENOUGH else 1.0
-        running = [max(planned * slower - (now - began), 0.0) for began, planned in self._running.values()]
-        waiting = [planned * slower for planned in self._waiting.values()]
-        return max([*running, *waiting, (sum(running) + sum(waiting)) / self._parallel], default=0.0)
+        """Seconds: the work that is left, in planned seconds, at the rate at which it was done so far."""
+        done, running = self._over_planned, list(self._running.values())
+        done += sum(min(now - began, planned) for began, planned in running)
+        rests = [*self._waiting.values(), *(max(planned - (now - began), 0.0) for began, planned in running)]
+        rate = done / (now - self._began) if done else self._parallel
+        return max([*rests, sum(rests) / rate], default=0.0)
 
 
 def _planned(script: Script) -> float:
