@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
@@ -9,8 +10,10 @@ import pty
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -110,7 +113,8 @@ def test_what_is_done_is_printed_when_it_is_done_and_reported_in_order(tmp_path:
 
 def test_on_a_terminal_one_line_is_written_over(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    environment = {**os.environ, "TERM": "xterm"}
     command = [*COMMAND, "--embedded", "--out", str(tmp_path), SLOW, *QUICK]
     with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment) as process:
         os.close(theirs)

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from rota.cli.conform import conform
 from rota.conformance.catalogue import all_cases, select
-from rota.conformance.known_failures import add_to_known
+from rota.conformance.known_failures import added_to_known
 from rota.conformance.results import CaseResult, Ending, KnownFailure, Verdict
 from rota.coordinator import HeartbeatReply, core
 
@@ -184,11 +184,11 @@ def test_that_the_kit_was_late_is_known_only_if_somebody_says_so_by_hand(tmp_pat
     said = KnownFailure(OLDER, verdict=Verdict.UNDECIDED)
     assert result(Verdict.UNDECIDED, said, late=True).verdict is Verdict.KNOWN
     path = tmp_path / "known.toml"
-    written = add_to_known(path, {}, [result(Verdict.UNDECIDED, None, late=True)])
-    assert tomllib.loads(path.read_text()) == {}
+    written = added_to_known(path, {}, [result(Verdict.UNDECIDED, None, late=True)])
+    assert tomllib.loads(written.text) == {}
     assert written.lines()[-1] == f"{path}: not written, since only the kit was late: {OLDER}"
-    add_to_known(path, {}, [result(Verdict.UNDECIDED, None)])
-    assert tomllib.loads(path.read_text())["known"][0]["verdict"] == "undecided"
+    written = added_to_known(path, {}, [result(Verdict.UNDECIDED, None)])
+    assert tomllib.loads(written.text)["known"][0]["verdict"] == "undecided"
 
 
 @pytest.mark.usefixtures("every_heartbeat_is_fine")
@@ -229,9 +229,10 @@ def test_one_that_fails_in_another_way_now_is_named(tmp_path: Path) -> None:
 
 
 def test_a_list_that_cannot_be_written_is_refused_before_anything_is_played(tmp_path: Path) -> None:
-    outcome = run(tmp_path, "--write-known", str(tmp_path / "no" / "known.toml"), OLDER)
+    (tmp_path / "file").touch()
+    outcome = run(tmp_path, "--write-known", str(tmp_path / "file" / "known.toml"), OLDER)
     assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert "there is no folder for" in outcome.stderr
+    assert "name another file" in outcome.stderr
     broken = listed(tmp_path, "[[known]\n")
     outcome = run(tmp_path, "--write-known", broken, OLDER)
     assert (outcome.exit_code, outcome.stdout) == (2, "")

@@ -15,6 +15,7 @@ import click
 
 from rota.cli.conform_target import see_whether_it_is_there
 from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, VIOLATED, UsageError
+from rota.cli.interrupts import ENDING
 from rota.cli.streams import ascii_json
 from rota.conformance.dialogues.negotiation import Unreadable
 from rota.conformance.dialogues.script import Case
@@ -109,17 +110,25 @@ def _emit(readers: Sequence[events.Reader], event: events.Event) -> None:
 
 @contextmanager
 def interruptible(stop: threading.Event) -> Iterator[None]:
-    """An interrupt from the keyboard sets `stop`, so that no result is lost; a second one ends at once."""
+    """A signal that asks the run to end sets `stop`, so that no result is lost; a second one ends at once."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals go to the main thread, and only there can they be caught
         return
 
+    before = {number: signal.getsignal(number) for number in ENDING}
+    heard = {number: handler for number, handler in before.items() if callable(handler)}  # else: ignored
+
+    def restore() -> None:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
+
     def first(*_: object) -> None:
         stop.set()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        restore()
 
-    before = signal.signal(signal.SIGINT, first)
+    for number in heard:
+        signal.signal(number, first)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()
