@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from rota.cli import conform_target
 from rota.cli.conform import conform
 from rota.conformance.connections.error_codes import ERROR_CODES
 from rota.conformance.targets import preflight
@@ -258,3 +259,25 @@ def test_a_broker_is_found(tmp_path: Path) -> None:
     with running({"group.initial.rebalance.delay.ms": 0}) as address:
         host, _, port = address.rpartition(":")
         preflight.look((host, int(port)), TIMEOUT)
+
+
+PLANTED = {
+    "every frame is Kafka's": ("_is_kafka", lambda heard: heard.payload is not None, "a frame of noise"),
+    "whatever comes is Kafka's": ("_is_kafka", lambda heard: bool(heard.data), "another protocol"),
+    "nobody looks at the bytes": ("_say_what_else_it_is", lambda address, heard: None, "a TLS alert"),
+    "nothing is looked at": ("look", lambda address, patience: None, "closed at once"),
+}
+"""Mistake -> what is exchanged in the preflight, for what, and the listener with which that shows."""
+
+
+@pytest.mark.parametrize("mistake", PLANTED)
+def test_a_planted_mistake_is_noticed(
+    mistake: str, hostile: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attribute, instead, listener = PLANTED[mistake]
+    monkeypatch.setattr(conform_target if attribute == "look" else preflight, attribute, instead)
+    handler, cause = LISTENERS[listener]
+    arguments = ["--target", hostile(handler).name, "--timeout", "1", "--out", str(tmp_path)]
+    outcome = CliRunner().invoke(conform, [*arguments, "heartbeat.alive.stable"])
+    with pytest.raises(AssertionError):
+        no_broker(outcome, cause, PLAINTEXT)
