@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,6 +26,7 @@ from rota.conformance.runner import Options, Watch, divide, exit_code, find_unre
 from rota.conformance.targets.target import Target
 from rota.report import events
 from rota.report.conform_progress import ConformProgress
+from rota.report.identity import identified
 from rota.report.json_report import JsonReport
 from rota.report.live_line import LiveLine
 from rota.report.text import TextReport
@@ -57,10 +59,9 @@ class Run:
         progress = ConformProgress(line, playable, self.target.parallel)
         readers = [self._on_stdout(line), *self.files, progress]
         began = time.monotonic()
-        start = events.RunStarted(
-            self.target.name, self.profile, self.options.seed, len(playable), self.strict
-        )
-        _emit(readers, start)
+        identity = identified(__name__, (), (), self._settings(cases))
+        asked = self.target.name, self.profile, self.options.seed, len(playable)
+        _emit(readers, events.RunStarted(*asked, identity, self.strict))
         with interruptible(self.options.stop):
             unreadable = find_unreadable(self.target, self.options.patience)
             results, interrupted = self._play(playable, unreadable, readers, progress.watch)
@@ -73,6 +74,19 @@ class Run:
         seconds = time.monotonic() - began
         _emit(readers, events.RunFinished(verdict, results, skipped, unreadable, seconds, self.paths))
         return code, results
+
+    def _settings(self, cases: Sequence[Case]) -> dict[str, Any]:
+        """What was asked for."""
+        return {
+            "target": self.target.name,
+            "profile": self.profile,
+            "seed": self.options.seed,
+            "patience": self.options.patience,
+            "slow": self.options.slow,
+            "known": sorted(self.options.known),
+            "strict": self.strict,
+            "cases": len(cases),
+        }
 
     def _play(
         self,
