@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import click
 
