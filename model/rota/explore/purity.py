@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from math import isqrt
 from typing import Any
 
-from rota.kernel import Machine, Message, Outcome, Property, State, System, Value, View
+from rota.kernel import Asking, Machine, Message, Outcome, Property, State, System, Value, View
 
 FIRST = 4
 """The first so many questions to each function are put again."""
@@ -31,10 +31,8 @@ class Impure(ValueError):
     """A function of the system answered one question in two ways; the message says which, and both."""
 
 
-class StandIn:
+class StandIn(Asking):
     """A machine that answers for another one, from what is known of it."""
-
-    machine: Machine
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ class MachineLine:
         self.receive = again.line(Line(what, machine.receive, next_square, several=True))
 
 
-class Noting:
+class Noting(Asking):
     """A machine whose answers are noted."""
 
     def __init__(self, machine: Machine, again: Again) -> None:
