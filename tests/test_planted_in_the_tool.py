@@ -147,10 +147,6 @@ def a_block_is_lost(patch: pytest.MonkeyPatch) -> None:
 def a_field_is_not_encoded(patch: pytest.MonkeyPatch) -> None:
     parts_of = encoding.parts_of
     patch.setattr(encoding, "parts_of", lambda value: parts_of(value)[:-1])
-    patch.setattr(encoding, "_ENCODERS", encoding._Encoders(encoding._ENCODERS))
-    for kind in list(encoding._ENCODERS):
-        if issubclass(kind, encoding.Frozen):
-            del encoding._ENCODERS[kind]
 
 
 def a_failure_is_swallowed(patch: pytest.MonkeyPatch) -> None:
