@@ -114,10 +114,17 @@ def test_a_run_that_ended_early_counts_nothing(invoke: Invoke, tmp_path: Path) -
 
 
 def test_planted_bug_an_engine_that_judges_nothing(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its table says of every combination that all is well, and asks no property."""
+    """Its table says of every combination that all is well, and asks no property.
+
+    Counts show it, and before them the states of the sample, which are judged without tables.
+    """
     broken = ("--system", "toys:broken", "--set", "kind=safety", "--engine", "numpy")
     assert invoke(*broken).exit_code == 1
     monkeypatch.setattr(CheckGroup, "_answers", lambda group, a, b: [True] * len(group.checks))
+    noticed = invoke(*broken)
+    assert noticed.exit_code == 4
+    assert "the tables and the property itself disagree on" in noticed.stderr
+    monkeypatch.setattr(numpy_search, "states_again", lambda *_: 0)
     result = invoke(*broken)
     assert result.exit_code == 3
     assert result.stdout.splitlines()[-1].startswith("undecided: never judged: up, broken (")

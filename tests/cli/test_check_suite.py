@@ -198,7 +198,7 @@ def test_an_error_is_told_when_its_turn_comes(
     def homeless(ref: Any) -> Any:
         raise NotRebuilt("a worker cannot build x; name its file in py_files")
 
-    monkeypatch.setattr(whole, "rebuilt", homeless)
+    monkeypatch.setattr(whole, "built", homeless)
     result = invoke(*CHOSEN, "--json")
     assert (result.exit_code, planted.levels, planted.ended) == (2, [], 1)
     assert "its file with --py-files" in result.stderr.splitlines()[-1]

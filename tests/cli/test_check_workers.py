@@ -374,7 +374,7 @@ def test_the_verdict_line_tells_the_time_that_passed() -> None:
     work, _ = checking(plan(job("a", office), job("b", office)), 2)
     work.work()
     report = replace(work.report(), seconds_exploring=12.34)
-    assert verdict_line(report, quiet=True).endswith(", in 12.3 s with 2 workers")
+    assert verdict_line(report, quiet=True).endswith(", in 12.3 s with 2 workers, sources unknown")
 
 
 def test_a_usage_error_of_workers() -> None:

@@ -64,7 +64,6 @@ def test_the_tutorial_is_what_happens(
     command: str, shown: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
     arguments = [one.strip("'") for one in re.findall(r"'[^']*'|\S+", command)]
     said = iter(untimed(CliRunner().invoke(main, ["prove", *arguments]).output).splitlines())
     assert shown
