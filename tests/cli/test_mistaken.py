@@ -15,7 +15,9 @@ from rota.cli import check_plan
 from rota.cli.main import main
 from rota.explore import reference
 from rota.explore.compiled import packing
+from rota.explore.compiled.expansion import Expansion
 from rota.explore.fast import engine as fast
+from rota.explore.result import EngineLimit
 from rota.explore.tables.machines import Interned, Learned
 from rota.explore.tables.properties import CheckGroup
 from rota.kernel import UserError
@@ -201,3 +203,15 @@ def test_the_whole_traceback_is_there_for_who_wants_it(
     monkeypatch.setenv("ROTA_DEBUG", "1")
     result = invoke("--engine", "fast", "--system", "mistakes:mistaken", "--set", "name=test raises")
     assert "raise KeyError(value)  # HERE raising" in result.stderr
+
+
+def test_what_an_engine_cannot_hold_is_no_internal_error(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> Any:
+        raise EngineLimit("a state has more than 9 successors")
+
+    monkeypatch.setattr(Expansion, "expand", full)
+    result = invoke("--system", "toys:ring", "--engine", "fast", "--no-cache")
+    assert result.exit_code == 2
+    assert last_line(result).startswith("rota: a state has more than 9 successors")

@@ -20,6 +20,7 @@ from rota.cli.options import MAX_STATES, SELECTION, Search, Selection, takes
 from rota.cli.reporting import EXIT_CODES, REPORTING, Reporting
 from rota.explore import CheckpointError, MissingExtra, engines
 from rota.explore.purity import Impure
+from rota.explore.result import EngineLimit
 from rota.mutants import MUTANTS
 from rota.report import check_text
 from rota.report.check_json import report_of
@@ -161,7 +162,7 @@ def _worked(checking: Checking, tell: Callable[[], None]) -> BaseException | Non
         checking.work()
     except BaseException as error:
         cut = error
-        if isinstance(error, CheckpointError | MissingExtra | ExpressionError | Impure):
+        if isinstance(error, CheckpointError | MissingExtra | ExpressionError | Impure | EngineLimit):
             cut = UsageError(str(error))
             cut.__cause__ = error
         if not checking.started:
@@ -174,7 +175,7 @@ def _identified(checking: Checking, selection: Selection, search: Search, spark:
     """What is known by now, and what it rests on."""
     report = checking.report()
     used = [name for engine in report.engine.split("+") for name in PACKAGES.get(engine, ())]
-    asked = ("engine", "liveness", "max_states", "symmetry", "fingerprints", "keep_going")
+    asked = ("engine", "liveness", "max_states", "symmetry", "fingerprints", "keep_going", "reach")
     settings = {
         **asdict(selection),
         **{name: getattr(search, name) for name in asked},

@@ -123,7 +123,10 @@ def _check_fields(system: System, expression: Expression) -> None:
     """Look for fields that no value can have, as far as annotations tell. Errors: ExpressionError."""
     for name, paths in expression.reads:
         roles = [one for one in system.machines if name in (one.name, one.role)]
-        kinds = {type(value) for one in roles for value in one.initial()}
+        try:
+            kinds = {type(value) for one in roles for value in one.initial()}
+        except Exception:  # the engine meets it too, and says whose mistake it is
+            continue
         for path in paths:
             _follow_types(name, kinds, path)
 
