@@ -36,6 +36,14 @@ LINES = {"check": 3, "workers": 3, "design": 3, "conform": 2}
 """How many lines are printed until there is something to be kept, where it is not one."""
 
 
+@pytest.fixture(autouse=True)
+def _hangups_are_heard() -> Iterator[None]:
+    """Whoever runs the tests may ignore them, and what he starts inherits that."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def started(tmp_path: Path, *arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", "rota", *arguments],
