@@ -32,5 +32,5 @@ def searching(plan: Plan, expression: str) -> Plan:
 
 
 def _asked(job: Job, system: System) -> Job:
-    # every state must be visited only where there is no such state: counts are pinned for those alone
+    # what is pinned stays so: where there is no such state, all are visited and counted as ever
     return replace(job, build=lambda: system)
