@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check standard nightly walks spark-faults bench-spark herd profiles reference test lint pin lock clean
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-long lint pin lock clean
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -23,16 +23,23 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml and .md (what it does otherwise, with dialogues)"
 
-# What computes runs beside what mostly waits for sockets and brokers; it is shown afterwards.
-COMPUTING := environment explore invariants kernel mutants proofs scopes spec
+# Three processes: what explores, what else computes, and what mostly waits for sockets and brokers, which is shown as
+# it goes. What failed is said once more at the end.
+EXPLORING := environment explore scopes
+COMPUTING := cli invariants kernel mutants proofs spec
+PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
 test: lint
 	@mkdir -p $(OUT)
-	@echo "rota: two processes; tests of $(COMPUTING) are shown at the end (until then in $(OUT)/tests.txt)"
-	@$(BIN)/python -m pytest $(COMPUTING:%=tests/%) >$(OUT)/tests.txt 2>&1 & beside=$$!; \
-	  trap 'kill $$beside' INT TERM; \
-	  $(BIN)/python -m pytest $(COMPUTING:%=--ignore=tests/%); here=$$?; \
-	  wait $$beside; there=$$?; cat $(OUT)/tests.txt; \
-	  test $$here -eq 0 && test $$there -eq 0
+	@rm -f $(OUT)/tests-*.xml
+	@echo "rota: three processes; what is not shown here is in $(OUT)/tests-exploring.txt and tests-computing.txt"
+	@$(call PYTEST,exploring,$(EXPLORING:%=tests/%)) >$(OUT)/tests-exploring.txt 2>&1 & one=$$!; \
+	  $(call PYTEST,computing,$(COMPUTING:%=tests/%)) >$(OUT)/tests-computing.txt 2>&1 & two=$$!; \
+	  trap 'kill $$one $$two' INT TERM; \
+	  $(call PYTEST,waiting,$(patsubst %,--ignore=tests/%,$(EXPLORING) $(COMPUTING))); failed=$$?; \
+	  wait $$one || failed=1; wait $$two || failed=1; \
+	  tail -n 1 $(OUT)/tests-exploring.txt $(OUT)/tests-computing.txt; \
+	  $(BIN)/python tests/failed.py $(OUT)/tests-waiting.xml $(OUT)/tests-exploring.xml $(OUT)/tests-computing.xml; \
+	  exit $$failed
 
 lint: $(VENV)/ready-test
 	@$(BIN)/rota doctor --require java
@@ -78,9 +85,9 @@ nightly: $(VENV)/ready-run
 walks: $(VENV)/ready-run
 	@$(BIN)/rota simulate --scope nightly --seconds 600 --out $(OUT)/walks; test $$? -eq 3
 
-# Executors and drivers killed on a small cluster, duplicate tasks: some minutes.
-spark-faults: $(VENV)/ready-test
-	$(BIN)/python -m pytest tests/explore -m faults
+# What `make test` leaves out: executors, drivers and workers killed, a cluster with two workers: some minutes.
+test-long: $(VENV)/ready-test
+	$(BIN)/python -m pytest -m long
 
 # Hours, on a quiet machine; goes on where it was ended.
 bench-spark: $(VENV)/ready-test

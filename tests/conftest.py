@@ -24,13 +24,13 @@ os.environ["ROTA_TABLES"] = "off"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "faults: takes long; runs only where it is asked for (-m faults)")
+    config.addinivalue_line("markers", "long: takes long; runs only where it is asked for (-m long)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of faults that take long are left out unless -m names them."""
-    if "faults" not in config.option.markexpr:
-        left = [item for item in items if item.get_closest_marker("faults")]
+    """Tests that take long are left out unless -m names them."""
+    if "long" not in config.option.markexpr:
+        left = [item for item in items if item.get_closest_marker("long")]
         items[:] = [item for item in items if item not in left]
         config.hook.pytest_deselected(items=left)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
+
 from rota.conformance.catalogue import all_scripts
 from rota.conformance.comparison.compare import Likeness, compare
 from rota.conformance.comparison.known_differences import KNOWN_DIFFERENCES
@@ -39,6 +41,7 @@ def start(settings: Mapping[str, int]) -> Embedded:
     return Embedded(settings, last_leads)
 
 
+@pytest.mark.long
 def test_what_another_choice_of_leader_changes_is_known_to_be_drawn_by_lot() -> None:
     rota = parse_target("rota")
     other = Target("last-leads", start, fresh=True, parallel=rota.parallel, settable=True)

@@ -116,6 +116,7 @@ def test_kept_tables_change_circumstances_only(tmp_path: Path) -> None:
     assert cold["entries_learned"] == warm["entries_from_cache"] > 0
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_on_spark_the_same_run_says_the_same_but_for_seconds(tmp_path: Path) -> None:
     what = (*TWO, "--engine", "spark", "--master", "local[2,4]")

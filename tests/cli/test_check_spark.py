@@ -284,6 +284,7 @@ def answers(port: int) -> bool:
         return probe.connect_ex((HOSTS[0], port)) == 0
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_on_a_standalone_cluster(cluster: str, tmp_path: Path) -> None:
     """By levels two searches, for only in the second one tasks were drawn away from their files."""

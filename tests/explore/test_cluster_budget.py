@@ -114,6 +114,7 @@ def test_a_task_without_memory_is_told_as_such(
         spark.explore(toys.counters(), limits, context=Context())
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_workers_are_held_to_their_share_and_let_go() -> None:
     system, memory = greedy.counters(1024), Limits(memory=64 * MIB)

@@ -132,6 +132,7 @@ def test_a_task_whose_worker_is_killed_is_done_again(context: Any, tmp_path: Pat
     assert flag.exists()
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_task_whose_workers_are_all_killed_is_lost(context: Any) -> None:
     answer, other = wholes(context, toys.assassin("", os.getpid()), toys.ring())

@@ -1,4 +1,4 @@
-"""The Spark engine on two executors: what they are sent, what they share, one is killed."""
+"""The Spark engine on two executors: what they are sent, what they share, one is killed. `make test-long`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rota.explore.spark import session
 from rota.explore.spark.suite import Tasks
 from rota.kernel import System
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 SYSTEMS = str(Path(toys.__file__).parent)
 
@@ -59,7 +59,6 @@ def test_executors_without_a_checkpoints_folder(context: Any) -> None:
     assert (stats["exchange"], stats["rounds_repeated"]) == ("shuffle", 0)
 
 
-@pytest.mark.faults
 def test_an_executor_is_killed(context: Any, tmp_path: Path) -> None:
     """Blocks that it had are fetched from the other one; its files are still on the host."""
     flag = tmp_path / "killed"
@@ -99,17 +98,15 @@ def explored_whole(system: System, context: Any) -> Result:
     return result
 
 
-# ---- what takes longer
+# ---- what is killed
 
 
-@pytest.mark.faults
 def test_an_executor_is_killed_that_explores_a_whole_system(context: Any, tmp_path: Path) -> None:
     flag = tmp_path / "killed"
     explored_whole(toys.assassin(str(flag), os.getpid(), generations=2), context)
     assert flag.exists()
 
 
-@pytest.mark.faults
 def test_an_executor_is_killed_and_there_is_a_checkpoint(context: Any, tmp_path: Path) -> None:
     flag = tmp_path / "killed"
     system = toys.assassin(str(flag), os.getpid(), generations=2)
@@ -134,7 +131,6 @@ spark.explore(toys.channel(), limits, partitions=2, py_files=[toys.__file__], pr
 """
 
 
-@pytest.mark.faults
 def test_the_driver_is_killed_and_a_cluster_goes_on(context: Any, tmp_path: Path) -> None:
     for depth in (2, 5):
         given = [sys.executable, "-c", CHILD, SYSTEMS, str(tmp_path), str(depth)]
@@ -142,7 +138,6 @@ def test_the_driver_is_killed_and_a_cluster_goes_on(context: Any, tmp_path: Path
     agreed(toys.channel(), context, Limits(checkpoint=tmp_path, resume=True))
 
 
-@pytest.mark.faults
 def test_copies_of_slow_tasks(context: Any, tmp_path: Path) -> None:
     context.stop()  # there is one context at a time; this test is the last
     eager = {
