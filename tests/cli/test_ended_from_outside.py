@@ -148,7 +148,7 @@ def test_a_terminal_that_goes_away_ends_a_run(tmp_path: Path) -> None:
 
 @pytest.fixture
 def listening() -> Iterator[None]:
-    """As in the command, which is the first to listen (in this process Spark may be); afterwards as before."""
+    """As in the command, which is the first to listen (here Spark may be); afterwards as before."""
     before = {number: signal.signal(number, signal.SIG_DFL) for number in ENDING}
     hook = sys.unraisablehook
     listen()
