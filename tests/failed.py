@@ -19,7 +19,7 @@ def failures(report: Path) -> Iterator[tuple[str, str]]:
     for case in ElementTree.parse(report).iter("testcase"):
         for kind in ("failure", "error"):
             for found in case.findall(kind):
-                yield f"{case.get('classname')}::{case.get('name')}", found.text or found.get("message", "")
+                yield f"{case.get('classname')}::{case.get('name')}", found.text or found.get("message") or ""
 
 
 def main(reports: list[Path]) -> None:
