@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check standard nightly walks bench-spark herd profiles reference test test-long lint pin lock clean
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-long lint pin lock clean server-bench
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -132,6 +132,11 @@ reference: $(VENV)/ready-run
 
 herd: $(VENV)/ready-test
 	$(BIN)/python -m bench.herd
+
+# Some five minutes, on a quiet machine with Java and a compiler for C: rota's server beside Apache Kafka, each
+# ratio beside the committed one; exit 1 where one has fallen. SERVER_BENCH=--write commits to the new ones.
+server-bench: $(VENV)/ready-run
+	$(BIN)/python -m bench.server $(SERVER_BENCH)
 
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate

@@ -1,241 +1,279 @@
-"""Heartbeats and rebalances per second of `rota serve` over the wire, as ratios against a real Kafka.
+"""`rota serve` beside Apache Kafka over the wire: heartbeats and rebalances, as ratios.
 
-    .venv/bin/python bench/server.py [--target HOST:PORT]
+    .venv/bin/python -m bench.server [--only SECTION] [--target HOST:PORT] [--write]
 
-The server runs in a process of its own; the client is this one, the same for both sides. A target is any
-other coordinator that is the only broker of its cluster. Rounds alternate between the sides in one run; each
-figure is the best of three.
-
-  heartbeats  on each connection a member of one Stable group; so many under way on each
-  rebalances  a group with one member on each connection: all join again, then all sync
+Both servers run in processes of their own and stay for the whole run; rounds alternate between them after a
+warm-up, each figure is the median of five. The ratios are compared with those of docs/server.json: exit 1 if
+one has fallen by more than the tolerance, 3 if Kafka cannot be started. --write puts the new ones there and
+writes docs/server-figures.md from them; --page writes the page from what is there. Wants Java, a compiler for
+C, 2 GB and a machine with nothing else to do; takes some ten minutes.
 """
 
 from __future__ import annotations
 
 import argparse
-import socket
+import os
+import platform
+import resource
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from time import monotonic, perf_counter, sleep
-from typing import Any
-from uuid import uuid4
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
 
-from rota.wire import decode_response, encode_request, frame
+from bench.server_client import (
+    Failed,
+    compiled,
+    group,
+    heartbeats,
+    heartbeats_compiled,
+    rebalance,
+    repeated,
+)
+from bench.server_page import SECTIONS, TOLERANCE, Report, Row, as_json, changes, from_json, page
+from bench.server_sides import Side, at, kafka, rota
 
-ROUNDS = 3
-SECONDS = 0.7
+from rota.conformance.targets.process import NotStarted
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+FILE, PAGE = "server.json", "server-figures.md"
+
+ROUNDS = 5
+WARM_UPS = 2
+"""Rounds that do not count."""
+
+SECONDS = 1.0
 """How long a round of one figure lasts, at least."""
 
-IN_FLIGHT = (1, 16)
-"""Heartbeats under way on a connection; a broker takes up the next one when it has answered the last."""
+BURSTS = {1: "one by one", 16: "bursts of 16"}
+CONNECTIONS = (1, 4)
+MEMBERS = (10, 100, 1_000)
+MANY = 10_000
 
-NOT_YET = (14, 15, 16)
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: Kafka makes its topic first."""
-
-
-class Connection:
-    """One member on one connection."""
-
-    def __init__(self, address: str, group_id: str) -> None:
-        host, _, port = address.rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=30)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.stream = self.socket.makefile("rb")
-        self.group_id = group_id
-        self.member_id = ""
-        self.generation_id = -1
-        self.joins = 0
-        self.asked: tuple[str, int] = ("", 0)
-
-    def send(self, name: str, version: int, **body: Any) -> None:
-        """One request."""
-        self.asked = (name, version)
-        self.socket.sendall(frame(encode_request(name, version, body, 1, "bench")))
-
-    def receive(self) -> Mapping[str, Any]:
-        """The body of the answer to the last request."""
-        return decode_response(*self.asked, self.payload()).body
-
-    def payload(self) -> bytes:
-        """One response without its length."""
-        return self.stream.read(int.from_bytes(self.stream.read(4), "big"))
-
-    def join(self) -> None:
-        """Sends a JoinGroup. Other metadata each time: whoever comes first starts the rebalance."""
-        self.joins += 1
-        self.send(
-            *("JoinGroup", 9),
-            group_id=self.group_id,
-            session_timeout_ms=30_000,
-            rebalance_timeout_ms=60_000,
-            member_id=self.member_id,
-            protocol_type="consumer",
-            protocols=[{"name": "range", "metadata": b"%d" % self.joins}],
-        )
-
-    def joined(self) -> bool:
-        """Takes the answer; whether this one leads."""
-        answer = checked(self.receive())
-        self.generation_id = answer["generation_id"]
-        return bool(answer["leader"] == self.member_id)
-
-    def enter(self) -> None:
-        """Gets a member id, as soon as there is a coordinator."""
-        until = monotonic() + 30
-        while True:
-            self.send("FindCoordinator", 4, key_type=0, coordinator_keys=[self.group_id])
-            error = self.receive()["coordinators"][0]["error_code"]
-            if error == 0:
-                self.join()
-                answer = self.receive()
-                error = answer["error_code"]
-            if error not in NOT_YET:
-                break
-            if monotonic() > until:
-                raise SystemExit("the target has no coordinator after 30 s")
-            sleep(0.2)
-        self.member_id = checked(answer, 79)["member_id"]
-
-    def place(self) -> dict[str, Any]:
-        """Group, generation and member."""
-        return {
-            "group_id": self.group_id,
-            "generation_id": self.generation_id,
-            "member_id": self.member_id,
-        }
-
-    def sync(self, assignments: Sequence[Mapping[str, Any]]) -> None:
-        """Sends a SyncGroup."""
-        names = {"protocol_type": "consumer", "protocol_name": "range"}
-        self.send("SyncGroup", 5, **self.place(), **names, assignments=list(assignments))
-
-    def close(self) -> None:
-        """Closes it."""
-        self.stream.close()
-        self.socket.close()
+Round = Callable[[], Sequence[float]]
+"""One round on one side: a value for each figure of the measurement."""
 
 
-def checked(body: Mapping[str, Any], error: int = 0) -> Mapping[str, Any]:
-    """The body, if it has the right error code."""
-    if body["error_code"] != error:
-        raise SystemExit(f"error {body['error_code']} instead of {error}; the rates mean nothing")
-    return body
+@dataclass(frozen=True)
+class Figure:
+    """What is measured: its words and unit, whether more is better, and the least ratio that is wanted."""
+
+    what: str
+    unit: str
+    more: bool
+    wanted: float | None = None
 
 
-def rebalance(members: Sequence[Connection]) -> None:
-    """All join, then all sync."""
-    for member in members:
-        member.join()
-    (leader,) = [member for member in members if member.joined()]
-    for member in members:
-        shares = [{"member_id": each.member_id, "assignment": b"share"} for each in members]
-        member.sync(shares if member is leader else ())
-    for member in members:
-        checked(member.receive())
+@dataclass(frozen=True)
+class Measurement:
+    """Figures that come out of the same rounds, and how a round is made ready on either side."""
+
+    section: str
+    figures: tuple[Figure, ...]
+    ours: AbstractContextManager[Round]
+    theirs: AbstractContextManager[Round]
+    beside: str
+
+    def rows(self, rounds: int, warm_ups: int) -> Iterator[Row]:
+        """Alternates between the sides; warm-ups do not count."""
+        with self.ours as ours, self.theirs as theirs:
+            values = [(ours(), theirs()) for _ in range(warm_ups + rounds)][warm_ups:]
+        for index, figure in enumerate(self.figures):
+            mine, other = (tuple(_short(side[index]) for side in each) for each in zip(*values, strict=True))
+            words = (figure.what, figure.unit, figure.more)
+            yield Row(self.section, *words, mine, other, self.beside, figure.wanted)
+
+
+def _short(value: float) -> float:
+    """Five digits: what follows is noise."""
+    return float(f"{value:.5g}")
 
 
 @contextmanager
-def group(address: str, members: int) -> Iterator[list[Connection]]:
-    """A Stable group of so many members. The ids handed out hold up the rebalance until all have joined."""
-    group_id = f"bench-{uuid4()}"
-    connections = [Connection(address, group_id) for _ in range(members)]
-    try:
-        for connection in connections:
-            connection.enter()
-        rebalance(connections[:1])
-        rebalance(connections)
-        yield connections
-        leaving = [{"member_id": each.member_id} for each in connections]
-        connections[0].send("LeaveGroup", 5, group_id=group_id, members=leaving)
-        checked(connections[0].receive())
-    finally:
-        for connection in connections:
-            connection.close()
+def heartbeat_rounds(side: Side, members: int, burst: int) -> Iterator[Round]:
+    """Heartbeats a second by the Python client."""
+    with group(side.address, members) as connected:
+
+        def run() -> Sequence[float]:
+            answers, seconds = heartbeats(connected, burst, SECONDS)
+            return (answers / seconds,)
+
+        yield run
 
 
-def heartbeats(address: str, members: int, in_flight: int) -> float:
-    """Heartbeats a second."""
-    with group(address, members) as connections:
-        requests = []
-        for each in connections:
-            each.send("Heartbeat", 4, **each.place())
-            checked(each.receive())
-            requests.append(frame(encode_request("Heartbeat", 4, each.place(), 1, "bench")) * in_flight)
-        connections[0].socket.sendall(requests[0])
-        fine = connections[0].stream.read(4 + 4 + 1 + 4 + 2 + 1)
-        expected = fine * in_flight
-        connections[0].stream.read(len(expected) - len(fine))
+@contextmanager
+def compiled_rounds(side: Side, members: int, under_way: int, program: Path) -> Iterator[Round]:
+    """Heartbeats a second by the compiled client, and microseconds of the server's processor for each."""
+    with group(side.address, members) as connected:
 
-        def run() -> int:
-            for each, request in zip(connections, requests, strict=True):
-                each.socket.sendall(request)
-            for each in connections:
-                if each.stream.read(len(expected)) != expected:
-                    raise SystemExit("a heartbeat failed; the rates mean nothing")
-            return in_flight * members
+        def run() -> Sequence[float]:
+            before = side.cpu_seconds()
+            answers, seconds = heartbeats_compiled(program, connected, under_way, SECONDS)
+            return answers / seconds, 1e6 * (side.cpu_seconds() - before) / answers
 
-        return rate(run)
+        yield run
 
 
-def rebalances(address: str, members: int) -> float:
-    """Rebalances of a whole group a second."""
-    with group(address, members) as connections:
+@contextmanager
+def rebalance_rounds(side: Side, members: int, each: bool = False) -> Iterator[Round]:
+    """Milliseconds of a rebalance and of the server's processor for it; if `each`, microseconds a member."""
+    with group(side.address, members) as connected:
 
-        def run() -> int:
-            rebalance(connections)
+        def once() -> int:
+            rebalance(connected)
             return 1
 
-        return rate(run)
+        def run() -> Sequence[float]:
+            before = side.cpu_seconds()
+            done, seconds = repeated(once, SECONDS)
+            scale = 1e6 / members if each else 1e3
+            return scale * seconds / done, scale * (side.cpu_seconds() - before) / done
+
+        yield run
 
 
-def rate(run: Callable[[], int]) -> float:
-    """What `run` does a second."""
-    done, began = 0, perf_counter()
-    while perf_counter() - began < SECONDS:
-        done += run()
-    return done / (perf_counter() - began)
+def heartbeat_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measurement]:
+    """Heartbeats, by either client."""
+    for members in CONNECTIONS:
+        for burst, words in BURSTS.items():
+            what = f"{_connections(members)}, {words}; Python client"
+            sides = (heartbeat_rounds(side, members, burst) for side in (ours, theirs))
+            figures = (Figure(what, "a second", more=True, wanted=0.8),)
+            yield Measurement("heartbeats", figures, *sides, theirs.name)
+    for members in CONNECTIONS:
+        for under_way in BURSTS:
+            what = f"{_connections(members)}, {under_way} under way on each; compiled client"
+            sides = (compiled_rounds(side, members, under_way, program) for side in (ours, theirs))
+            figures = (
+                Figure(what, "a second", more=True),
+                Figure(what, "µs of the server's processor for each", more=False),
+            )
+            yield Measurement("heartbeats", figures, *sides, theirs.name)
 
 
-@contextmanager
-def rota() -> Iterator[str]:
-    """A server process; gives its address."""
-    command = [sys.executable, "-m", "rota.cli.main", "serve", "--set", "group.initial.rebalance.delay.ms=0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline().split()[-1]
-        finally:
-            process.terminate()
+def _connections(count: int) -> str:
+    return f"{count} connection{'s' * (count > 1)}"
 
 
-def measurements() -> Iterator[tuple[str, Callable[[str], float]]]:
-    """What is measured, and how, at an address."""
-    for members in (1, 4):
-        for in_flight in IN_FLIGHT:
-            what = f"heartbeats, connections: {members}, under way on each: {in_flight}"
-            yield what, lambda address, m=members, n=in_flight: heartbeats(address, m, n)  # type: ignore[misc]
-    for members in (1, 8, 32):
-        yield f"rebalances, members: {members}", lambda address, m=members: rebalances(address, m)  # type: ignore[misc]
+def rebalance_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measurement]:
+    """Rebalances beside the other; and of a group that is larger than what the other is asked for."""
+    for members in MEMBERS:
+        figures = (
+            Figure(f"{members:,} members", "ms", more=False, wanted=1.0),
+            Figure(f"{members:,} members", "ms of the server's processor", more=False),
+        )
+        sides = (rebalance_rounds(side, members) for side in (ours, theirs))
+        yield Measurement("rebalances", figures, *sides, theirs.name)
+    figures = (
+        Figure(f"{MANY:,} members, for each member", "µs", more=False, wanted=0.67),
+        Figure(f"{MANY:,} members, for each member", "µs of the server's processor", more=False),
+    )
+    large, small = (rebalance_rounds(ours, members, each=True) for members in (MANY, MEMBERS[-1]))
+    yield Measurement("rebalances", figures, large, small, f"rota with {MEMBERS[-1]:,}")
 
 
-def main() -> None:
-    """Print one line per figure."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--target", metavar="HOST:PORT", help="another coordinator, for ratios")
-    target = parser.parse_args().target
-    print(f"{'a second':<52}{'rota':>9}" + (f"{'target':>9}{'ratio':>7}" if target else ""))
-    with rota() as address:
-        sides = [address, target] if target else [address]
-        for what, measure in measurements():
-            best = [0.0] * len(sides)
-            for _ in range(ROUNDS):
-                for index, side in enumerate(sides):
-                    best[index] = max(best[index], measure(side))
-            line = f"{what:<52}" + "".join(f"{value:>9,.0f}" for value in best)
-            print(line + (f"{best[0] / best[1]:>7.2f}" if target else ""), flush=True)
+MEASUREMENTS = {"heartbeats": heartbeat_measurements, "rebalances": rebalance_measurements}
+"""Section → its measurements, of two sides; the compiled client is given to all."""
+
+
+def measure(
+    sections: Sequence[str], ours: Side, theirs: Side, rounds: int = ROUNDS, warm_ups: int = WARM_UPS
+) -> Iterator[Row]:
+    """The rows of some sections."""
+    with tempfile.TemporaryDirectory(prefix="rota-bench-") as folder:
+        program = compiled(Path(folder))
+        all_of_them = (MEASUREMENTS[section](ours, theirs, program) for section in sections)
+        for measurement in chain.from_iterable(all_of_them):
+            yield from measurement.rows(rounds, warm_ups)
+
+
+def machine() -> str:
+    """What it is measured on, as far as another machine has something to compare."""
+    java = subprocess.run(("java", "-version"), capture_output=True, text=True).stderr.split('"')
+    version = f", Java {java[1]}" if len(java) > 1 else ""
+    return f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}{version}"
+
+
+def merged(committed: Report | None, new: Report, sections: Sequence[str]) -> Report:
+    """The new report, with what the committed one has of sections that were not measured."""
+    kept = () if committed is None else tuple(row for row in committed.rows if row.section not in sections)
+    return replace(new, rows=kept + new.rows)
+
+
+def write(docs: Path, report: Report) -> None:
+    """The file and the page."""
+    (docs / FILE).write_text(as_json(report), encoding="utf-8")
+    (docs / PAGE).write_text(page(report), encoding="utf-8")
+
+
+def compare(committed: Report | None, rows: Sequence[Row], sections: Sequence[str], tolerance: float) -> int:
+    """Prints both ratios of each figure. Returns the exit code."""
+    before = [] if committed is None else [row for row in committed.rows if row.section in sections]
+    print(f"\n{'ratio':<84}{'before':>8}{'now':>8}")
+    found = list(changes(before, rows, tolerance))
+    for change in found:
+        print(change.line())
+    fallen = sum(change.fell for change in found)
+    print(f"{fallen} of {len(found)} ratios fell by more than {tolerance:.0%} of what docs/{FILE} has")
+    return 1 if fallen else 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure and compare, or write. Returns the exit code."""
+    given = parsed(arguments)
+    path = given.docs / FILE
+    committed = from_json(path.read_text(encoding="utf-8")) if path.exists() else None
+    if given.page:
+        if committed is None:
+            print(f"rota: there is no {path}; measure with --write", file=sys.stderr)
+            return 2
+        write(given.docs, committed)
+        return 0
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
+    sections = given.only or list(MEASUREMENTS)
+    rows = []
+    try:
+        with ExitStack() as stack:
+            ours = stack.enter_context(rota())
+            theirs = at(given.target, "target") if given.target else stack.enter_context(kafka())
+            for row in measure(sections, ours, theirs):
+                rows.append(row)
+                print(f"{row.section}: {row.what}: {row.ours} {row.theirs} {row.unit}", flush=True)
+    except (NotStarted, Failed, OSError) as error:
+        print(f"rota: {error}", file=sys.stderr)
+        return 3
+    if given.write:
+        write(given.docs, merged(committed, Report(machine(), ROUNDS, tuple(rows)), sections))
+        return 0
+    return compare(None if given.target else committed, rows, sections, given.tolerance)
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.server", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("--only", action="append", choices=list(SECTIONS), help="a section; repeatable")
+    parser.add_argument(
+        "--target", metavar="HOST:PORT", help="another coordinator in place of Kafka; not compared"
+    )
+    parser.add_argument("--tolerance", type=float, default=TOLERANCE, metavar="PART",
+                        help="how much lower a ratio may be (default: %(default)s)")  # fmt: skip
+    parser.add_argument(
+        "--docs", type=Path, default=DOCS, metavar="FOLDER", help="where the committed file is"
+    )
+    wanted = parser.add_mutually_exclusive_group()
+    wanted.add_argument("--write", action="store_true", help="write the file and the page anew")
+    wanted.add_argument("--page", action="store_true", help="write the page from the file; measures nothing")
+    given = parser.parse_args(arguments)
+    if given.write and given.target:
+        parser.error("--write is for figures beside Kafka; leave out --target")
+    return given
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -79,16 +79,34 @@ def test_help_lists_the_settings_with_their_defaults():
     assert {line[0] for line in lines if line} > set(KNOWN)
 
 
-@pytest.mark.parametrize("verbose", [False, True])
-def test_why_a_connection_is_closed(verbose, serve, connect):
-    process, address = serve(*["--verbose"] * verbose)
+@pytest.mark.parametrize("level", ["info", "warning"])
+def test_why_a_connection_is_closed(level, serve, connect):
+    process, address = serve("--log-level", level)
     client = connect(address)
     client.raw(b"GET / HTTP/1.1\r\n\r\n")
     assert client.closed()
     process.terminate()
     _, err = process.communicate(timeout=30)
-    assert ("closing the connection of /127.0.0.1: a frame of 1195725856 bytes" in err) == verbose
-    assert bool(err) == verbose
+    informed = level == "info"
+    assert ("closing the connection of /127.0.0.1: a frame of 1195725856 bytes" in err) == informed
+    assert bool(err) == informed
+
+
+@pytest.mark.parametrize("arguments", [(), ("--log-level", "INFO")])
+def test_events_of_groups_are_lines_in_the_log(arguments, serve, member):
+    process, address = serve("--set", "group.initial.rebalance.delay.ms=0", *arguments)
+    client = member(address)
+    assert client.join()["generation_id"] == 1
+    process.terminate()
+    _, err = process.communicate(timeout=30)
+    events = (
+        "Preparing to rebalance group g",
+        "Stabilized group g generation 1",
+        "Unloading group metadata for g",
+    )
+    for event in events:
+        assert sum(event in line for line in err.splitlines()) == bool(arguments)
+    assert bool(err) == bool(arguments)
 
 
 def answered(client):

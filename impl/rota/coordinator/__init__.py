@@ -47,6 +47,7 @@ from rota.coordinator.messages import (
     SyncGroupAssignment,
     SyncGroupReply,
 )
+from rota.coordinator.notices import Event, Notice
 from rota.coordinator.offset_messages import (
     OffsetBatch,
     OffsetCommit,
@@ -90,6 +91,7 @@ __all__ = [
     "DescribedGroupMember",
     "Effects",
     "ErrorCode",
+    "Event",
     "Group",
     "GroupCoordinator",
     "GroupRecord",
@@ -110,6 +112,7 @@ __all__ = [
     "Member",
     "MemberIdentity",
     "MemberRecord",
+    "Notice",
     "OffsetBatch",
     "OffsetCommit",
     "OffsetCommitPartition",

@@ -257,6 +257,7 @@ class GroupCoordinator:
                 persistence.appended(step, self._groups, entry, ErrorCode.NOT_COORDINATOR)
         offsets.fail_deferred(step, self._offsets, ErrorCode.NOT_COORDINATOR)
         for group in self._groups.values():
+            step.note("unloading", group)
             loading.close(step, group, ErrorCode.NOT_COORDINATOR, with_ids=True)
         self._groups.clear()
         self._offsets = OffsetStore()

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from rota.coordinator.admin_messages import AdminReply, GroupTombstone
 from rota.coordinator.messages import MembershipReply
+from rota.coordinator.notices import Notice
 from rota.coordinator.offset_messages import OffsetBatch, OffsetReply, TransactionMarker
 from rota.coordinator.purgatory import Token
 
@@ -81,11 +82,15 @@ class Append:
 
 
 class Effects(NamedTuple):
-    """All effects of one step, each list in the order to carry it out; every timer is named at most once."""
+    """All effects of one step, each list in the order to carry it out; every timer is named at most once.
+
+    `notices` ask for nothing: they tell what happened, to whoever keeps a log of it.
+    """
 
     replies: tuple[tuple[Token, Reply], ...] = ()
     timers: tuple[Arm | Cancel, ...] = ()
     appends: tuple[Append, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 class Choices(Protocol):

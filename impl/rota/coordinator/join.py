@@ -14,7 +14,7 @@ from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.ledger import Created
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply
 from rota.coordinator.purgatory import ParkedRequest
-from rota.coordinator.rebalance import generation_reply, rebalance_or_complete
+from rota.coordinator.rebalance import client_reason, generation_reply, rebalance_or_complete
 from rota.coordinator.session_timers import start_new_member_timer, stop_timer
 from rota.coordinator.step import Step
 
@@ -119,8 +119,10 @@ def _join_new(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> N
     if holder is not None:
         static.replace_member(step, group, group.members[holder], member_id, request, joiner.parked)
     elif instance_id is not None or joiner.parked.version < MEMBER_ID_REQUIRED_SINCE:
+        step.note("joined", group, member_id, instance_id)
         _admit(step, group, request, joiner, member_id)
     else:
+        step.note("id_given", group, member_id)
         group.pending_members.add(member_id)
         step.arm("pending", group.group_id, request.session_timeout_ms, member_id)
         step.reply(joiner.parked, JoinGroupReply(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id))
@@ -132,6 +134,7 @@ def _join_pending(step: Step, group: Group, request: JoinGroup, joiner: Joiner) 
         step.reply(joiner.parked, JoinGroupReply(ErrorCode.UNKNOWN_SERVER_ERROR))
         return
     _remove_pending(step, group, request.member_id)
+    step.note("joined_with_id", group, request.member_id)
     _admit(step, group, request, joiner, request.member_id)
 
 
@@ -161,7 +164,8 @@ def _admit(step: Step, group: Group, request: JoinGroup, joiner: Joiner, member_
     group.add(member, request.protocol_type)
     group.parked_joins.park(member_id, joiner.parked)
     start_new_member_timer(step, group, member)
-    rebalance_or_complete(step, group)
+    named = f"{member_id} with instance id {request.group_instance_id}"
+    rebalance_or_complete(step, group, f"adding new member {named}; {client_reason(request.reason)}")
 
 
 def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> None:
@@ -179,4 +183,8 @@ def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> Non
         step.reply(joiner.parked, generation_reply(group, member))
         return
     group.update_and_park(member, request, joiner.parked)
-    rebalance_or_complete(step, group)
+    what = (
+        "updating metadata of" if not unchanged else "re-joining of leader" if is_leader else "re-joining of"
+    )
+    reason = f"{what} {member.member_id} during {group.state}; {client_reason(request.reason)}"
+    rebalance_or_complete(step, group, reason)

@@ -10,7 +10,7 @@ from rota.coordinator.messages import (
     LeaveGroupReplyMember,
     MemberIdentity,
 )
-from rota.coordinator.rebalance import prepare_rebalance, try_complete_join
+from rota.coordinator.rebalance import client_reason, prepare_rebalance, try_complete_join
 from rota.coordinator.session_timers import stop_timer
 from rota.coordinator.step import Step
 
@@ -29,7 +29,8 @@ def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentit
     voting.elect_leader(group, step.choices)
     if ErrorCode.NONE in errors:
         if group.has_generation:
-            prepare_rebalance(step, group)
+            gone = ", ".join(identity.member_id for identity in identities)
+            prepare_rebalance(step, group, f"explicit LeaveGroup of {gone}")
         else:
             try_complete_join(step, group)
     return _results(identities, errors)
@@ -51,11 +52,14 @@ def _leave(step: Step, group: Group, identity: MemberIdentity) -> int:
     if identity.member_id in group.pending_members:
         group.pending_members.remove(identity.member_id)
         step.cancel("pending", group.group_id, identity.member_id)
+        step.note("pending_left", group, member_id, reason=client_reason(identity.reason))
         return ErrorCode.NONE
     error = group.member_error(member_id, instance_id)
     if error == ErrorCode.NONE:
         member = group.members[member_id]
         stop_timer(step, group, member)
+        why = client_reason(identity.reason)
+        step.note("left", group, member_id, member.group_instance_id, reason=why)
         drop_member(step, group, member)
     return error
 

@@ -19,7 +19,9 @@ def load(step: Step, group_id: str, record: GroupRecord | None) -> Group:
     generation is left. A group above the size limit begins a rebalance, in which some are refused.
     """
     if record is None:
-        return Group(group_id)
+        group = Group(group_id)
+        step.note("loading", group)
+        return group
     group = Group(
         group_id,
         state=GroupState.STABLE if record.members else GroupState.EMPTY,
@@ -44,8 +46,10 @@ def load(step: Step, group_id: str, record: GroupRecord | None) -> Group:
         group.add(member, group.protocol_type)
         restart_session(step, group, member)
     group.note_subscriptions()
+    step.note("loading", group)
     if len(group.members) > step.config.group_max_size:
-        prepare_rebalance(step, group)
+        most = step.config.group_max_size
+        prepare_rebalance(step, group, f"the loaded group is over capacity ({most})")
     return group
 
 

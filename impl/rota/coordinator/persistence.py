@@ -73,7 +73,7 @@ def _assignment_answered(step: Step, group: Group, entry: Assigned, error: int) 
         group.transition_to(GroupState.STABLE)
     else:
         sync.reset_assignments(step, group, error)
-        rebalance.prepare_rebalance(step, group)
+        rebalance.prepare_rebalance(step, group, f"error {error} when the assignment was stored")
 
 
 def _still_awaited(group: Group, entry: Assigned) -> bool:

@@ -8,15 +8,20 @@ from rota.coordinator.step import Step
 from rota.coordinator.sync import reset_assignments, start_sync_timer, stop_sync_timer
 
 
-def rebalance_or_complete(step: Step, group: Group) -> None:
+def client_reason(given: str | None) -> str:
+    """What a client says of why it comes or goes; old versions cannot say it (KIP-800)."""
+    return f"client reason: {given or 'not provided'}"
+
+
+def rebalance_or_complete(step: Step, group: Group, reason: str) -> None:
     """After a JoinGroup was parked: start a join phase, or see whether it ends the one that is running."""
     if group.can_rebalance:
-        prepare_rebalance(step, group)
+        prepare_rebalance(step, group, reason)
     else:
         try_complete_join(step, group)
 
 
-def prepare_rebalance(step: Step, group: Group) -> None:
+def prepare_rebalance(step: Step, group: Group, reason: str) -> None:
     """Start a join phase, from any state in which none is running.
 
     From Empty it is initial: a fixed delay for others to arrive, of which the first is the configured one
@@ -27,6 +32,7 @@ def prepare_rebalance(step: Step, group: Group) -> None:
     if group.state is GroupState.COMPLETING_REBALANCE:
         reset_assignments(step, group, ErrorCode.REBALANCE_IN_PROGRESS)
     stop_sync_timer(step, group)
+    step.note("preparing", group, reason=reason)
     group.transition_to(GroupState.PREPARING_REBALANCE)
     if group.is_initial_join:
         delay = step.config.group_initial_rebalance_delay_ms
@@ -68,11 +74,15 @@ def complete_join(step: Step, group: Group) -> None:
     have ended.
     """
     _stop_join_timer(step, group)
+    late = []
     for member_id in sorted(group.members.keys() - group.parked_joins):
         member = group.members[member_id]
         if member.group_instance_id is None:
             stop_timer(step, group, member)
             group.remove(member)
+            late.append(member_id)
+    if late:
+        step.note("not_joined", group, removed=tuple(late))
     if group.state is GroupState.DEAD:
         return
     if group.members and not group.parked_joins:
@@ -86,6 +96,7 @@ def complete_join(step: Step, group: Group) -> None:
     else:
         group.protocol_name = None
         group.transition_to(GroupState.EMPTY)
+        step.note("empty", group)
         step.append(group.group_id, group.record({}))
     group.note_subscriptions()
 
@@ -94,6 +105,7 @@ def _start_generation(step: Step, group: Group) -> None:
     """All members are part of it, also static ones that have not rejoined: their sessions start anew too."""
     group.protocol_name = voting.select_protocol(group, step.choices)
     group.transition_to(GroupState.COMPLETING_REBALANCE)
+    step.note("stabilized", group, group.leader or "")
     waiting = group.parked_joins.take_all()
     for member in group.members_by_id():
         if member.member_id in waiting:

@@ -11,7 +11,7 @@ from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.ledger import Replaced
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply, SyncGroupReply
 from rota.coordinator.purgatory import ParkedRequest
-from rota.coordinator.rebalance import generation_reply, rebalance_or_complete
+from rota.coordinator.rebalance import client_reason, generation_reply, rebalance_or_complete
 from rota.coordinator.session_timers import restart_session, stop_timer
 from rota.coordinator.step import Step
 
@@ -29,6 +29,7 @@ def replace_member(
     old one's; the request's timeout counts from the next time on.
     """
     before = (group.leader, old.protocols, old.session_timeout_ms, old.rebalance_timeout_ms)
+    step.note("replaced", group, member_id, old.group_instance_id, old_member_id=old.member_id)
     member = _fence_and_rename(step, group, old, member_id)
     group.update_and_park(member, request, parked)
     if (
@@ -39,7 +40,9 @@ def replace_member(
         replaced = Replaced(member_id, parked, group.generation_id, old.member_id, *before)
         step.append(group.group_id, group.record(assignments), replaced)
     else:
-        rebalance_or_complete(step, group)
+        named = f"{member_id} with instance id {old.group_instance_id}"
+        reason = f"static member {named} is back; {client_reason(request.reason)}"
+        rebalance_or_complete(step, group, reason)
 
 
 def _fence_and_rename(step: Step, group: Group, old: Member, member_id: str) -> Member:

@@ -17,8 +17,10 @@ from rota.coordinator.effects import (
     TimerId,
     TimerKind,
 )
+from rota.coordinator.group import Group
 from rota.coordinator.ledger import Assigned, Created, DeferredEvent, Ledger, Outstanding, Replaced
 from rota.coordinator.messages import LeaveGroupReply
+from rota.coordinator.notices import Event, Notice
 from rota.coordinator.offset_messages import OffsetBatch, TransactionMarker
 from rota.coordinator.purgatory import ParkedRequest, Token
 
@@ -26,7 +28,7 @@ from rota.coordinator.purgatory import ParkedRequest, Token
 class Step:
     """What the rules of one step may use, and the effects collected so far."""
 
-    __slots__ = ("_appends", "_ledger", "_replies", "_timers", "choices", "config")
+    __slots__ = ("_appends", "_ledger", "_notices", "_replies", "_timers", "choices", "config")
 
     def __init__(self, config: CoordinatorConfig, choices: Choices, ledger: Ledger) -> None:
         self.config = config
@@ -35,6 +37,7 @@ class Step:
         self._replies: list[tuple[Token, Reply]] = []
         self._timers: dict[TimerId, Arm | Cancel] = {}
         self._appends: list[Append] = []
+        self._notices: list[Notice] = []
 
     def reply(self, parked: ParkedRequest, reply: Reply) -> None:
         """Answer a request, in the form that its version can carry."""
@@ -73,9 +76,34 @@ class Step:
         """Answers of the log that are still to come to records of this group change nothing any more."""
         self._ledger.forget(group_id)
 
+    def note(
+        self,
+        event: Event,
+        group: Group,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        *,
+        old_member_id: str = "",
+        removed: tuple[str, ...] = (),
+        reason: str = "",
+    ) -> None:
+        """Tell what happens to a group, as it is now."""
+        now = (
+            group.group_id,
+            group.state,
+            group.generation_id,
+            len(group.members),
+            len(group.static_members),
+        )
+        self._notices.append(
+            Notice(event, *now, member_id, group_instance_id, old_member_id, removed, reason)
+        )
+
     def effects(self) -> Effects:
         """Everything asked for."""
-        return Effects(tuple(self._replies), tuple(self._timers.values()), tuple(self._appends))
+        return Effects(
+            tuple(self._replies), tuple(self._timers.values()), tuple(self._appends), tuple(self._notices)
+        )
 
     def _timer(self, effect: Arm | Cancel) -> None:
         # Only the last effect on a timer counts, in the order in which the last ones came.

@@ -51,12 +51,15 @@ def sync_phase(step: Step, group: Group, _: str) -> None:
     group.sync_timer = False
     if not group.has_generation:
         return
-    for member_id in sorted(group.pending_sync_members & group.members.keys()):
+    late = sorted(group.pending_sync_members & group.members.keys())
+    for member_id in late:
         member = group.members[member_id]
         stop_timer(step, group, member)
         group.remove(member)
+    if late:
+        step.note("not_synced", group, removed=tuple(late))
     voting.elect_leader(group, step.choices)
-    prepare_rebalance(step, group)
+    prepare_rebalance(step, group, f"removing {', '.join(late)} on pending sync request expiration")
 
 
 def pending(step: Step, group: Group, member_id: str) -> None:
@@ -64,6 +67,7 @@ def pending(step: Step, group: Group, member_id: str) -> None:
     if group.state is GroupState.DEAD or member_id not in group.pending_members:
         return
     group.pending_members.remove(member_id)
+    step.note("not_returned", group, member_id)
     _complete_if_all_joined(step, group)
 
 
@@ -77,10 +81,11 @@ def session(step: Step, group: Group, member_id: str) -> None:
         return
     member.timer = None
     if group.state is not GroupState.DEAD and expires(group, member):
+        step.note("failed", group, member_id, member.group_instance_id)
         drop_member(step, group, member)
         voting.elect_leader(group, step.choices)
         if group.has_generation:
-            prepare_rebalance(step, group)
+            prepare_rebalance(step, group, f"removing member {member_id} on heartbeat expiration")
         else:
             _complete_if_all_joined(step, group)
 

@@ -2,13 +2,18 @@
 
 A broker mutes a connection while a request of it is in flight; a parked JoinGroup therefore holds up whatever
 was sent behind it. A connection that is lost leaves its parked JoinGroup parked: the reply is dropped.
+
+Responses of one iteration of the event loop leave in one write, and the system sends them at once: with
+Nagle's algorithm the second of two small writes would wait for the client's acknowledgement of the first.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Protocol, cast
 
 from rota.wire import (
@@ -28,6 +33,9 @@ READ_AHEAD = 64 * 1024
 
 REQUESTS_AT_ONCE = 64
 """Requests of one connection that are handled in one iteration of the event loop."""
+
+WRITTEN_TOGETHER = 64 * 1024
+"""Bytes of responses that wait for the end of an iteration; whatever makes them more is written with them."""
 
 _API_VERSIONS = api("ApiVersions")
 
@@ -92,10 +100,12 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
+        self._unsent = bytearray()
         self._in_flight: RequestContext | None = None
         self._writable = True
         self._reading = True
         self._advancing = False
+        self._will_advance = False
         self._finishing = False
         self._last_active = self._loop.time()
         self._idle: asyncio.TimerHandle | None = None
@@ -104,6 +114,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self.client_host = f"/{transport.get_extra_info('peername')[0]}"
+        with suppress(OSError):  # some systems refuse it on a connection that is broken already
+            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self._broker.connections) >= self._broker.max_connections:
             log.info("closing a connection of %s: there are max.connections already", self.client_host)
             self.abort()
@@ -115,6 +127,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._received.clear()
+        self._unsent.clear()
         self._broker.connections.discard(self)
         if self._idle is not None:
             self._idle.cancel()
@@ -133,19 +146,20 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._last_active = self._loop.time()
         self._writable = True
-        self._loop.call_soon(self._advance)
+        self._advance_soon()
 
     def finish(self) -> None:
         """Handles no further request; the one in flight may still be answered."""
         self._finishing = True
 
     def close(self, reason: str = "") -> None:
-        """Closes the connection after what was written has left; a reason is logged."""
+        """Closes the connection after what was answered has left; a reason is logged."""
         if self._transport is None:
             return
         if reason:
             log.info("closing the connection of %s: %s", self.client_host, reason)
         self._received.clear()
+        self._write()
         self._transport.close()
 
     def abort(self) -> None:
@@ -154,15 +168,29 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def answer(self, name: str, version: int, body: Mapping[str, Any], correlation_id: int) -> None:
-        """Writes a response. Never raises: what cannot be encoded closes this connection."""
+        """A response, written with the others of this iteration of the event loop.
+
+        Never raises: what cannot be encoded closes this connection.
+        """
         if self._transport is None or self._transport.is_closing():
             return
         self._last_active = self._loop.time()
         try:
-            self._transport.write(frame(encode_response(name, version, body, correlation_id)))
+            self._unsent += frame(encode_response(name, version, body, correlation_id))
         except WireError as error:
             log.warning("closing the connection of %s: %s", self.client_host, error)
             self.close()
+            return
+        if len(self._unsent) > WRITTEN_TOGETHER:
+            self._write()
+        elif not self._advancing:
+            self._advance_soon()
+
+    def _write(self) -> None:
+        """Writes the responses that wait for it. What is too much for the client pauses writing at once."""
+        if self._unsent and self._transport is not None and not self._transport.is_closing():
+            together, self._unsent = self._unsent, bytearray()
+            self._transport.write(together)
 
     def ended(self, context: RequestContext) -> None:
         """A request is not in flight any more: unmutes."""
@@ -171,10 +199,17 @@ class Connection(asyncio.Protocol):
         self._in_flight = None
         if not self._advancing:
             # Not at once: the step that answers has to be carried out whole before the next one begins.
+            self._advance_soon()
+
+    def _advance_soon(self) -> None:
+        """Advances in the next iteration of the event loop, once however often it is asked for."""
+        if not self._will_advance:
+            self._will_advance = True
             self._loop.call_soon(self._advance)
 
     def _advance(self) -> None:
-        """Handles the next requests, as long as none is in flight."""
+        """Handles the next requests, as long as none is in flight, and writes what has been answered."""
+        self._will_advance = False
         self._advancing = True
         for _ in range(REQUESTS_AT_ONCE):
             payload = self._next_frame() if self._ready() else None
@@ -182,8 +217,9 @@ class Connection(asyncio.Protocol):
                 break
             self._request(payload)
         else:
-            self._loop.call_soon(self._advance)
+            self._advance_soon()
         self._advancing = False
+        self._write()
         self._update_reading()
 
     def _ready(self) -> bool:

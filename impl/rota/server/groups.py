@@ -7,6 +7,7 @@ so that a reply that depends on one never comes before the step has been carried
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
@@ -31,6 +32,7 @@ from rota.coordinator import (
     TimerId,
 )
 from rota.server.connection import RequestContext
+from rota.server.log_lines import line
 from rota.server.offset_bodies import (
     Amended,
     AnyTopics,
@@ -41,6 +43,8 @@ from rota.server.offset_bodies import (
     subscribed_topics,
 )
 from rota.server.timers import LoopTimers
+
+log = logging.getLogger(__name__)
 
 ALL_OPERATIONS = sum(1 << operation for operation in (3, 6, 8, 10, 11))
 """Read, delete, describe, describe and alter configs: what one may do with a group where all is allowed."""
@@ -162,6 +166,9 @@ class GroupService:
     def _do(self, effects: Effects) -> None:
         if self._stopped:
             return
+        for notice in effects.notices:
+            if log.isEnabledFor(logging.INFO):
+                log.info(line(notice))
         for timer in effects.timers:
             if isinstance(timer, Arm):
                 self._timers.arm(timer.timer_id, timer.delay_ms)

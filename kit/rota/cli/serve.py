@@ -36,8 +36,15 @@ _TABLE = "\n".join(f"  {name:{_WIDTH}}  {str(default(name)).lower()}" for name i
     help="File to write the port to when the server listens; removed at its end.",
 )
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="A broker setting; repeatable.")
-@click.option("--verbose", is_flag=True, help="Say on standard error which connections are closed, and why.")
-def serve(port: int, port_file: Path | None, settings: tuple[str, ...], verbose: bool) -> None:
+@click.option(
+    "--log-level",
+    type=click.Choice(("error", "warning", "info"), case_sensitive=False),
+    default="warning",
+    show_default=True,
+    help="What is said on standard error. info: an event of a group a line, in the words of Kafka's log, and "
+    "which connections are closed, and why.",
+)
+def serve(port: int, port_file: Path | None, settings: tuple[str, ...], log_level: str) -> None:
     """Run rota's broker on 127.0.0.1 with Kafka's wire protocol.
 
     One broker with consumer groups and topics, all in memory. Its clients take the address that it prints as
@@ -45,9 +52,7 @@ def serve(port: int, port_file: Path | None, settings: tuple[str, ...], verbose:
     """
     config = _config(settings)
     try_files([port_file] if port_file else [], "name another --port-file")
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(levelname)s %(message)s"
-    )
+    logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:

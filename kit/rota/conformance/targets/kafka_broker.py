@@ -8,7 +8,7 @@ import socket
 import tempfile
 import threading
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -105,7 +105,7 @@ class Broker:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def launch(release: Release, settings: Mapping[str, int]) -> Broker:
+def launch(release: Release, settings: Mapping[str, int], jvm_flags: Sequence[str] = _JVM) -> Broker:
     """Start a broker and wait until it coordinates groups. Errors: NotStarted."""
     try:
         java = find_java(release.java, f"Kafka {release.version}").path
@@ -119,7 +119,7 @@ def launch(release: Release, settings: Mapping[str, int]) -> Broker:
     try:
         address, controller = (("127.0.0.1", port) for port in _free_ports(2))
         _write(Path(folder), release, address[1], controller[1], settings)
-        jvm = (java, *_JVM, release.log_flag, "-cp", f"{libs.resolve()}/*")
+        jvm = (java, *jvm_flags, release.log_flag, "-cp", f"{libs.resolve()}/*")
         cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
         # An id may begin with a hyphen, which must not look like an option.
         storage = ("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", "server.properties")
