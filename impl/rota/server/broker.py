@@ -6,7 +6,7 @@ import asyncio
 import resource
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
@@ -17,10 +17,12 @@ from rota.server.connection import Connection, RequestContext
 from rota.server.create_topics import CreateTopics
 from rota.server.fetch import Fetches
 from rota.server.groups import GroupService
+from rota.server.intake import Intake
 from rota.server.list_offsets import list_offsets
 from rota.server.produce import Produce, ProducerIds
 from rota.server.settings import Settings
 from rota.server.topics import Topics
+from rota.server.turns import Turns
 
 HOST = "127.0.0.1"
 STOP_SECONDS = 1.0
@@ -36,7 +38,7 @@ SPARE_FILES = 200
 """Files that a process needs beside its connections: those accepted only to be closed, and others."""
 
 CoordinatorFactory = Callable[[CoordinatorConfig, Choices], GroupCoordinator]
-Handler = Callable[[Mapping[str, Any], RequestContext], None]
+Handler = Callable[[Mapping[str, Any], RequestContext], Iterator[None] | None]
 
 
 class Server:
@@ -54,6 +56,8 @@ class Server:
         self.topics = Topics(settings)
         self.groups: GroupService | None = None
         self.fetches: Fetches | None = None
+        self.turns: Turns
+        self.intake: Intake
         self._settings = settings
         self._coordinator = coordinator
         self._listener: asyncio.Server | None = None
@@ -63,6 +67,8 @@ class Server:
     async def start(self, port: int = 0) -> str:
         """Listens; port 0 takes any free one. Returns "127.0.0.1:PORT". Errors: OSError as of `bind`."""
         loop = asyncio.get_running_loop()
+        self.turns = Turns(loop)
+        self.intake = Intake(self._settings.queued_max_request_bytes, loop.call_later, loop.time)
         # What arrives before the loop serves it waits in the backlog.
         listening = socket.create_server((HOST, port), backlog=BACKLOG)
         port = listening.getsockname()[1]
@@ -94,7 +100,7 @@ class Server:
             "Fetch": fetches,
             "FindCoordinator": _answered(cluster.find_coordinator),
             "InitProducerId": _answered(ProducerIds()),
-            "ListOffsets": _answered(lambda body, version: list_offsets(self.topics, body, version)),
+            "ListOffsets": _answered_in_steps(lambda body, version: list_offsets(self.topics, body, version)),
             "Metadata": _answered(cluster.metadata),
             "Produce": produce,
             **groups.handlers,
@@ -136,9 +142,9 @@ class Server:
         """Whether requests of that API and version are answered."""
         return self._ranges.serves(key, version)
 
-    def handle(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        """Hands a request to its part of the server."""
-        self._handlers[context.api_name](body, context)
+    def handle(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
+        """Hands a request to its part of the server, which may take several steps for it."""
+        return self._handlers[context.api_name](body, context)
 
     def out_of_range(self) -> Mapping[str, Any]:
         """The body, in version 0, that answers an ApiVersions of an unknown version."""
@@ -154,6 +160,17 @@ def _most_connections(wanted: int) -> int:
 def _answered(function: Callable[[Mapping[str, Any], int], Mapping[str, Any]]) -> Handler:
     """A handler from a function (body, version) → response body."""
     return lambda body, context: context.reply(function(body, context.version))
+
+
+def _answered_in_steps(
+    function: Callable[[Mapping[str, Any], int], Generator[None, None, Mapping[str, Any]]],
+) -> Handler:
+    """A handler from a generator function (body, version) that returns the response body."""
+
+    def steps(body: Mapping[str, Any], context: RequestContext) -> Iterator[None]:
+        context.reply((yield from function(body, context.version)))
+
+    return steps
 
 
 async def serve(

@@ -12,16 +12,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
+from time import monotonic
 from typing import Any, Protocol, cast
 
+from rota.server.intake import SHORT, Intake, frame_limit
+from rota.server.turns import Turns
 from rota.wire import (
     Request,
     UnsupportedVersion,
     WireError,
     api,
     decode_request,
+    decode_request_in_slices,
     encode_response,
     frame,
 )
@@ -31,8 +35,8 @@ log = logging.getLogger(__name__)
 READ_AHEAD = 64 * 1024
 """Bytes taken in beside what a connection is busy with before it is not read any more."""
 
-REQUESTS_AT_ONCE = 64
-"""Requests of one connection that are handled in one iteration of the event loop."""
+AT_ONCE = 4 * 1024
+"""Frames up to this many bytes are decoded in one go, others in slices."""
 
 WRITTEN_TOGETHER = 64 * 1024
 """Bytes of responses that wait for the end of an iteration; whatever makes them more is written with them."""
@@ -47,12 +51,14 @@ class Broker(Protocol):
     max_idle: float
     max_connections: int
     connections: set[Connection]
+    turns: Turns
+    intake: Intake
 
     def serves(self, key: int, version: int) -> bool:
         """Whether requests of that API and version are answered."""
 
-    def handle(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        """Answers the request through its context, now or later."""
+    def handle(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
+        """Answers the request through its context, now or later, or in steps, to be gone through."""
 
     def out_of_range(self) -> Mapping[str, Any]:
         """The body, in version 0, that answers an ApiVersions of an unknown version."""
@@ -101,12 +107,16 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
         self._unsent = bytearray()
+        self._frame: int | None = None
+        self._admitted = True
+        self._steps: Iterator[None] | None = None
         self._in_flight: RequestContext | None = None
         self._writable = True
         self._reading = True
-        self._advancing = False
-        self._will_advance = False
+        self._working = False
+        self._will_go_on = False
         self._finishing = False
+        self._ended = False
         self._last_active = self._loop.time()
         self._idle: asyncio.TimerHandle | None = None
         self.closed: asyncio.Future[None] = self._loop.create_future()
@@ -128,6 +138,7 @@ class Connection(asyncio.Protocol):
         self._transport = None
         self._received.clear()
         self._unsent.clear()
+        self._broker.intake.give_back(self)
         self._broker.connections.discard(self)
         if self._idle is not None:
             self._idle.cancel()
@@ -138,7 +149,13 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._last_active = self._loop.time()
         self._received += data
-        self._advance()
+        self._broker.turns.go_on(self)
+        self._update_reading()
+
+    def eof_received(self) -> bool:
+        """What was sent before the end is handled, if it is only waiting for its turn."""
+        self._ended = True
+        return self in self._broker.turns
 
     def pause_writing(self) -> None:
         self._writable = False
@@ -146,7 +163,12 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._last_active = self._loop.time()
         self._writable = True
-        self._advance_soon()
+        self._go_on_soon()
+
+    def admitted(self) -> None:
+        """There is room for a long frame, which may even be here already."""
+        self._admitted = True
+        self._go_on_soon()
 
     def finish(self) -> None:
         """Handles no further request; the one in flight may still be answered."""
@@ -159,6 +181,7 @@ class Connection(asyncio.Protocol):
         if reason:
             log.info("closing the connection of %s: %s", self.client_host, reason)
         self._received.clear()
+        self._broker.intake.give_back(self)
         self._write()
         self._transport.close()
 
@@ -183,8 +206,8 @@ class Connection(asyncio.Protocol):
             return
         if len(self._unsent) > WRITTEN_TOGETHER:
             self._write()
-        elif not self._advancing:
-            self._advance_soon()
+        elif not self._working:
+            self._go_on_soon()
 
     def _write(self) -> None:
         """Writes the responses that wait for it. What is too much for the client pauses writing at once."""
@@ -197,51 +220,109 @@ class Connection(asyncio.Protocol):
         if context is not self._in_flight:
             return
         self._in_flight = None
-        if not self._advancing:
+        if not self._working:
             # Not at once: the step that answers has to be carried out whole before the next one begins.
-            self._advance_soon()
+            self._go_on_soon()
 
-    def _advance_soon(self) -> None:
-        """Advances in the next iteration of the event loop, once however often it is asked for."""
-        if not self._will_advance:
-            self._will_advance = True
-            self._loop.call_soon(self._advance)
+    def _go_on_soon(self) -> None:
+        """Goes on in the next iteration of the event loop, once however often it is asked for."""
+        if not self._will_go_on:
+            self._will_go_on = True
+            self._loop.call_soon(self._go_on)
 
-    def _advance(self) -> None:
-        """Handles the next requests, as long as none is in flight, and writes what has been answered."""
-        self._will_advance = False
-        self._advancing = True
-        for _ in range(REQUESTS_AT_ONCE):
-            payload = self._next_frame() if self._ready() else None
-            if payload is None:
-                break
+    def _go_on(self) -> None:
+        """Writes what has been answered, and handles requests, in turn with those of others."""
+        self._will_go_on = False
+        self._write()
+        self._broker.turns.go_on(self)
+
+    def work(self, until: float) -> bool:
+        """Handles the next requests, as long as none is in flight, and writes what has been answered.
+
+        Whether there is more to do.
+        """
+        self._working = True
+        while (more := self._work()) and monotonic() < until:
+            pass
+        self._working = False
+        self._write()
+        if self._ended and not more and self._transport is not None:
+            self._transport.close()
+        self._update_reading()
+        return more
+
+    def _work(self) -> bool:
+        """Goes on by one request, or one step of it. Whether there was anything to do."""
+        if self._steps is not None:
+            self._step(self._steps)
+            return True
+        payload = self._next_frame() if self._ready() else None
+        if payload is None:
+            return False
+        if isinstance(payload, bytes):
             self._request(payload)
         else:
-            self._advance_soon()
-        self._advancing = False
-        self._write()
-        self._update_reading()
+            self._steps = self._long_request(payload)
+        return True
+
+    def _step(self, steps: Iterator[None]) -> None:
+        """Goes on with a request that takes several steps; to its end, be its client there or not."""
+        try:
+            next(steps)
+        except StopIteration:
+            self._done()
+        except Exception:
+            self._done()
+            self._failed()
+
+    def _done(self) -> None:
+        self._steps = None
+        self._broker.intake.give_back(self)
 
     def _ready(self) -> bool:
         """Whether a request can be handled now."""
         if self._transport is None or self._transport.is_closing() or self._finishing:
             return False
-        return self._in_flight is None and self._writable
+        return self._in_flight is None and self._writable and self._steps is None
 
-    def _next_frame(self) -> bytes | None:
-        """The payload of the next complete frame; an impossible length closes the connection."""
-        if len(self._received) < 4:
+    def _next_frame(self) -> bytes | memoryview | None:
+        """The payload of the next complete frame, a view if it is long; an impossible length closes the
+        connection."""
+        size = self._frame_size()
+        if size is None or not self._admitted or len(self._received) < 4 + size:
             return None
-        size = int.from_bytes(self._received[:4], "big", signed=True)
-        if not 0 <= size <= self._broker.max_frame:
-            self.close(f"a frame of {size} bytes")
-            return None
-        if len(self._received) < 4 + size:
-            return None
+        self._frame = None
+        if size > SHORT:
+            # The frame stays where it is, without a copy; what is behind it moves.
+            whole, self._received = self._received, self._received[4 + size :]
+            self._broker.intake.whole(self)
+            return memoryview(whole)[4 : 4 + size]
         with memoryview(self._received) as view:
             payload = bytes(view[4 : 4 + size])
         del self._received[: 4 + size]
-        return payload
+        return payload if size <= AT_ONCE else memoryview(payload)
+
+    def _frame_size(self) -> int | None:
+        """The length of the frame that comes next, None if it is not known yet or refused.
+
+        The first look at a long one asks for room.
+        """
+        if self._frame is not None:
+            return self._frame
+        if len(self._received) < 4:
+            return None
+        size, most = int.from_bytes(self._received[:4], "big", signed=True), self._broker.max_frame
+        known = len(self._received) >= 6
+        if known:
+            most = min(most, frame_limit(int.from_bytes(self._received[4:6], "big", signed=True)).bytes)
+        if not 0 < size <= most:
+            self.close(f"a frame of {size} bytes; it may have {most}")
+            return None
+        if known:
+            self._frame = size
+            if size > SHORT:
+                self._admitted = self._broker.intake.ask(self, size)
+        return size
 
     def _request(self, payload: bytes) -> None:
         try:
@@ -249,22 +330,48 @@ class Connection(asyncio.Protocol):
             # request for all topics has three bytes too many from version 9 on
             # (confluentinc/librdkafka#5049).
             request = decode_request(payload, trailing=True)
-        except UnsupportedVersion as error:
-            self._refuse(error.api_key, cast(int, error.correlation_id), str(error))
-            return
         except WireError as error:
-            self.close(str(error))
+            self._unreadable(error)
             return
+        self._steps = self._handled(request)
+
+    def _long_request(self, payload: memoryview) -> Generator[None, None, None]:
+        """As `_request`, in steps; when it has been decoded the frame is not needed any more."""
+        most = frame_limit(int.from_bytes(payload[:2], "big", signed=True)).elements
+        try:
+            request = yield from decode_request_in_slices(payload, most)
+        except WireError as error:
+            self._unreadable(error)
+            return
+        yield
+        del payload
+        steps = self._handled(request)
+        if steps is not None:
+            yield from steps
+
+    def _unreadable(self, error: WireError) -> None:
+        if isinstance(error, UnsupportedVersion):
+            self._refuse(error.api_key, cast(int, error.correlation_id), str(error))
+        else:
+            self.close(str(error))
+
+    def _handled(self, request: Request) -> Iterator[None] | None:
+        """What is left to do of the request."""
         if not self._broker.serves(request.api.key, request.version):
             text = f"{request.api.name} v{request.version} is not served"
             self._refuse(request.api.key, request.correlation_id, text)
-            return
-        self._in_flight = context = RequestContext(self, request)
+            return None
+        self._in_flight = RequestContext(self, request)
         try:
-            self._broker.handle(request.body, context)
+            return self._broker.handle(request.body, self._in_flight)
         except Exception:
-            log.exception("closing the connection of %s: %s failed", self.client_host, context.api_name)
-            self.close()
+            self._failed()
+            return None
+
+    def _failed(self) -> None:
+        name = self._in_flight.api_name if self._in_flight else "a request"
+        log.exception("closing the connection of %s: %s failed", self.client_host, name)
+        self.close()
 
     def _refuse(self, key: int, correlation_id: int, reason: str) -> None:
         """ApiVersions of any version has an answer; whatever else is not served closes the connection."""
@@ -277,19 +384,20 @@ class Connection(asyncio.Protocol):
         """Stops reading from a client that sends on while it is muted, and goes on when it is not."""
         if self._transport is None or self._transport.is_closing():
             return
-        wanted = len(self._received) <= READ_AHEAD or (self._ready() and not self._has_frame())
-        if wanted != self._reading:
+        wanted = len(self._received) <= READ_AHEAD or (self._ready() and self._goes_on())
+        if wanted != self._reading and not self._ended:
             self._reading = wanted
             (self._transport.resume_reading if wanted else self._transport.pause_reading)()
 
-    def _has_frame(self) -> bool:
-        """Whether what was received begins with a whole frame."""
-        return len(self._received) >= 4 + int.from_bytes(self._received[:4], "big")
+    def _goes_on(self) -> bool:
+        """Whether the rest of a frame is wanted now."""
+        return self._admitted and self._frame is not None and len(self._received) < 4 + self._frame
 
     def _check_idle(self) -> None:
         """Closes the connection if it has been idle for too long, or looks again when it may have been."""
         now = self._loop.time()
-        since = now if self._in_flight is not None else self._last_active
+        busy = self._in_flight is not None or self._steps is not None
+        since = now if busy else self._last_active
         left = since + self._broker.max_idle - now
         if left > 0:
             self._idle = self._loop.call_later(left, self._check_idle)

@@ -7,14 +7,14 @@ Kafka 4.4.0.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from rota.server.errors import ErrorCode, Refusal
-from rota.server.partition import LEADER_EPOCH, PartitionLog, TimedOffset, check_leader_epoch
+from rota.server.partition import LEADER_EPOCH, Looking, PartitionLog, TimedOffset, check_leader_epoch
 from rota.server.topics import Topics
 
-_SPECIAL: Mapping[int, tuple[int, Callable[[PartitionLog], TimedOffset]]] = {
+_SPECIAL: Mapping[int, tuple[int, Callable[[PartitionLog], TimedOffset | Looking]]] = {
     -1: (1, lambda log: TimedOffset(log.log_end)),
     -2: (1, lambda log: TimedOffset(log.log_start)),
     -3: (7, PartitionLog.offset_of_max_timestamp),
@@ -28,8 +28,8 @@ timestamp, earliest local, latest tiered, earliest pending upload. Nothing is ti
 Body = Mapping[str, Any]
 
 
-def list_offsets(topics: Topics, body: Body, version: int) -> dict[str, Any]:
-    """The response body. A partition that is asked for twice gets INVALID_REQUEST, as in Kafka."""
+def list_offsets(topics: Topics, body: Body, version: int) -> Generator[None, None, dict[str, Any]]:
+    """The response body, in steps. A partition that is asked for twice gets INVALID_REQUEST, as in Kafka."""
     counts = Counter(
         (entry["name"], item["partition_index"]) for entry in body["topics"] for item in entry["partitions"]
     )
@@ -37,33 +37,36 @@ def list_offsets(topics: Topics, body: Body, version: int) -> dict[str, Any]:
     for entry in body["topics"]:
         name = entry["name"]
         indexes = {item["partition_index"]: item for item in entry["partitions"]}
-        partitions = [
-            _partition(topics, name, item, version, counts[name, index] > 1)
-            for index, item in indexes.items()
-        ]
+        partitions = []
+        for index, item in indexes.items():
+            yield
+            partitions.append((yield from _partition(topics, name, item, version, counts[name, index] > 1)))
         found.append({"name": name, "partitions": partitions})
     return {"topics": found}
 
 
-def _partition(topics: Topics, name: str, item: Body, version: int, repeated: bool) -> dict[str, Any]:
+def _partition(
+    topics: Topics, name: str, item: Body, version: int, repeated: bool
+) -> Generator[None, None, dict[str, Any]]:
     answer = {"partition_index": item["partition_index"]}
     try:
         if repeated:
             raise Refusal(ErrorCode.INVALID_REQUEST, "a partition that is asked for twice")
         log = topics.named(name).partition(item["partition_index"])
         check_leader_epoch(item.get("current_leader_epoch", -1))
-        found = _offset(log, item["timestamp"], version)
+        found = yield from _offset(log, item["timestamp"], version)
     except Refusal as refusal:
         return answer | {"error_code": refusal.error_code}
     leader_epoch = LEADER_EPOCH if found.offset >= 0 else -1
     return answer | {"offset": found.offset, "timestamp": found.timestamp, "leader_epoch": leader_epoch}
 
 
-def _offset(log: PartitionLog, timestamp: int, version: int) -> TimedOffset:
+def _offset(log: PartitionLog, timestamp: int, version: int) -> Looking:
     """Errors: Refusal with UNSUPPORTED_VERSION for a negative timestamp without meaning in that version."""
     if timestamp >= 0:
-        return log.offset_of_time(timestamp)
+        return (yield from log.offset_of_time(timestamp))
     since, find = _SPECIAL.get(timestamp, (version + 1, PartitionLog.offset_of_max_timestamp))
     if version < since:
         raise Refusal(ErrorCode.UNSUPPORTED_VERSION, f"timestamp {timestamp} in version {version}")
-    return find(log)
+    found = find(log)
+    return found if isinstance(found, TimedOffset) else (yield from found)

@@ -7,11 +7,14 @@ offset is the high watermark too.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Generator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.producers import Producers
-from rota.wire.records import BatchInfo, RecordsError, decode_batch, rebased
+from rota.wire.record_scan import READABLE, first_since
+from rota.wire.records import BatchInfo, rebased, split
 
 LEADER_EPOCH = 0
 """The epoch of the one leader that a partition ever has."""
@@ -49,6 +52,10 @@ class TimedOffset:
 
     offset: int = -1
     timestamp: int = -1
+
+
+Looking = Generator[None, None, TimedOffset]
+"""A search that yields after some work and returns what it found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +125,19 @@ class PartitionLog:
             found.append(data)
         return tuple(found), more
 
-    def offset_of_time(self, timestamp: int) -> TimedOffset:
+    def offset_of_time(self, timestamp: int) -> Looking:
         """The first record that is not older than `timestamp` (milliseconds)."""
         for batch in self._batches:
             if batch.max_timestamp >= timestamp:
-                return _first_since(batch, timestamp)
+                return (yield from _first_since(batch, timestamp))
         return TimedOffset()
 
-    def offset_of_max_timestamp(self) -> TimedOffset:
+    def offset_of_max_timestamp(self) -> Looking:
         """The first record of the newest timestamp."""
         if not self._batches:
             return TimedOffset()
-        newest = max(self._batches, key=lambda batch: batch.max_timestamp)
-        return _first_since(newest, newest.max_timestamp)
+        newest = max(self._batches, key=_max_timestamp)
+        return (yield from _first_since(newest, newest.max_timestamp))
 
     def _make_room(self, size: int) -> None:
         """Deletes what is too old once `size` more bytes are in."""
@@ -154,17 +161,18 @@ class PartitionLog:
         self._memory.held += size
 
 
-def _first_since(batch: _Batch, timestamp: int) -> TimedOffset:
+_max_timestamp = attrgetter("max_timestamp")
+
+
+def _first_since(batch: _Batch, timestamp: int) -> Looking:
     """The first record of a batch that is not older; there is one.
 
     A batch whose compression cannot be read here is taken as a whole: its first offset, its newest timestamp.
     Who reads from there gets nothing too late, and perhaps a few records that are older.
     """
-    try:
-        records = decode_batch(batch.data)
-    except RecordsError:
-        return TimedOffset(batch.base_offset, batch.max_timestamp)
-    return next(
-        (TimedOffset(record.offset, record.timestamp) for record in records if record.timestamp >= timestamp),
-        TimedOffset(batch.base_offset, batch.max_timestamp),
-    )
+    whole = batch.base_offset, batch.max_timestamp
+    info, data = next(split(batch.data))
+    if info.compression not in READABLE:
+        return TimedOffset(*whole)
+    found = yield from first_since(data, info, timestamp)
+    return TimedOffset(*(found or whole))

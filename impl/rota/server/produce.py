@@ -6,18 +6,16 @@ Kafka 4.4.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from itertools import count
+from collections.abc import Callable, Generator, Iterator, Mapping
+from itertools import count, islice
 from typing import Any
 
 from rota.server.connection import RequestContext
 from rota.server.errors import NO_TRANSACTIONS, ErrorCode, Refusal
 from rota.server.partition import Appended, PartitionLog
 from rota.server.topics import Topic, Topics
-from rota.wire.records import BatchInfo, CrcError, RecordsError, decode_batch, split
-
-_READABLE = ("none", "gzip")
-"""Compressions whose records can be looked at; those of others are not checked."""
+from rota.wire.record_scan import READABLE, check_records
+from rota.wire.records import BatchInfo, CrcError, RecordsError, split
 
 _TOPIC_IDS_SINCE, _ZSTD_SINCE = 13, 7
 
@@ -34,10 +32,13 @@ class Produce:
         self._message_max_bytes = message_max_bytes
         self._appended = appended
 
-    def __call__(self, body: Body, context: RequestContext) -> None:
+    def __call__(self, body: Body, context: RequestContext) -> Iterator[None]:
         """Answers, but with acks 0: nothing then, or the end of the connection if anything was refused."""
         grown: list[PartitionLog] = []
-        responses = [self._topic(entry, body, context.version, grown) for entry in body["topic_data"]]
+        responses = []
+        for entry in body["topic_data"]:
+            responses.append((yield from self._topic(entry, body, context.version, grown)))
+            yield
         errors = {item.get("error_code") for entry in responses for item in entry["partition_responses"]}
         if body["acks"] != 0:
             context.reply({"responses": responses})
@@ -48,14 +49,16 @@ class Produce:
         for log in grown:
             self._appended(log)
 
-    def _topic(self, entry: Body, body: Body, version: int, grown: list[PartitionLog]) -> dict[str, Any]:
+    def _topic(
+        self, entry: Body, body: Body, version: int, grown: list[PartitionLog]
+    ) -> Generator[None, None, dict[str, Any]]:
         answers = []
         for item in entry["partition_data"]:
             answer = {"index": item["index"]}
             try:
                 log = self._found(entry, version).partition(item["index"])
                 _check_request(body)
-                appended = self._append(log, item["records"], version)
+                appended = yield from self._append(log, item["records"], version)
                 answer |= {"log_start_offset": log.log_start, "base_offset": appended.base_offset}
                 answer |= {"log_append_time_ms": appended.log_append_time_ms}
                 grown.append(log)
@@ -63,6 +66,7 @@ class Produce:
                 answer |= {"error_code": refusal.error_code, "error_message": refusal.message}
                 answer |= {"base_offset": -1}
             answers.append(answer)
+            yield
         return {
             **{key: entry[key] for key in ("name", "topic_id") if key in entry},
             "partition_responses": answers,
@@ -73,15 +77,17 @@ class Produce:
             return self._topics.identified(entry["topic_id"])
         return self._topics.named(entry["name"])
 
-    def _append(self, log: PartitionLog, records: bytes | None, version: int) -> Appended:
+    def _append(
+        self, log: PartitionLog, records: bytes | memoryview | None, version: int
+    ) -> Generator[None, None, Appended]:
         if records is not None and len(records) > self._message_max_bytes:
             text = f"{len(records)} bytes are more than message.max.bytes, {self._message_max_bytes}"
             raise Refusal(ErrorCode.MESSAGE_TOO_LARGE, text)
-        info, batch = _only_batch(records or b"")
+        info, batch = _only_batch(bytes(records or b""))
         if info.compression == "zstd" and version < _ZSTD_SINCE:
             text = f"zstd needs Produce {_ZSTD_SINCE}, this is {version}"
             raise Refusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, text)
-        _check_batch(info, batch)
+        yield from _check_batch(info, batch)
         return log.append(info, batch)
 
 
@@ -95,17 +101,19 @@ def _check_request(body: Body) -> None:
 def _only_batch(records: bytes) -> tuple[BatchInfo, bytes]:
     """The batch in a records field. Errors: Refusal with CORRUPT_MESSAGE or INVALID_RECORD."""
     try:
-        batches = list(split(records))
+        batches = list(islice(split(records), 2))
     except CrcError as error:
         raise Refusal(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
     except RecordsError as error:
         raise Refusal(ErrorCode.INVALID_RECORD, str(error)) from None
     if len(batches) != 1:
-        raise Refusal(ErrorCode.INVALID_RECORD, f"{len(batches)} record batches; give one a partition")
+        raise Refusal(
+            ErrorCode.INVALID_RECORD, f"{'two' if batches else 'no'} record batches; give one a partition"
+        )
     return batches[0]
 
 
-def _check_batch(info: BatchInfo, batch: bytes) -> None:
+def _check_batch(info: BatchInfo, batch: bytes) -> Iterator[None]:
     """Whether a producer may send it. Errors: Refusal."""
     if info.is_transactional:
         raise Refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, NO_TRANSACTIONS)
@@ -118,25 +126,13 @@ def _check_batch(info: BatchInfo, batch: bytes) -> None:
         wrong = f"{info.count} records, but a last offset of {info.last_offset}"
     elif info.producer_id >= 0 and info.base_sequence < 0:
         wrong = f"producer id {info.producer_id} with sequence number {info.base_sequence}"
-    elif info.compression in _READABLE:
-        wrong = _wrong_records(batch)
     if wrong:
         raise Refusal(ErrorCode.INVALID_RECORD, wrong)
-
-
-def _wrong_records(batch: bytes) -> str:
-    try:
-        records = decode_batch(batch)
-    except RecordsError as error:
-        return str(error)
-    return next(
-        (
-            f"record {index} has the offset {record.offset}"
-            for index, record in enumerate(records)
-            if record.offset != index
-        ),
-        "",
-    )
+    if info.compression in READABLE:
+        try:
+            yield from check_records(batch, info)
+        except RecordsError as error:
+            raise Refusal(ErrorCode.INVALID_RECORD, str(error)) from None
 
 
 class ProducerIds:

@@ -25,13 +25,15 @@ class Settings:
     """What the server reads: the coordinator's part, and the broker's.
 
     `num_partitions` is for topics whose creator does not say; `auto_create_topics_enable` lets Metadata
-    create them. `socket_request_max_bytes` bounds a request frame, `message_max_bytes` a record batch,
-    `fetch_max_bytes` the records of a Fetch response, `log_retention_bytes` a partition (negative: no bound
-    but that of all topics together), `max_connections` the connections. Expired offsets are looked for every
-    `offsets_retention_check_interval_ms`. A connection without a request in flight and without bytes in or
-    out for `connections_max_idle_ms` is closed (negative: never).
+    create them. `socket_request_max_bytes` bounds a request frame, `queued_max_request_bytes` all those that
+    are longer than 64 KiB together (negative: no bound; a longer one is taken in alone), `message_max_bytes`
+    a record batch, `fetch_max_bytes` the records of a Fetch response, `log_retention_bytes` a partition
+    (negative: no bound but that of all topics together), `max_connections` the connections. Expired offsets
+    are looked for every `offsets_retention_check_interval_ms`. A connection without a request in flight and
+    without bytes in or out for `connections_max_idle_ms` is closed (negative: never).
 
-    Defaults are Kafka's but for `log_retention_bytes`, whose is no bound: here it is memory.
+    Defaults are Kafka's but for `log_retention_bytes` and `queued_max_request_bytes`, which have no bound
+    there: here it is memory.
     """
 
     coordinator: CoordinatorConfig = field(default_factory=CoordinatorConfig)
@@ -43,6 +45,7 @@ class Settings:
     message_max_bytes: int = 1_048_588
     num_partitions: int = 1
     offsets_retention_check_interval_ms: int = 600_000
+    queued_max_request_bytes: int = 128 << 20
     socket_request_max_bytes: int = 104_857_600
 
     @staticmethod
@@ -95,6 +98,7 @@ KNOWN: Mapping[str, Kind] = {
     "offset.metadata.max.bytes": _integer(0),
     "offsets.retention.check.interval.ms": _integer(1),
     "offsets.retention.minutes": _integer(1),
+    "queued.max.request.bytes": _integer(-1),
     "socket.request.max.bytes": _integer(1),
 }
 """Kafka's name of each setting, and how its value is read."""

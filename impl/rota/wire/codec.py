@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from rota.wire.decoder import Decode, decoder
+from rota.wire.decoder import Decode, SlicedDecode, decoder, sliced_decoder
 from rota.wire.encoder import Encode, encoder
 from rota.wire.errors import UnsupportedVersion, WireError
 from rota.wire.explain import objections
@@ -19,6 +19,7 @@ _REQUEST_HEADER = struct.Struct(">hhi")
 _LENGTH = struct.Struct(">i")
 _SHORT = struct.Struct(">h")
 _NO_TAGS: Mapping[int, bytes] = {}
+_RequestHeader = tuple[int, int, str | None, Mapping[int, bytes]]
 
 
 @dataclass(frozen=True)
@@ -119,21 +120,25 @@ def decode_request(payload: bytes, trailing: bool = False) -> Request:
     WireError for anything else that is not exactly one request.
     """
     data = bytes(payload)
-    if len(data) < _REQUEST_HEADER.size:
-        raise WireError(f"request header: {len(data)} bytes are too few")
-    key, version, correlation_id = _REQUEST_HEADER.unpack_from(data)
-    try:
-        how = _reading(api(key), version, "request")
-    except WireError as error:
-        raise UnsupportedVersion(str(error), key, version, correlation_id) from None
-    tags = _NO_TAGS
-    try:
-        client_id, pos = _read_client_id(data, _REQUEST_HEADER.size)
-        if how.flexible_header:
-            tags, pos = _read_header_tags(data, pos)
-    except FAILURES as error:
-        raise WireError(f"{how.label} header: {reading_failure(error)}") from None
+    how, header, pos = _read_request_header(data)
+    version, correlation_id, client_id, tags = header
     return Request(how.api, version, correlation_id, client_id, _read(how, data, pos, trailing), tags)
+
+
+def decode_request_in_slices(payload: memoryview, most: int) -> Generator[None, None, Request]:
+    """The request in a long frame's payload, in steps; bytes behind it are ignored.
+
+    It keeps nothing of the frame but views of the fields `decoder.VIEWED`. Errors: as for `decode_request`;
+    WireError too for more than `most` elements of arrays and tagged fields in all.
+    """
+    how, header, pos = _read_request_header(payload)
+    version, correlation_id, client_id, tags = header
+    decode = _slicing(how.api, version)
+    try:
+        body, _ = yield from decode(payload, pos, most)
+    except FAILURES as error:
+        raise WireError(f"{how.label}: {reading_failure(error)}") from None
+    return Request(how.api, version, correlation_id, client_id, body, tags)
 
 
 def decode_response(name: str, version: int, payload: bytes) -> Response:
@@ -170,7 +175,26 @@ def _request_header(
     return out
 
 
-def _read_client_id(data: bytes, pos: int) -> tuple[str | None, int]:
+def _read_request_header(data: bytes | memoryview) -> tuple[_Reading, _RequestHeader, int]:
+    """How to read a request, its header, and where its body begins. Errors: as of `decode_request`."""
+    if len(data) < _REQUEST_HEADER.size:
+        raise WireError(f"request header: {len(data)} bytes are too few")
+    key, version, correlation_id = _REQUEST_HEADER.unpack_from(data)
+    try:
+        how = _reading(api(key), version, "request")
+    except WireError as error:
+        raise UnsupportedVersion(str(error), key, version, correlation_id) from None
+    tags = _NO_TAGS
+    try:
+        client_id, pos = _read_client_id(data, _REQUEST_HEADER.size)
+        if how.flexible_header:
+            tags, pos = _read_header_tags(data, pos)
+    except FAILURES as error:
+        raise WireError(f"{how.label} header: {reading_failure(error)}") from None
+    return how, (version, correlation_id, client_id, tags), pos
+
+
+def _read_client_id(data: bytes | memoryview, pos: int) -> tuple[str | None, int]:
     """The client id has its old form, a two-byte length, in every header version."""
     (length,) = _SHORT.unpack_from(data, pos)
     pos += _SHORT.size
@@ -178,10 +202,10 @@ def _read_client_id(data: bytes, pos: int) -> tuple[str | None, int]:
         return None, pos
     if length > len(data) - pos:
         raise WireError(f"client id: {length} bytes announced, {len(data) - pos} left")
-    return data[pos : pos + length].decode(), pos + length
+    return str(data[pos : pos + length], "utf-8"), pos + length
 
 
-def _read_header_tags(data: bytes, pos: int) -> tuple[Mapping[int, bytes], int]:
+def _read_header_tags(data: bytes | memoryview, pos: int) -> tuple[Mapping[int, bytes], int]:
     if data[pos] == 0:
         return _NO_TAGS, pos + 1
     spans, pos = read_tags(data, pos, len(data))
@@ -248,6 +272,13 @@ def _reading(found: Api, version: int, kind: str) -> _Reading:
     label = f"{found.name} v{version} {kind}"
     decode = decoder(_fields(found, kind), version, version in found.flexible, label)
     return _Reading(found, label, _flexible_header(found, version, kind), decode)
+
+
+@cache
+def _slicing(found: Api, version: int) -> SlicedDecode:
+    return sliced_decoder(
+        found.request, version, version in found.flexible, f"{found.name} v{version} request"
+    )
 
 
 def _require(found: Api, version: int) -> None:

@@ -8,13 +8,20 @@ IndexError or struct.error, which `codec` turns into a WireError.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from rota.wire.schema import FIXED, Field
 from rota.wire.source import Source, absent, element_of, present, runs, tagged
 
 Decode = Callable[[bytes, int], tuple[dict[str, Any], int]]
+SlicedDecode = Callable[[memoryview, int, int], Generator[None, None, tuple[dict[str, Any], int]]]
+
+AT_ONCE = 1024
+"""Numbers of an array that a sliced decoder reads in one go."""
+
+VIEWED = frozenset({"records"})
+"""Fields that a sliced decoder leaves as views of the frame, so that they can be refused without a copy."""
 
 
 def decoder(fields: Sequence[Field], version: int, flexible: bool, label: str) -> Decode:
@@ -23,21 +30,34 @@ def decoder(fields: Sequence[Field], version: int, flexible: bool, label: str) -
     return decode
 
 
-def program(fields: Sequence[Field], version: int, flexible: bool) -> Source:
+def sliced_decoder(fields: Sequence[Field], version: int, flexible: bool, label: str) -> SlicedDecode:
+    """As `decoder`, for long frames: a generator function (data, position, most).
+
+    It yields after every element of an array and refuses more than `most` elements and tagged fields in all.
+    """
+    decode: SlicedDecode = program(fields, version, flexible, sliced=True).compile("decode", label)
+    return decode
+
+
+def program(fields: Sequence[Field], version: int, flexible: bool, sliced: bool = False) -> Source:
     """The source of the decoder."""
     source = Source()
-    with source.block("def decode(data, pos):"):
+    with source.block(f"def decode(data, pos{', most' * sliced}):"):
         source.add("size = len(data)")
-        body = _Reader(source, version, flexible).struct(fields, "")
+        if sliced:
+            # Whatever the fields are, a generator.
+            source.add("left = most", "if not size: yield")
+        body = _Reader(source, version, flexible, sliced).struct(fields, "")
         source.add(f"return {body}, pos")
     return source
 
 
 class _Reader:
-    def __init__(self, source: Source, version: int, flexible: bool) -> None:
+    def __init__(self, source: Source, version: int, flexible: bool, sliced: bool) -> None:
         self.source = source
         self.version = version
         self.flexible = flexible
+        self.sliced = sliced
 
     def struct(self, fields: Sequence[Field], path: str) -> str:
         """Reads a structure into a dict; gives the variable that holds it."""
@@ -69,6 +89,8 @@ class _Reader:
         tags = self.source.fresh("t")
         with self.source.block("if data[pos]:"):
             add(f"{tags}, pos = read_tags(data, pos, size)")
+            if self.sliced:
+                self.count(f"len({tags})", f"{path}tagged fields")
         with self.source.block("else:"):
             add(f"{tags} = {{}}" if known else f"{tags} = None", "pos += 1")
         for field in known:
@@ -89,7 +111,7 @@ class _Reader:
         if field.type in FIXED and not field.array:
             self.fixed(FIXED[field.type], [value])
         elif field.type == "uuid" and not field.array:
-            self.source.add(f"{value} = UUID(bytes=data[pos : pos + 16])", "pos += 16")
+            self.source.add(f"{value} = UUID(bytes=bytes(data[pos : pos + 16]))", "pos += 16")
         elif field.type == "struct" and not field.array:
             self.source.add(f"{value} = {self.struct(field.fields, f'{path}.')}")
         else:
@@ -122,26 +144,36 @@ class _Reader:
         if field.array:
             least = _least_size(field, self.version, self.flexible)
             add(f"if n * {least} > size - pos: {too_few}")
+            if self.sliced:
+                self.count("n", path)
             self.array(field, value, path)
             return
         add("end = pos + n", f"if end > size: {too_few}")
         if field.type == "string":
-            add(f"try: {value} = data[pos:end].decode()")
+            text = "str(data[pos:end], 'utf-8')" if self.sliced else "data[pos:end].decode()"
+            add(f"try: {value} = {text}")
             add(f"except UnicodeDecodeError: refuse({path!r}, 'a string is not UTF-8')")
+        elif self.sliced and field.name not in VIEWED:
+            add(f"{value} = bytes(data[pos:end])")
         else:
             add(f"{value} = data[pos:end]")
         add("pos = end")
 
+    def count(self, number: str, path: str) -> None:
+        """Counts elements against how many there may be in all."""
+        self.source.add(f"left -= {number}")
+        self.source.add(f"if left < 0: refuse({path!r}, f'more than {{most}} elements in one request')")
+
     def array(self, field: Field, value: str, path: str) -> None:
         add = self.source.add
         if field.type in FIXED:
-            code = FIXED[field.type]
-            add(f"{value} = list(unpack_from('>%d{code}' % n, data, pos))")
-            add(f"pos += n * {struct.calcsize('>' + code)}")
+            self.numbers(FIXED[field.type], value)
             return
         items = self.source.fresh("items")
         add(f"{items} = []")
         with self.source.block("for _ in range(n):"):
+            if self.sliced:
+                add("yield")
             if field.type == "struct":
                 element = self.struct(field.fields, f"{path}[].")
             else:
@@ -149,6 +181,18 @@ class _Reader:
                 self.value(element_of(field), element, f"{path}[]")
             add(f"{items}.append({element})")
         add(f"{value} = {items}")
+
+    def numbers(self, code: str, value: str) -> None:
+        """Reads `n` numbers of a fixed size."""
+        add, width = self.source.add, struct.calcsize(">" + code)
+        if not self.sliced:
+            add(f"{value} = list(unpack_from('>%d{code}' % n, data, pos))", f"pos += n * {width}")
+            return
+        add(f"{value} = []")
+        with self.source.block("while n:"):
+            add("yield", f"k = min(n, {AT_ONCE})")
+            add(f"{value} += unpack_from('>%d{code}' % k, data, pos)")
+            add(f"pos += k * {width}", "n -= k")
 
 
 def _least_size(field: Field, version: int, flexible: bool) -> int:

@@ -18,6 +18,7 @@ from rota.wire.errors import WireError
 from rota.wire.runtime import FAILURES, read_varint, reading_failure, varint
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
+HEADER_SIZE = _HEADER.size
 _LENGTH_AT, _LENGTH_END, _CRC_AT, _CRC_END = 8, 12, 17, 21
 _BASE_OFFSET_AND_EPOCH = struct.Struct(">q4xi")
 _MAGIC = 2
@@ -28,6 +29,11 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 MAX_INFLATED = 64 << 20
 """Most bytes that a compressed batch may expand to."""
+
+SLICE = 16 * 1024
+"""Bytes of records that are read through in one go, a millisecond's work or two at most."""
+
+_PACKED = 4 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +100,8 @@ def rebased(batch: bytes, base_offset: int, partition_leader_epoch: int = 0) -> 
 
     Errors: RecordsError for a batch that is shorter than its header or a number that does not fit.
     """
-    if len(batch) < _HEADER.size:
-        raise RecordsError(f"a batch of {len(batch)} bytes is too short for its header of {_HEADER.size}")
+    if len(batch) < HEADER_SIZE:
+        raise RecordsError(f"a batch of {len(batch)} bytes is too short for its header of {HEADER_SIZE}")
     try:
         fields = _BASE_OFFSET_AND_EPOCH.pack(base_offset, partition_leader_epoch)
     except struct.error as error:
@@ -137,7 +143,7 @@ def encode_batch(
         if compression == "gzip":
             packer = zlib.compressobj(wbits=_GZIP)
             body = bytearray(packer.compress(body) + packer.flush())
-        length = _HEADER.size - _LENGTH_END + len(body)
+        length = HEADER_SIZE - _LENGTH_END + len(body)
         deltas = (last - base_offset, times[0], max(times))
         producer = (producer_id, producer_epoch, base_sequence)
         head = _HEADER.pack(base_offset, length, -1, _MAGIC, 0, attributes, *deltas, *producer, len(records))
@@ -161,9 +167,9 @@ def decode_batch(batch: bytes) -> tuple[Record, ...]:
         raise RecordsError(f"{len(batch) - info.size} bytes are left over after the batch")
     if info.compression not in _COMPRESSIONS[:2]:
         raise RecordsError(f"cannot read compression {info.compression}; there are: none, gzip")
-    data = batch[_HEADER.size :]
+    data = batch[HEADER_SIZE:]
     try:
-        return _records(_inflated(data) if info.compression == "gzip" else data, info)
+        return _records(b"".join(inflated(data)) if info.compression == "gzip" else data, info)
     except RecordsError:
         raise
     except FAILURES as error:
@@ -173,15 +179,15 @@ def decode_batch(batch: bytes) -> tuple[Record, ...]:
 def _info(data: bytes, pos: int) -> BatchInfo:
     """The header of the batch at `pos`, checked."""
     left = len(data) - pos
-    if left < _HEADER.size:
-        raise RecordsError(f"a batch of {left} bytes is too short for its header of {_HEADER.size}")
+    if left < HEADER_SIZE:
+        raise RecordsError(f"a batch of {left} bytes is too short for its header of {HEADER_SIZE}")
     base, length, epoch, magic, crc, attributes, *rest = _HEADER.unpack_from(data, pos)
     last_delta, base_timestamp, max_timestamp, producer_id, producer_epoch, sequence, count = rest
     size = _LENGTH_END + length
     if magic != _MAGIC:
         raise RecordsError(f"magic {magic}, not {_MAGIC}")
-    if size < _HEADER.size:
-        raise RecordsError(f"bad length {length}, less than the header's {_HEADER.size - _LENGTH_END}")
+    if size < HEADER_SIZE:
+        raise RecordsError(f"bad length {length}, less than the header's {HEADER_SIZE - _LENGTH_END}")
     if size > left:
         raise RecordsError(f"a batch of {size} bytes announced, {left} left")
     found = google_crc32c.value(data[pos + _CRC_END : pos + size])
@@ -249,21 +255,29 @@ def _push(out: bytearray, number: int, bits: int = 32) -> None:
         raise RecordsError(f"a delta or length of {number} does not fit in {bits} bits")
 
 
-def _inflated(data: bytes) -> bytes:
-    """What gzip packed, in one stream or several (Java's reader takes both)."""
-    out = b""
-    while data:
+def inflated(data: bytes) -> Iterator[bytes]:
+    """What gzip packed, in one stream or several (Java's reader takes both), piece by piece.
+
+    No piece is longer than SLICE; some are empty. Errors: RecordsError.
+    """
+    view = memoryview(data)
+    pos = total = 0
+    while pos < len(view):
         stream = zlib.decompressobj(wbits=_GZIP)
-        try:
-            out += stream.decompress(data, MAX_INFLATED + 1 - len(out))
-        except zlib.error as error:
-            raise RecordsError(f"gzip: {error}") from None
-        if len(out) > MAX_INFLATED:
-            raise RecordsError(f"gzip: more than {MAX_INFLATED} bytes")
-        if not stream.eof:
-            raise RecordsError("gzip: it ends too early")
-        data = stream.unused_data
-    return out
+        while not stream.eof:
+            # Little at a time: what zlib leaves over is a copy.
+            packed = view[pos : pos + _PACKED]
+            try:
+                piece = stream.decompress(packed, SLICE)
+            except zlib.error as error:
+                raise RecordsError(f"gzip: {error}") from None
+            pos += len(packed) - len(stream.unused_data if stream.eof else stream.unconsumed_tail)
+            total += len(piece)
+            if total > MAX_INFLATED:
+                raise RecordsError(f"gzip: more than {MAX_INFLATED} bytes")
+            if not (packed or piece or stream.eof):
+                raise RecordsError("gzip: it ends too early")
+            yield piece
 
 
 def _records(data: bytes, info: BatchInfo) -> tuple[Record, ...]:
@@ -272,7 +286,7 @@ def _records(data: bytes, info: BatchInfo) -> tuple[Record, ...]:
     found = []
     pos = 0
     for _ in range(info.count):
-        length, pos = _number(data, pos)
+        length, pos = signed_number(data, pos)
         end = pos + length
         if length < 0 or end > len(data):
             raise RecordsError(f"a record of {length} bytes announced, {len(data) - pos} left")
@@ -287,8 +301,8 @@ def _records(data: bytes, info: BatchInfo) -> tuple[Record, ...]:
 
 def _record(data: bytes, pos: int, end: int, info: BatchInfo) -> tuple[Record, int]:
     """The record whose attributes, which mean nothing, are just before `pos`."""
-    timestamp, pos = _number(data, pos, 64)
-    delta, pos = _number(data, pos)
+    timestamp, pos = signed_number(data, pos, 64)
+    delta, pos = signed_number(data, pos)
     key, pos = _bytes(data, pos, end)
     value, pos = _bytes(data, pos, end)
     headers, pos = _headers(data, pos, end) if data[pos] else ((), pos + 1)
@@ -297,7 +311,7 @@ def _record(data: bytes, pos: int, end: int, info: BatchInfo) -> tuple[Record, i
 
 
 def _headers(data: bytes, pos: int, end: int) -> tuple[tuple[tuple[str, bytes | None], ...], int]:
-    count, pos = _number(data, pos)
+    count, pos = signed_number(data, pos)
     if count < 0 or 2 * count > end - pos:
         raise RecordsError(f"{count} headers announced, {end - pos} bytes left")
     headers = []
@@ -316,7 +330,7 @@ def _bytes(data: bytes, pos: int, end: int) -> tuple[bytes | None, int]:
         length >>= 1
         pos += 1
     else:
-        length, pos = _number(data, pos)
+        length, pos = signed_number(data, pos)
         if length < 0:
             return None, pos
     last = pos + length
@@ -325,7 +339,7 @@ def _bytes(data: bytes, pos: int, end: int) -> tuple[bytes | None, int]:
     return data[pos:last], last
 
 
-def _number(data: bytes, pos: int, bits: int = 32) -> tuple[int, int]:
+def signed_number(data: bytes, pos: int, bits: int = 32) -> tuple[int, int]:
     """The signed number of at most so many bits at `pos`, and the position after it."""
     number = data[pos]
     if number < 128:

@@ -12,6 +12,9 @@ from rota.wire.errors import WireError
 MAX_STRING = 0x7FFF
 """Longest string in bytes that Kafka reads, in compact encoding too."""
 
+MAX_TAGS = 1_000
+"""Most tagged fields of one structure. No message has more than three that are known."""
+
 FAILURES = (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError, struct.error)
 """What compiled programs raise on a body or on bytes that do not fit."""
 
@@ -42,7 +45,7 @@ def string_length(number: int) -> bytes:
     return varint(number)
 
 
-def read_varint(data: bytes, pos: int, bits: int = 32) -> Span:
+def read_varint(data: bytes | memoryview, pos: int, bits: int = 32) -> Span:
     """The unsigned number of at most so many bits (32 or 64) at `pos`, and the position after it."""
     number = shift = 0
     while True:
@@ -59,9 +62,11 @@ def read_varint(data: bytes, pos: int, bits: int = 32) -> Span:
     return number, pos
 
 
-def read_tags(data: bytes, pos: int, size: int) -> tuple[dict[int, Span], int]:
+def read_tags(data: bytes | memoryview, pos: int, size: int) -> tuple[dict[int, Span], int]:
     """Where the value of each tagged field begins and ends, by tag, and the position after them all."""
     count, pos = read_varint(data, pos)
+    if count > MAX_TAGS:
+        refuse("tagged fields", f"{count} announced, more than {MAX_TAGS}")
     if 2 * count > size - pos:
         refuse("tagged fields", f"{count} announced, {size - pos} bytes left")
     spans: dict[int, Span] = {}
@@ -103,8 +108,8 @@ def refuse_unknown(given: Set[str], known: Set[str]) -> NoReturn:
     raise WireError(f"no version of this message has {strange}; there are: {', '.join(sorted(known))}")
 
 
-def plain_tags(data: bytes, spans: Mapping[int, Span]) -> dict[int, bytes]:
-    return {tag: data[start:end] for tag, (start, end) in spans.items()}
+def plain_tags(data: bytes | memoryview, spans: Mapping[int, Span]) -> dict[int, bytes]:
+    return {tag: bytes(data[start:end]) for tag, (start, end) in spans.items()}
 
 
 NAMESPACE: dict[str, Any] = {
