@@ -81,11 +81,15 @@ class Append:
 
 
 class Effects(NamedTuple):
-    """All effects of one step, each list in the order to carry it out; every timer is named at most once."""
+    """All effects of one step, each list in the order to carry it out; every timer is named at most once.
+
+    dropped: requests that are answered no more, as in the broker: there is nothing left to wait for.
+    """
 
     replies: tuple[tuple[Token, Reply], ...] = ()
     timers: tuple[Arm | Cancel, ...] = ()
     appends: tuple[Append, ...] = ()
+    dropped: tuple[Token, ...] = ()
 
 
 class Choices(Protocol):

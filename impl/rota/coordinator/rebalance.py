@@ -72,7 +72,7 @@ def complete_join(step: Step, group: Group) -> None:
         member = group.members[member_id]
         if member.group_instance_id is None:
             stop_timer(step, group, member)
-            group.remove(member)
+            step.drop(group.remove(member))
     if group.state is GroupState.DEAD:
         return
     if group.members and not group.parked_joins:

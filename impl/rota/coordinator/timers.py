@@ -54,7 +54,7 @@ def sync_phase(step: Step, group: Group, _: str) -> None:
     for member_id in sorted(group.pending_sync_members & group.members.keys()):
         member = group.members[member_id]
         stop_timer(step, group, member)
-        group.remove(member)
+        step.drop(group.remove(member))
     voting.elect_leader(group, step.choices)
     prepare_rebalance(step, group)
 
