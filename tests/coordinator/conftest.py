@@ -26,6 +26,7 @@ from rota.coordinator import (
     SyncGroupAssignment,
     TimerId,
 )
+from rota.coordinator.memory import offset_bytes
 
 MINUTE = 60_000
 CREATION = GroupRecord(0, "", None, None)
@@ -309,7 +310,21 @@ class World:
             armed |= {TimerId("sync", name)} if group.sync_timer else set()
             if group.state is not GroupState.DEAD:
                 assert (group.leader in group.members) if group.members else group.leader is None
+            assert group.members_bytes == sum(each.held for each in members)
         assert armed == set(self.due)
+        self.check_memory()
+
+    def check_memory(self):
+        """What groups and offsets are counted for is what is there."""
+        memory, store = self.core._memory, self.core._offsets
+        assert memory.by_group == {name: group.held for name, group in self.core.groups.items()}
+        assert memory.held == sum(memory.by_group.values())
+        committed = {
+            name: sum(offset_bytes(one.metadata) for indexes in topics.values() for one in indexes.values())
+            for name, topics in store.committed.items()
+        }
+        assert store.memory.by_group == committed
+        assert store.memory.held == sum(committed.values())
 
 
 @pytest.fixture

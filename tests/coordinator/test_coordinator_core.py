@@ -16,6 +16,7 @@ from rota.coordinator import (
 )
 from rota.coordinator import ErrorCode as E
 from rota.coordinator.ledger import Ledger
+from rota.coordinator.memory import Memory
 from rota.coordinator.step import Step
 
 
@@ -122,7 +123,7 @@ def test_random_walks_keep_the_books(world, seed):
 
 def test_the_last_word_on_a_timer_counts_in_the_place_where_it_was_said():
     """Timers that are armed in one step for the same moment fire in this order."""
-    step = Step(CoordinatorConfig(), None, Ledger())
+    step = Step(CoordinatorConfig(), None, Ledger(), Memory())
     step.arm("sync", "g", 1)
     step.arm("join", "g", 2)
     step.cancel("join", "g")

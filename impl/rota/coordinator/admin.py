@@ -133,12 +133,15 @@ def remove_group(
         step.cancel("pending", group_id, member_id)
     group.pending_members.clear()
     step.forget(group_id)
+    memory = step.memory
+    memory.put(group_id, 0)
 
     def effect(reply_to: ReplyTo, error_code: int) -> None:
         if error_code == ErrorCode.NONE:
             store.forget(group_id)
         else:
             groups.setdefault(group_id, group)
+            memory.put(group_id, groups[group_id].held)
         answered(reply_to, error_code)
 
     entry = DeferredEvent(effect)

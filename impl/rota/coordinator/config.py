@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+UNBOUNDED = 2**63 - 1
+"""A number of bytes that no process has."""
+
 
 class ConfigError(ValueError):
     """A setting has a value with which no coordinator can work; the message names the setting."""
@@ -18,6 +21,8 @@ class CoordinatorConfig:
     group_max_size: how many members a JoinGroup may make of a group, at least 1.
     offsets_retention_minutes: how long offsets are kept that nobody has use for.
     offset_metadata_max_bytes: how long an offset's metadata may be (in UTF-16 code units, as in a broker).
+    group_members_max_bytes, members_max_bytes: what the members of one group, and of all, may take of memory.
+    group_offsets_max_bytes, offsets_max_bytes: the same for offsets. A broker has none of these four.
 
     Raises ConfigError for a negative value, or bounds or a size that admit nothing.
     """
@@ -29,6 +34,10 @@ class CoordinatorConfig:
     offset_metadata_max_bytes: int = 4_096
     group_max_size: int = 2_147_483_647
     offsets_retention_minutes: int = 10_080
+    group_members_max_bytes: int = UNBOUNDED
+    members_max_bytes: int = UNBOUNDED
+    group_offsets_max_bytes: int = UNBOUNDED
+    offsets_max_bytes: int = UNBOUNDED
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:

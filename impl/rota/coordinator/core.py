@@ -21,6 +21,7 @@ from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.effects import Choices, Effects, GroupRecord, TimerId
 from rota.coordinator.group import Group
 from rota.coordinator.ledger import DeferredEvent, Ledger, Outstanding
+from rota.coordinator.memory import Memory
 from rota.coordinator.messages import (
     ErrorCode,
     Heartbeat,
@@ -62,6 +63,7 @@ class GroupCoordinator:
         self._groups: dict[str, Group] = {}
         self._offsets = OffsetStore()
         self._ledger = Ledger()
+        self._memory = Memory()
         self.groups: Mapping[str, Group] = MappingProxyType(self._groups)
 
     def join_group(
@@ -77,12 +79,15 @@ class GroupCoordinator:
             step.reply(parked, JoinGroupReply(error, member_id=request.member_id))
         elif request.member_id and request.group_id not in self._groups:
             step.reply(parked, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id))
+        elif error := self._memory_error(request, client_id or ""):
+            step.reply(parked, JoinGroupReply(error, member_id=request.member_id))
         else:
             is_new = request.group_id not in self._groups
             group = self._created(request.group_id) if is_new else self._groups[request.group_id]
             join.join_group(step, group, request, join.Joiner(parked, client_id or "", client_host))
             if is_new:
                 join.record_creation(step, group)
+            self._weigh(request.group_id)
         return step.effects()
 
     def sync_group(self, request: SyncGroup, version: int, token: Token) -> Effects:
@@ -121,6 +126,7 @@ class GroupCoordinator:
             identities = leave.identities_of(request, version)
             reply = leave.leave_group(step, self._groups.get(request.group_id), identities)
             step.reply_when_stored(parked, reply)
+            self._weigh(request.group_id)
         return step.effects()
 
     def offset_commit(self, request: OffsetCommit, version: int, token: Token, timestamp_ms: int) -> Effects:
@@ -130,6 +136,7 @@ class GroupCoordinator:
         """
         step, parked = self._step(), ParkedRequest(token, version)
         error = offsets.commit_error(self._groups.get(request.group_id), request, version)
+        error = error or self._room_error(request)
         if error != ErrorCode.NONE:
             step.reply(parked, OffsetCommitReply.to(request, lambda _: error))
         else:
@@ -146,6 +153,7 @@ class GroupCoordinator:
         """
         step, parked = self._step(), ParkedRequest(token, version)
         error = transactions.commit_error(self._groups.get(request.group_id), request)
+        error = error or self._room_error(request)
         if error != ErrorCode.NONE:
             plain = OffsetCommit(request.group_id, request.topics)
             step.reply(parked, OffsetCommitReply.to(plain, lambda _: error))
@@ -185,10 +193,15 @@ class GroupCoordinator:
         step.reply(ParkedRequest(token, version), admin.describe_groups(self._groups, group_ids))
         return step.effects()
 
-    def list_groups(self, request: ListGroups, version: int, token: Token) -> Effects:
-        """ListGroups, in order of creation."""
+    def list_groups(
+        self, request: ListGroups, version: int, token: Token, group_ids: Iterable[str] | None = None
+    ) -> Effects:
+        """ListGroups, in order of creation; or of these groups, as far as there are such."""
         step = self._step()
-        step.reply(ParkedRequest(token, version), admin.list_groups(self._groups, request))
+        groups = self._groups
+        if group_ids is not None:
+            groups = {each: self._groups[each] for each in group_ids if each in self._groups}
+        step.reply(ParkedRequest(token, version), admin.list_groups(groups, request))
         return step.effects()
 
     def delete_groups(self, group_ids: Iterable[str], version: int, token: Token) -> Effects:
@@ -197,13 +210,16 @@ class GroupCoordinator:
         admin.delete_groups(step, self._offsets, self._groups, group_ids, ParkedRequest(token, version))
         return step.effects()
 
-    def clean(self, now_ms: int, topics_of: offsets.TopicsOf) -> Effects:
-        """Expire offsets and remove groups of no use; a broker does it every ten minutes.
+    def clean(
+        self, now_ms: int, topics_of: offsets.TopicsOf, group_ids: Iterable[str] | None = None
+    ) -> Effects:
+        """Expire offsets and remove groups of no use, or those of these groups; a broker does it every
+        ten minutes.
 
         `now_ms` is the wall clock's, `topics_of` reads a consumer's metadata.
         """
         step = self._step()
-        expiry.clean(step, self._offsets, self._groups, now_ms, topics_of)
+        expiry.clean(step, self._offsets, self._groups, now_ms, topics_of, group_ids)
         return step.effects()
 
     def fire(self, timer_id: TimerId) -> Effects:
@@ -212,6 +228,7 @@ class GroupCoordinator:
         group = self._groups.get(timer_id.group_id)
         if group is not None:
             timers.fire(step, group, timer_id)
+            self._weigh(timer_id.group_id)
         return step.effects()
 
     def appended(self, append_id: int, error_code: int = ErrorCode.NONE) -> Effects:
@@ -219,7 +236,7 @@ class GroupCoordinator:
 
         Raises persistence.UnknownAppendError if this append is not waiting for an answer.
         """
-        entry = self._ledger.outstanding.pop(append_id, None)
+        entry = self._ledger.close(append_id)
         if entry is None:
             raise persistence.UnknownAppendError(f"append {append_id} is not waiting for an answer")
         step = self._step()
@@ -228,6 +245,7 @@ class GroupCoordinator:
             offsets.complete_deferred(step, self._offsets)
         else:
             persistence.appended(step, self._groups, entry, error_code)
+            self._weigh(entry.group_id)
         return step.effects()
 
     def load(
@@ -241,6 +259,7 @@ class GroupCoordinator:
             raise ValueError(f"group {group_id!r} is loaded already")
         step = self._step()
         self._groups[group_id] = loading.load(step, group_id, record)
+        self._weigh(group_id)
         for offset_record in offset_records:
             self._offsets.apply(group_id, offset_record)
         return step.effects()
@@ -251,8 +270,7 @@ class GroupCoordinator:
         Parked requests are answered NOT_COORDINATOR. `appended` must not be called for earlier appends.
         """
         step = self._step()
-        outstanding, self._ledger.outstanding = self._ledger.outstanding, {}
-        for entry in outstanding.values():
+        for entry in self._ledger.close_all():
             if isinstance(entry, Outstanding):
                 persistence.appended(step, self._groups, entry, ErrorCode.NOT_COORDINATOR)
         offsets.fail_deferred(step, self._offsets, ErrorCode.NOT_COORDINATOR)
@@ -260,12 +278,27 @@ class GroupCoordinator:
             step.note("unloading", group)
             loading.close(step, group, ErrorCode.NOT_COORDINATOR, with_ids=True)
         self._groups.clear()
+        self._memory = Memory()
         self._offsets = OffsetStore()
         return step.effects()
 
     def _created(self, group_id: str) -> Group:
         group = self._groups[group_id] = Group(group_id)
+        self._weigh(group_id)
         return group
 
+    def _memory_error(self, request: JoinGroup, client_id: str) -> int:
+        group = self._groups.get(request.group_id)
+        return join.memory_error(self._config, self._memory, group, request, client_id)
+
+    def _room_error(self, request: OffsetCommit | TxnOffsetCommit) -> int:
+        group = self._groups.get(request.group_id)
+        return offsets.room_error(self._config, self._memory, self._offsets, group, request)
+
+    def _weigh(self, group_id: str) -> None:
+        """What a group takes of memory is what it has now."""
+        group = self._groups.get(group_id)
+        self._memory.put(group_id, 0 if group is None else group.held)
+
     def _step(self) -> Step:
-        return Step(self._config, self._choices, self._ledger)
+        return Step(self._config, self._choices, self._ledger, self._memory)

@@ -85,12 +85,14 @@ class Effects(NamedTuple):
     """All effects of one step, each list in the order to carry it out; every timer is named at most once.
 
     `notices` ask for nothing: they tell what happened, to whoever keeps a log of it.
+    dropped: requests that are answered no more, as in the broker: there is nothing left to wait for.
     """
 
     replies: tuple[tuple[Token, Reply], ...] = ()
     timers: tuple[Arm | Cancel, ...] = ()
     appends: tuple[Append, ...] = ()
     notices: tuple[Notice, ...] = ()
+    dropped: tuple[Token, ...] = ()
 
 
 class Choices(Protocol):

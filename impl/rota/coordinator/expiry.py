@@ -5,7 +5,7 @@ OffsetMetadataManager#cleanupExpiredOffsets, ClassicGroup#offsetExpirationCondit
 OffsetExpirationConditionImpl; KIP-211.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rota.coordinator import admin, offsets
 from rota.coordinator.group import CONSUMER, Group, GroupState
@@ -22,8 +22,11 @@ def clean(
     groups: dict[str, Group],
     now_ms: int,
     topics_of: offsets.TopicsOf,
+    group_ids: Iterable[str] | None = None,
 ) -> None:
     """Expire offsets, and remove every Empty group that has none left; `now_ms` is the wall clock's.
+
+    Of all groups, or only of those that `group_ids` names and that there are.
 
     A group without offsets is removed however short a time ago it became Empty, as in the broker also if
     transactions have some pending; what is pending keeps the others. While appends of
@@ -31,7 +34,10 @@ def clean(
     """
     if store.deferred:
         return
-    for group_id, group in tuple(groups.items()):
+    for group_id in tuple(groups if group_ids is None else group_ids):
+        group = groups.get(group_id)
+        if group is None:
+            continue
         if group.state is GroupState.EMPTY and group.empty_since_ms is None:
             group.empty_since_ms = now_ms
         left, expired = _kept_and_expired(step, store, group, now_ms, topics_of)

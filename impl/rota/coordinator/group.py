@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Literal, TypeVar
 
 from rota.coordinator.effects import GroupRecord, MemberRecord
+from rota.coordinator.memory import GROUP_BYTES, PENDING_BYTES, member_bytes
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupProtocol
 from rota.coordinator.purgatory import ParkedRequest, Purgatory
 
@@ -56,6 +57,12 @@ class Member:
     timer: Literal["session", "new_member"] | None = None
 
     @property
+    def held(self) -> int:
+        """What it takes of memory, in bytes, beside its assignment."""
+        names = self.member_id, self.client_id, self.group_instance_id
+        return member_bytes(self.protocols, *names)
+
+    @property
     def protocol_names(self) -> tuple[str, ...]:
         """Names that it lists, in order of preference; one that is listed twice counts once."""
         return tuple(dict.fromkeys(protocol.name for protocol in self.protocols))
@@ -79,6 +86,7 @@ class Group:
     began; None before the first, and where the members are no consumers. join_timer, sync_timer: what is
     armed. empty_since_ms: the wall clock when a cleaning first found it Empty. initial_delay_ms,
     initial_remaining_ms: the initial delay that is running, and what is left for extensions after it.
+    members_bytes: what its members take of memory.
     """
 
     group_id: str
@@ -103,6 +111,7 @@ class Group:
     empty_since_ms: int | None = None
     initial_delay_ms: int = 0
     initial_remaining_ms: int = 0
+    members_bytes: int = 0
 
     def transition_to(self, state: GroupState) -> None:
         """Enter a state and remember the one left."""
@@ -134,6 +143,11 @@ class Group:
         """The longest rebalance timeout of the members, at least 0. Scans: asked for once a phase."""
         return max(0, max((member.rebalance_timeout_ms for member in self.members.values()), default=0))
 
+    @property
+    def held(self) -> int:
+        """What it takes of memory, in bytes."""
+        return GROUP_BYTES + self.members_bytes + PENDING_BYTES * len(self.pending_members)
+
     def member_error(self, member_id: str, group_instance_id: str | None) -> int:
         """Whether a request comes from a member: NONE, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
 
@@ -156,14 +170,14 @@ class Group:
         self._enter(member)
         self._count_support(member)
 
-    def remove(self, member: Member) -> None:
+    def remove(self, member: Member) -> ParkedRequest | None:
         """Take out a member that has no parked JoinGroup. voting.elect_leader says who leads then.
 
-        A parked SyncGroup of its is dropped and never answered, as in the broker. That it is pending in the
+        Returns its parked SyncGroup, which a broker drops and never answers. That it is pending in the
         sync phase is forgotten with the phase: there a removal is always followed by a rebalance.
         """
-        self._exit(member)
         self._withdraw_support(member)
+        return self._exit(member)
 
     def rename(self, member: Member, member_id: str) -> Member:
         """Give a static member, that has nothing parked, another id; returns it as it is then.
@@ -188,15 +202,22 @@ class Group:
         """Exchange a member's list and timeouts."""
         if member.protocols != protocols:
             self._withdraw_support(member)
+            self.members_bytes -= member.held
             member.protocols = protocols
+            self.members_bytes += member.held
             self._count_support(member)
         member.session_timeout_ms = session_timeout_ms
         member.rebalance_timeout_ms = rebalance_timeout_ms
 
-    def update_and_park(self, member: Member, request: JoinGroup, parked: ParkedRequest) -> None:
-        """Take over a known member's list and timeouts from its JoinGroup, and park that."""
+    def update_and_park(
+        self, member: Member, request: JoinGroup, parked: ParkedRequest
+    ) -> ParkedRequest | None:
+        """Take over a known member's list and timeouts from its JoinGroup, and park that.
+
+        Returns the one that it replaces, if any.
+        """
         self.update(member, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
-        self.parked_joins.park(member.member_id, parked)
+        return self.parked_joins.park(member.member_id, parked)
 
     def awaits_answer(self, member_id: str) -> bool:
         """Whether a request of the member is parked."""
@@ -238,14 +259,16 @@ class Group:
 
     def _enter(self, member: Member) -> None:
         self.members[member.member_id] = member
+        self.members_bytes += member.held
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
 
-    def _exit(self, member: Member) -> None:
+    def _exit(self, member: Member) -> ParkedRequest | None:
         del self.members[member.member_id]
-        self.parked_syncs.take(member.member_id)
+        self.members_bytes -= member.held
         if member.group_instance_id is not None:
             del self.static_members[member.group_instance_id]
+        return self.parked_syncs.take(member.member_id)
 
     def _count_support(self, member: Member) -> None:
         names = member.protocol_names

@@ -12,6 +12,7 @@ from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.effects import GroupRecord
 from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.ledger import Created
+from rota.coordinator.memory import GROUP_BYTES, Memory, member_bytes
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply
 from rota.coordinator.purgatory import ParkedRequest
 from rota.coordinator.rebalance import client_reason, generation_reply, rebalance_or_complete
@@ -36,6 +37,28 @@ def request_error(config: CoordinatorConfig, request: JoinGroup) -> int:
         return ErrorCode.INVALID_GROUP_ID
     low, high = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
     return ErrorCode.NONE if low <= request.session_timeout_ms <= high else ErrorCode.INVALID_SESSION_TIMEOUT
+
+
+def memory_error(
+    config: CoordinatorConfig, memory: Memory, group: Group | None, request: JoinGroup, client_id: str
+) -> int:
+    """Whether there is memory for what a JoinGroup brings, or NONE; `group` is None if it is to be created.
+
+    Nothing is kept of one that comes with an unknown id. A member that comes again is counted once.
+    """
+    names = request.member_id, client_id, request.group_instance_id
+    grows = member_bytes(request.protocols, *names)
+    if group is None:
+        grows += GROUP_BYTES
+    elif request.member_id or request.group_instance_id is not None:
+        holder = request.member_id or group.static_members.get(request.group_instance_id or "", "")
+        member = group.members.get(holder)
+        if member is not None:
+            grows -= member.held
+        elif request.member_id and request.member_id not in group.pending_members:
+            return ErrorCode.NONE
+    limits = config.group_members_max_bytes, config.members_max_bytes
+    return memory.error(request.group_id, grows, *limits, ErrorCode.GROUP_MAX_SIZE_REACHED)
 
 
 def join_group(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> None:
@@ -83,7 +106,7 @@ def _remove_refused(step: Step, group: Group, member_id: str) -> None:
     member = group.members.get(member_id)
     if member is not None:
         stop_timer(step, group, member)
-        group.remove(member)
+        step.drop(group.remove(member))
         voting.elect_leader(group, step.choices)
     elif member_id in group.pending_members:
         _remove_pending(step, group, member_id)
@@ -182,7 +205,7 @@ def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> Non
     ):
         step.reply(joiner.parked, generation_reply(group, member))
         return
-    group.update_and_park(member, request, joiner.parked)
+    step.drop(group.update_and_park(member, request, joiner.parked))
     what = (
         "updating metadata of" if not unchanged else "re-joining of leader" if is_leader else "re-joining of"
     )

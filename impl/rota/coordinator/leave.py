@@ -72,7 +72,7 @@ def drop_member(step: Step, group: Group, member: Member) -> None:
     parked = group.parked_joins.take(member.member_id)
     if parked is not None:
         step.reply(parked, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID))
-    group.remove(member)
+    step.drop(group.remove(member))
 
 
 def _results(identities: tuple[MemberIdentity, ...], errors: list[int]) -> LeaveGroupReply:

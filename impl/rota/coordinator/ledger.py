@@ -71,15 +71,34 @@ class Ledger:
 
     outstanding: dict[int, Outstanding | DeferredEvent] = field(default_factory=dict)
     last_id: int = 0
+    _of_group: dict[str, dict[int, Outstanding]] = field(default_factory=dict)
 
     def open(self, entry: Outstanding | DeferredEvent) -> int:
         """Remember an append; returns its id."""
         self.last_id += 1
         self.outstanding[self.last_id] = entry
+        if isinstance(entry, Outstanding):
+            self._of_group.setdefault(entry.group_id, {})[self.last_id] = entry
         return self.last_id
+
+    def close(self, append_id: int) -> Outstanding | DeferredEvent | None:
+        """The log has answered an append: what it was about, None if it is not waiting for an answer."""
+        entry = self.outstanding.pop(append_id, None)
+        if isinstance(entry, Outstanding):
+            of_group = self._of_group[entry.group_id]
+            del of_group[append_id]
+            if not of_group:
+                del self._of_group[entry.group_id]
+        return entry
+
+    def close_all(self) -> tuple[Outstanding | DeferredEvent, ...]:
+        """No answer is waited for any more: what all appends were about."""
+        entries = tuple(self.outstanding.values())
+        self.outstanding.clear()
+        self._of_group.clear()
+        return entries
 
     def forget(self, group_id: str) -> None:
         """The group is gone: answers to its records change nothing, also in a later group of its id."""
-        for entry in self.outstanding.values():
-            if isinstance(entry, Outstanding) and entry.group_id == group_id:
-                entry.about = None
+        for entry in self._of_group.get(group_id, {}).values():
+            entry.about = None

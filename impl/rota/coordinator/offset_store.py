@@ -2,9 +2,13 @@
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from rota.coordinator.ledger import DeferredEvent
+from rota.coordinator.memory import Memory, offset_bytes
 from rota.coordinator.offset_messages import NO_PRODUCER_ID, OffsetRecord, OffsetTombstone
+
+T = TypeVar("T")
 
 GroupTopicPartition = tuple[str, str, int]
 """The key of an offset: group, topic, partition."""
@@ -15,14 +19,16 @@ class OffsetStore:
     """Offsets that the log has acknowledged, and what waits for its answers.
 
     committed: by group, topic and partition. pending: offsets of open transactions, each with its position in
-    the log, by producer id and key. positions: of committed offsets that are not the log's oldest. deferred:
-    appends without an answer, and fetches behind them, in the order of the log.
+    the log, by producer id and key. positions: of committed offsets that are not the log's oldest, by group,
+    topic and partition. deferred: appends without an answer, and fetches behind them, in the order of the
+    log. memory: what committed offsets take.
     """
 
     committed: dict[str, dict[str, dict[int, OffsetRecord]]] = field(default_factory=dict)
     pending: dict[int, dict[GroupTopicPartition, tuple[int, OffsetRecord]]] = field(default_factory=dict)
-    positions: dict[GroupTopicPartition, int] = field(default_factory=dict)
+    positions: dict[str, dict[str, dict[int, int]]] = field(default_factory=dict)
     deferred: deque[DeferredEvent] = field(default_factory=deque)
+    memory: Memory = field(default_factory=Memory)
     last_position: int = 0
 
     def next_position(self) -> int:
@@ -53,6 +59,11 @@ class OffsetStore:
         """A partition's offset, None if there is none."""
         return self.committed.get(group_id, {}).get(topic, {}).get(partition_index)
 
+    def growth(self, group_id: str, topic: str, partition_index: int, metadata: str) -> int:
+        """How many bytes more a group's offsets take with this metadata in place of what is there."""
+        before = self.get(group_id, topic, partition_index)
+        return offset_bytes(metadata) - (0 if before is None else offset_bytes(before.metadata))
+
     def is_pending(self, group_id: str, topic: str, partition_index: int) -> bool:
         """Whether a transaction that has not ended yet has committed an offset of the partition."""
         return any((group_id, topic, partition_index) in offsets for offsets in self.pending.values())
@@ -64,26 +75,48 @@ class OffsetStore:
     def end_transaction(self, producer_id: int, is_commit: bool) -> None:
         """What a producer has pending counts from now on, unless a later record does; or is forgotten."""
         for key, (position, record) in self.pending.pop(producer_id, {}).items():
-            if is_commit and (self.get(*key) is None or position > self.positions.get(key, 0)):
+            if is_commit and (self.get(*key) is None or position > self._position(key)):
                 self._commit(key, position, record)
 
     def forget(self, group_id: str) -> None:
         """The group is gone with all that it has here."""
-        for topic, partitions in self.committed.pop(group_id, {}).items():
-            for index in partitions:
-                self.positions.pop((group_id, topic, index), None)
+        self.committed.pop(group_id, None)
+        self.positions.pop(group_id, None)
+        self.memory.put(group_id, 0)
         for offsets in self.pending.values():
             for key in [key for key in offsets if key[0] == group_id]:
                 del offsets[key]
 
     def _commit(self, key: GroupTopicPartition, position: int, record: OffsetRecord) -> None:
         group_id, topic, index = key
+        self._weigh(group_id, self.growth(*key, record.metadata))
         self.committed.setdefault(group_id, {}).setdefault(topic, {})[index] = record
-        self.positions[key] = position
+        self.positions.setdefault(group_id, {}).setdefault(topic, {})[index] = position
+
+    def _position(self, key: GroupTopicPartition) -> int:
+        group_id, topic, index = key
+        return self.positions.get(group_id, {}).get(topic, {}).get(index, 0)
+
+    def _weigh(self, group_id: str, grows: int) -> None:
+        self.memory.put(group_id, self.memory.of(group_id) + grows)
 
     def _remove(self, key: GroupTopicPartition) -> None:
         group_id, topic, index = key
-        self.committed.get(group_id, {}).get(topic, {}).pop(index, None)
-        self.positions.pop(key, None)
+        before = self.get(*key)
+        if before is not None:
+            self._weigh(group_id, -offset_bytes(before.metadata))
+        _take(self.committed, group_id, topic, index)
+        _take(self.positions, group_id, topic, index)
         for offsets in self.pending.values():
             offsets.pop(key, None)
+
+
+def _take(kept: dict[str, dict[str, dict[int, T]]], group_id: str, topic: str, index: int) -> None:
+    """Take out what is there, and what is empty then."""
+    topics = kept.get(group_id, {})
+    partitions = topics.get(topic, {})
+    partitions.pop(index, None)
+    if not partitions:
+        topics.pop(topic, None)
+    if not topics:
+        kept.pop(group_id, None)

@@ -7,8 +7,10 @@ ClassicGroup#validateOffsetCommit and #isSubscribedToTopic, GroupCoordinatorServ
 
 from collections.abc import Callable, Collection, Iterable
 
+from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.group import CONSUMER, Group, GroupState
 from rota.coordinator.ledger import DeferredEvent, ReplyTo
+from rota.coordinator.memory import GROUP_BYTES, Memory
 from rota.coordinator.messages import ErrorCode
 from rota.coordinator.offset_messages import (
     NO_PRODUCER_ID,
@@ -28,6 +30,7 @@ from rota.coordinator.offset_messages import (
     OffsetFetchReplyTopic,
     OffsetRecord,
     OffsetTombstone,
+    TxnOffsetCommit,
 )
 from rota.coordinator.offset_store import OffsetStore
 from rota.coordinator.purgatory import ParkedRequest
@@ -63,6 +66,34 @@ def commit_error(group: Group | None, request: OffsetCommit, version: int) -> in
     if group.state is GroupState.COMPLETING_REBALANCE:
         return ErrorCode.REBALANCE_IN_PROGRESS
     return ErrorCode.NONE
+
+
+def room_error(
+    config: CoordinatorConfig,
+    memory: Memory,
+    store: OffsetStore,
+    group: Group | None,
+    request: OffsetCommit | TxnOffsetCommit,
+) -> int:
+    """Whether there is no memory for what a commit brings, or NONE; `group` is None if it is to be created.
+
+    INVALID_COMMIT_OFFSET_SIZE if the group's offsets would be too large, COORDINATOR_NOT_AVAILABLE if those
+    of all groups would be, or if they are too many. What takes the place of as much is always stored.
+    """
+    group_id = request.group_id
+    if group is None:
+        limits = config.group_members_max_bytes, config.members_max_bytes
+        error = memory.error(group_id, GROUP_BYTES, *limits, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
+        if error != ErrorCode.NONE:
+            return error
+    grows = sum(
+        store.growth(group_id, topic.name, each.partition_index, each.committed_metadata or "")
+        for topic in request.topics
+        for each in topic.partitions
+        if metadata_error(each, config.offset_metadata_max_bytes) == ErrorCode.NONE
+    )
+    limits = config.group_offsets_max_bytes, config.offsets_max_bytes
+    return store.memory.error(group_id, grows, *limits, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
 
 
 def offset_commit(

@@ -79,7 +79,7 @@ def complete_join(step: Step, group: Group) -> None:
         member = group.members[member_id]
         if member.group_instance_id is None:
             stop_timer(step, group, member)
-            group.remove(member)
+            step.drop(group.remove(member))
             late.append(member_id)
     if late:
         step.note("not_joined", group, removed=tuple(late))

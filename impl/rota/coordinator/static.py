@@ -120,6 +120,8 @@ def _failed(step: Step, group: Group, member: Member, entry: Replaced, error_cod
                 entry.old_leader or "",
             ),
         )
+    else:
+        step.drop(waiting)
     new_protocols, timeouts = member.protocols, (entry.old_session_timeout_ms, entry.old_rebalance_timeout_ms)
     group.update(member, entry.old_protocols, *timeouts)
     if not _have_a_protocol(group):

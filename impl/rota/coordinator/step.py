@@ -19,6 +19,7 @@ from rota.coordinator.effects import (
 )
 from rota.coordinator.group import Group
 from rota.coordinator.ledger import Assigned, Created, DeferredEvent, Ledger, Outstanding, Replaced
+from rota.coordinator.memory import Memory
 from rota.coordinator.messages import LeaveGroupReply
 from rota.coordinator.notices import Event, Notice
 from rota.coordinator.offset_messages import OffsetBatch, TransactionMarker
@@ -28,20 +29,37 @@ from rota.coordinator.purgatory import ParkedRequest, Token
 class Step:
     """What the rules of one step may use, and the effects collected so far."""
 
-    __slots__ = ("_appends", "_ledger", "_notices", "_replies", "_timers", "choices", "config")
+    __slots__ = (
+        "_appends",
+        "_dropped",
+        "_ledger",
+        "_notices",
+        "_replies",
+        "_timers",
+        "choices",
+        "config",
+        "memory",
+    )
 
-    def __init__(self, config: CoordinatorConfig, choices: Choices, ledger: Ledger) -> None:
+    def __init__(self, config: CoordinatorConfig, choices: Choices, ledger: Ledger, memory: Memory) -> None:
         self.config = config
         self.choices = choices
+        self.memory = memory
         self._ledger = ledger
         self._replies: list[tuple[Token, Reply]] = []
         self._timers: dict[TimerId, Arm | Cancel] = {}
         self._appends: list[Append] = []
         self._notices: list[Notice] = []
+        self._dropped: list[Token] = []
 
     def reply(self, parked: ParkedRequest, reply: Reply) -> None:
         """Answer a request, in the form that its version can carry."""
         self._replies.append((parked.token, reply.for_version(parked.version)))
+
+    def drop(self, parked: ParkedRequest | None) -> None:
+        """A request that was parked is not answered any more; nothing happens if there was none."""
+        if parked is not None:
+            self._dropped.append(parked.token)
 
     def arm(self, kind: TimerKind, group_id: str, delay_ms: int, member_id: str = "") -> None:
         """Arm a timer, or arm it again."""
@@ -101,9 +119,9 @@ class Step:
 
     def effects(self) -> Effects:
         """Everything asked for."""
-        return Effects(
-            tuple(self._replies), tuple(self._timers.values()), tuple(self._appends), tuple(self._notices)
-        )
+        timers, appends = tuple(self._timers.values()), tuple(self._appends)
+        notices, dropped = tuple(self._notices), tuple(self._dropped)
+        return Effects(tuple(self._replies), timers, appends, notices, dropped)
 
     def _timer(self, effect: Arm | Cancel) -> None:
         # Only the last effect on a timer counts, in the order in which the last ones came.

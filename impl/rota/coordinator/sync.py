@@ -30,7 +30,7 @@ def sync_group(step: Step, group: Group | None, request: SyncGroup, parked: Park
     if group.state is GroupState.STABLE:
         step.reply(parked, _assignment_reply(group, member))
         return
-    group.parked_syncs.park(request.member_id, parked)
+    step.drop(group.parked_syncs.park(request.member_id, parked))
     if group.leader == request.member_id:
         step.note("assignment", group, request.member_id)
         sent = {entry.member_id: entry.assignment for entry in request.assignments}

@@ -55,7 +55,7 @@ def sync_phase(step: Step, group: Group, _: str) -> None:
     for member_id in late:
         member = group.members[member_id]
         stop_timer(step, group, member)
-        group.remove(member)
+        step.drop(group.remove(member))
     if late:
         step.note("not_synced", group, removed=tuple(late))
     voting.elect_leader(group, step.choices)
