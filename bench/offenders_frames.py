@@ -44,18 +44,9 @@ def join(group_id: str, metadata: bytes) -> dict[str, Any]:
 
 def commit(group_id: str, partitions: Iterable[int], metadata: int) -> dict[str, Any]:
     """An OffsetCommit of nobody's, with so many bytes of metadata for each partition."""
-    return {"group_id": group_id, "member_id": "", "topics": _offsets(partitions, metadata)}
-
-
-def transaction() -> dict[str, Any]:
-    """A TxnOffsetCommit of a transaction that is never ended."""
-    names = {"transactional_id": NUMBER, "group_id": NUMBER, "producer_id": 1, "member_id": ""}
-    return {**names, "topics": _offsets(range(1), 100)}
-
-
-def _offsets(partitions: Iterable[int], metadata: int) -> list[dict[str, Any]]:
     entry = {"committed_offset": 1, "committed_metadata": "x" * metadata}
-    return [{"name": TOPIC, "partitions": [{"partition_index": one, **entry} for one in partitions]}]
+    topic = {"name": TOPIC, "partitions": [{"partition_index": one, **entry} for one in partitions]}
+    return {"group_id": group_id, "member_id": "", "topics": [topic]}
 
 
 def fetch(wait_ms: int, least: int) -> dict[str, Any]:

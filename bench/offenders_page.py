@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from bench.offenders_limits import CHEAP, LIMITS, Limit
 from bench.offenders_list import OFFENCES
@@ -86,3 +87,8 @@ def _meanings() -> Iterator[str]:
     yield ""
     for offence in OFFENCES.values():
         yield f"- **{offence.name}**: {offence.meaning}"
+
+
+if __name__ == "__main__":  # the figures stay
+    docs = Path(__file__).resolve().parent.parent / "docs"
+    (docs / "server-limits.md").write_text(page((docs / "offenders.json").read_text(encoding="utf-8")))

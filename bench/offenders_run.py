@@ -22,9 +22,6 @@ from bench.offenders_list import Act, Offence
 SAMPLE = 0.02
 """Seconds between two looks at the server."""
 
-AT_LEAST = 2.0
-"""Seconds that members are watched after the offender has ended."""
-
 PREPARING = 300.0
 """Seconds that an offender may need to get ready."""
 
@@ -45,13 +42,14 @@ class Plan:
     """How it is measured.
 
     command: starts a server that prints its address last on its first line. wait: seconds that memory has to
-    be given back in; slack: MiB above what was before that are no fault; memory: MiB at which a server is
-    ended, for the sake of the machine.
+    be given back in; least: seconds that members are watched after the offender has ended; slack: MiB above
+    what was before that are no fault; memory: MiB at which a server is ended, for the sake of the machine.
     """
 
     command: Sequence[str]
     seconds: float = 30.0
     wait: float = 60.0
+    least: float = 2.0
     slack: float = 64.0
     memory: float = 3072.0
 
@@ -302,7 +300,7 @@ def _given_back(server: Server, most: float, plan: Plan) -> float | None:
             return None
         if answered() and server.memory() <= most:
             back = monotonic() - begun
-            sleep(max(0.0, AT_LEAST - back))
+            sleep(max(0.0, plan.least - back))
             return back
     return None
 
