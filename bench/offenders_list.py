@@ -336,7 +336,7 @@ def _all() -> Iterator[Offence]:
                   _pipelined_metadata)  # fmt: skip
     yield Offence("delete-groups", "20,000 groups made by commits and deleted by one request.",
                   _in_the_log(_delete_groups))  # fmt: skip
-    yield Offence("produce-beside-fetches", "A Produce while 100 Fetches wait for 20 partitions of 1,000 batches.",
+    yield Offence("produce-beside-fetches", "A Produce; 100 Fetches wait for 20 partitions of 1,000 batches.",
                   _produce_beside_fetches)  # fmt: skip
     yield Offence("large-members", "Members with 1 MiB of metadata, of one group, without end.",
                   _members_without_end)  # fmt: skip
