@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check standard nightly walks bench-spark herd profiles reference test test-long lint pin lock clean server-bench
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-long lint pin lock clean server-bench offenders
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -129,6 +129,10 @@ reference: $(VENV)/ready-run
 	$(BIN)/python tests/designs/designs_page.py
 	$(BIN)/python tests/scopes/scopes_page.py
 	$(BIN)/python -m rota.report.prove_page
+
+# What one client can do to the others: forty minutes, on a quiet machine. `make offenders NAME=gzip-bomb`: only that.
+offenders: $(VENV)/ready-run
+	$(BIN)/python -m bench.offenders $(if $(NAME),--only $(NAME)) --docs docs
 
 herd: $(VENV)/ready-test
 	$(BIN)/python -m bench.herd
