@@ -1,7 +1,7 @@
-"""The file system as the log sees it: a dozen calls, each of which may fail and after each of which power may.
+"""The file system as the log sees it: a dozen calls, each of which may fail, and power before and after it.
 
-What is written is only sure to be there after `sync` of the file, and the file's name only after `sync_folder` of
-the folder that it is in; a rename or deletion too. Paths are strings with slashes.
+What is written is only sure to be there after `sync` of the file, and the file's name only after
+`sync_folder` of the folder that it is in; a rename or deletion too. Paths are strings with slashes.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ class Fsync(Enum):
     """When what was appended is forced to the disk, and so what an acknowledgement is worth.
 
     Whatever the policy: a process that is killed loses nothing that `append` has returned for, since the
-    operating system has it; a segment is synced before the next one is begun, a compacted one before it takes
-    the place of others; `close` syncs. The policies differ in what a power failure or a crash of the operating
-    system takes. What is left is always whole batches, in order, from the first on.
+    operating system has it; a segment is synced before the next one is begun, a compacted one before it
+    takes the place of others; `close` syncs. The policies differ in what a power failure or a crash of the
+    operating system takes. What is left is always whole batches, in order, from the first on.
     """
 
     ALWAYS = "always"
