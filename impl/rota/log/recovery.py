@@ -26,7 +26,7 @@ from rota.log.sidecars import (
 
 _REMEDY = (
     "Put back a copy of the file; or, to give up all from that offset on, cut the file there, delete the "
-    "segments behind it and the two files rota.* of the folder."
+    "segments behind it and the two files rota-* of the folder."
 )
 
 
@@ -150,7 +150,7 @@ class Recovery:
             name = segment_name(base)
             if base > self.segments.active and self._size(base):
                 wrong = "a segment that is not in the list of segments, from another broker perhaps"
-                remedy = "Delete the two files rota.* of the folder if its segments are what you want."
+                remedy = "Delete the two files rota-* of the folder if its segments are what you want."
                 raise DamagedLog(self.folder.of(name), 0, base, wrong, remedy)
             self.folder.drop_indexes(base)
             self._drop(name, "a segment that had been compacted away or not been begun")

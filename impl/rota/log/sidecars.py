@@ -1,9 +1,9 @@
 """Two small files beside the segments, so that nothing that was once synced can change without being seen.
 
 A batch's own CRC does not cover its base offset, and a file that ends early between two batches looks
-whole. So `rota.segments` lists the segments that are ended, with size and checksum, and says which one is
+whole. So `rota-segments` lists the segments that are ended, with size and checksum, and says which one is
 active; it is replaced as a whole when a segment is begun or compacted, and is the moment at which either
-happens. `rota.synced` says up to where the active segment was synced, with the checksum up to there. It is
+happens. `rota-synced` says up to where the active segment was synced, with the checksum up to there. It is
 written over after each sync, one sector, and not synced itself: then it lags, and what is behind it is
 judged less strictly. Kafka ignores both names.
 """
@@ -18,9 +18,9 @@ from rota.log.files import OpenFile
 from rota.log.folder import Folder
 from rota.wire.records import checksum
 
-SEGMENTS = "rota.segments"
+SEGMENTS = "rota-segments"
 NEW_SEGMENTS = SEGMENTS + ".new"
-SYNCED = "rota.synced"
+SYNCED = "rota-synced"
 
 _TITLE = "rota segments 1"
 
