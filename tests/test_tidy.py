@@ -43,7 +43,7 @@ ARROWS = {
     "model/scopes": Arrow(MODEL_LAYERS),
     "impl/wire": Arrow(outside=frozenset({"google_crc32c"})),
     "impl/coordinator": Arrow(),
-    "impl/log": Arrow(),
+    "impl/log": Arrow(frozenset({"wire"})),
     "impl/server": Arrow(frozenset({"coordinator", "log", "wire"}), frozenset({"uvloop"})),
     "proofs/proofs": Arrow(frozenset({"spec", "invariants"}), frozenset({"z3"})),
 }

@@ -27,6 +27,9 @@ _COMPRESSION_BITS, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 0x07, 0x08, 0x10
 _LEAST_RECORD = 7
 _GZIP = 16 + zlib.MAX_WBITS
 
+DELETE_HORIZON = 0x40
+"""The attribute of a batch whose base timestamp says from when on its tombstones may go (KIP-534)."""
+
 MAX_INFLATED = 64 << 20
 """Most bytes that a compressed batch may expand to."""
 
@@ -81,6 +84,11 @@ class CrcError(RecordsError):
     """A batch that is whole but not as it was sent."""
 
 
+def checksum(data: bytes, before: int = 0) -> int:
+    """CRC-32C of `data`, or of what had the checksum `before` and `data` behind it."""
+    return int(google_crc32c.extend(before, data))
+
+
 def split(data: bytes) -> Iterator[tuple[BatchInfo, bytes]]:
     """Each batch of a records field with its header; lengths, magic and CRC are checked, records not read.
 
@@ -119,12 +127,16 @@ def encode_batch(
     compression: str = "none",
     is_transactional: bool = False,
     is_control: bool = False,
+    last_offset: int | None = None,
+    delete_horizon_ms: int | None = None,
 ) -> bytes:
     """One batch with these records, whose offsets ascend from `base_offset` (without: the first one's).
 
-    Gaps between offsets are kept, as compaction leaves them. The leader epoch is -1 as producers send it (see
-    `rebased`), the timestamp type create time, `compression` "none" or "gzip". No records at all need a
-    `base_offset`; such batches are left by compaction too.
+    Gaps between offsets are kept, as compaction leaves them; it also keeps the `last_offset` of records
+    that are gone, and says from when on tombstones may go (`delete_horizon_ms`, in place of the base
+    timestamp). The leader epoch is -1 as producers send it (see `rebased`), the timestamp type create time,
+    `compression` "none" or "gzip". No records at all need a `base_offset`; such batches are left by
+    compaction too.
 
     Errors: RecordsError naming what does not fit.
     """
@@ -138,13 +150,17 @@ def encode_batch(
     attributes |= _TRANSACTIONAL * is_transactional | _CONTROL * is_control
     times = [record.timestamp for record in records] or [-1]
     last = records[-1].offset if records else base_offset
+    base_timestamp = times[0]
+    if delete_horizon_ms is not None:
+        attributes |= DELETE_HORIZON
+        base_timestamp = delete_horizon_ms
     try:
-        body = _body(records, base_offset, times[0])
+        body = _body(records, base_offset, base_timestamp)
         if compression == "gzip":
             packer = zlib.compressobj(wbits=_GZIP)
             body = bytearray(packer.compress(body) + packer.flush())
         length = HEADER_SIZE - _LENGTH_END + len(body)
-        deltas = (last - base_offset, times[0], max(times))
+        deltas = ((last if last_offset is None else last_offset) - base_offset, base_timestamp, max(times))
         producer = (producer_id, producer_epoch, base_sequence)
         head = _HEADER.pack(base_offset, length, -1, _MAGIC, 0, attributes, *deltas, *producer, len(records))
     except RecordsError:
