@@ -27,7 +27,7 @@ def prepare_rebalance(step: Step, group: Group) -> None:
     if group.state is GroupState.COMPLETING_REBALANCE:
         reset_assignments(step, group, ErrorCode.REBALANCE_IN_PROGRESS)
     stop_sync_timer(step, group)
-    group.transition_to(GroupState.PREPARING_REBALANCE)
+    group.transition_to(GroupState.PREPARING_REBALANCE, step.choices.now_ms())
     if group.is_initial_join:
         delay = step.config.group_initial_rebalance_delay_ms
         start_initial_delay(step, group, delay, max(group.max_rebalance_timeout_ms - delay, 0))
@@ -85,7 +85,7 @@ def complete_join(step: Step, group: Group) -> None:
         _start_generation(step, group)
     else:
         group.protocol_name = None
-        group.transition_to(GroupState.EMPTY)
+        group.transition_to(GroupState.EMPTY, step.choices.now_ms())
         step.append(group.group_id, group.record({}))
     group.note_subscriptions()
 
@@ -93,7 +93,7 @@ def complete_join(step: Step, group: Group) -> None:
 def _start_generation(step: Step, group: Group) -> None:
     """All members are part of it, also static ones that have not rejoined: their sessions start anew too."""
     group.protocol_name = voting.select_protocol(group, step.choices)
-    group.transition_to(GroupState.COMPLETING_REBALANCE)
+    group.transition_to(GroupState.COMPLETING_REBALANCE, step.choices.now_ms())
     waiting = group.parked_joins.take_all()
     for member in group.members_by_id():
         if member.member_id in waiting:

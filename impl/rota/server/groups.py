@@ -52,6 +52,9 @@ class FirstByName:
     Member ids are made as a broker makes them: client id or instance id, hyphen, random UUID.
     """
 
+    def now_ms(self) -> int:
+        return _wall_clock_ms()
+
     def new_member_id(self, prefix: str) -> str:
         return f"{prefix}-{uuid4()}"
 
