@@ -1,6 +1,6 @@
 """The folder around the partitions of the offsets topic: whose it is, which groups are in which partition.
 
-    rota.properties        the format's version, the number of partitions, the topic's id
+    rota-log.properties    the format's version, the number of partitions, the topic's id
     .lock                  held by the server that uses the folder, as Kafka does with its log folders
     __consumer_offsets-N   partition N, made when something is first written to it
 
@@ -26,7 +26,7 @@ TOPIC = "__consumer_offsets"
 FORMAT = 1
 """The version of the folder's format."""
 
-_MARKER, _LOCK = "rota.properties", ".lock"
+_MARKER, _LOCK = "rota-log.properties", ".lock"
 _FOLDER = re.compile(re.escape(TOPIC) + r"-(0|[1-9][0-9]*)")
 
 
@@ -49,7 +49,9 @@ class DataFolder:
 
     def present(self) -> list[int]:
         """The partitions that have a folder, in order. Errors: DataFolderError for one too many; OSError."""
-        found = sorted(int(match[1]) for name in self.files.names(self.path) if (match := _FOLDER.fullmatch(name)))
+        found = sorted(
+            int(match[1]) for name in self.files.names(self.path) if (match := _FOLDER.fullmatch(name))
+        )
         if found and found[-1] >= self.partitions:
             raise DataFolderError(
                 f"{self.folder(found[-1])} is one more than the {self.partitions} partitions of {self.path}; "
@@ -149,7 +151,9 @@ def _known(files: Files, path: str, partitions: int) -> DataFolder:
         text = f"{marker} is damaged; restore it, or name another folder"
         raise DataFolderError(text) from None
     if version != FORMAT:
-        raise DataFolderError(f"{path} has format {version}, this rota knows {FORMAT}; use the rota that made it")
+        raise DataFolderError(
+            f"{path} has format {version}, this rota knows {FORMAT}; use the rota that made it"
+        )
     if count != partitions:
         raise DataFolderError(
             f"{path} has {count} partitions, which decide where each group is; "

@@ -1,4 +1,4 @@
-"""Records of the offsets topic, `__consumer_offsets`: what a group coordinator writes, and reads at its start.
+"""Records of the offsets topic, `__consumer_offsets`: what a group coordinator writes, and reads again.
 
 Key and value each begin with a version of two bytes. The key's says what kind of record it is: 0 and 1 an
 offset, 2 a group of the classic protocol; from 3 on groups of the newer protocols, which are kept as bytes.
@@ -151,7 +151,10 @@ def decode_key(data: bytes | None) -> Key:
 
 
 def decode_value(key: Key, data: bytes | None) -> Value | None:
-    """The value of a record with that key, None for a tombstone. Never raises. Bytes behind it do not count."""
+    """The value of a record with that key, None for a tombstone. Never raises.
+
+    Bytes behind it do not count, as in the broker.
+    """
     if data is None:
         return None
     version = _VERSION.unpack_from(data)[0] if len(data) >= _VERSION.size else None
@@ -217,7 +220,7 @@ def _with_tags(body: dict[str, Any]) -> dict[str, Any]:
 
 def _body(record: OffsetKey | GroupKey | OffsetValue | GroupValue | MemberValue) -> dict[str, Any]:
     """The fields as the encoder takes them."""
-    body = {name: getattr(record, name) for name in _names(type(record))}
+    body = {name: getattr(record, name) for name in _names(record.__class__)}
     if "members" in body:
         body["members"] = [_body(member) for member in body["members"]]
     body.pop("version", None)
@@ -256,7 +259,7 @@ def _is_flexible(kind: str, version: int) -> bool:
 
 @cache
 def tables() -> Mapping[str, Sequence[Field]]:
-    """The fields of each kind of key ("key 0", "key 1", "key 2") and value ("value offset", "value group")."""
+    """The fields of each key ("key 0", "key 1", "key 2") and value ("value offset", "value group")."""
     text = (files(__package__) / "schemas" / "offsets_topic.txt").read_text(encoding="utf-8")
     found: dict[str, Sequence[Field]] = {}
     for section in text.split("\n\n"):

@@ -70,7 +70,9 @@ class Replay:
             return
         for offset, key, value in found.records:
             if key is None or key[:2] not in _KNOWN:
-                self.unknown[int.from_bytes(key[:2], "big", signed=True) if key and len(key) > 1 else None] += 1
+                self.unknown[
+                    int.from_bytes(key[:2], "big", signed=True) if key and len(key) > 1 else None
+                ] += 1
                 continue
             if key[:2] == _OLD_OFFSET_KEY:
                 key = _OFFSET_KEY + key[2:]

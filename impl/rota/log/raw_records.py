@@ -1,4 +1,4 @@
-"""The records of a batch as raw bytes, without an object for each: what a log of a million records is read with.
+"""The records of a batch as raw bytes, without an object for each: how a log of a million records is read.
 
 Whether the batch is whole and its CRC right has been asked before. Compressed batches go through
 `rota.wire.records`.
