@@ -47,6 +47,10 @@ class First:
         self.ids += 1
         return f"m{self.ids:06}"
 
+    def now_ms(self) -> int:
+        """Not known."""
+        return -1
+
     def protocol(self, tied: tuple[str, ...]) -> str:
         """The first."""
         return tied[0]

@@ -26,6 +26,7 @@ class LastLeads:
     """The choices of rota's server, but the last candidate leads and not the first."""
 
     def __init__(self, choices: Choices) -> None:
+        self.now_ms = choices.now_ms
         self.new_member_id = choices.new_member_id
         self.protocol = choices.protocol
 

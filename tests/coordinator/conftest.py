@@ -39,6 +39,10 @@ class Picks:
         self.ids = 0
         self.take = 0
         self.asked = []
+        self.now = -1
+
+    def now_ms(self):
+        return self.now
 
     def new_member_id(self, client_id):
         self.ids += 1

@@ -51,6 +51,9 @@ class Numbered:
         self.ids += 1
         return f"m{self.ids:06}"
 
+    def now_ms(self):
+        return -1
+
     def protocol(self, tied):
         return tied[0]
 

@@ -62,6 +62,9 @@ class Picks:
         self.ids += 1
         return f"m{self.ids}"
 
+    def now_ms(self):
+        return -1
+
     def protocol(self, tied):
         return tied[-1]
 

@@ -39,6 +39,9 @@ class Ids:
     def __init__(self):
         self.made = 0
 
+    def now_ms(self):
+        return -1
+
     def new_member_id(self, client_id):
         self.made += 1
         return f"m{self.made}"

@@ -154,7 +154,9 @@ def test_an_initial_delay_that_ends_with_nobody_is_answered_to_nobody() -> None:
         (AppendError.NOT_ENOUGH_REPLICAS, ErrorCode.COORDINATOR_NOT_AVAILABLE),
         (AppendError.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_COORDINATOR),
         (AppendError.KAFKA_STORAGE_ERROR, ErrorCode.NOT_COORDINATOR),
+        (AppendError.MESSAGE_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
         (AppendError.RECORD_LIST_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (AppendError.INVALID_FETCH_SIZE, ErrorCode.UNKNOWN_SERVER_ERROR),
     ],
 )
 @pytest.mark.parametrize("profile", PROFILES)

@@ -146,4 +146,4 @@ def remove_group(
 
     entry = DeferredEvent(effect)
     store.deferred.append(entry)
-    step.append_deferred(group_id, GroupTombstone(), entry)
+    step.append_deferred(group_id, GroupTombstone(store.tombstones(group_id)), entry)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from rota.coordinator.messages import ErrorCode
+from rota.coordinator.offset_messages import OffsetTombstone
 
 GROUP_ID_NOT_FOUND_SINCE = 6
 """First DescribeGroups version that has an error for a group that does not exist."""
@@ -99,10 +100,12 @@ class DeleteGroupsReply:
 
 @dataclass(frozen=True, slots=True)
 class GroupTombstone:
-    """A group's last entry in the log: it ends, and all its offsets with it.
+    """A group's last entry in the log: it ends, and with it all its offsets, which are named.
 
-    (A broker writes a tombstone for each offset too.)
+    Those are in order of topic and partition; also such as the log has not answered yet.
     """
+
+    offsets: tuple[OffsetTombstone, ...] = ()
 
 
 AdminReply = DescribeGroupsReply | ListGroupsReply | DeleteGroupsReply

@@ -249,9 +249,15 @@ class GroupCoordinator:
         return step.effects()
 
     def load(
-        self, group_id: str, record: GroupRecord | None, offset_records: Iterable[OffsetRecord] = ()
+        self,
+        group_id: str,
+        record: GroupRecord | None,
+        offset_records: Iterable[OffsetRecord] = (),
+        pending: Iterable[tuple[int, OffsetRecord]] = (),
     ) -> Effects:
         """The log has a group: its last record, None if there are only offsets of it, and those.
+
+        `pending`: offsets of transactions that have not ended, each with its producer's id.
 
         Raises ValueError if there is a group of that id.
         """
@@ -262,6 +268,8 @@ class GroupCoordinator:
         self._weigh(group_id)
         for offset_record in offset_records:
             self._offsets.apply(group_id, offset_record)
+        for producer_id, offset_record in pending:
+            self._offsets.apply(group_id, offset_record, self._offsets.next_position(), producer_id)
         return step.effects()
 
     def unload(self) -> Effects:

@@ -63,6 +63,8 @@ class GroupRecord:
     """A group's entry in the log: a generation with its assignment, or an Empty group (without members).
 
     `members` are in order of id. A group that a JoinGroup has just made has generation 0 and the type "".
+    `state_timestamp_ms` is the wall clock when the group entered the state that it was in, -1 where that is
+    not known (old records do not say).
     """
 
     generation_id: int
@@ -70,6 +72,7 @@ class GroupRecord:
     protocol_name: str | None
     leader: str | None
     members: tuple[MemberRecord, ...] = ()
+    state_timestamp_ms: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +99,14 @@ class Effects(NamedTuple):
 
 
 class Choices(Protocol):
-    """Decisions that Kafka leaves open or to chance; the core draws none of them itself.
+    """Decisions that Kafka leaves open or to chance, and the time; the core draws none of them itself.
 
     A method is called only where its answer takes effect, and `protocol` and `leader` only with two
     candidates or more, sorted, one of which they return.
     """
+
+    def now_ms(self) -> int:
+        """The wall clock; asked when a group enters a state, which is noted with the time. -1: not known."""
 
     def new_member_id(self, prefix: str) -> str:
         """A member id never given before; a broker answers the prefix, a hyphen and a random UUID.

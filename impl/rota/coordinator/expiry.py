@@ -38,8 +38,6 @@ def clean(
         group = groups.get(group_id)
         if group is None:
             continue
-        if group.state is GroupState.EMPTY and group.empty_since_ms is None:
-            group.empty_since_ms = now_ms
         left, expired = _kept_and_expired(step, store, group, now_ms, topics_of)
         if expired:
             offsets.remove(step, store, group_id, tuple(expired))
@@ -78,14 +76,14 @@ def expires(group: Group) -> bool:
 def is_expired(group: Group, record: OffsetRecord, now_ms: int, retention_ms: int) -> bool:
     """Whether nobody has needed an offset for the retention time, or for the one that its commit asked for.
 
-    In a group that has had members the time counts from when it became Empty, otherwise from the commit. (A
-    broker knows when the group became Empty; here it is the first cleaning that finds it so.)
+    In a group that has had members the time counts from when it became Empty, if that is known, otherwise
+    from the commit.
     """
     if record.expire_timestamp_ms != -1:
         return now_ms >= record.expire_timestamp_ms
     managed = group.protocol_type is not None and group.state is GroupState.EMPTY
-    since = group.empty_since_ms if managed else None
-    return now_ms - (record.commit_timestamp_ms if since is None else since) >= retention_ms
+    since = group.state_since_ms if managed else -1
+    return now_ms - (record.commit_timestamp_ms if since == -1 else since) >= retention_ms
 
 
 def _records(store: OffsetStore, group_id: str) -> Iterator[OffsetRecord]:

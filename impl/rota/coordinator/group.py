@@ -84,9 +84,9 @@ class Group:
     that was replaced since stays there, as in the broker. previous_state: the state before the current one; a
     join phase entered from Empty is initial. subscriptions: its consumers' metadata when the generation
     began; None before the first, and where the members are no consumers. join_timer, sync_timer: what is
-    armed. empty_since_ms: the wall clock when a cleaning first found it Empty. initial_delay_ms,
-    initial_remaining_ms: the initial delay that is running, and what is left for extensions after it.
-    members_bytes: what its members take of memory.
+    armed. state_since_ms: the wall clock when it entered its state, -1 where that is not known.
+    initial_delay_ms, initial_remaining_ms: the initial delay that is running, and what is left for
+    extensions after it. members_bytes: what its members take of memory.
     """
 
     group_id: str
@@ -108,15 +108,15 @@ class Group:
     new_member_added: bool = False
     join_timer: Literal["initial_join", "join"] | None = None
     sync_timer: bool = False
-    empty_since_ms: int | None = None
+    state_since_ms: int = -1
     initial_delay_ms: int = 0
     initial_remaining_ms: int = 0
     members_bytes: int = 0
 
-    def transition_to(self, state: GroupState) -> None:
-        """Enter a state and remember the one left."""
+    def transition_to(self, state: GroupState, now_ms: int) -> None:
+        """Enter a state, and remember the one left and when that was, by the wall clock."""
         self.previous_state, self.state = self.state, state
-        self.empty_since_ms = None
+        self.state_since_ms = now_ms
 
     @property
     def can_rebalance(self) -> bool:
@@ -255,6 +255,7 @@ class Group:
                 )
                 for member in self.members_by_id()
             ),
+            state_timestamp_ms=self.state_since_ms,
         )
 
     def _enter(self, member: Member) -> None:

@@ -123,7 +123,7 @@ def record_creation(step: Step, group: Group) -> None:
 
     Source: GroupCoordinatorRecordHelpers#newEmptyGroupMetadataRecord.
     """
-    step.append(group.group_id, GroupRecord(0, "", None, None), Created())
+    step.append(group.group_id, GroupRecord(0, "", None, None, (), step.choices.now_ms()), Created())
 
 
 def _refuse(step: Step, joiner: Joiner, request: JoinGroup, error_code: int) -> None:

@@ -13,7 +13,7 @@ from rota.coordinator.step import Step
 
 
 def load(step: Step, group_id: str, record: GroupRecord | None) -> Group:
-    """The group as its last record has it; without a record, one that only has offsets.
+    """The group as its last record has it, its time too; without a record, one that only has offsets.
 
     It is Stable if it has members, and their sessions begin. Of each member's list only the protocol of the
     generation is left. A group above the size limit begins a rebalance, in which some are refused.
@@ -29,6 +29,7 @@ def load(step: Step, group_id: str, record: GroupRecord | None) -> Group:
         protocol_type=record.protocol_type or None,
         protocol_name=record.protocol_name,
         leader=record.leader,
+        state_since_ms=record.state_timestamp_ms,
     )
     for entry in record.members:
         has_timeout = entry.rebalance_timeout_ms != -1

@@ -13,6 +13,9 @@ T = TypeVar("T")
 GroupTopicPartition = tuple[str, str, int]
 """The key of an offset: group, topic, partition."""
 
+Appended = tuple[OffsetRecord | OffsetTombstone, ...]
+"""What one append writes of a group's offsets."""
+
 
 @dataclass
 class OffsetStore:
@@ -21,7 +24,7 @@ class OffsetStore:
     committed: by group, topic and partition. pending: offsets of open transactions, each with its position in
     the log, by producer id and key. positions: of committed offsets that are not the log's oldest, by group,
     topic and partition. deferred: appends without an answer, and fetches behind them, in the order of the
-    log. memory: what committed offsets take.
+    log. appended: what of them is offsets, by group. memory: what committed offsets take.
     """
 
     committed: dict[str, dict[str, dict[int, OffsetRecord]]] = field(default_factory=dict)
@@ -29,12 +32,33 @@ class OffsetStore:
     positions: dict[str, dict[str, dict[int, int]]] = field(default_factory=dict)
     deferred: deque[DeferredEvent] = field(default_factory=deque)
     memory: Memory = field(default_factory=Memory)
+    appended: dict[str, deque[Appended]] = field(default_factory=dict)
     last_position: int = 0
 
     def next_position(self) -> int:
         """The position of an append that is made now: later in the log is greater."""
         self.last_position += 1
         return self.last_position
+
+    def begin(self, group_id: str, records: Appended) -> None:
+        """These are being appended."""
+        self.appended.setdefault(group_id, deque()).append(records)
+
+    def answered(self, group_id: str) -> None:
+        """The log has answered for the group's oldest append of offsets."""
+        appended = self.appended[group_id]
+        appended.popleft()
+        if not appended:
+            del self.appended[group_id]
+
+    def tombstones(self, group_id: str) -> tuple[OffsetTombstone, ...]:
+        """One for each offset that the log may have of a group, in order of topic and partition."""
+        committed = self.committed.get(group_id, {})
+        found = {(topic, index) for topic, partitions in committed.items() for index in partitions}
+        found |= {key[1:] for offsets in self.pending.values() for key in offsets if key[0] == group_id}
+        for records in self.appended.get(group_id, ()):
+            found |= {(record.topic, record.partition_index) for record in records}
+        return tuple(OffsetTombstone(*key) for key in sorted(found))
 
     def apply(
         self,

@@ -273,6 +273,7 @@ def _append(
     position = store.next_position()
 
     def effect(reply_to: ReplyTo, error_code: int) -> None:
+        store.answered(group_id)
         if error_code == ErrorCode.NONE:
             for record in records:
                 store.apply(group_id, record, position, producer_id)
@@ -280,6 +281,7 @@ def _append(
 
     entry = DeferredEvent(effect)
     store.deferred.append(entry)
+    store.begin(group_id, records)
     step.append_deferred(group_id, OffsetBatch(records, producer_id), entry)
 
 

@@ -70,7 +70,7 @@ def _assignment_answered(step: Step, group: Group, entry: Assigned, error: int) 
         return
     if error == ErrorCode.NONE:
         sync.assign(step, group, entry.assignments)
-        group.transition_to(GroupState.STABLE)
+        group.transition_to(GroupState.STABLE, step.choices.now_ms())
     else:
         sync.reset_assignments(step, group, error)
         rebalance.prepare_rebalance(step, group, f"error {error} when the assignment was stored")

@@ -33,7 +33,7 @@ def prepare_rebalance(step: Step, group: Group, reason: str) -> None:
         reset_assignments(step, group, ErrorCode.REBALANCE_IN_PROGRESS)
     stop_sync_timer(step, group)
     step.note("preparing", group, reason=reason)
-    group.transition_to(GroupState.PREPARING_REBALANCE)
+    group.transition_to(GroupState.PREPARING_REBALANCE, step.choices.now_ms())
     if group.is_initial_join:
         delay = step.config.group_initial_rebalance_delay_ms
         start_initial_delay(step, group, delay, max(group.max_rebalance_timeout_ms - delay, 0))
@@ -95,7 +95,7 @@ def complete_join(step: Step, group: Group) -> None:
         _start_generation(step, group)
     else:
         group.protocol_name = None
-        group.transition_to(GroupState.EMPTY)
+        group.transition_to(GroupState.EMPTY, step.choices.now_ms())
         step.note("empty", group)
         step.append(group.group_id, group.record({}))
     group.note_subscriptions()
@@ -104,7 +104,7 @@ def complete_join(step: Step, group: Group) -> None:
 def _start_generation(step: Step, group: Group) -> None:
     """All members are part of it, also static ones that have not rejoined: their sessions start anew too."""
     group.protocol_name = voting.select_protocol(group, step.choices)
-    group.transition_to(GroupState.COMPLETING_REBALANCE)
+    group.transition_to(GroupState.COMPLETING_REBALANCE, step.choices.now_ms())
     step.note("stabilized", group, group.leader or "")
     waiting = group.parked_joins.take_all()
     for member in group.members_by_id():

@@ -1,4 +1,6 @@
-"""rota's coordinator and topics behind Kafka's wire protocol: one broker on 127.0.0.1, all in memory.
+"""rota's coordinator and topics behind Kafka's wire protocol: one broker on 127.0.0.1.
+
+All is in memory, but for the groups if there is a folder to keep them in.
 
 The only place with sockets, clocks and random numbers. `running` is for tests and the kit, `serve` for the
 command line, `Server` for programs that have an event loop already.
@@ -6,5 +8,16 @@ command line, `Server` for programs that have an event loop already.
 
 from rota.server.broker import Server, running, serve
 from rota.server.settings import KNOWN, Settings, SettingsError, default
+from rota.server.storage import DataDir, StorageError
 
-__all__ = ["KNOWN", "Server", "Settings", "SettingsError", "default", "running", "serve"]
+__all__ = [
+    "KNOWN",
+    "DataDir",
+    "Server",
+    "Settings",
+    "SettingsError",
+    "StorageError",
+    "default",
+    "running",
+    "serve",
+]

@@ -8,7 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
@@ -16,11 +16,14 @@ from rota.server.cluster import ApiRanges, Cluster
 from rota.server.connection import Connection, RequestContext
 from rota.server.create_topics import CreateTopics
 from rota.server.fetch import Fetches
+from rota.server.group_log import MemoryLog
 from rota.server.groups import GroupService
 from rota.server.intake import Intake
 from rota.server.list_offsets import list_offsets
 from rota.server.produce import Produce, ProducerIds
 from rota.server.settings import Settings
+from rota.server.storage import DataDir
+from rota.server.stored_groups import read
 from rota.server.topics import Topics
 from rota.server.turns import Turns
 
@@ -44,11 +47,17 @@ Handler = Callable[[Mapping[str, Any], RequestContext], Iterator[None] | None]
 class Server:
     """One broker. `start` once, `stop` once, both on the event loop that runs it.
 
-    `coordinator` makes the group coordinator. `connections` are those that are open; `groups` is the
-    coordinator with its clock, None before the start.
+    `coordinator` makes the group coordinator. `data_dir`: where its groups are kept; without, they are in
+    memory as all else is. `connections` are those that are open; `groups` is the coordinator with its clock,
+    None before the start.
     """
 
-    def __init__(self, settings: Settings, coordinator: CoordinatorFactory = GroupCoordinator) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        coordinator: CoordinatorFactory = GroupCoordinator,
+        data_dir: DataDir | None = None,
+    ) -> None:
         self.max_frame = settings.socket_request_max_bytes
         self.max_idle = settings.connections_max_idle_ms / 1000
         self.max_connections = _most_connections(settings.max_connections)
@@ -60,12 +69,17 @@ class Server:
         self.intake: Intake
         self._settings = settings
         self._coordinator = coordinator
+        self._data_dir = data_dir
         self._listener: asyncio.Server | None = None
         self._handlers: dict[str, Handler] = {}
         self._ranges = ApiRanges(frozenset())
 
     async def start(self, port: int = 0) -> str:
-        """Listens; port 0 takes any free one. Returns "127.0.0.1:PORT". Errors: OSError as of `bind`."""
+        """Listens; port 0 takes any free one. Returns "127.0.0.1:PORT".
+
+        Nobody is served before the groups of `data_dir` are loaded. Errors: OSError as of `bind`;
+        StorageError.
+        """
         loop = asyncio.get_running_loop()
         self.turns = Turns(loop)
         self.intake = Intake(self._settings.queued_max_request_bytes, loop.call_later, loop.time)
@@ -75,13 +89,21 @@ class Server:
         self._listener = await loop.create_server(
             lambda: Connection(self), sock=listening, backlog=ACCEPTED_AT_ONCE, start_serving=False
         )
+        try:
+            stored = None if self._data_dir is None else await read(self._settings, self._data_dir)
+        except BaseException:
+            self._listener.close()
+            raise
         self.groups = GroupService(
             self._settings.coordinator,
             loop,
             self._coordinator,
             self.topics,
             self._settings.offsets_retention_check_interval_ms,
+            MemoryLog if stored is None else stored.log,
         )
+        if stored is not None:
+            await self.groups.load(stored.groups)
         self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop)
         self._handlers = self._wired(
             Cluster(self._settings, self.topics, HOST, port), self.groups, self.fetches
@@ -117,15 +139,16 @@ class Server:
         self._listener.close()
         for connection in self.connections:
             connection.finish()
-        for _ in range(2):
-            # What the log answers in the next iteration may answer requests, or lead to another append.
-            await asyncio.sleep(0)
+        with suppress(TimeoutError):
+            # What the log answers may answer requests, or lead to another append.
+            await asyncio.wait_for(self.groups.log.drain(), STOP_SECONDS)
         self.fetches.end_all()
         try:
             self.groups.resign()
         finally:
             await self._close_connections()
             await self._listener.wait_closed()
+            await self.groups.log.close()
 
     async def _close_connections(self) -> None:
         """Closes each when what was written has left, after STOP_SECONDS at once."""
@@ -179,13 +202,14 @@ async def serve(
     stop: asyncio.Event,
     listening: Callable[[str], object] = lambda address: None,
     coordinator: CoordinatorFactory = GroupCoordinator,
+    data_dir: DataDir | None = None,
 ) -> None:
     """Runs a server until `stop` is set; `listening` is called with the address, "127.0.0.1:PORT".
 
-    `config` has Kafka's names; `coordinator` is as of `Server`. Errors: SettingsError; OSError if the port
-    cannot be had.
+    `config` has Kafka's names; `coordinator` and `data_dir` are as of `Server`. Errors: SettingsError;
+    StorageError; OSError if the port cannot be had.
     """
-    server = Server(Settings.of(config), coordinator)
+    server = Server(Settings.of(config), coordinator, data_dir)
     address = await server.start(port)
     try:
         listening(address)
@@ -199,6 +223,7 @@ def running(
     config: Mapping[str, object] | None = None,
     port: int = 0,
     coordinator: CoordinatorFactory = GroupCoordinator,
+    data_dir: DataDir | None = None,
 ) -> Iterator[str]:
     """A server in a thread of its own while the block runs; gives "127.0.0.1:PORT".
 
@@ -211,7 +236,7 @@ def running(
     async def main() -> None:
         stop = asyncio.Event()
         ending.set_result((asyncio.get_running_loop(), stop))
-        await serve(config or {}, port, stop, address.set_result, coordinator)
+        await serve(config or {}, port, stop, address.set_result, coordinator, data_dir)
 
     outcome: Future[None] = Future()
 

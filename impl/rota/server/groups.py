@@ -1,7 +1,7 @@
 """The coordinator core with a clock and a log: carries out what its steps ask for.
 
-Timers are in one wheel. The log keeps nothing: every append succeeds in the next iteration of the event loop,
-so that a reply that depends on one never comes before the step has been carried out whole.
+Timers are in one wheel. The log answers an append in a later iteration of the event loop, so that a reply
+that depends on it never comes before the step has been carried out whole.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, cast
@@ -31,7 +31,9 @@ from rota.coordinator import (
     SyncGroupAssignment,
     TimerId,
 )
+from rota.log.group_replay import StoredGroup
 from rota.server.connection import RequestContext
+from rota.server.group_log import Answered, GroupLog, MemoryLog
 from rota.server.log_lines import line
 from rota.server.offset_bodies import (
     Amended,
@@ -42,9 +44,13 @@ from rota.server.offset_bodies import (
     fetch_request,
     subscribed_topics,
 )
+from rota.server.stored_records import group_record, offset_record
 from rota.server.timers import LoopTimers
 
 log = logging.getLogger(__name__)
+
+GROUPS_AT_ONCE = 100
+"""Groups that are loaded in one iteration of the event loop."""
 
 ALL_OPERATIONS = sum(1 << operation for operation in (3, 6, 8, 10, 11))
 """Read, delete, describe, describe and alter configs: what one may do with a group where all is allowed."""
@@ -55,6 +61,9 @@ class FirstByName:
 
     Member ids are made as a broker makes them: client id or instance id, hyphen, random UUID.
     """
+
+    def now_ms(self) -> int:
+        return _wall_clock_ms()
 
     def new_member_id(self, prefix: str) -> str:
         return f"{prefix}-{uuid4()}"
@@ -69,7 +78,8 @@ class FirstByName:
 class GroupService:
     """One coordinator on the running event loop; `coordinator` makes it, from its settings and choices.
 
-    `clean_every_ms`: how often offsets that have expired, and groups of no use, are removed.
+    `clean_every_ms`: how often offsets that have expired, and groups of no use, are removed. `log` makes the
+    log, from the loop and what it is to answer.
     """
 
     def __init__(
@@ -79,11 +89,13 @@ class GroupService:
         coordinator: Callable[[CoordinatorConfig, Choices], GroupCoordinator] = GroupCoordinator,
         topics: TopicResolver = AnyTopics(),  # noqa: B008  # has no state
         clean_every_ms: int = 600_000,
+        log: Callable[[asyncio.AbstractEventLoop, Answered], GroupLog] = MemoryLog,
     ) -> None:
         self.core = coordinator(config, FirstByName())
         self._loop = loop
         self._topics = topics
         self._timers: LoopTimers[TimerId] = LoopTimers(loop, self._fire)
+        self.log = log(loop, self._appended)
         self._stopped = False
         self._clean_every = clean_every_ms / 1000
         self._cleaning = loop.call_at(loop.time() + self._clean_every, self._clean)
@@ -99,6 +111,16 @@ class GroupService:
             "ListGroups": self._list_groups,
             "DeleteGroups": self._delete_groups,
         }
+
+    async def load(self, groups: Iterable[StoredGroup]) -> None:
+        """Takes over what the log has; nobody is served before."""
+        for count, group in enumerate(groups, 1):
+            record = None if group.value is None else group_record(group.value)
+            offsets = (offset_record(*each) for each in group.offsets)
+            pending = ((producer_id, offset_record(key, value)) for producer_id, key, value in group.pending)
+            self._do(self.core.load(group.group_id, record, offsets, pending))
+            if count % GROUPS_AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     def resign(self) -> None:
         """The coordinator unloads its groups, which answers what is parked; from now on it does nothing more.
@@ -175,7 +197,7 @@ class GroupService:
             else:
                 self._timers.cancel(timer.timer_id)
         for append in effects.appends:
-            self._loop.call_soon(self._appended, append.append_id)
+            self.log.append(append)
         for token, reply in effects.replies:
             cast(RequestContext | Amended, token).reply(_body(reply))
 
@@ -186,9 +208,9 @@ class GroupService:
     def _fire(self, timer_id: TimerId) -> None:
         self._do(self.core.fire(timer_id))
 
-    def _appended(self, append_id: int) -> None:
+    def _appended(self, append_id: int, error_code: int) -> None:
         if not self._stopped:
-            self._do(self.core.appended(append_id))
+            self._do(self.core.appended(append_id, error_code))
 
 
 def _wall_clock_ms() -> int:

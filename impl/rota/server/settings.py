@@ -29,8 +29,9 @@ class Settings:
     are longer than 64 KiB together (negative: no bound; a longer one is taken in alone), `message_max_bytes`
     a record batch, `fetch_max_bytes` the records of a Fetch response, `log_retention_bytes` a partition
     (negative: no bound but that of all topics together), `max_connections` the connections. Expired offsets
-    are looked for every `offsets_retention_check_interval_ms`. A connection without a request in flight and
-    without bytes in or out for `connections_max_idle_ms` is closed (negative: never).
+    are looked for every `offsets_retention_check_interval_ms`. `offsets_topic_num_partitions` and
+    `offsets_topic_segment_bytes` are of the groups' log, if there is one. A connection without a request in
+    flight and without bytes in or out for `connections_max_idle_ms` is closed (negative: never).
 
     Defaults are Kafka's but for `log_retention_bytes` and `queued_max_request_bytes`, which have no bound
     there: here it is memory.
@@ -45,6 +46,8 @@ class Settings:
     message_max_bytes: int = 1_048_588
     num_partitions: int = 1
     offsets_retention_check_interval_ms: int = 600_000
+    offsets_topic_num_partitions: int = 50
+    offsets_topic_segment_bytes: int = 104_857_600
     queued_max_request_bytes: int = 128 << 20
     socket_request_max_bytes: int = 104_857_600
 
@@ -98,6 +101,8 @@ KNOWN: Mapping[str, Kind] = {
     "offset.metadata.max.bytes": _integer(0),
     "offsets.retention.check.interval.ms": _integer(1),
     "offsets.retention.minutes": _integer(1),
+    "offsets.topic.num.partitions": _integer(1, MAX_PARTITIONS),
+    "offsets.topic.segment.bytes": _integer(1 << 10),
     "queued.max.request.bytes": _integer(-1),
     "socket.request.max.bytes": _integer(1),
 }

@@ -15,7 +15,8 @@ import click
 from rota.cli.errors import UsageError
 from rota.cli.interrupts import ENDING, Interrupted
 from rota.cli.keeping import try_files, write_files
-from rota.server import KNOWN, Settings, SettingsError, default
+from rota.log import Fsync
+from rota.server import KNOWN, DataDir, Settings, SettingsError, StorageError, default
 from rota.server import serve as serve_until
 
 _SETTINGS = ", ".join(KNOWN)
@@ -35,6 +36,19 @@ _TABLE = "\n".join(f"  {name:{_WIDTH}}  {str(default(name)).lower()}" for name i
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write the port to when the server listens; removed at its end.",
 )
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    help="Folder in which groups and offsets are kept, made if it is not there; without it they go.",
+)
+@click.option(
+    "--fsync",
+    default="always",
+    show_default=True,
+    metavar="always|never|MS",
+    help="When what --data-dir keeps is forced to the disk: before each answer, when the system likes, or "
+    "every so many milliseconds.",
+)
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="A broker setting; repeatable.")
 @click.option(
     "--log-level",
@@ -44,19 +58,29 @@ _TABLE = "\n".join(f"  {name:{_WIDTH}}  {str(default(name)).lower()}" for name i
     help="What is said on standard error. info: an event of a group a line, in the words of Kafka's log, and "
     "which connections are closed, and why.",
 )
-def serve(port: int, port_file: Path | None, settings: tuple[str, ...], log_level: str) -> None:
+def serve(
+    port: int,
+    port_file: Path | None,
+    data_dir: Path | None,
+    fsync: str,
+    settings: tuple[str, ...],
+    log_level: str,
+) -> None:
     """Run rota's broker on 127.0.0.1 with Kafka's wire protocol.
 
-    One broker with consumer groups and topics, all in memory. Its clients take the address that it prints as
-    bootstrap.servers. Topics are made by CreateTopics, or when a client asks for one.
+    One broker with consumer groups and topics, all in memory; with --data-dir its groups outlive it. Its
+    clients take the address that it prints as bootstrap.servers. Topics are made by CreateTopics, or when a
+    client asks for one.
     """
-    config = _config(settings)
+    config, data = _config(settings), _data_dir(data_dir, fsync)
     try_files([port_file] if port_file else [], "name another --port-file")
     logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
-        interrupted = asyncio.run(_serve(config, port, port_file))
+        interrupted = asyncio.run(_serve(config, port, port_file, data))
+    except StorageError as error:
+        raise UsageError(str(error)) from None
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES) or error.filename is not None:
             raise
@@ -83,7 +107,21 @@ def _config(settings: Sequence[str]) -> dict[str, object]:
     return config
 
 
-async def _serve(config: dict[str, object], port: int, port_file: Path | None) -> int | None:
+def _data_dir(path: Path | None, fsync: str) -> DataDir | None:
+    """Where the groups are kept, and when what is written is synced."""
+    interval = int(fsync) if fsync.isascii() and fsync.isdigit() else 0
+    if fsync not in ("always", "never") and not interval:
+        raise UsageError(f"cannot read --fsync {fsync!r}; give always, never or a number of milliseconds")
+    if path is None:
+        if fsync != "always":
+            raise UsageError("--fsync is about what --data-dir keeps; name a folder there")
+        return None
+    return DataDir(str(path), Fsync.INTERVAL, interval) if interval else DataDir(str(path), Fsync(fsync))
+
+
+async def _serve(
+    config: dict[str, object], port: int, port_file: Path | None, data_dir: DataDir | None
+) -> int | None:
     """Serves until a signal ends it; the one that did, unless it was SIGTERM."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     received: list[signal.Signals] = []
@@ -105,7 +143,7 @@ async def _serve(config: dict[str, object], port: int, port_file: Path | None) -
         click.echo(f"listening on {address}")
 
     try:
-        await serve_until(config, port, stop, listening)
+        await serve_until(config, port, stop, listening, data_dir=data_dir)
     finally:
         for path in written:
             path.unlink(missing_ok=True)

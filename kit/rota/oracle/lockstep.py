@@ -83,6 +83,10 @@ class Picks:
         """The id that goes with the input."""
         return self.fresh
 
+    def now_ms(self) -> int:
+        """Not known: the spec has no wall clock."""
+        return -1
+
     def protocol(self, tied: tuple[str, ...]) -> str:
         """One of the tied protocols."""
         return tied[self._next() % len(tied)]

@@ -43,6 +43,10 @@ class RecordedChoices:
         self.member_id = self._choices.new_member_id(prefix)
         return self.member_id
 
+    def now_ms(self) -> int:
+        """As the choices say; the spec has no clock."""
+        return self._choices.now_ms()
+
     def protocol(self, tied: tuple[str, ...]) -> str:
         """As the choices say; the spec recognises the outcome."""
         return self._choices.protocol(tied)

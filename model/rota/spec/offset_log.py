@@ -28,7 +28,7 @@ from rota.spec.offset_state import (
     OffsetTombstone,
 )
 from rota.spec.offsets import OMM
-from rota.spec.persistence import REPLY_FOR
+from rota.spec.persistence import REPLY_FOR, TOO_LARGE
 from rota.spec.vocabulary import AppendError, ErrorCode
 
 BEGIN_HANDLER = ("offsets.nothing-to-delete", "offsets.deleted-at-once", "offsets.appended")
@@ -99,7 +99,7 @@ def commit_error(spec: Spec, error: AppendError) -> ErrorCode:
     """
     if error is AppendError.REQUEST_TIMED_OUT:
         return spec.profile.offset_append_timeout_error
-    if error is AppendError.RECORD_LIST_TOO_LARGE:
+    if error in TOO_LARGE:
         return spec.profile.offset_append_too_large_error
     return REPLY_FOR[error]
 

@@ -5,12 +5,19 @@ from __future__ import annotations
 from rota.spec.context import Spec
 from rota.spec.vocabulary import AppendError, ErrorCode
 
+TOO_LARGE = (
+    AppendError.MESSAGE_TOO_LARGE,
+    AppendError.RECORD_LIST_TOO_LARGE,
+    AppendError.INVALID_FETCH_SIZE,
+)
+"""What the log says of a record, or of a batch, that is too large for it."""
+
 REPLY_FOR = {
     AppendError.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     AppendError.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     AppendError.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
     AppendError.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    AppendError.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    **dict.fromkeys(TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
 }
 """What members are told when the append fails, but for a time-out (see `append_error`)."""
 

@@ -38,8 +38,10 @@ class AppendError(Enum):
     """How the log may fail an append of a group record. Source: upstream `Errors`."""
 
     UNKNOWN_TOPIC_OR_PARTITION = 3
+    INVALID_FETCH_SIZE = 4
     NOT_LEADER_OR_FOLLOWER = 6
     REQUEST_TIMED_OUT = 7
+    MESSAGE_TOO_LARGE = 10
     RECORD_LIST_TOO_LARGE = 18
     NOT_ENOUGH_REPLICAS = 19
     KAFKA_STORAGE_ERROR = 56

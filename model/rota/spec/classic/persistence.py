@@ -116,10 +116,8 @@ def late_answer(spec: Spec, group: Group | None, record: GroupRecord, error: App
 def assignment_failed(spec: Spec, group: Group, record: GroupRecord, error: AppendError | None) -> Steps:
     """The assignment could not be stored: the parked syncs are told so and the group rebalances.
 
-    Left out: errors of the log that lead to the same answer as another (MESSAGE_TOO_LARGE and
-    INVALID_FETCH_SIZE as RECORD_LIST_TOO_LARGE, with the Scala coordinator
-    NOT_ENOUGH_REPLICAS_AFTER_APPEND as NOT_ENOUGH_REPLICAS). The rule depends on the answer alone, and
-    `AppendError` has an error for each.
+    Left out: with the Scala coordinator NOT_ENOUGH_REPLICAS_AFTER_APPEND leads to the same answer as
+    NOT_ENOUGH_REPLICAS. The rule depends on the answer alone, and `AppendError` has an error for each.
     """
     if error is None:
         return ()
