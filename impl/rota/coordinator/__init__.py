@@ -16,7 +16,7 @@ from rota.coordinator.admin_messages import (
     ListGroups,
     ListGroupsReply,
 )
-from rota.coordinator.config import ConfigError, CoordinatorConfig
+from rota.coordinator.config import MENDED, UNMENDED, ConfigError, CoordinatorConfig, Mends
 from rota.coordinator.core import GroupCoordinator
 from rota.coordinator.effects import (
     Append,
@@ -77,6 +77,8 @@ from rota.coordinator.purgatory import Purgatory, Token
 from rota.coordinator.wheel import TimingWheel
 
 __all__ = [
+    "MENDED",
+    "UNMENDED",
     "Append",
     "Arm",
     "Cancel",
@@ -110,6 +112,7 @@ __all__ = [
     "Member",
     "MemberIdentity",
     "MemberRecord",
+    "Mends",
     "OffsetBatch",
     "OffsetCommit",
     "OffsetCommitPartition",

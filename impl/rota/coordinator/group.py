@@ -70,7 +70,7 @@ class Group:
     """A group of the classic protocol; read its fields freely, change members only through its methods.
 
     parked_joins, parked_syncs: requests of members that wait for an answer, by member id; one that is
-    replaced by a later one of its member is dropped and never answered, as in the broker. static_members:
+    replaced by a later one of its member is dropped, and answered if that is mended. static_members:
     member id by group instance id. supporters: number of members per protocol name. ballots: number of
     members per list of names. pending_members: ids of members that are to come back with them.
     pending_sync_members: ids whose SyncGroup has not come since the join phase ended; that of a static member
@@ -159,8 +159,7 @@ class Group:
     def remove(self, member: Member) -> None:
         """Take out a member that has no parked JoinGroup. voting.elect_leader says who leads then.
 
-        A parked SyncGroup of its is dropped and never answered, as in the broker. That it is pending in the
-        sync phase is forgotten with the phase: there a removal is always followed by a rebalance.
+        A parked SyncGroup of its is dropped. That it is pending in the sync phase is forgotten with the phase: there a removal is always followed by a rebalance.
         """
         self._exit(member)
         self._withdraw_support(member)
@@ -193,10 +192,15 @@ class Group:
         member.session_timeout_ms = session_timeout_ms
         member.rebalance_timeout_ms = rebalance_timeout_ms
 
-    def update_and_park(self, member: Member, request: JoinGroup, parked: ParkedRequest) -> None:
-        """Take over a known member's list and timeouts from its JoinGroup, and park that."""
+    def update_and_park(
+        self, member: Member, request: JoinGroup, parked: ParkedRequest
+    ) -> ParkedRequest | None:
+        """Take over a known member's list and timeouts from its JoinGroup, and park that.
+
+        Returns the one that it replaces, if another was parked.
+        """
         self.update(member, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
-        self.parked_joins.park(member.member_id, parked)
+        return self.parked_joins.park(member.member_id, parked)
 
     def awaits_answer(self, member_id: str) -> bool:
         """Whether a request of the member is parked."""

@@ -14,7 +14,7 @@ from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.ledger import Created
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply
 from rota.coordinator.purgatory import ParkedRequest
-from rota.coordinator.rebalance import generation_reply, rebalance_or_complete
+from rota.coordinator.rebalance import generation_reply, rebalance_or_complete, try_complete_join
 from rota.coordinator.session_timers import start_new_member_timer, stop_timer
 from rota.coordinator.step import Step
 
@@ -78,7 +78,8 @@ def has_room(group: Group, member_id: str, most: int) -> bool:
 def _remove_refused(step: Step, group: Group, member_id: str) -> None:
     """Take out who was refused for the size: a member that has not rejoined, or a pending one.
 
-    The barrier is not looked at: the others wait for the end of the join phase, as in the broker.
+    The barrier is not looked at: the others wait for the end of the join phase, as in the broker. Mended, they
+    do not.
     """
     member = group.members.get(member_id)
     if member is not None:
@@ -87,6 +88,8 @@ def _remove_refused(step: Step, group: Group, member_id: str) -> None:
         voting.elect_leader(group, step.choices)
     elif member_id in group.pending_members:
         _remove_pending(step, group, member_id)
+    if step.config.mends.refusal_completes_phase:
+        try_complete_join(step, group)
 
 
 def _remove_pending(step: Step, group: Group, member_id: str) -> None:
@@ -178,5 +181,9 @@ def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> Non
     ):
         step.reply(joiner.parked, generation_reply(group, member))
         return
-    group.update_and_park(member, request, joiner.parked)
+    replaced = group.update_and_park(member, request, joiner.parked)
+    if replaced is not None and step.config.mends.answers_replaced:
+        # Upon this error clients of every age join again, with the id that they have.
+        again = JoinGroupReply(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, member_id=member.member_id)
+        step.reply(replaced, again)
     rebalance_or_complete(step, group)

@@ -68,6 +68,7 @@ def complete_join(step: Step, group: Group) -> None:
     have ended.
     """
     _stop_join_timer(step, group)
+    group.new_member_added &= step.config.mends.newcomer_mark_stays
     for member_id in sorted(group.members.keys() - group.parked_joins):
         member = group.members[member_id]
         if member.group_instance_id is None:
