@@ -11,8 +11,8 @@ class ConfigError(ValueError):
 class Mends:
     """Where the coordinator may do better than Kafka's. The defaults are Kafka's own; `MENDED` has them all.
 
-    None of them changes the code with which a request is answered: they answer what Kafka leaves unanswered, or
-    spare others.
+    None of them changes the code with which a request is answered: they answer what Kafka leaves unanswered,
+    or spare others.
 
     answers_replaced: a parked request is answered when a later one of its member takes its place.
     answers_removed: so is the parked SyncGroup of a member that somebody else's LeaveGroup removes.

@@ -159,7 +159,8 @@ class Group:
     def remove(self, member: Member) -> None:
         """Take out a member that has no parked JoinGroup. voting.elect_leader says who leads then.
 
-        A parked SyncGroup of its is dropped. That it is pending in the sync phase is forgotten with the phase: there a removal is always followed by a rebalance.
+        A parked SyncGroup of its is dropped. That it is pending in the sync phase is forgotten with the
+        phase: there a removal is always followed by a rebalance.
         """
         self._exit(member)
         self._withdraw_support(member)

@@ -78,8 +78,8 @@ def has_room(group: Group, member_id: str, most: int) -> bool:
 def _remove_refused(step: Step, group: Group, member_id: str) -> None:
     """Take out who was refused for the size: a member that has not rejoined, or a pending one.
 
-    The barrier is not looked at: the others wait for the end of the join phase, as in the broker. Mended, they
-    do not.
+    The barrier is not looked at: the others wait for the end of the join phase, as in the broker. Mended,
+    they do not.
     """
     member = group.members.get(member_id)
     if member is not None:

@@ -20,8 +20,8 @@ def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentit
     """Remove members and pending members from a group; `group` is None if there is none of the request's id.
 
     One removal is enough for what follows: a rebalance from CompletingRebalance and Stable, also when only a
-    pending member has left (mended, not then), or the end of a join phase that now has everybody (unless it is
-    the initial one).
+    pending member has left (mended, not then), or the end of a join phase that now has everybody (unless it
+    is the initial one).
     """
     if group is None:
         return _results(identities, [ErrorCode.UNKNOWN_MEMBER_ID] * len(identities))

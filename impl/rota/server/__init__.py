@@ -5,6 +5,6 @@ command line, `Server` for programs that have an event loop already.
 """
 
 from rota.server.broker import Server, running, serve
-from rota.server.settings import KNOWN, Settings, SettingsError, default
+from rota.server.settings import KNOWN, SERVED, USUAL, Settings, SettingsError, default
 
-__all__ = ["KNOWN", "Server", "Settings", "SettingsError", "default", "running", "serve"]
+__all__ = ["KNOWN", "SERVED", "USUAL", "Server", "Settings", "SettingsError", "default", "running", "serve"]

@@ -19,7 +19,7 @@ from rota.server.fetch import Fetches
 from rota.server.groups import GroupService
 from rota.server.list_offsets import list_offsets
 from rota.server.produce import Produce, ProducerIds
-from rota.server.settings import Settings
+from rota.server.settings import USUAL, Settings
 from rota.server.topics import Topics
 
 HOST = "127.0.0.1"
@@ -162,13 +162,14 @@ async def serve(
     stop: asyncio.Event,
     listening: Callable[[str], object] = lambda address: None,
     coordinator: CoordinatorFactory = GroupCoordinator,
+    profile: str = USUAL,
 ) -> None:
     """Runs a server until `stop` is set; `listening` is called with the address, "127.0.0.1:PORT".
 
-    `config` has Kafka's names; `coordinator` is as of `Server`. Errors: SettingsError; OSError if the port
-    cannot be had.
+    `config` has Kafka's names; `coordinator` is as of `Server`, `profile` one of `SERVED`. Errors:
+    SettingsError; OSError if the port cannot be had.
     """
-    server = Server(Settings.of(config), coordinator)
+    server = Server(Settings.of(config, profile), coordinator)
     address = await server.start(port)
     try:
         listening(address)
@@ -182,6 +183,7 @@ def running(
     config: Mapping[str, object] | None = None,
     port: int = 0,
     coordinator: CoordinatorFactory = GroupCoordinator,
+    profile: str = USUAL,
 ) -> Iterator[str]:
     """A server in a thread of its own while the block runs; gives "127.0.0.1:PORT".
 
@@ -194,7 +196,7 @@ def running(
     async def main() -> None:
         stop = asyncio.Event()
         ending.set_result((asyncio.get_running_loop(), stop))
-        await serve(config or {}, port, stop, address.set_result, coordinator)
+        await serve(config or {}, port, stop, address.set_result, coordinator, profile)
 
     outcome: Future[None] = Future()
 

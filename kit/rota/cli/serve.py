@@ -15,7 +15,7 @@ import click
 from rota.cli.errors import UsageError
 from rota.cli.interrupts import ENDING, Interrupted
 from rota.cli.keeping import try_files, write_files
-from rota.server import KNOWN, Settings, SettingsError, default
+from rota.server import KNOWN, SERVED, USUAL, Settings, SettingsError, default
 from rota.server import serve as serve_until
 
 _SETTINGS = ", ".join(KNOWN)
@@ -36,12 +36,20 @@ _TABLE = "\n".join(f"  {name:{_WIDTH}}  {str(default(name)).lower()}" for name i
     help="File to write the port to when the server listens; removed at its end.",
 )
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="A broker setting; repeatable.")
+@click.option(
+    "--profile",
+    type=click.Choice(list(SERVED)),
+    default=USUAL,
+    show_default=True,
+    help="Kafka 4 with rota's mends, or to the letter.",
+)
 @click.option("--verbose", is_flag=True, help="Say on standard error which connections are closed, and why.")
-def serve(port: int, port_file: Path | None, settings: tuple[str, ...], verbose: bool) -> None:
+def serve(port: int, port_file: Path | None, settings: tuple[str, ...], profile: str, verbose: bool) -> None:
     """Run rota's broker on 127.0.0.1 with Kafka's wire protocol.
 
     One broker with consumer groups and topics, all in memory. Its clients take the address that it prints as
-    bootstrap.servers. Topics are made by CreateTopics, or when a client asks for one.
+    bootstrap.servers. Topics are made by CreateTopics, or when a client asks for one. What it mends is in
+    docs/beside-kafka.md.
     """
     config = _config(settings)
     try_files([port_file] if port_file else [], "name another --port-file")
@@ -51,7 +59,7 @@ def serve(port: int, port_file: Path | None, settings: tuple[str, ...], verbose:
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
-        interrupted = asyncio.run(_serve(config, port, port_file))
+        interrupted = asyncio.run(_serve(config, profile, port, port_file))
     except OSError as error:
         if error.errno not in (errno.EADDRINUSE, errno.EACCES) or error.filename is not None:
             raise
@@ -78,7 +86,7 @@ def _config(settings: Sequence[str]) -> dict[str, object]:
     return config
 
 
-async def _serve(config: dict[str, object], port: int, port_file: Path | None) -> int | None:
+async def _serve(config: dict[str, object], profile: str, port: int, port_file: Path | None) -> int | None:
     """Serves until a signal ends it; the one that did, unless it was SIGTERM."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     received: list[signal.Signals] = []
@@ -100,7 +108,7 @@ async def _serve(config: dict[str, object], port: int, port_file: Path | None) -
         click.echo(f"listening on {address}")
 
     try:
-        await serve_until(config, port, stop, listening)
+        await serve_until(config, port, stop, listening, profile=profile)
     finally:
         for path in written:
             path.unlink(missing_ok=True)

@@ -47,9 +47,7 @@ class Walk:
         return sum(map(len, self.examples))
 
 
-def walk(
-    examples: int, steps: int = 40, make: Make = GroupCoordinator, mends: Mends = UNMENDED
-) -> Walk:
+def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator, mends: Mends = UNMENDED) -> Walk:
     """Run the machine, derandomized: the same examples every time. Stops at the first divergence, shortened.
 
     Parameters: examples, how many; steps, of each, at most; make, builds the core, which has these mends.

@@ -178,9 +178,9 @@ def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
 def _rejoin(spec: Spec, group: Group, call: Call) -> Step:
     """A known member's new lists and timeouts hold, and its request is parked.
 
-    An earlier parked request of the same member is replaced. Only rota answers it, by the one error upon which
-    clients of every age join again with their id. No timer is touched. Brokers before 3.4 keep the timeouts
-    of the member's first request. Source: KAFKA-14009; upstream ClassicGroup#updateMember.
+    An earlier parked request of the same member is replaced. Only rota answers it, by the one error upon
+    which clients of every age join again with their id. No timer is touched. Brokers before 3.4 keep the
+    timeouts of the member's first request. Source: KAFKA-14009; upstream ClassicGroup#updateMember.
     """
     request = join_request(call)
     before = group.members[request.member_id]

@@ -86,8 +86,9 @@ def replaced(spec: Spec, group: Group | None, call: Call) -> Steps:
 
     What the former self has parked is fenced. Assignment and lead pass on, but the new id does not take
     over an outstanding SyncGroup: with Kafka the former id stays among those that must still sync, though
-    nobody can send it any more; rota forgets it. Protocols and timeouts are the request's from now on, but the session runs with the
-    former timeout until it is started anew. What follows depends on the state, and in Stable on the vote.
+    nobody can send it any more; rota forgets it. Protocols and timeouts are the request's from now on, but
+    the session runs with the former timeout until it is started anew. What follows depends on the state, and
+    in Stable on the vote.
 
     Left out: client id and host, which stay those of the former self in DescribeGroups. Nothing is
     decided by them.
