@@ -2,6 +2,8 @@
 
 import pytest
 
+from rota.coordinator import MENDED
+
 
 @pytest.fixture(scope="session")
 def walk():
@@ -9,3 +11,17 @@ def walk():
     from oracle import pin
 
     return pin.pinned_walk()
+
+
+@pytest.fixture(scope="session")
+def mended_walk():
+    """The same with all mends."""
+    from oracle import pin
+
+    return pin.pinned_walk(MENDED)
+
+
+@pytest.fixture
+def walk_for(walk, mended_walk):
+    """The walk whose examples show a bug."""
+    return lambda bug: mended_walk if bug.mended else walk

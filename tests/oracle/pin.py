@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rota.coordinator import MENDED, UNMENDED, Mends
 from rota.mutants.core import bugs_of_dialogues, bugs_of_the_lockstep
 from rota.oracle.bug_table import page
 from rota.oracle.hunt import hunt
@@ -23,9 +24,9 @@ SHOWN = ("joins-answered-again", "batch-all-or-nothing", "late-answer-believed",
 """Bugs whose reports the page gives in full."""
 
 
-def pinned_walk() -> Walk:
-    """The walk whose coverage is pinned."""
-    return walk(EXAMPLES, STEPS)
+def pinned_walk(mends: Mends = UNMENDED) -> Walk:
+    """The walk with these mends; the coverage of that without is pinned."""
+    return walk(EXAMPLES, STEPS, mends=mends)
 
 
 def pinned() -> set[tuple[str, str]]:
@@ -36,13 +37,15 @@ def pinned() -> set[tuple[str, str]]:
 
 def main() -> None:
     """Write both files."""
-    result = pinned_walk()
-    if result.found is not None:
-        raise result.found
+    result, mended = pinned_walk(), pinned_walk(MENDED)
+    for one in (result, mended):
+        if one.found is not None:
+            raise one.found
     lines = [f"{slug} {state}\n" for slug, state in sorted(result.visited)]
     COVERAGE.write_text("".join(lines), encoding="utf-8")
     bugs = bugs_of_the_lockstep()
-    findings = [found for bug in bugs.values() if (found := hunt(bug, result.examples)) is not None]
+    played = {False: result.examples, True: mended.examples}
+    findings = [found for bug in bugs.values() if (found := hunt(bug, played[bug.mended])) is not None]
     missed = bugs.keys() - {finding.bug.name for finding in findings}
     PAGE.write_text(page(findings, list(bugs_of_dialogues().values()), SHOWN, STEPS), encoding="utf-8")
     print(f"{len(lines)} pairs, {len(findings)} bugs found, not found: {sorted(missed) or 'none'}")

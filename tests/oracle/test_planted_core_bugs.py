@@ -34,7 +34,8 @@ def test_every_rule_has_a_bug_and_every_bug_a_rule():
 
 
 @pytest.mark.parametrize("name", BUGS)
-def test_a_planted_bug_is_found_and_shortened(name, walk):
+def test_a_planted_bug_is_found_and_shortened(name, walk_for):
+    walk = walk_for(BUGS[name])
     finding = hunt(BUGS[name], walk.examples)
     assert finding is not None, f"{BUGS[name].meaning} is not noticed in {len(walk.examples)} examples"
     found = finding.divergence

@@ -16,7 +16,7 @@ from rota.coordinator.admin_messages import (
     ListGroups,
     ListGroupsReply,
 )
-from rota.coordinator.config import ConfigError, CoordinatorConfig
+from rota.coordinator.config import MENDED, UNMENDED, ConfigError, CoordinatorConfig, Mends
 from rota.coordinator.core import GroupCoordinator
 from rota.coordinator.effects import (
     Append,
@@ -78,6 +78,8 @@ from rota.coordinator.purgatory import Purgatory, Token
 from rota.coordinator.wheel import TimingWheel
 
 __all__ = [
+    "MENDED",
+    "UNMENDED",
     "Append",
     "Arm",
     "Cancel",
@@ -112,6 +114,7 @@ __all__ = [
     "Member",
     "MemberIdentity",
     "MemberRecord",
+    "Mends",
     "Notice",
     "OffsetBatch",
     "OffsetCommit",

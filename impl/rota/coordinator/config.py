@@ -11,6 +11,43 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True)
+class Mends:
+    """Where the coordinator may do better than Kafka's. The defaults are Kafka's own; `MENDED` has them all.
+
+    None of them changes the code with which a request is answered: they answer what Kafka leaves unanswered,
+    or spare others.
+
+    answers_replaced: a parked request is answered when a later one of its member takes its place.
+    answers_removed: so is the parked SyncGroup of a member that somebody else's LeaveGroup removes.
+    refusal_completes_phase: a join phase ends that has waited only for somebody who was refused for the size.
+    pending_leave_rebalances: an id that was handed out and is given back makes the others rebalance.
+    replaced_owes_sync: the former id of a static member goes on owing a SyncGroup, which nobody can send.
+    late_failure_undoes: a static member's new id is taken back when its record fails, even if a generation
+    has told its client the id. newcomer_mark_stays: who joined during an initial delay may lengthen the next.
+    """
+
+    answers_replaced: bool = False
+    answers_removed: bool = False
+    refusal_completes_phase: bool = False
+    pending_leave_rebalances: bool = True
+    replaced_owes_sync: bool = True
+    late_failure_undoes: bool = True
+    newcomer_mark_stays: bool = True
+
+
+UNMENDED = Mends()
+MENDED = Mends(
+    answers_replaced=True,
+    answers_removed=True,
+    refusal_completes_phase=True,
+    pending_leave_rebalances=False,
+    replaced_owes_sync=False,
+    late_failure_undoes=False,
+    newcomer_mark_stays=False,
+)
+
+
+@dataclass(frozen=True)
 class CoordinatorConfig:
     """Settings of one coordinator; times in milliseconds, the defaults are the broker's.
 
@@ -23,6 +60,7 @@ class CoordinatorConfig:
     offset_metadata_max_bytes: how long an offset's metadata may be (in UTF-16 code units, as in a broker).
     group_members_max_bytes, members_max_bytes: what the members of one group, and of all, may take of memory.
     group_offsets_max_bytes, offsets_max_bytes: the same for offsets. A broker has none of these four.
+    mends: where it does better than a broker, which is nowhere if nothing is said.
 
     Raises ConfigError for a negative value, or bounds or a size that admit nothing.
     """
@@ -38,10 +76,11 @@ class CoordinatorConfig:
     members_max_bytes: int = UNBOUNDED
     group_offsets_max_bytes: int = UNBOUNDED
     offsets_max_bytes: int = UNBOUNDED
+    mends: Mends = UNMENDED
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
-            if getattr(self, name) < 0:
+            if name != "mends" and getattr(self, name) < 0:
                 raise ConfigError(f"{name} is negative: {getattr(self, name)}")
         if self.group_min_session_timeout_ms > self.group_max_session_timeout_ms:
             raise ConfigError(

@@ -54,7 +54,7 @@ class GroupCoordinator:
     Every method is one step and returns the Effects to carry out. `version` is the request's API version:
     replies come in the form that it can carry. `token` is an address that comes back with the reply, which
     may take many steps, and never comes for a parked request that a later one of the same member has
-    replaced.
+    replaced, nor for the parked SyncGroup of a member that was removed, unless `Mends` says so.
     """
 
     def __init__(self, config: CoordinatorConfig, choices: Choices) -> None:

@@ -77,7 +77,7 @@ class Group:
     """A group of the classic protocol; read its fields freely, change members only through its methods.
 
     parked_joins, parked_syncs: requests of members that wait for an answer, by member id; one that is
-    replaced by a later one of its member is dropped and never answered, as in the broker. static_members:
+    replaced by a later one of its member is dropped, and answered if that is mended. static_members:
     member id by group instance id. supporters: number of members per protocol name. ballots: number of
     members per list of names. pending_members: ids of members that are to come back with them.
     pending_sync_members: ids whose SyncGroup has not come since the join phase ended; that of a static member
@@ -173,8 +173,8 @@ class Group:
     def remove(self, member: Member) -> ParkedRequest | None:
         """Take out a member that has no parked JoinGroup. voting.elect_leader says who leads then.
 
-        Returns its parked SyncGroup, which a broker drops and never answers. That it is pending in the
-        sync phase is forgotten with the phase: there a removal is always followed by a rebalance.
+        Returns its parked SyncGroup, which nothing will answer any more. That it is pending in the sync phase
+        is forgotten with the phase: there a removal is always followed by a rebalance.
         """
         self._withdraw_support(member)
         return self._exit(member)
@@ -214,7 +214,7 @@ class Group:
     ) -> ParkedRequest | None:
         """Take over a known member's list and timeouts from its JoinGroup, and park that.
 
-        Returns the one that it replaces, if any.
+        Returns the one that it replaces, if another was parked.
         """
         self.update(member, request.protocols, request.session_timeout_ms, request.rebalance_timeout_ms)
         return self.parked_joins.park(member.member_id, parked)

@@ -15,7 +15,12 @@ from rota.coordinator.ledger import Created
 from rota.coordinator.memory import GROUP_BYTES, Memory, member_bytes
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply
 from rota.coordinator.purgatory import ParkedRequest
-from rota.coordinator.rebalance import client_reason, generation_reply, rebalance_or_complete
+from rota.coordinator.rebalance import (
+    client_reason,
+    generation_reply,
+    rebalance_or_complete,
+    try_complete_join,
+)
 from rota.coordinator.session_timers import start_new_member_timer, stop_timer
 from rota.coordinator.step import Step
 
@@ -101,15 +106,18 @@ def has_room(group: Group, member_id: str, most: int) -> bool:
 def _remove_refused(step: Step, group: Group, member_id: str) -> None:
     """Take out who was refused for the size: a member that has not rejoined, or a pending one.
 
-    The barrier is not looked at: the others wait for the end of the join phase, as in the broker.
+    The barrier is not looked at: the others wait for the end of the join phase, as in the broker. Mended,
+    they do not.
     """
     member = group.members.get(member_id)
     if member is not None:
         stop_timer(step, group, member)
-        step.drop(group.remove(member))
+        step.dismiss(group.remove(member))
         voting.elect_leader(group, step.choices)
     elif member_id in group.pending_members:
         _remove_pending(step, group, member_id)
+    if step.config.mends.refusal_completes_phase:
+        try_complete_join(step, group)
 
 
 def _remove_pending(step: Step, group: Group, member_id: str) -> None:
@@ -205,7 +213,10 @@ def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> Non
     ):
         step.reply(joiner.parked, generation_reply(group, member))
         return
-    step.drop(group.update_and_park(member, request, joiner.parked))
+    # Upon this error clients of every age join again, with the id that they have.
+    again = JoinGroupReply(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, member_id=member.member_id)
+    replaced = group.update_and_park(member, request, joiner.parked)
+    step.dismiss(replaced, again if step.config.mends.answers_replaced else None)
     what = (
         "updating metadata of" if not unchanged else "re-joining of leader" if is_leader else "re-joining of"
     )

@@ -9,6 +9,7 @@ from rota.coordinator.messages import (
     LeaveGroupReply,
     LeaveGroupReplyMember,
     MemberIdentity,
+    SyncGroupReply,
 )
 from rota.coordinator.rebalance import client_reason, prepare_rebalance, try_complete_join
 from rota.coordinator.session_timers import stop_timer
@@ -19,18 +20,21 @@ def leave_group(step: Step, group: Group | None, identities: tuple[MemberIdentit
     """Remove members and pending members from a group; `group` is None if there is none of the request's id.
 
     One removal is enough for what follows: a rebalance from CompletingRebalance and Stable, also when only a
-    pending member has left, or the end of a join phase that now has everybody (unless it is the initial one).
+    pending member has left (mended, not then), or the end of a join phase that now has everybody (unless it
+    is the initial one).
     """
     if group is None:
         return _results(identities, [ErrorCode.UNKNOWN_MEMBER_ID] * len(identities))
     if group.state is GroupState.DEAD:
         return LeaveGroupReply(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    before = len(group.members)
     errors = [_leave(step, group, identity) for identity in identities]
     voting.elect_leader(group, step.choices)
     if ErrorCode.NONE in errors:
         if group.has_generation:
-            gone = ", ".join(identity.member_id for identity in identities)
-            prepare_rebalance(step, group, f"explicit LeaveGroup of {gone}")
+            if step.config.mends.pending_leave_rebalances or len(group.members) < before:
+                gone = ", ".join(identity.member_id for identity in identities)
+                prepare_rebalance(step, group, f"explicit LeaveGroup of {gone}")
         else:
             try_complete_join(step, group)
     return _results(identities, errors)
@@ -67,12 +71,13 @@ def _leave(step: Step, group: Group, identity: MemberIdentity) -> int:
 def drop_member(step: Step, group: Group, member: Member) -> None:
     """Remove a member; its parked JoinGroup is answered, without an id, so that a live client starts anew.
 
-    A parked SyncGroup of its is dropped with it.
+    A parked SyncGroup of its is dropped with it by a broker; mended, it is answered the same.
     """
     parked = group.parked_joins.take(member.member_id)
     if parked is not None:
         step.reply(parked, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID))
-    step.drop(group.remove(member))
+    told = SyncGroupReply(ErrorCode.UNKNOWN_MEMBER_ID) if step.config.mends.answers_removed else None
+    step.dismiss(group.remove(member), told)
 
 
 def _results(identities: tuple[MemberIdentity, ...], errors: list[int]) -> LeaveGroupReply:

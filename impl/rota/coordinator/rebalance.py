@@ -74,12 +74,13 @@ def complete_join(step: Step, group: Group) -> None:
     have ended.
     """
     _stop_join_timer(step, group)
+    group.new_member_added &= step.config.mends.newcomer_mark_stays
     late = []
     for member_id in sorted(group.members.keys() - group.parked_joins):
         member = group.members[member_id]
         if member.group_instance_id is None:
             stop_timer(step, group, member)
-            step.drop(group.remove(member))
+            step.dismiss(group.remove(member))
             late.append(member_id)
     if late:
         step.note("not_joined", group, removed=tuple(late))

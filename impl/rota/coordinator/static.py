@@ -14,6 +14,7 @@ from rota.coordinator.purgatory import ParkedRequest
 from rota.coordinator.rebalance import client_reason, generation_reply, rebalance_or_complete
 from rota.coordinator.session_timers import restart_session, stop_timer
 from rota.coordinator.step import Step
+from rota.coordinator.sync import remove_pending_sync
 
 SKIP_ASSIGNMENT_SINCE = 9
 """First JoinGroup version that has skip_assignment, for a leader that has nothing to assign (KIP-814)."""
@@ -31,6 +32,8 @@ def replace_member(
     before = (group.leader, old.protocols, old.session_timeout_ms, old.rebalance_timeout_ms)
     step.note("replaced", group, member_id, old.group_instance_id, old_member_id=old.member_id)
     member = _fence_and_rename(step, group, old, member_id)
+    if not step.config.mends.replaced_owes_sync:
+        remove_pending_sync(step, group, old.member_id)
     group.update_and_park(member, request, parked)
     if (
         group.state is GroupState.STABLE
@@ -102,14 +105,17 @@ def _failed(step: Step, group: Group, member: Member, entry: Replaced, error_cod
 
     The answer names the generation and the old leader, unlike that to any other error, and no member id. If
     there is another generation by now the JoinGroup has been answered: what the new id has waiting since is
-    dropped, or fenced if it is a SyncGroup.
+    dropped, or fenced if it is a SyncGroup. Mended, the new id stays then.
 
     (If the new id, which its client does not know yet, has sent a second JoinGroup, a broker answers the
     first and not the second. And it restores the list even if the members then have no protocol in common,
     and is stuck; here the new one is kept in that case.)
     """
+    late = group.generation_id != entry.generation_id
+    if late and not step.config.mends.late_failure_undoes:
+        return
     waiting = group.parked_joins.take(member.member_id)
-    if waiting is not None and group.generation_id == entry.generation_id:
+    if waiting is not None and not late:
         step.reply(
             waiting,
             JoinGroupReply(
@@ -121,7 +127,7 @@ def _failed(step: Step, group: Group, member: Member, entry: Replaced, error_cod
             ),
         )
     else:
-        step.drop(waiting)
+        step.dismiss(waiting)
     new_protocols, timeouts = member.protocols, (entry.old_session_timeout_ms, entry.old_rebalance_timeout_ms)
     group.update(member, entry.old_protocols, *timeouts)
     if not _have_a_protocol(group):

@@ -56,10 +56,14 @@ class Step:
         """Answer a request, in the form that its version can carry."""
         self._replies.append((parked.token, reply.for_version(parked.version)))
 
-    def drop(self, parked: ParkedRequest | None) -> None:
-        """A request that was parked is not answered any more; nothing happens if there was none."""
-        if parked is not None:
+    def dismiss(self, parked: ParkedRequest | None, reply: Reply | None = None) -> None:
+        """A request is parked no longer: it is answered so, or dropped. Nothing happens if there was none."""
+        if parked is None:
+            return
+        if reply is None:
             self._dropped.append(parked.token)
+        else:
+            self.reply(parked, reply)
 
     def arm(self, kind: TimerKind, group_id: str, delay_ms: int, member_id: str = "") -> None:
         """Arm a timer, or arm it again."""

@@ -19,7 +19,7 @@ def sync_group(step: Step, group: Group | None, request: SyncGroup, parked: Park
 
     In Stable the stored assignment is answered and what the request brings is ignored, also the leader's; the
     session timer is left alone (the broker's Java coordinator; the older Scala one restarted it). A second
-    parked SyncGroup of a member replaces the first, which is never answered.
+    parked SyncGroup of a member replaces the first, which a broker never answers.
     """
     error = sync_error(group, request)
     if group is None or error != ErrorCode.NONE:
@@ -30,7 +30,8 @@ def sync_group(step: Step, group: Group | None, request: SyncGroup, parked: Park
     if group.state is GroupState.STABLE:
         step.reply(parked, _assignment_reply(group, member))
         return
-    step.drop(group.parked_syncs.park(request.member_id, parked))
+    told = SyncGroupReply(ErrorCode.REBALANCE_IN_PROGRESS) if step.config.mends.answers_replaced else None
+    step.dismiss(group.parked_syncs.park(request.member_id, parked), told)
     if group.leader == request.member_id:
         step.note("assignment", group, request.member_id)
         sent = {entry.member_id: entry.assignment for entry in request.assignments}

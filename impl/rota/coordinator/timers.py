@@ -25,7 +25,7 @@ def initial_join(step: Step, group: Group, _: str) -> None:
     """A delay of the initial join phase is over: once more if somebody came meanwhile and time is left.
 
     The next delay is the configured one, cut to what is left; what is left shrinks by the delay just over.
-    The mark that somebody came survives the end of the phase, as in the broker.
+    The mark that somebody came survives the end of the phase, as in the broker, unless that is mended.
     """
     group.join_timer = None
     remaining = group.initial_remaining_ms
@@ -55,7 +55,7 @@ def sync_phase(step: Step, group: Group, _: str) -> None:
     for member_id in late:
         member = group.members[member_id]
         stop_timer(step, group, member)
-        step.drop(group.remove(member))
+        step.dismiss(group.remove(member))
     if late:
         step.note("not_synced", group, removed=tuple(late))
     voting.elect_leader(group, step.choices)

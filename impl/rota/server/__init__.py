@@ -7,11 +7,13 @@ command line, `Server` for programs that have an event loop already.
 """
 
 from rota.server.broker import Server, running, serve
-from rota.server.settings import KNOWN, Settings, SettingsError, default
+from rota.server.settings import KNOWN, SERVED, USUAL, Settings, SettingsError, default
 from rota.server.storage import DataDir, StorageError
 
 __all__ = [
     "KNOWN",
+    "SERVED",
+    "USUAL",
     "DataDir",
     "Server",
     "Settings",

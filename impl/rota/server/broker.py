@@ -21,7 +21,7 @@ from rota.server.groups import GroupService
 from rota.server.intake import Intake
 from rota.server.list_offsets import list_offsets
 from rota.server.produce import Produce, ProducerIds
-from rota.server.settings import Settings
+from rota.server.settings import USUAL, Settings
 from rota.server.storage import DataDir
 from rota.server.stored_groups import read
 from rota.server.topics import Topics
@@ -203,13 +203,14 @@ async def serve(
     listening: Callable[[str], object] = lambda address: None,
     coordinator: CoordinatorFactory = GroupCoordinator,
     data_dir: DataDir | None = None,
+    profile: str = USUAL,
 ) -> None:
     """Runs a server until `stop` is set; `listening` is called with the address, "127.0.0.1:PORT".
 
-    `config` has Kafka's names; `coordinator` and `data_dir` are as of `Server`. Errors: SettingsError;
-    StorageError; OSError if the port cannot be had.
+    `config` has Kafka's names; `coordinator` and `data_dir` are as of `Server`, `profile` one of `SERVED`.
+    Errors: SettingsError; StorageError; OSError if the port cannot be had.
     """
-    server = Server(Settings.of(config), coordinator, data_dir)
+    server = Server(Settings.of(config, profile), coordinator, data_dir)
     address = await server.start(port)
     try:
         listening(address)
@@ -224,6 +225,7 @@ def running(
     port: int = 0,
     coordinator: CoordinatorFactory = GroupCoordinator,
     data_dir: DataDir | None = None,
+    profile: str = USUAL,
 ) -> Iterator[str]:
     """A server in a thread of its own while the block runs; gives "127.0.0.1:PORT".
 
@@ -236,7 +238,7 @@ def running(
     async def main() -> None:
         stop = asyncio.Event()
         ending.set_result((asyncio.get_running_loop(), stop))
-        await serve(config or {}, port, stop, address.set_result, coordinator, data_dir)
+        await serve(config or {}, port, stop, address.set_result, coordinator, data_dir, profile)
 
     outcome: Future[None] = Future()
 

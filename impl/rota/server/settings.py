@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from rota.coordinator import ConfigError, CoordinatorConfig
+from rota.coordinator import MENDED, UNMENDED, ConfigError, CoordinatorConfig, Mends
 
 NODE_ID = 1
 """The broker's node.id."""
 
 MAX_PARTITIONS = 10_000
 """How many partitions all topics together may have."""
+
+SERVED: Mapping[str, Mends] = {"rota": MENDED, "kafka-4.x": UNMENDED}
+"""The profiles that a server can have, the usual one first, and what its coordinator mends under each."""
+
+USUAL = "rota"
 
 _INT_MAX = 2**31 - 1
 
@@ -37,7 +42,7 @@ class Settings:
     there: here it is memory.
     """
 
-    coordinator: CoordinatorConfig = field(default_factory=CoordinatorConfig)
+    coordinator: CoordinatorConfig = field(default_factory=lambda: CoordinatorConfig(mends=SERVED[USUAL]))
     auto_create_topics_enable: bool = True
     connections_max_idle_ms: int = 600_000
     fetch_max_bytes: int = 57_671_680
@@ -52,8 +57,10 @@ class Settings:
     socket_request_max_bytes: int = 104_857_600
 
     @staticmethod
-    def of(config: Mapping[str, object]) -> Settings:
+    def of(config: Mapping[str, object], profile: str = USUAL) -> Settings:
         """Settings from Kafka's names to values (numbers, or text as in a properties file).
+
+        profile: one of `SERVED`.
 
         Errors: SettingsError for an unknown name (it lists the known ones), a bad value or bad bounds.
         """
@@ -61,7 +68,7 @@ class Settings:
         broker = {name: value for name, value in values.items() if name in Settings.__dataclass_fields__}
         core = {name: value for name, value in values.items() if name not in broker}
         try:
-            return Settings(coordinator=CoordinatorConfig(**core), **broker)  # type: ignore[arg-type]
+            return Settings(coordinator=CoordinatorConfig(**core, mends=SERVED[profile]), **broker)  # type: ignore[arg-type]
         except ConfigError as error:
             raise SettingsError(f"{str(error).replace('_', '.')}; change one of them") from None
 

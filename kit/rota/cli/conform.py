@@ -17,7 +17,7 @@ from rota.cli.errors import UNDECIDED, USAGE, UsageError
 from rota.cli.keeping import keep, try_files
 from rota.cli.options import takes
 from rota.conformance.catalogue import UnknownCase, all_cases, all_scripts, select
-from rota.conformance.profiles import JUDGED, USUAL
+from rota.conformance.profiles import JUDGED, usual_profile
 from rota.conformance.runner import Options
 from rota.conformance.targets.target import TargetError
 from rota.report.files import ReportError, default_reports, file_report, parse_report
@@ -38,7 +38,7 @@ from rota.report.files import ReportError, default_reports, file_report, parse_r
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=10.0, help="Seconds to wait for answers.")
 @click.option("--slow", is_flag=True, help="Also play cases that take more than a minute.")
 @click.option(
-    "--profile", default=USUAL, show_default=True, metavar="|".join(JUDGED), help="Line of brokers."
+    "--profile", metavar="|".join(JUDGED), help="Line of brokers; rota for its own server, else kafka-4.x."
 )
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help=SETTINGS_HELP)
 @takes("knowing", KnownOptions, *KNOWN_OPTIONS)
@@ -58,7 +58,7 @@ def conform(
     seed: int | None,
     timeout: float,
     slow: bool,
-    profile: str,
+    profile: str | None,
     settings: tuple[str, ...],
     knowing: KnownOptions,
 ) -> None:
@@ -73,7 +73,7 @@ def conform(
         if listing or show:
             print_scripts(select(all_scripts(), selected), show)
             return
-        if profile not in JUDGED:
+        if profile not in (None, *JUDGED):
             raise UsageError(f"cases do not say what is right for {profile}; choose {' or '.join(JUDGED)}")
         known = KnownFailures(knowing)
         options = Options(_seed(seed), timeout, slow, known.of_run)
@@ -83,7 +83,7 @@ def conform(
             scripts = select(all_scripts(), selected)
             ctx.exit(show_differences(scripts, targets, options, out, as_json, quiet))
         cases = select(all_cases(), selected)
-        judged = one_target(target, embedded, settings)
+        judged = one_target(target, embedded, settings, profile)
         chosen = [parse_report(text) for text in reports] or default_reports(judged.name, out)
         try_files([path for _, path in chosen], "choose another path")
     except (UnknownCase, ReportError) as error:
@@ -93,18 +93,19 @@ def conform(
     files: dict[Path, str] = {}
     readers = [file_report(kind, path, files) for kind, path in chosen]
     paths = [path for _, path in chosen]
-    run = Run(judged, profile, options, knowing.strict, as_json, quiet, readers, paths)
+    expected = profile or usual_profile(judged.name)
+    run = Run(judged, expected, options, knowing.strict, as_json, quiet, readers, paths)
     with closing(judged):
         code, results = run.judge(cases)
         code = known.write(results, keep(files, code), quiet)
     ctx.exit(code)
 
 
-def _refuse_what_judges(reports: tuple[str, ...], profile: str, knowing: KnownOptions) -> None:
+def _refuse_what_judges(reports: tuple[str, ...], profile: str | None, knowing: KnownOptions) -> None:
     """Options that make no sense where nothing is judged. Errors: UsageError."""
     for option, given in (
         ("--report", reports),
-        ("--profile", profile != USUAL),
+        ("--profile", profile),
         ("--known", knowing.known),
         ("--write-known", knowing.write_known),
         ("--strict", knowing.strict),

@@ -9,7 +9,7 @@ import click
 from rota.conformance.catalogue import select
 from rota.conformance.dialogues.script import Case, Script, span
 from rota.report.format import width, wrapped
-from rota.spec import RULES
+from rota.spec import MENDS, RULES
 
 
 def print_scripts(scripts: Sequence[Script], show: str | None) -> None:
@@ -32,6 +32,7 @@ def _kind(script: Script) -> str:
 def _about(script: Script) -> list[tuple[str, str]]:
     needs = ", ".join(f"{api} v{span(*versions)}" for api, versions in script.needs.items())
     rule = script.rule if isinstance(script, Case) else ""
+    mended = script.otherwise if isinstance(script, Case) else None
     settings = ", ".join(f"{name}={value}" for name, value in script.settings.items())
     words = (
         ("requirement" if rule else "shows", script.sentence),
@@ -41,5 +42,6 @@ def _about(script: Script) -> list[tuple[str, str]]:
         ("settings", settings),
         ("takes", f"about {script.seconds:g} s"),
         ("Kafka 3.x", script.older),
+        ("rota mends", mended.sentence if mended is not None and mended.switch in MENDS else ""),
     )
     return [(name, text) for name, text in words if text]

@@ -9,17 +9,20 @@ from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.preflight import NoBroker, look
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import DEFAULTS, Target
+from rota.server import USUAL
 
 SETTINGS_HELP = "What a broker at HOST:PORT runs with, if not Kafka's default: " + ", ".join(DEFAULTS)
 
 
-def one_target(target: str | None, embedded: bool, settings: Sequence[str]) -> Target:
-    """What `--target`, `--embedded` and `--set` say. Errors: UsageError, TargetError."""
+def one_target(
+    target: str | None, embedded: bool, settings: Sequence[str], profile: str | None = None
+) -> Target:
+    """What `--target`, `--embedded`, `--set` and `--profile` say. Errors: UsageError, TargetError."""
     if embedded and target not in (None, "rota"):
         raise UsageError(f"--embedded and --target {target} name two targets; give one of them")
     if target is None and not embedded:
         raise UsageError("no target; give --target HOST:PORT, or --embedded for rota's own server")
-    return parse_target(target or "rota", dict(map(_setting, settings)))
+    return parse_target(target or "rota", dict(map(_setting, settings)), profile or USUAL)
 
 
 def two_targets(

@@ -16,7 +16,7 @@ from rota.cli.errors import UsageError
 from rota.cli.interrupts import ENDING, Interrupted
 from rota.cli.keeping import try_files, write_files
 from rota.log import Fsync
-from rota.server import KNOWN, DataDir, Settings, SettingsError, StorageError, default
+from rota.server import KNOWN, SERVED, USUAL, DataDir, Settings, SettingsError, StorageError, default
 from rota.server import serve as serve_until
 
 _SETTINGS = ", ".join(KNOWN)
@@ -51,6 +51,13 @@ _TABLE = "\n".join(f"  {name:{_WIDTH}}  {str(default(name)).lower()}" for name i
 )
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="A broker setting; repeatable.")
 @click.option(
+    "--profile",
+    type=click.Choice(list(SERVED)),
+    default=USUAL,
+    show_default=True,
+    help="Kafka 4 with rota's mends, or to the letter.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(("error", "warning", "info"), case_sensitive=False),
     default="warning",
@@ -64,13 +71,14 @@ def serve(
     data_dir: Path | None,
     fsync: str,
     settings: tuple[str, ...],
+    profile: str,
     log_level: str,
 ) -> None:
     """Run rota's broker on 127.0.0.1 with Kafka's wire protocol.
 
     One broker with consumer groups and topics, all in memory; with --data-dir its groups outlive it. Its
     clients take the address that it prints as bootstrap.servers. Topics are made by CreateTopics, or when a
-    client asks for one.
+    client asks for one. What it mends is in docs/beside-kafka.md.
     """
     config, data = _config(settings), _data_dir(data_dir, fsync)
     try_files([port_file] if port_file else [], "name another --port-file")
@@ -78,7 +86,7 @@ def serve(
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     try:
-        interrupted = asyncio.run(_serve(config, port, port_file, data))
+        interrupted = asyncio.run(_serve(config, profile, port, port_file, data))
     except StorageError as error:
         raise UsageError(str(error)) from None
     except OSError as error:
@@ -120,7 +128,7 @@ def _data_dir(path: Path | None, fsync: str) -> DataDir | None:
 
 
 async def _serve(
-    config: dict[str, object], port: int, port_file: Path | None, data_dir: DataDir | None
+    config: dict[str, object], profile: str, port: int, port_file: Path | None, data_dir: DataDir | None
 ) -> int | None:
     """Serves until a signal ends it; the one that did, unless it was SIGTERM."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
@@ -143,7 +151,7 @@ async def _serve(
         click.echo(f"listening on {address}")
 
     try:
-        await serve_until(config, port, stop, listening, data_dir=data_dir)
+        await serve_until(config, port, stop, listening, data_dir=data_dir, profile=profile)
     finally:
         for path in written:
             path.unlink(missing_ok=True)

@@ -49,6 +49,7 @@ SWITCHES_OUT_OF_REACH: Mapping[str, str] = {
     "unhosted_join_echoes_id": _MOVES,
     "failed_replacement_keeps_protocols": _LOG,
     "append_timeout_error": _LOG,
+    "late_failure_undoes": _LOG,
     "offset_append_timeout_error": _LOG,
     "offset_append_too_large_error": _LOG,
     "failed_commit_forgotten": _LOG,
@@ -61,7 +62,7 @@ SWITCHES_OUT_OF_REACH: Mapping[str, str] = {
     "open_transaction_keeps_offset": _TRANSACTIONS,
     "open_transaction_keeps_group": _TRANSACTIONS,
 }
-"""Switch of a profile in which Kafka 3 and 4 differ -> what it takes to see that."""
+"""Switch of a profile in which Kafka 3 or rota differs from Kafka 4 -> what it takes to see that."""
 
 
 def out_of_reach() -> list[str]:

@@ -7,13 +7,18 @@ from dataclasses import replace
 
 from rota.conformance.dialogues.script import Case
 from rota.conformance.results import NotChecked
-from rota.spec import KAFKA_4, PROFILES, Profile
+from rota.spec import KAFKA_4, PROFILES, ROTA, Profile
 
 USUAL = KAFKA_4.name
 """The profile that the cases are written from."""
 
-JUDGED = (USUAL, "kafka-3.x")
+JUDGED = (USUAL, "kafka-3.x", ROTA.name)
 """The profiles for which it is known, case by case, what is right."""
+
+
+def usual_profile(target: str) -> str:
+    """By which profile a target is judged if nothing is said: rota's own server by what it says of itself."""
+    return ROTA.name if target == "rota" else USUAL
 
 
 def for_profile(cases: Sequence[Case], name: str) -> tuple[list[Case], list[NotChecked]]:
@@ -28,6 +33,6 @@ def _expectation(case: Case, profile: Profile) -> Case | None:
     other = case.otherwise
     if other is not None and getattr(profile, other.switch) != getattr(KAFKA_4, other.switch):
         return replace(case, sentence=other.sentence, play=other.play, otherwise=None, older="")
-    if case.older and other is None and profile is not KAFKA_4:
+    if case.older and other is None and profile not in (KAFKA_4, ROTA):
         return None
     return case

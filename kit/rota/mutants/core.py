@@ -29,7 +29,8 @@ class CoreBug:
     rule: the slug of the rule that it breaks; name; meaning: the mistake in one sentence; function: where,
     as "module:name" or "module:Class.name" (a property's getter too); old, new: the text that is exchanged,
     which the function has exactly once; dialogue: what notices it where the lockstep machine does not (its
-    rule is none of the machine's, or the spec leaves it open), as "file::function" of its own tests.
+    rule is none of the machine's, or the spec leaves it open), as "file::function" of its own tests; mended:
+    whether it breaks a mend, so that only a coordinator that has it shows the bug.
     """
 
     rule: str
@@ -39,6 +40,7 @@ class CoreBug:
     old: str
     new: str
     dialogue: str = ""
+    mended: bool = False
 
 
 @cache

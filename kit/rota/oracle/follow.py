@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from typing import Any
 
@@ -41,6 +41,11 @@ from rota.spec.versions import as_sent
 
 REMEMBERED = 1_000
 """Lines of a group's dialogue that are kept; what is older is forgotten."""
+
+
+def profile_of(config: core.CoordinatorConfig) -> Profile:
+    """The profile by which a core with this configuration is judged: Kafka's, with the same mends."""
+    return replace(KAFKA_4, **asdict(config.mends))
 
 
 class Oracle:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rota.coordinator import MENDED, UNMENDED
 from rota.mutants.core import CoreBug, planted
 from rota.oracle.lockstep import Input, replay
 from rota.oracle.minimise import minimised
@@ -29,13 +30,15 @@ class Finding:
 def hunt(bug: CoreBug, examples: Iterable[list[Input]]) -> Finding | None:
     """Play examples of the machine to a core with this bug until it diverges; None if it never does.
 
-    Parameters: examples, of a walk with the core as it is (`Walk.examples`). Up to the first divergence the
-    machine sees nothing of a bug, so it would have made the very same inputs.
+    Parameters: examples, of a walk with the core as it is (`Walk.examples`); mended, if the
+    bug breaks a mend. Up to the first divergence the machine sees nothing of a bug, so it would have made the
+    very same inputs.
     """
+    mends = MENDED if bug.mended else UNMENDED
     with planted(bug):
         for number, inputs in enumerate(examples, 1):
-            found, done = replay(inputs)
+            found, done = replay(inputs, mends=mends)
             if found is not None:
-                shortest, divergence = minimised(done, found)
+                shortest, divergence = minimised(done, found, mends=mends)
                 return Finding(bug, number, tuple(shortest), divergence)
     return None

@@ -219,13 +219,13 @@ def _is(timer: Any, timer_id: core.TimerId) -> bool:
 
 
 def replay(
-    inputs: Iterable[Input], make: Make = core.GroupCoordinator
+    inputs: Iterable[Input], make: Make = core.GroupCoordinator, mends: core.Mends = core.UNMENDED
 ) -> tuple[Divergence | None, list[Input]]:
-    """Do these inputs with a new core, leaving out those that are not possible.
+    """Do these inputs with a new core that has these mends, leaving out those that are not possible.
 
     Returns the first divergence, None where there is none, and the inputs up to there.
     """
-    lockstep = Lockstep(make=make)
+    lockstep = Lockstep(core.CoordinatorConfig(mends=mends), make)
     try:
         for one in inputs:
             lockstep.do(one)

@@ -31,7 +31,7 @@ indexes = st.integers(0, 3)
 
 
 class CoordinatorFollowsSpec(Members):
-    """Core and spec in lockstep. Subclass it and set `make` to judge another core of the same interface."""
+    """Core and spec in lockstep. Subclass it and set `make` or `mends` to judge another core."""
 
     @initialize(limit=st.sampled_from(LIMITS), creations_stored=st.sampled_from((True, True, True, False)))
     def begins(self, limit: int, creations_stored: bool) -> None:

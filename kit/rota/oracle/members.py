@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from rota.coordinator import (
+    UNMENDED,
+    CoordinatorConfig,
     GroupCoordinator,
     Heartbeat,
     JoinGroup,
     JoinGroupProtocol,
     LeaveGroup,
     MemberIdentity,
+    Mends,
     SyncGroup,
     SyncGroupAssignment,
     TimerId,
@@ -64,12 +67,13 @@ class Members(RuleBasedStateMachine):
     """Core and spec in lockstep. `creations_stored`: the log stores a group that was created at once."""
 
     make: Make = GroupCoordinator
+    mends: Mends = UNMENDED
 
     def __init__(self) -> None:
         super().__init__()
         self.picks: tuple[int, ...] = ()
         self.creations_stored = True
-        self.lockstep = Lockstep(make=type(self).make)
+        self.lockstep = Lockstep(CoordinatorConfig(mends=type(self).mends), type(self).make)
 
     @property
     def group(self) -> Group:

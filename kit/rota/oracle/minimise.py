@@ -30,18 +30,19 @@ TIMEOUT_MS = 10_000
 
 
 class _Shrinker:
-    def __init__(self, inputs: Sequence[Input], found: Divergence, make: Make) -> None:
+    def __init__(self, inputs: Sequence[Input], found: Divergence, make: Make, mends: core.Mends) -> None:
         self.inputs = list(inputs)
         self.found = found
         self.tries = 0
         self._make = make
+        self._mends = mends
 
     def keep(self, candidate: Sequence[Input]) -> bool:
         """Whether the candidate breaks the same rule; if so it is the shortest from now on."""
         if self.tries >= TRIES:
             return False
         self.tries += 1
-        found, done = replay(candidate, self._make)
+        found, done = replay(candidate, self._make, self._mends)
         if found is None or found.rule != self.found.rule:
             return False
         self.inputs, self.found = done, found
@@ -49,13 +50,16 @@ class _Shrinker:
 
 
 def minimised(
-    inputs: Sequence[Input], found: Divergence, make: Make = core.GroupCoordinator
+    inputs: Sequence[Input],
+    found: Divergence,
+    make: Make = core.GroupCoordinator,
+    mends: core.Mends = core.UNMENDED,
 ) -> tuple[list[Input], Divergence]:
     """Inputs as few and as plain as can be had that break the same rule, and how they end.
 
-    Parameters: inputs, which end in `found`; make, builds the core.
+    Parameters: inputs, which end in `found`; make, builds the core, which has these mends.
     """
-    shrinker = _Shrinker(inputs, found, make)
+    shrinker = _Shrinker(inputs, found, make, mends)
     shrinker.keep(inputs)
     before: list[Input] = []
     while before != shrinker.inputs:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from rota import coordinator as core
-from rota.oracle.follow import AppendedRecord, Followed, Oracle, UnansweredRequest
+from rota.oracle.follow import AppendedRecord, Followed, Oracle, UnansweredRequest, profile_of
 from rota.oracle.report import Divergence, brief_request, shown
 from rota.oracle.translate import CoreRequest, core_group, spec_timer, to_spec
 from rota.server import running
@@ -79,7 +79,7 @@ class Shadow:
         self._choices = RecordedChoices(choices)
         self._make = make
         self.core = make(config, self._choices)
-        self.oracle = Oracle(config)
+        self.oracle = Oracle(config, profile_of(config))
         self.followed: dict[str, Followed] = {}
         self.divergences: list[Divergence] = []
         self.requests = 0

@@ -11,7 +11,7 @@ from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 from hypothesis.stateful import run_state_machine_as_test
 
-from rota.coordinator import GroupCoordinator
+from rota.coordinator import UNMENDED, GroupCoordinator, Mends
 from rota.oracle.lockstep import Input
 from rota.oracle.machine import CoordinatorFollowsSpec
 from rota.oracle.minimise import minimised
@@ -47,10 +47,10 @@ class Walk:
         return sum(map(len, self.examples))
 
 
-def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator) -> Walk:
+def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator, mends: Mends = UNMENDED) -> Walk:
     """Run the machine, derandomized: the same examples every time. Stops at the first divergence, shortened.
 
-    Parameters: examples, how many; steps, of each, at most; make, builds the core.
+    Parameters: examples, how many; steps, of each, at most; make, builds the core, which has these mends.
     """
     result = Walk()
 
@@ -62,11 +62,12 @@ def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator) -> Walk:
                 result.found = next(iter(self.lockstep.shadow.divergences), None)
 
     Recorded.make = staticmethod(make)
+    Recorded.mends = mends
     try:
         with no_constants_of_sources():
             run_state_machine_as_test(Recorded, settings=_settings(examples, steps))
     except Divergence as found:
-        result.examples[-1], result.found = minimised(result.examples[-1], found, make)
+        result.examples[-1], result.found = minimised(result.examples[-1], found, make, mends)
     return result
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rota.conformance.dialogues.transcript import render
 from rota.conformance.out_of_reach import out_of_reach
-from rota.conformance.profiles import USUAL
+from rota.conformance.profiles import usual_profile
 from rota.conformance.results import CaseResult, Verdict
 from rota.report.events import (
     CONFORMS,
@@ -110,7 +110,8 @@ def in_full(result: CaseResult, started: RunStarted, columns: int | None = None)
     yield "  dialogue"
     for line in render(result.lines, result.names):
         yield _dialogue_line(line, columns)
-    profile = "" if started.profile == USUAL else f" --profile {started.profile}"
+    usual = started.profile == usual_profile(started.target)
+    profile = "" if usual else f" --profile {started.profile}"
     yield f"  {'again':<12} rota conform --target {shlex.quote(started.target)}{profile} {case.id}"
 
 

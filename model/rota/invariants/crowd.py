@@ -73,7 +73,26 @@ def no_pile_up(faults: int = 0) -> Property:
     )
 
 
+def _at_rest(group: Group | None) -> bool:
+    return group is not None and group.initial_join is None
+
+
+def _remembers_nobody(group: Group) -> bool:
+    return not group.new_member_added
+
+
 KNOWN_WEAKNESSES = (
+    Property(
+        "weakness.newcomer-remembered",
+        Kind.SHAPE,
+        "That somebody joined during an initial delay is forgotten with its end.",
+        (GROUP,),
+        _remembers_nobody,
+        given=_at_rest,
+        source="upstream ClassicGroup#newMemberAdded is cleared when a delay is extended, not when it ends: "
+        "the next group of that name may wait a window longer for nobody",
+        rules=("timers.initial-delay-extended", "join.complete-phase"),
+    ),
     Property(
         "weakness.unused-id-holds-up",
         Kind.SAFETY,

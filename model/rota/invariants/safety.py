@@ -204,6 +204,15 @@ def _held_or_replaced(parked: frozenset[Debt], waiting: Waits) -> bool:
     return gone or _every_request_held(parked, (name, owed, False))
 
 
+def _syncs_as(client: Client) -> str | None:
+    """The id under which a client waits for its SyncGroup's answer."""
+    return client.member_id if client.waits and client.phase is Phase.SYNCING else None
+
+
+def _still_a_member(group: Group, syncs_as: str) -> bool:
+    return syncs_as in group.members
+
+
 def _never_unasked(client: Client) -> bool:
     return not client.unasked
 
@@ -342,6 +351,17 @@ KNOWN_WEAKNESSES = (
         given=_parked_or_waiting,
         source="upstream ClassicGroup#updateMember: a second JoinGroup takes the first one's place",
         rules=("join.while-preparing",),
+    ),
+    Property(
+        "weakness.removed-request-unanswered",
+        Kind.SAFETY,
+        "A client that waits for its SyncGroup's answer is a member, so that somebody will answer.",
+        (GROUP, View("client", _syncs_as)),
+        _still_a_member,
+        given=both,
+        source="upstream ClassicGroup#remove: nobody knows any more of the SyncGroup in which a member waits "
+        "that somebody else's LeaveGroup removes",
+        rules=("leave.remove-member",),
     ),
 )
 """Sentences that one would wish to hold and that today's brokers break. They are looked for in every run

@@ -15,7 +15,7 @@ from rota.environment.clients.malformed_requests import STATIC_SINCE
 from rota.environment.world import Observed, observed
 from rota.invariants import crowd, liveness, moves, offsets, owners, restarts, safety, shape, static
 from rota.kernel import Liveness, Property
-from rota.spec import PROFILES, ErrorCode
+from rota.spec import KAFKA_4, PROFILES, ROTA, ErrorCode
 from rota.spec.classic.join import HANDSHAKE_SINCE
 from rota.spec.classic.static import SKIPS_SINCE
 
@@ -33,6 +33,11 @@ class Weakness:
     sentence: Property | Liveness
     profiles: tuple[str, ...]
     cause: Cause
+
+    @property
+    def is_mended(self) -> bool:
+        """Whether rota's mends end it."""
+        return KAFKA_4.name in self.profiles and ROTA.name not in self.profiles
 
     @property
     def name(self) -> str:
@@ -176,6 +181,19 @@ def _an_id_is_left(seen: Observed) -> bool | None:
     return True if sure and seen.may("crash") else None
 
 
+def _a_stranger_removes(seen: Observed) -> bool | None:
+    """Who is no member sends a LeaveGroup for the first client."""
+    if not _somebody_is_raw(seen):
+        return False
+    return True if seen.kinds[0] != "raw" and seen.max_size is None else None
+
+
+def _two_come_at_once(seen: Observed) -> bool | None:
+    """A second client joins during the initial delay of the first."""
+    alone = len(seen.kinds) < 2
+    return True if seen.meet and _two_obey(seen) and _sole(seen) else False if alone else None
+
+
 EVERY = tuple(PROFILES)
 WITH_HANDSHAKE = tuple(profile.name for profile in PROFILES.values() if profile.member_id_handshake)
 WITH_STATIC_MEMBERS = tuple(
@@ -194,6 +212,12 @@ SYNC_TOLD_OF_LOADING = tuple(
     for profile in PROFILES.values()
     if profile.sync_while_loading is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 )
+
+UNANSWERED = tuple(profile.name for profile in PROFILES.values() if not profile.answers_replaced)
+REMOVED_UNANSWERED = tuple(profile.name for profile in PROFILES.values() if not profile.answers_removed)
+HAUNTED = tuple(name for name in WITH_STATIC_MEMBERS if PROFILES[name].replaced_owes_sync)
+UNDONE_LATE = tuple(name for name in WITH_STATIC_MEMBERS if PROFILES[name].late_failure_undoes)
+REMEMBERS = tuple(profile.name for profile in PROFILES.values() if profile.newcomer_mark_stays)
 
 SIZE = crowd.within_limit()
 LOST = restarts.nothing_unowned_ever()
@@ -216,25 +240,30 @@ _SENTENCES: Mapping[str, Property | Liveness] = {
 }
 
 _ABOUT: Mapping[str, tuple[tuple[str, ...], Cause]] = {
-    "weakness.replaced-request-unanswered": (EVERY, _a_request_is_late),
+    "weakness.replaced-request-unanswered": (UNANSWERED, _a_request_is_late),
+    "weakness.removed-request-unanswered": (REMOVED_UNANSWERED, _a_stranger_removes),
     "weakness.taken-for-dead-and-consuming": (EVERY, _somebody_is_late),
+    "weakness.newcomer-remembered": (REMEMBERS, _two_come_at_once),
     "weakness.unused-id-holds-up": (WITH_HANDSHAKE, _an_id_is_left),
     "join.open-barrier-completes": (WAITS_AFTER_REFUSAL, _too_many_while_preparing),
     "weakness.absent-members-not-counted": (WITH_SIZE_LIMIT, _too_many_beside_the_absent),
-    "weakness.stale-sync-debt": (WITH_STATIC_MEMBERS, _a_process_restarts),
+    "weakness.stale-sync-debt": (HAUNTED, _a_process_restarts),
     "weakness.static-restart-refused": (WITH_STATIC_MEMBERS, _a_full_group_restarts),
     "weakness.leader-does-not-know": (WITH_STATIC_MEMBERS, _an_old_leader_restarts),
-    "weakness.fenced-by-a-failed-restart": (WITH_STATIC_MEMBERS, _a_restart_fails),
+    "weakness.fenced-by-a-failed-restart": (UNDONE_LATE, _a_restart_fails),
     "weakness.fenced-by-its-own-past": (WITH_STATIC_MEMBERS, _a_late_join_replaces),
     "weakness.left-and-still-a-member": (EVERY, _a_leave_is_lost),
     "weakness.sync-while-loading-is-fatal": (SYNC_TOLD_OF_LOADING, _it_comes_back),
     LOST.name: (EVERY, _a_number_comes_twice),
     "weakness.refused-after-a-move": (EVERY, _only_the_chosen_is_stored),
     "weakness.busy-client-taken-for-dead": (EVERY, _a_client_is_busy),
-    "weakness.replaced-request-waits": (EVERY, _a_request_is_late),
+    "weakness.replaced-request-waits": (UNANSWERED, _a_request_is_late),
     "weakness.sync-phase-needs-sessions": (WITHOUT_SYNC_TIMER, _a_client_vanishes),
 }
 """Sentence -> (profiles whose brokers break it, its cause)."""
+
+FOR_OTHER_REASONS = frozenset({"weakness.fenced-by-a-failed-restart"})
+"""Sentences that other causes break as well: nothing is said of them where their own is not sure."""
 
 STRONG_FORMS: Mapping[str, str] = {
     "weakness.replaced-request-unanswered": "parked.iff-waiting",
@@ -262,10 +291,23 @@ def known_weaknesses(profile: str) -> tuple[Weakness, ...]:
 def judged(settings: Mapping[str, Any]) -> tuple[tuple[Weakness, bool], ...]:
     """The weaknesses that these settings of a world decide, each with whether it must be found anew."""
     seen = observed(settings)
-    causes = ((one, one.cause(seen) if one.known_in(seen.profile) else False) for one in WEAKNESSES)
-    # A raw client may speak for any member, so no sentence about clients has to hold beside it.
-    said = ((one, cause) for one, cause in causes if cause or not _somebody_is_raw(seen))
+    causes = ((one, _found_or_not(one, seen)) for one in WEAKNESSES)
+    # A raw client may speak for any member, so no sentence about clients has to hold beside it: but what rota
+    # has mended must hold beside anybody.
+    said = (
+        (one, cause)
+        for one, cause in causes
+        if cause or not _somebody_is_raw(seen) or (one.is_mended and seen.profile == ROTA.name)
+    )
     return tuple((_fitted(one, seen), cause) for one, cause in said if cause is not None)
+
+
+def _found_or_not(weakness: Weakness, seen: Observed) -> bool | None:
+    """Its cause; where brokers do not have the weakness it is not found, and the sentence holds."""
+    cause = weakness.cause(seen)
+    if weakness.known_in(seen.profile):
+        return cause
+    return None if cause is None and weakness.name in FOR_OTHER_REASONS else False
 
 
 def _fitted(weakness: Weakness, seen: Observed) -> Weakness:

@@ -27,13 +27,16 @@ from rota.spec.classic.step import Step
 from rota.spec.classic.vocabulary import GroupState, RecordKind, TimerKind
 from rota.spec.effects import Arm, Cancel, Reply, Timer
 from rota.spec.handlers import RULES, Spec, classic
+from rota.spec.mends import MENDS, PROFILES, ROTA
 from rota.spec.messages import Call, CoordinatorOf, FindCoordinatorReply, FindCoordinatorRequest, Node
-from rota.spec.profiles import KAFKA_4, PROFILES, BrokerConfig, Profile
+from rota.spec.profiles import KAFKA_4, BrokerConfig, Profile
 from rota.spec.vocabulary import ErrorCode, Hosting
 
 __all__ = [
     "KAFKA_4",
+    "MENDS",
     "PROFILES",
+    "ROTA",
     "RULES",
     "Arm",
     "BrokerConfig",

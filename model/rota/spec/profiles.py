@@ -60,6 +60,13 @@ class Profile:
     - open_transaction_keeps_offset: whether an offset does not expire while a transaction has another for it
     - open_transaction_keeps_group: whether an Empty group stays for offsets of open transactions alone
 
+    What only rota mends (see `rota.spec.mends`):
+    - answers_replaced: whether a parked request whose place a later one of its member takes is answered
+    - answers_removed: whether the parked SyncGroup of a member that is removed is answered
+    - replaced_owes_sync: whether a static member's former id still owes a SyncGroup when it is replaced
+    - late_failure_undoes: whether a replacement is undone that fails after a generation has answered it
+    - newcomer_mark_stays: whether that somebody joined during an initial delay may lengthen the next one
+
     omitted: what is not modelled.
     """
 
@@ -106,6 +113,11 @@ class Profile:
     state_filter_trimmed: bool = True
     open_transaction_keeps_offset: bool = True
     open_transaction_keeps_group: bool = False
+    answers_replaced: bool = False
+    answers_removed: bool = False
+    replaced_owes_sync: bool = True
+    late_failure_undoes: bool = True
+    newcomer_mark_stays: bool = True
 
 
 KAFKA_4 = Profile(
@@ -208,8 +220,6 @@ KAFKA_2_1 = replace(
     completing_told_before_membership=True,
     unsubscribed_expire=False,
 )
-
-PROFILES = {profile.name: profile for profile in (KAFKA_4, KAFKA_3, KAFKA_2_1)}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The dialogues, grouped by what they need; importing this package registers them all."""
 
-from rota.conformance.cases import (  # noqa: F401, I001 - each registers its cases; the last adds to them
+from rota.conformance.cases import (  # noqa: F401, I001 - each registers its cases; the last two add to them
     admin_delete,
     admin_describe,
     admin_list,
@@ -28,4 +28,5 @@ from rota.conformance.cases import (  # noqa: F401, I001 - each registers its ca
     voting,
     wire,
     older_brokers,
+    mended,
 )

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, subscription
+from rota.conformance.dialogues.dialogue import (
+    A_WHILE,
+    PROMPTLY,
+    Dialogue,
+    Member,
+    PendingRequest,
+    subscription,
+)
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.group_formation import awaiting_assignments, stable
@@ -116,15 +123,21 @@ def parked(d: Dialogue) -> None:
     seconds=2.0,
 )
 def replaced_request(d: Dialogue) -> None:
+    earlier, later, b = joined_twice(d)
+    d.expect(b.send_join().answer(), error="NONE")
+    d.expect(later.answer(), error="NONE")
+    earlier.silent()
+
+
+def joined_twice(d: Dialogue) -> tuple[PendingRequest, PendingRequest, Member]:
+    """Two JoinGroups of a member, the later from another connection, and the member that they wait for."""
     a, b = d.member("a"), d.member("b")
     stable(d, a, b)
     earlier = a.send_join(protocols=[("range", subscription("changed"))])
     earlier.silent(A_WHILE / 2)
     later = a.second_connection().send_join()
     later.silent(A_WHILE / 2)
-    d.expect(b.send_join().answer(), error="NONE")
-    d.expect(later.answer(), error="NONE")
-    earlier.silent()
+    return earlier, later, b
 
 
 @case(

@@ -286,13 +286,18 @@ def missing_and_waiting_left(d: Dialogue) -> tuple[FormedGroup, PendingRequest, 
     seconds=2.0,
 )
 def waiting_sync(d: Dialogue) -> None:
+    left_while_syncing(d).silent(PROMPTLY)
+
+
+def left_while_syncing(d: Dialogue) -> PendingRequest:
+    """The SyncGroup of a follower that has left while it waits."""
     formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     (follower,) = formed.followers
     waiting = follower.send_sync()
     with d.reaching("a follower that waits in SyncGroup"):
         waiting.silent(A_WHILE / 2)
     d.expect(follower.second_connection().leave(), error="NONE")
-    waiting.silent(PROMPTLY)
+    return waiting
 
 
 @case(

@@ -232,6 +232,12 @@ def first_client_id(d: Dialogue) -> None:
     seconds=5.0,
 )
 def haunted(d: Dialogue) -> None:
+    error = heartbeat_until_error(d, restarted_before_it_synced(d), 5.0)
+    d.require(error == "REBALANCE_IN_PROGRESS", "REBALANCE_IN_PROGRESS after three seconds", error)
+
+
+def restarted_before_it_synced(d: Dialogue) -> Member:
+    """The leader of a Stable group whose follower has restarted before it synced, and then has."""
     a, b = (static(d, name, f"{name}'s", rebalance_timeout_ms=3000, protocols=_SAME) for name in "ab")
     formed = lead(d, a, b)
     since = d.transcript.elapsed()
@@ -241,8 +247,7 @@ def haunted(d: Dialogue) -> None:
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
         d.expect(again.sync(), error="NONE")
         d.in_time(since, 2.0)
-    error = heartbeat_until_error(d, a, 5.0)
-    d.require(error == "REBALANCE_IN_PROGRESS", "REBALANCE_IN_PROGRESS after three seconds", error)
+    return a
 
 
 @case(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, PendingRequest
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.group_formation import awaiting_assignments, stable
+from rota.conformance.steps.group_formation import FormedGroup, awaiting_assignments, stable
 
 _SYNC = "GroupMetadataManager.classicGroupSyncToClassicGroup"
 
@@ -112,15 +112,27 @@ def follower_assigns(d: Dialogue) -> None:
     seconds=2.0,
 )
 def replaced_request(d: Dialogue) -> None:
+    formed, earlier, later = synced_twice(d)
+    expect_assigned(d, formed, later)
+    earlier.silent()
+
+
+def synced_twice(d: Dialogue) -> tuple[FormedGroup, PendingRequest, PendingRequest]:
+    """A group that awaits assignments, and two SyncGroups of its follower on two connections."""
     formed = awaiting_assignments(d, d.member("a"), d.member("b"))
     (follower,) = formed.followers
     earlier = follower.send_sync()
     earlier.silent(A_WHILE / 2)
     later = follower.second_connection().send_sync()
     later.silent(A_WHILE / 2)
+    return formed, earlier, later
+
+
+def expect_assigned(d: Dialogue, formed: FormedGroup, waiting: PendingRequest) -> None:
+    """The leader assigns, and the follower that waits gets its part."""
     d.expect(formed.leader.sync(formed.assignments), error="NONE")
-    d.expect(later.answer(), error="NONE", assignment=formed.assignments[follower.member_id])
-    earlier.silent()
+    (follower,) = formed.followers
+    d.expect(waiting.answer(), error="NONE", assignment=formed.assignments[follower.member_id])
 
 
 @case(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, PendingRequest
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.group_formation import stable
@@ -325,6 +325,13 @@ def pending_survives(d: Dialogue) -> None:
     seconds=4.0,
 )
 def by_one_long_gone(d: Dialogue) -> None:
+    alone = after_a_newcomer_long_gone(d)
+    alone.silent(d.initial_delay * 1.6)
+    d.expect(alone.answer(), error="NONE")
+
+
+def after_a_newcomer_long_gone(d: Dialogue) -> PendingRequest:
+    """The only JoinGroup of an initial delay that follows one which ended with a newcomer."""
     a, b = (d.member(name, rebalance_timeout_ms=int(d.initial_delay * 1000)) for name in "ab")
     with d.reaching("an empty group whose initial delay ended with a newcomer in its only window"):
         began = d.transcript.elapsed()
@@ -334,9 +341,7 @@ def by_one_long_gone(d: Dialogue) -> None:
         d.expect(second.answer(), error="NONE")
         d.expect(a.leave(), error="NONE")
         d.expect(b.leave(), error="NONE")
-    alone = d.member("c").enter()
-    alone.silent(d.initial_delay * 1.6)
-    d.expect(alone.answer(), error="NONE")
+    return d.member("c").enter()
 
 
 @case(

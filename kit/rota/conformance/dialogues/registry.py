@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.script import Case, Level, Otherwise, Probe
-from rota.spec import PROFILES, RULES
+from rota.spec import KAFKA_4, PROFILES, RULES
 
 Play = Callable[[Dialogue], None]
 
@@ -19,6 +19,8 @@ PARTS = (
     *("offsets", "admin", "expiry", WIRE),
 )
 """The parts of the protocol, in the order of the reports."""
+
+_OLDER = PROFILES["kafka-3.x"]
 
 CASES: dict[str, Case] = {}
 PROBES: dict[str, Probe] = {}
@@ -76,7 +78,8 @@ def otherwise(id: str, switch: str, requirement: str) -> Callable[[Play], Play]:
         if not all(hasattr(profile, switch) for profile in PROFILES.values()):
             raise ValueError(f"profiles have no switch {switch}")
         other = Otherwise(switch=switch, sentence=requirement, play=play)
-        CASES[id] = replace(CASES[id], otherwise=other, older=requirement)
+        older = requirement if getattr(_OLDER, switch) != getattr(KAFKA_4, switch) else ""
+        CASES[id] = replace(CASES[id], otherwise=other, older=older)
         return play
 
     return add

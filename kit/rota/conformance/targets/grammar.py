@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
@@ -16,6 +17,7 @@ from rota.conformance.targets.kafka_jars import RELEASES, missing
 from rota.conformance.targets.process import NotStarted, Process, Started
 from rota.conformance.targets.remote import Embedded, Remote
 from rota.conformance.targets.target import Target, TargetError
+from rota.server import USUAL
 
 PLANNED = ("kfake", "tansu")
 """Names of the target grammar that cannot be started yet."""
@@ -24,15 +26,17 @@ START_SECONDS = 30.0
 """How long a process may take until it listens."""
 
 
-def parse_target(text: str, settings: Mapping[str, int] | None = None) -> Target:
+def parse_target(text: str, settings: Mapping[str, int] | None = None, profile: str = USUAL) -> Target:
     """The target that a text of the grammar names; nothing is started.
 
-    `settings` are broker settings that the target is known to run with.
+    `settings` are broker settings that the target is known to run with, `profile` is what rota's own server
+    is asked to be.
     Raises `TargetError` for what is not in the grammar or cannot be started here.
     """
     known = settings or {}
     if text == "rota":
-        return Target("rota", Embedded, fresh=True, parallel=32, settable=True)
+        embedded = partial(Embedded, profile=profile)
+        return Target("rota", embedded, fresh=True, parallel=32, settable=True)
     if text in RELEASES:
         if (cause := missing(RELEASES[text])) is not None:
             raise TargetError(f"target {text} cannot be started: {cause[0]}; {cause[1]}", there=False)

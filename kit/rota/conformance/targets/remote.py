@@ -8,9 +8,11 @@ from contextlib import ExitStack, nullcontext, suppress
 
 from rota.conformance.targets.target import NotSettable
 from rota.coordinator import GroupCoordinator
-from rota.server import running
+from rota.server import SERVED, USUAL, running
 from rota.server.broker import CoordinatorFactory
 from rota.server.settings import SettingsError
+
+LETTER = "kafka-4.x"
 
 
 class Remote:
@@ -33,14 +35,21 @@ class Remote:
 
 
 class Embedded(Remote):
-    """rota's own server, in a thread of this process; `coordinator` makes its coordinator."""
+    """rota's own server, in a thread of this process; `coordinator` makes its coordinator.
+
+    profile: what it is asked to be; where that is not rota, its coordinator is Kafka 4's to the letter.
+    """
 
     def __init__(
-        self, settings: Mapping[str, int], coordinator: CoordinatorFactory = GroupCoordinator
+        self,
+        settings: Mapping[str, int],
+        coordinator: CoordinatorFactory = GroupCoordinator,
+        profile: str = USUAL,
     ) -> None:
+        served = profile if profile in SERVED else LETTER
         self._stack = ExitStack()
         try:
-            address = self._stack.enter_context(running(settings, coordinator=coordinator))
+            address = self._stack.enter_context(running(settings, coordinator=coordinator, profile=served))
         except SettingsError as error:
             raise NotSettable(str(error).split(";")[0]) from error
         host, _, port = address.rpartition(":")

@@ -23,7 +23,7 @@ def group_max_size_reached(spec: Spec, group: Group | None, call: Call) -> Steps
     full group although it would only replace itself. While a rebalance is prepared only members with a
     parked JoinGroup count: newcomers can push out members that come late. Ids that were handed out never
     count. The Java coordinator does not look whether the join phase is over now, the Scala coordinator
-    does.
+    and rota's do.
 
     Left out: the refused id's timer, which upstream leaves armed. When it is due it finds nobody under
     that id and does nothing, so the model stops it at once.

@@ -152,8 +152,7 @@ def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
 
     Its sender is a process whose place another process with the same group.instance.id has taken.
 
-    Left out: the line in the broker's log that names both member ids and the operation. No client sees
-    it, and a trace of the model shows the replacement itself.
+    Left out: the line in the broker's log that names both member ids and the operation, which no client sees.
     """
     group = existing(group)
     if not _invalid(spec, group, call, ErrorCode.FENCED_INSTANCE_ID):
@@ -179,19 +178,19 @@ def unknown_member(spec: Spec, group: Group | None, call: Call) -> Steps:
 def _rejoin(spec: Spec, group: Group, call: Call) -> Step:
     """A known member's new lists and timeouts hold, and its request is parked.
 
-    An earlier parked request of the same member is replaced and never answered. No timer is touched. Brokers
-    before 3.4 keep the timeouts of the member's first request. Source: KAFKA-14009; upstream
-    ClassicGroup#updateMember.
+    An earlier parked request of the same member is replaced. Only rota answers it, by the one error upon
+    which clients of every age join again with their id. No timer is touched. Brokers before 3.4 keep the
+    timeouts of the member's first request. Source: KAFKA-14009; upstream ClassicGroup#updateMember.
     """
     request = join_request(call)
-    member = replace(group.members[request.member_id], protocols=request.protocols, awaiting_join=call.to)
+    before = group.members[request.member_id]
+    member = replace(before, protocols=request.protocols, awaiting_join=call.to)
     if spec.profile.rejoin_sets_timeouts:
-        member = replace(
-            member,
-            rebalance_timeout_ms=request.rebalance_timeout_ms,
-            session_timeout_ms=request.session_timeout_ms,
-        )
-    return Step(group.with_member(request.member_id, member))
+        session_ms, rebalance_ms = request.session_timeout_ms, request.rebalance_timeout_ms
+        member = replace(member, rebalance_timeout_ms=rebalance_ms, session_timeout_ms=session_ms)
+    step = Step(group.with_member(request.member_id, member))
+    again = JoinGroupReply(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, member_id=request.member_id)
+    return step.answer(before.awaiting_join, again) if spec.profile.answers_replaced else step
 
 
 @rule("join.while-preparing", source=GMM + "classicGroupJoinExistingMember")

@@ -10,6 +10,7 @@ from rota.spec.classic.messages import (
     LeaveGroupRequest,
     LeavingMember,
     MemberOutcome,
+    SyncGroupReply,
 )
 from rota.spec.classic.rebalance import GMM
 from rota.spec.classic.state import Group
@@ -158,8 +159,8 @@ def by_instance_id(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
 def pending_member(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
     """An id that was handed out and not used is forgotten; an instance id beside it is not looked at.
 
-    With the Java coordinator this begins a rebalance in Stable and CompletingRebalance, with the Scala
-    coordinator it only may complete one that is being prepared.
+    With the Java coordinator this begins a rebalance in Stable and CompletingRebalance; with the Scala
+    coordinator, and with rota's, it only may complete one that is being prepared.
 
     Nothing is left out: the id's timer stops, and the id is unknown from then on to JoinGroup as to a
     second LeaveGroup.
@@ -213,8 +214,8 @@ def remove_member(spec: Spec, step: Step, member_id: str) -> Steps:
     """A member goes: its timers stop, its parked join is refused, leadership passes on at once.
 
     The parked JoinGroup is answered UNKNOWN_MEMBER_ID with an empty member id (before 2.1.1 it is not
-    answered, KAFKA-7610); a parked SyncGroup is never answered. Any remaining member may inherit the
-    lead, rejoined or not (upstream: hash order).
+    answered, KAFKA-7610); a parked SyncGroup is never answered by Kafka, and UNKNOWN_MEMBER_ID by rota. Any
+    remaining member may inherit the lead, rejoined or not (upstream: hash order).
 
     Left out: the count of supporters per protocol name, which upstream lowers here. `voting.supports` and
     `voting.candidates` count from the lists of those who are left.
@@ -223,6 +224,8 @@ def remove_member(spec: Spec, step: Step, member_id: str) -> Steps:
     member = group.members[member_id]
     if spec.profile.new_member_timer:
         step = step.answer(member.awaiting_join, JoinGroupReply(ErrorCode.UNKNOWN_MEMBER_ID))
+    if spec.profile.answers_removed:
+        step = step.answer(member.awaiting_sync, SyncGroupReply(ErrorCode.UNKNOWN_MEMBER_ID))
     step = step.cancel(TimerKind.SESSION, member_id).cancel(TimerKind.NEW_MEMBER, member_id)
     left = replace(
         group,

@@ -135,7 +135,8 @@ def complete_phase(spec: Spec, step: Step) -> Steps:
             stay[member_id] = member
         else:
             step = step.cancel(TimerKind.SESSION, member_id).cancel(TimerKind.NEW_MEMBER, member_id)
-    step = step.to(replace(group.with_each(stay.items()), initial_join=None))
+    marked = group.new_member_added and spec.profile.newcomer_mark_stays
+    step = step.to(replace(group.with_each(stay.items()), initial_join=None, new_member_added=marked))
     if not stay:
         return spec.apply("join.empty", step)
     absent_only = spec.apply("static.nobody-joined", step)

@@ -79,7 +79,7 @@ def replacement_failed(
 
     Upstream does this whatever happened since, as long as the new id is a member: in a later generation,
     in which the member has been answered, its parked SyncGroup is fenced and its parked JoinGroup is
-    never answered.
+    never answered. With rota such a member stays: its new id is what the next record will say.
 
     Left out: three faults of upstream's that follow an append that fails late. It restores the protocols
     even where a newcomer or a new generation relies on the new ones, and then fails in the vote or on the
@@ -94,6 +94,9 @@ def replacement_failed(
     member = None if group is None else group.members.get(change.member_id)
     if group is None or member is None:
         return only(Step(group))
+    late = group.generation_id != record.generation_id
+    if late and not spec.profile.late_failure_undoes:
+        return only(Step(group))
     reply = JoinGroupReply(
         error_code=append_error(spec, error),
         generation_id=group.generation_id,
@@ -102,7 +105,7 @@ def replacement_failed(
         leader=change.leader or "",
     )
     step = Step(group)
-    if group.generation_id == record.generation_id:
+    if not late:
         step = step.answer(member.awaiting_join, reply)
     step = step.answer(member.awaiting_sync, SyncGroupReply(ErrorCode.FENCED_INSTANCE_ID))
     keeps = spec.profile.failed_replacement_keeps_protocols

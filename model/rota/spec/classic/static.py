@@ -16,6 +16,7 @@ from rota.spec.classic.records import Replacement, record_of
 from rota.spec.classic.replacement import UPDATE, renamed
 from rota.spec.classic.state import Group
 from rota.spec.classic.step import Step, Steps
+from rota.spec.classic.sync import synced
 from rota.spec.classic.vocabulary import GroupState, RecordKind, TimerKind
 from rota.spec.context import Spec, only
 from rota.spec.messages import Call
@@ -84,9 +85,10 @@ def replaced(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A static member that comes without a member id takes the place of its former self, under a new id.
 
     What the former self has parked is fenced. Assignment and lead pass on, but the new id does not take
-    over an outstanding SyncGroup: the former id stays among those that must still sync, though nobody can
-    send it any more. Protocols and timeouts are the request's from now on, but the session runs with the
-    former timeout until it is started anew. What follows depends on the state, and in Stable on the vote.
+    over an outstanding SyncGroup: with Kafka the former id stays among those that must still sync, though
+    nobody can send it any more; rota forgets it. Protocols and timeouts are the request's from now on, but
+    the session runs with the former timeout until it is started anew. What follows depends on the state, and
+    in Stable on the vote.
 
     Left out: client id and host, which stay those of the former self in DescribeGroups. Nothing is
     decided by them.
@@ -113,6 +115,8 @@ def replaced(spec: Spec, group: Group | None, call: Call) -> Steps:
     step = renamed(step, former_id, call.fresh_id, member)
     kind = TimerKind.NEW_MEMBER if stays_new else TimerKind.SESSION
     step = step.arm(kind, former.session_timeout_ms, call.fresh_id)
+    if not spec.profile.replaced_owes_sync:
+        step = synced(step, former_id)
     replacement = Replacement(
         member_id=call.fresh_id,
         former_id=former_id,

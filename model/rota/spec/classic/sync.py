@@ -154,8 +154,8 @@ def rebalance_in_progress(spec: Spec, group: Group | None, call: Call) -> Steps:
     return _refuse(group, call, ErrorCode.REBALANCE_IN_PROGRESS)
 
 
-def _synced(step: Step, member_id: str) -> Step:
-    """The member has synced; the sync timer stops with the last one."""
+def synced(step: Step, member_id: str) -> Step:
+    """This id owes no SyncGroup any more; the sync timer stops with the last one."""
     group = replace(step.live, pending_sync=step.live.pending_sync - {member_id})
     step = step.to(group)
     return step if group.pending_sync else step.cancel(TimerKind.SYNC)
@@ -174,18 +174,21 @@ def stable(spec: Spec, group: Group | None, call: Call) -> Steps:
     if group.state is not GroupState.STABLE:
         return ()
     member = group.members[member_id]
-    step = _synced(Step(group), member_id)
+    step = synced(Step(group), member_id)
     if spec.profile.sync_restarts_session:
         step = step.arm(TimerKind.SESSION, member.session_timeout_ms, member_id)
     reply = SyncGroupReply(ErrorCode.NONE, group.protocol_type, group.protocol_name, member.assignment)
     return only(step.answer(call.to, reply))
 
 
-def _parked(group: Group, call: Call) -> Step:
-    """Park the request; an earlier one of the same member is replaced and never answered."""
+def _parked(spec: Spec, group: Group, call: Call) -> Step:
+    """Park the request; an earlier one of the same member is replaced, and only rota answers it."""
     member_id = _request(call).member_id
-    member = replace(group.members[member_id], awaiting_sync=call.to)
-    return _synced(Step(group.with_member(member_id, member)), member_id)
+    before = group.members[member_id]
+    step = synced(Step(group.with_member(member_id, replace(before, awaiting_sync=call.to))), member_id)
+    if not spec.profile.answers_replaced:
+        return step
+    return step.answer(before.awaiting_sync, SyncGroupReply(ErrorCode.REBALANCE_IN_PROGRESS))
 
 
 @rule("sync.follower-waits", source=SOURCE)
@@ -198,7 +201,7 @@ def follower_waits(spec: Spec, group: Group | None, call: Call) -> Steps:
     group = _live(group)
     if _request(call).member_id == group.leader:
         return ()
-    return only(_parked(group, call))
+    return only(_parked(spec, group, call))
 
 
 @rule("sync.leader-assigns", source=SOURCE)
@@ -214,4 +217,4 @@ def leader_assigns(spec: Spec, group: Group | None, call: Call) -> Steps:
     group = _live(group)
     given = {entry.member_id: entry.assignment for entry in _request(call).assignments}
     assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
-    return only(_parked(group, call).append(record_of(group, assignments)))
+    return only(_parked(spec, group, call).append(record_of(group, assignments)))

@@ -44,7 +44,8 @@ def initial_delay_over(spec: Spec, group: Group, timer: Timer) -> Steps:
     """Nobody joined during the window, or no time remains: the first join phase ends.
 
     Nothing is left out: the flag that somebody was added is not cleared at the end, as upstream does not
-    clear it either, so it may grant one window too many when the group next starts from Empty.
+    clear it either, so it may grant one window too many when the group next starts from Empty. Rota clears
+    it (`join.complete-phase`).
     """
     return spec.apply("join.complete-phase", Step(group))
 
