@@ -220,7 +220,8 @@ def _with_tags(body: dict[str, Any]) -> dict[str, Any]:
 
 def _body(record: OffsetKey | GroupKey | OffsetValue | GroupValue | MemberValue) -> dict[str, Any]:
     """The fields as the encoder takes them."""
-    body = {name: getattr(record, name) for name in _names(record.__class__)}
+    kind: type = record.__class__
+    body = {name: getattr(record, name) for name in _names(kind)}
     if "members" in body:
         body["members"] = [_body(member) for member in body["members"]]
     body.pop("version", None)
