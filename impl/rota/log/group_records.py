@@ -220,7 +220,7 @@ def _with_tags(body: dict[str, Any]) -> dict[str, Any]:
 
 def _body(record: OffsetKey | GroupKey | OffsetValue | GroupValue | MemberValue) -> dict[str, Any]:
     """The fields as the encoder takes them."""
-    kind: type = record.__class__
+    kind: Any = type(record)
     body = {name: getattr(record, name) for name in _names(kind)}
     if "members" in body:
         body["members"] = [_body(member) for member in body["members"]]
