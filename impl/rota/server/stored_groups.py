@@ -43,7 +43,7 @@ def _read(settings: Settings, data_dir: DataDir) -> StoredGroups:
     )
     storage = Storage.open(data_dir, settings.offsets_topic_num_partitions, options)
     try:
-        with _without_collections():
+        with without_collections():
             groups = list(storage.groups())
     except BaseException:
         storage.close()
@@ -54,7 +54,7 @@ def _read(settings: Settings, data_dir: DataDir) -> StoredGroups:
 
 
 @contextmanager
-def _without_collections() -> Iterator[None]:
+def without_collections() -> Iterator[None]:
     """No garbage is looked for meanwhile: a million objects that stay would be visited again and again."""
     was_enabled = gc.isenabled()
     gc.disable()
