@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from rota.coordinator import Append, ErrorCode, OffsetBatch, OffsetRecord
 from rota.log import Disk, Fsync, LogOptions
 from rota.server import DataDir, StorageError, running
 from rota.server import group_log as group_logs
@@ -97,7 +98,6 @@ def test_what_was_deleted_stays_so_with_its_offsets(server):
 def test_a_group_is_deleted_with_commits_that_the_log_has_not_answered_yet(server, connect, monkeypatch):
     write = Storage.write
     with server() as one:
-        assert commit(one, "g", 1) == 0
         held = threading.Event()
         monkeypatch.setattr(Storage, "write", lambda *given: held.wait(10) and write(*given))
         other = connect(one.address)
@@ -114,6 +114,24 @@ def test_a_group_is_deleted_with_commits_that_the_log_has_not_answered_yet(serve
         assert other.receive()["results"][0]["error_code"] == 0
     with server() as one:
         assert states(one) == {}
+
+
+def test_what_is_too_large_does_not_take_others_with_it(data_dir):
+    storage = Storage.open(data_dir, 1, LogOptions(max_batch_bytes=400))
+    records = (OffsetRecord("t", 0, 5, -1, "m" * size, 1) for size in (10, 500, 200, 200))
+    appends = [Append(number, "g", OffsetBatch((record,))) for number, record in enumerate(records)]
+    assert storage.write(appends) == [0, ErrorCode.MESSAGE_TOO_LARGE, 0, 0]
+    storage.close()
+
+
+def test_what_the_format_cannot_carry_does_not_either(data_dir):
+    storage = Storage.open(data_dir, 1, LogOptions())
+    record = OffsetRecord("t", 0, 5, -1, "", 1)
+    appends = [
+        Append(number, group, OffsetBatch((record,))) for number, group in enumerate(("g" * 40_000, "g"))
+    ]
+    assert storage.write(appends) == [ErrorCode.UNKNOWN_SERVER_ERROR, 0]
+    storage.close()
 
 
 def test_a_slow_disk_delays_only_what_waits_for_it(server, connect, monkeypatch):
