@@ -104,7 +104,7 @@ class Server:
         )
         if stored is not None:
             with without_collections():
-                await self.groups.load(stored.groups)
+                await self.groups.load(stored.taken())
         self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop)
         self._handlers = self._wired(
             Cluster(self._settings, self.topics, HOST, port), self.groups, self.fetches

@@ -27,6 +27,12 @@ class StoredGroups:
     groups: list[StoredGroup]
     log: Callable[[asyncio.AbstractEventLoop, Answered], DiskLog]
 
+    def taken(self) -> Iterator[StoredGroup]:
+        """Each group, in order, which is then forgotten here: nobody holds them all twice."""
+        self.groups.reverse()
+        while self.groups:
+            yield self.groups.pop()
+
 
 async def read(settings: Settings, data_dir: DataDir) -> StoredGroups:
     """Opens the folder and reads it, in a thread. Errors: StorageError."""
