@@ -1,12 +1,13 @@
 """A file system in memory that keeps, when its power is cut, no more than POSIX promises.
 
-Each call may be the last one: `cut_at` names it by its number, and a `PowerCut` comes instead of it. Of what was not
-synced then, each 512-byte sector is as it was after any of the writes since the last sync, or before them; the
-length of the file likewise; each name that was made, changed or taken away since the last sync of its folder
-is so or is not. `Survival` chooses. `killed` is the milder end: the process is gone, the system goes on.
+Each call may be the last one: `cut_at` names it by its number, and a `PowerCut` comes instead of it. Of
+what was not synced then, each 512-byte sector is as it was after any of the writes since the last sync, or
+before them; the length of the file likewise; each name that was made, changed or taken away since the last
+sync of its folder is so or is not. `Survival` chooses. `killed` is the milder end: the process is gone, the
+system goes on.
 
-Calls may also fail (`fail`), and room may end (`room`). After a sync that failed the writes before it are forgotten
-silently, as Linux does: the next one succeeds without them.
+Calls may also fail (`fail`), and room may end (`room`). After a sync that failed the writes before it are
+forgotten silently, as Linux does: the next one succeeds without them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Runs of a log on a disk whose power may go off at any call, and what must be true after each of them.
 
-A run is a list of lives of a process: what it does, the call at which it ends, and what of the unsynced survives.
-`shortest_first` lists all small runs, short ones first, so that the first which violates something is a
-shortest one; `random_run` makes longer ones and `shrunk` makes one of them as short as it gets.
+A run is a list of lives of a process: what it does, the call at which it ends, and what of the unsynced
+survives. `shortest_first` lists all small runs, short ones first, so that the first which violates
+something is a shortest one; `random_run` makes longer ones and `shrunk` makes one of them as short as it
+gets.
 """
 
 from __future__ import annotations
@@ -36,17 +37,21 @@ DOES = {
 ORDERLY = tuple(DOES)[:6]
 
 
+ALL = Survival()
+
+
 @dataclass(frozen=True, slots=True)
 class Life:
     """One process: it opens the log, does this, and at its call `at` (None: after all) it ends.
 
-    `by` is "power" or "kill"; `survival` is what a power failure leaves. `fails` are calls that fail, and how.
+    `by` is "power" or "kill"; `survival` is what a power failure leaves. `fails` are calls that fail, and
+    how.
     """
 
     does: tuple[str, ...]
     at: int | None = None
     by: str = "power"
-    survival: Survival = Survival()
+    survival: Survival = ALL
     fails: tuple[tuple[int, int], ...] = ()
 
 
@@ -81,9 +86,9 @@ class Violation(AssertionError):
 class Sent:
     """What the users of the log know: what they sent, and how much of it they were told is safe.
 
-    `entries` is key and value by offset; `doubtful` follows them and may be there or not. `safe` is the end of
-    what survives a power failure, `written` of what survives a kill. From `compacted_to` on every record is
-    to be there, before it the last one of each key.
+    `entries` is key and value by offset; `doubtful` follows them and may be there or not. `safe` is the end
+    of what survives a power failure, `written` of what survives a kill. From `compacted_to` on every record
+    is to be there, before it the last one of each key.
     """
 
     entries: list[tuple[bytes, bytes | None]] = field(default_factory=list)
@@ -146,7 +151,7 @@ def _live(life: Life, disk: CrashingDisk, sent: Sent, fsync: Fsync) -> None:
     log = _opened(disk, sent, options)
     for what in life.does:
         if what == "full":
-            disk.room = sent.serial * 53 % 200
+            disk.room = 100
         elif what == "freed":
             disk.room = None
         else:
@@ -209,7 +214,7 @@ def _opened(disk: CrashingDisk, sent: Sent, options: LogOptions) -> PartitionFil
 
 
 def check(log: PartitionFiles, sent: Sent) -> None:
-    """Nothing acknowledged is lost, nothing appears that nobody sent, the order is kept. Errors: Violation."""
+    """Nothing acknowledged is lost, nothing appears that nobody sent, order is kept. Errors: Violation."""
     end = log.next_offset
     possible = sent.entries + sent.doubtful
     if end < sent.written:
@@ -243,10 +248,10 @@ def _last_values(entries: Iterable[tuple[bytes, bytes | None]]) -> dict[bytes, b
     return values
 
 
-def calls_of(run: Run, wrap: Wrap = lambda disk: disk) -> int:
-    """How many calls the first life of a run makes if nothing ends it."""
+def calls_of(life: Life, wrap: Wrap = lambda disk: disk) -> int:
+    """How many calls a first life makes if nothing ends it."""
     disk = wrap(CrashingDisk())
-    _live(run.lives[0], disk, Sent(), run.fsync)
+    _live(life, disk, Sent(), Fsync.ALWAYS)
     return len(disk.calls)
 
 
@@ -259,25 +264,44 @@ SURVIVALS = (
 
 
 def shortest_first(
-    most: int, before: tuple[str, ...] = (), fsync: Fsync = Fsync.ALWAYS, wrap: Wrap = lambda disk: disk
+    most: int, before: tuple[str, ...] = (), of: tuple[str, ...] = ORDERLY, wrap: Wrap = lambda disk: disk
 ) -> Iterator[Run]:
     """All runs of one life with at most so many things done, ended at each call, with each survival.
 
     They begin with what is done `before`, during which nothing ends.
     """
-    whole = calls_of(Run((Life(before),), fsync), wrap) if before else 0
+    whole = calls_of(Life(before), wrap) if before else 0
     for length in range(most + 1):
-        for does in product(ORDERLY, repeat=length):
+        for does in product(of, repeat=length):
             if does and not before and does[0] not in ("one", "three"):
                 continue  # it would do nothing, or what opening does
-            calls = calls_of(Run((Life(before + does),), fsync), wrap)
-            for at in range(whole, calls + 1):
+            for at in range(whole, calls_of(Life(before + does), wrap) + 1):
                 for survival in SURVIVALS:
-                    yield Run((Life(before + does, at, "power", survival),), fsync)
+                    yield Run((Life(before + does, at, "power", survival),))
+
+
+def killed_first(does: tuple[str, ...]) -> Iterator[Run]:
+    """A process is killed at each of its calls; the next one acknowledges a batch, then the power is cut."""
+    for at in range(calls_of(Life(does)) + 1):
+        for survival in SURVIVALS:
+            yield Run((Life(does, at, "kill"), Life(("one",), None, "power", survival)))
+
+
+FAMILIES: dict[str, Callable[[], Iterator[Run]]] = {
+    "anything": lambda: shortest_first(2),
+    "compaction": lambda: shortest_first(1, ("three", "three", "roll")),
+    "full disk": lambda: shortest_first(3, ("full",), ("three", "freed")),
+    "full in compaction": lambda: shortest_first(
+        2, ("three", "three", "roll", "full", "compact"), ("compact", "freed")
+    ),
+    "killed": lambda: killed_first(("three", "three")),
+    "killed in compaction": lambda: killed_first(("three", "three", "roll", "compact")),
+}
+"""Small runs that are tried without leaving one out."""
 
 
 def random_run(generator: random.Random, failing: bool = False) -> Run:
-    """Up to four lives of up to six things each, ended anywhere, the recovery too; with failing calls or not."""
+    """Up to four lives of up to six things each, ended anywhere; with failing calls or without."""
     lives = []
     for _ in range(generator.randint(1, 4)):
         weights = (6, 4, 1, 2, 1, 1, 2 * failing, 2 * failing)

@@ -277,6 +277,7 @@ class PartitionFiles:
                 changed = yield from rewrite(self._folder, group, keys, now_ms, self._options)
                 if changed is not None:
                     self._swap(group, changed)
+                yield
             if sealed and clean_to != self._segments.clean_to:
                 self._usable()
                 self._list(Segments(self._segments.active, self._segments.sealed, clean_to))
