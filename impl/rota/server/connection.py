@@ -124,8 +124,9 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self.client_host = f"/{transport.get_extra_info('peername')[0]}"
-        with suppress(OSError):  # some systems refuse it on a connection that is broken already
-            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if (accepted := transport.get_extra_info("socket")) is not None:
+            with suppress(OSError):  # some systems refuse it on a connection that is broken already
+                accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self._broker.connections) >= self._broker.max_connections:
             log.info("closing a connection of %s: there are max.connections already", self.client_host)
             self.abort()
