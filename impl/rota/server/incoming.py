@@ -63,7 +63,7 @@ class Incoming:
         return payload if size <= AT_ONCE else memoryview(payload)
 
     def _next_size(self) -> int | None:
-        """The length of the next frame, None before it is here. The first look at a long one asks for room."""
+        """The length of the next frame, None if not here; the first look at a long one asks for room."""
         if self._size is not None:
             return self._size
         if len(self._received) < 4:
