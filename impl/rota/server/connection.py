@@ -17,7 +17,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Protocol, cast
 
-from rota.server.intake import SHORT, Intake, frame_limit
+from rota.server.incoming import FrameError, Incoming
+from rota.server.intake import Intake, frame_limit
 from rota.server.turns import Turns
 from rota.wire import (
     Request,
@@ -34,9 +35,6 @@ log = logging.getLogger(__name__)
 
 READ_AHEAD = 64 * 1024
 """Bytes taken in beside what a connection is busy with before it is not read any more."""
-
-AT_ONCE = 4 * 1024
-"""Frames up to this many bytes are decoded in one go, others in slices."""
 
 WRITTEN_TOGETHER = 64 * 1024
 """Bytes of responses that wait for the end of an iteration; whatever makes them more is written with them."""
@@ -105,10 +103,8 @@ class Connection(asyncio.Protocol):
         self._broker = broker
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._received = bytearray()
+        self._incoming = Incoming(self, broker.intake, broker.max_frame)
         self._unsent = bytearray()
-        self._frame: int | None = None
-        self._admitted = True
         self._steps: Iterator[None] | None = None
         self._in_flight: RequestContext | None = None
         self._writable = True
@@ -137,9 +133,8 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._received.clear()
+        self._incoming.clear()
         self._unsent.clear()
-        self._broker.intake.give_back(self)
         self._broker.connections.discard(self)
         if self._idle is not None:
             self._idle.cancel()
@@ -149,7 +144,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._last_active = self._loop.time()
-        self._received += data
+        self._incoming.add(data)
         self._broker.turns.go_on(self)
         self._update_reading()
 
@@ -168,7 +163,7 @@ class Connection(asyncio.Protocol):
 
     def admitted(self) -> None:
         """There is room for a long frame, which may even be here already."""
-        self._admitted = True
+        self._incoming.admit()
         self._go_on_soon()
 
     def finish(self) -> None:
@@ -181,8 +176,7 @@ class Connection(asyncio.Protocol):
             return
         if reason:
             log.info("closing the connection of %s: %s", self.client_host, reason)
-        self._received.clear()
-        self._broker.intake.give_back(self)
+        self._incoming.clear()
         self._write()
         self._transport.close()
 
@@ -232,10 +226,10 @@ class Connection(asyncio.Protocol):
             self._loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
-        """Writes what has been answered, and handles requests, in turn with those of others."""
+        """Handles requests, in turn with those of others; what has been answered does not wait for that."""
         self._will_go_on = False
-        self._write()
         self._broker.turns.go_on(self)
+        self._write()
 
     def work(self, until: float) -> bool:
         """Handles the next requests, as long as none is in flight, and writes what has been answered.
@@ -287,43 +281,12 @@ class Connection(asyncio.Protocol):
         return self._in_flight is None and self._writable and self._steps is None
 
     def _next_frame(self) -> bytes | memoryview | None:
-        """The payload of the next complete frame, a view if it is long; an impossible length closes the
-        connection."""
-        size = self._frame_size()
-        if size is None or not self._admitted or len(self._received) < 4 + size:
+        """The payload of the next complete frame; an impossible length closes the connection."""
+        try:
+            return self._incoming.next_frame()
+        except FrameError as error:
+            self.close(str(error))
             return None
-        self._frame = None
-        if size > SHORT:
-            # The frame stays where it is, without a copy; what is behind it moves.
-            whole, self._received = self._received, self._received[4 + size :]
-            self._broker.intake.whole(self)
-            return memoryview(whole)[4 : 4 + size]
-        with memoryview(self._received) as view:
-            payload = bytes(view[4 : 4 + size])
-        del self._received[: 4 + size]
-        return payload if size <= AT_ONCE else memoryview(payload)
-
-    def _frame_size(self) -> int | None:
-        """The length of the frame that comes next, None if it is not known yet or refused.
-
-        The first look at a long one asks for room.
-        """
-        if self._frame is not None:
-            return self._frame
-        if len(self._received) < 4:
-            return None
-        size, most = int.from_bytes(self._received[:4], "big", signed=True), self._broker.max_frame
-        known = len(self._received) >= 6
-        if known:
-            most = min(most, frame_limit(int.from_bytes(self._received[4:6], "big", signed=True)).bytes)
-        if not 0 < size <= most:
-            self.close(f"a frame of {size} bytes; it may have {most}")
-            return None
-        if known:
-            self._frame = size
-            if size > SHORT:
-                self._admitted = self._broker.intake.ask(self, size)
-        return size
 
     def _request(self, payload: bytes) -> None:
         try:
@@ -385,14 +348,11 @@ class Connection(asyncio.Protocol):
         """Stops reading from a client that sends on while it is muted, and goes on when it is not."""
         if self._transport is None or self._transport.is_closing():
             return
-        wanted = len(self._received) <= READ_AHEAD or (self._ready() and self._goes_on())
+        wanted = len(self._incoming) <= READ_AHEAD
+        wanted = wanted or (self._ready() and self._incoming.is_waiting_for_rest())
         if wanted != self._reading and not self._ended:
             self._reading = wanted
             (self._transport.resume_reading if wanted else self._transport.pause_reading)()
-
-    def _goes_on(self) -> bool:
-        """Whether the rest of a frame is wanted now."""
-        return self._admitted and self._frame is not None and len(self._received) < 4 + self._frame
 
     def _check_idle(self) -> None:
         """Closes the connection if it has been idle for too long, or looks again when it may have been."""
