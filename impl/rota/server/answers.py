@@ -23,7 +23,7 @@ from rota.wire import api
 
 log = logging.getLogger(__name__)
 
-MAX_BYTES = 32 << 20
+MAX_BYTES = 8 << 20
 """What an answer may have of groups or offsets. What is first in it is whole in any case."""
 
 AT_ONCE = 2_000
@@ -96,7 +96,7 @@ class LongAnswer:
 
     def has_room(self, size: int) -> bool:
         """Whether so many bytes fit in, which the first of all do."""
-        return not self.size or self.size + size <= MAX_BYTES
+        return not self._elements or self.size + size <= MAX_BYTES
 
     def send(self) -> None:
         """Answer the request."""

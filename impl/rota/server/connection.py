@@ -27,7 +27,6 @@ from rota.wire import (
     decode_request,
     decode_request_in_slices,
     encode_response,
-    frame,
 )
 
 log = logging.getLogger(__name__)
@@ -231,7 +230,14 @@ class Connection(asyncio.Protocol):
             log.warning("closing the connection of %s: %d bytes of response", self.client_host, len(payload))
             self.close()
             return
-        self._unsent += frame(payload)
+        length = len(payload).to_bytes(4, "big")
+        if len(payload) > WRITTEN_TOGETHER:
+            self._unsent += length
+            self._write()
+            self._transport.write(payload)  # as it is: to add it to the others is to copy it
+            return
+        self._unsent += length
+        self._unsent += payload
         if len(self._unsent) > WRITTEN_TOGETHER:
             self._write()
         elif not self._working:

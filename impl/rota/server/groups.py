@@ -50,7 +50,7 @@ from rota.server.offset_bodies import (
     fetch_request,
     subscribed_topics,
 )
-from rota.server.offset_parts import Steps, parts_of, parts_of_fetch, whole, whole_fetch
+from rota.server.offset_parts import parts_of, parts_of_fetch, whole, whole_fetch
 from rota.server.stored_records import group_record, offset_record
 from rota.server.timers import LoopTimers
 from rota.server.turns import Turns
@@ -191,7 +191,7 @@ class GroupService:
             return self.core.offset_commit(part, context.version, token, now_ms)
 
         self._clean_if_crowded()
-        return self._in_parts(ask, parts_of(request), token, partial(whole, request))
+        return self._in_parts(ask, parts_of(request), partial(whole, request, token), token)
 
     def _offset_fetch(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
         request, response = fetch_request(body, context.version, self._topics)
@@ -200,7 +200,7 @@ class GroupService:
             return self.core.offset_fetch(part, context.version, token)
 
         token = Amended(context, response)
-        return self._in_parts(ask, parts_of_fetch(request), token, partial(whole_fetch, request))
+        return self._in_parts(ask, parts_of_fetch(request), partial(whole_fetch, request, token), token)
 
     def _offset_delete(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
         request, response = delete_request(body, self._topics)
@@ -208,24 +208,24 @@ class GroupService:
         def ask(part: OffsetDelete, token: Token) -> Effects:
             return self.core.offset_delete(part, context.version, token, subscribed_topics)
 
-        return self._in_parts(ask, parts_of(request), Amended(context, response), partial(whole, request))
+        token = Amended(context, response)
+        return self._in_parts(ask, parts_of(request), partial(whole, request, token), token)
 
     def _in_parts(
         self,
         ask: Callable[[T, Token], Effects],
         parts: Sequence[T],
+        answer: Callable[[Sequence[Body]], Iterator[None]],
         token: Amended,
-        answer: Callable[[Sequence[Body]], Steps],
     ) -> Iterator[None] | None:
-        """Asks the coordinator for all parts, one in a step; `answer` puts the answer together."""
+        """Asks the coordinator for all parts, one in a step; `answer` answers with what it said.
+
+        A request of one part is answered through the token.
+        """
         if len(parts) == 1:
             self._do(ask(parts[0], token))
             return None
-
-        def replied(bodies: Sequence[Body]) -> Iterator[None]:
-            token.reply((yield from answer(bodies)))
-
-        gathered = Gathered(len(parts), lambda bodies: self._answers.add(replied(bodies)))
+        gathered = Gathered(len(parts), lambda bodies: self._answers.add(answer(bodies)))
         return self._asked(ask, parts, gathered)
 
     def _asked(

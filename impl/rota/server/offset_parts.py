@@ -6,7 +6,7 @@ together from the answers to these.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -19,16 +19,17 @@ from rota.coordinator import (
     OffsetFetchGroup,
     OffsetFetchTopic,
 )
-from rota.server.answers import AT_ONCE, MAX_BYTES
+from rota.server.answers import AT_ONCE, MAX_BYTES, LongAnswer
 from rota.server.errors import ErrorCode
+from rota.server.offset_bodies import BATCHED_SINCE, Amended
+
+FIRST_BYTES = 24 << 20
+"""What the first group of an answer may have, if it is more than MAX_BYTES: all that a group may store."""
 
 PARTITION_BYTES = 64
 """What a partition of an OffsetFetch counts for in its answer beside its metadata."""
 
 Body = Mapping[str, Any]
-Steps = Generator[None, None, Body]
-"""A response that takes several steps to be put together."""
-
 AnyTopic = OffsetCommitTopic | OffsetDeleteTopic | OffsetFetchTopic
 Topic = TypeVar("Topic", bound=AnyTopic)
 Request = TypeVar("Request", OffsetCommit, OffsetDelete)
@@ -40,11 +41,12 @@ def parts_of(request: Request) -> list[Request]:
     return [replace(request, topics=topics) for topics in divided] if len(divided) > 1 else [request]
 
 
-def whole(request: OffsetCommit | OffsetDelete, bodies: Sequence[Body]) -> Steps:
-    """The answer to a request from those to its parts, or the first that is an error for the whole."""
+def whole(request: OffsetCommit | OffsetDelete, token: Amended, bodies: Sequence[Body]) -> Iterator[None]:
+    """Answers a request from the answers to its parts, or with the first that is an error for the whole."""
     failed = next((body for body in bodies if body.get("error_code")), None)
+    body = failed or {**bodies[0], "topics": _joined(request.topics, bodies)}
     yield
-    return failed or {**bodies[0], "topics": _joined(request.topics, bodies)}
+    token.reply(body)
 
 
 def parts_of_fetch(request: OffsetFetch) -> list[OffsetFetch]:
@@ -54,23 +56,31 @@ def parts_of_fetch(request: OffsetFetch) -> list[OffsetFetch]:
     return [replace(request, groups=(part,)) for group in request.groups for part in _parts_of_group(group)]
 
 
-def whole_fetch(request: OffsetFetch, bodies: Sequence[Body]) -> Steps:
-    """The answer to an OffsetFetch from those to its parts.
+def whole_fetch(request: OffsetFetch, token: Amended, bodies: Sequence[Body]) -> Iterator[None]:
+    """Answers an OffsetFetch from the answers to its parts.
 
     A group for which the answer has no room gets an error, upon which a client asks again.
     """
-    rest, room, groups = iter(bodies), MAX_BYTES, []
+    rest, taken = iter(bodies), 0
+    groups: list[Body] = []
     for group in request.groups:
         answered = [each for _ in _parts_of_group(group) for each in next(rest)["groups"]]
         found = _whole_group(group, answered)
         size = sum(_bytes_of(partition) for topic in found["topics"] for partition in topic["partitions"])
-        if size > room:
+        if taken + size > (MAX_BYTES if groups else FIRST_BYTES):
             error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             found, size = {"group_id": group.group_id, "topics": [], "error_code": error}, 0
-        room -= size
+        taken += size
         groups.append(found)
         yield
-    return {"groups": groups}
+    if token.context.version < BATCHED_SINCE:
+        token.reply({"groups": groups})
+        return
+    answer = LongAnswer(token.context, "groups", {})
+    for group_body in token.amend({"groups": groups})["groups"]:
+        answer.add(answer.encoded([group_body]))
+        yield
+    answer.send()
 
 
 def _whole_group(group: OffsetFetchGroup, answered: Sequence[Body]) -> Body:

@@ -22,7 +22,7 @@ _INT_MAX = 2**31 - 1
 
 
 MEMORY_LIMITS = {
-    "group_members_max_bytes": 32 << 20,
+    "group_members_max_bytes": 24 << 20,
     "members_max_bytes": 256 << 20,
     "group_offsets_max_bytes": 16 << 20,
     "offsets_max_bytes": 512 << 20,
