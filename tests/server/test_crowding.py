@@ -398,3 +398,32 @@ def test_a_member_with_a_long_client_id_keeps_nobody_from_the_leaders_list(servi
     answers_of = [leader.receive(), other.receive()]
     assert [each["error_code"] for each in answers_of] == [0, 0]
     assert sorted(len(each["members"]) for each in answers_of) == [0, 2]
+
+
+def test_a_connection_whose_request_is_dropped_is_closed_when_it_has_been_idle(member, request):
+    """As a broker's. Its next request is not answered either: clients take answers in order."""
+    context = running(NO_DELAY | {"connections.max.idle.ms": 700}, profile="kafka-4.x")
+    address = context.__enter__()
+    request.addfinalizer(lambda: context.__exit__(None, None, None))
+    leader, follower, admin = member(address), member(address), member(address)
+    leader.join(version=3)
+    follower.ask(version=3)
+    leader.ask(version=3)
+    leader.joined(), follower.joined()
+    follower.send("SyncGroup", 3, **follower.place(), assignments=[])
+    follower.send("ApiVersions", 0)
+    assert follower.silent(0.1)
+    leaving = [{"member_id": follower.member_id}]
+    begun = time.monotonic()
+    answer = admin.call("LeaveGroup", 4, group_id="g", members=leaving)
+    assert [each["error_code"] for each in answer["members"]] == [0]
+    assert follower.closed()
+    assert time.monotonic() - begun > 0.5
+
+
+def test_a_server_with_many_groups_ends_within_two_seconds(connect):
+    with running(NO_DELAY) as address:
+        client = connect(address)
+        many_groups(client, 20_000)
+        begun = time.process_time()
+    assert time.process_time() - begun < 1
