@@ -26,6 +26,9 @@ from rota.coordinator.offset_store import OffsetStore
 from rota.coordinator.purgatory import ParkedRequest
 from rota.coordinator.step import Step
 
+QUOTED_MAX = 1_000
+"""Characters of an id that an error message quotes: with a longest one it could not be sent."""
+
 
 def describe_groups(groups: Mapping[str, Group], group_ids: Iterable[str]) -> DescribeGroupsReply:
     """What there is to know of these groups.
@@ -38,7 +41,8 @@ def describe_groups(groups: Mapping[str, Group], group_ids: Iterable[str]) -> De
 
 def _described(group_id: str, group: Group | None) -> DescribedGroup:
     if group is None or group.state is GroupState.DEAD:
-        return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        shown = group_id if len(group_id) <= QUOTED_MAX else f"{group_id[:QUOTED_MAX]}..."
+        return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {shown} not found.")
     name = group.protocol_name if group.state is GroupState.STABLE else None
     members = (
         DescribedGroupMember(

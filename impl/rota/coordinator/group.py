@@ -146,7 +146,9 @@ class Group:
     @property
     def held(self) -> int:
         """What it takes of memory, in bytes."""
-        return GROUP_BYTES + self.members_bytes + PENDING_BYTES * len(self.pending_members)
+        return (
+            GROUP_BYTES + len(self.group_id) + self.members_bytes + PENDING_BYTES * len(self.pending_members)
+        )
 
     def member_error(self, member_id: str, group_instance_id: str | None) -> int:
         """Whether a request comes from a member: NONE, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.

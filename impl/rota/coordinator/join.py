@@ -54,7 +54,7 @@ def memory_error(
     names = request.member_id, client_id, request.group_instance_id
     grows = member_bytes(request.protocols, *names)
     if group is None:
-        grows += GROUP_BYTES
+        grows += GROUP_BYTES + len(request.group_id)
     elif request.member_id or request.group_instance_id is not None:
         holder = request.member_id or group.static_members.get(request.group_instance_id or "", "")
         member = group.members.get(holder)

@@ -28,7 +28,6 @@ from rota.wire import (
     decode_request,
     decode_request_in_slices,
     encode_response,
-    frame,
 )
 
 log = logging.getLogger(__name__)
@@ -38,6 +37,9 @@ READ_AHEAD = 64 * 1024
 
 WRITTEN_TOGETHER = 64 * 1024
 """Bytes of responses that wait for the end of an iteration; whatever makes them more is written with them."""
+
+MAX_RESPONSE = 2**31 - 1
+"""Bytes of a response that the length in front of it can say."""
 
 _API_VERSIONS = api("ApiVersions")
 
@@ -82,6 +84,19 @@ class RequestContext:
         self._connection.answer(self.api_name, self.version, body, self._correlation_id)
         self._connection.ended(self)
 
+    def encoded(self, body: Mapping[str, Any]) -> bytes:
+        """A response, to be sent by `reply_encoded`. Errors: WireError for what cannot be encoded."""
+        return encode_response(self.api_name, self.version, body, self._correlation_id)
+
+    def reply_encoded(self, payload: bytes) -> None:
+        """Sends a response that is encoded already. Never raises."""
+        self._connection.answer_encoded(payload)
+        self._connection.ended(self)
+
+    def dropped(self) -> None:
+        """No answer is to come. The connection stays muted, as a broker's does, until it has been idle."""
+        self._connection.dropped(self)
+
     def no_reply(self) -> None:
         """Ends a request whose client waits for nothing."""
         self._connection.ended(self)
@@ -107,6 +122,7 @@ class Connection(asyncio.Protocol):
         self._unsent = bytearray()
         self._steps: Iterator[None] | None = None
         self._in_flight: RequestContext | None = None
+        self._is_dropped = False
         self._writable = True
         self._reading = True
         self._working = False
@@ -192,13 +208,31 @@ class Connection(asyncio.Protocol):
         """
         if self._transport is None or self._transport.is_closing():
             return
-        self._last_active = self._loop.time()
         try:
-            self._unsent += frame(encode_response(name, version, body, correlation_id))
+            payload = encode_response(name, version, body, correlation_id)
         except WireError as error:
             log.warning("closing the connection of %s: %s", self.client_host, error)
             self.close()
+        else:
+            self.answer_encoded(payload)
+
+    def answer_encoded(self, payload: bytes) -> None:
+        """An encoded response. Never raises: what no frame can hold closes this connection."""
+        if self._transport is None or self._transport.is_closing():
             return
+        self._last_active = self._loop.time()
+        if len(payload) > MAX_RESPONSE:
+            log.warning("closing the connection of %s: %d bytes of response", self.client_host, len(payload))
+            self.close()
+            return
+        length = len(payload).to_bytes(4, "big")
+        if len(payload) > WRITTEN_TOGETHER:
+            self._unsent += length
+            self._write()
+            self._transport.write(payload)  # as it is: to add it to the others is to copy it
+            return
+        self._unsent += length
+        self._unsent += payload
         if len(self._unsent) > WRITTEN_TOGETHER:
             self._write()
         elif not self._working:
@@ -209,6 +243,15 @@ class Connection(asyncio.Protocol):
         if self._unsent and self._transport is not None and not self._transport.is_closing():
             together, self._unsent = self._unsent, bytearray()
             self._transport.write(together)
+
+    def dropped(self, context: RequestContext) -> None:
+        """A request is in flight that will not be answered: from now on the connection counts as idle.
+
+        What follows cannot be answered before it, since clients take answers in the order of their requests.
+        """
+        if context is self._in_flight:
+            log.info("a request of %s will not be answered: %s", self.client_host, context.api_name)
+            self._is_dropped = True
 
     def ended(self, context: RequestContext) -> None:
         """A request is not in flight any more: unmutes."""
@@ -357,7 +400,8 @@ class Connection(asyncio.Protocol):
     def _check_idle(self) -> None:
         """Closes the connection if it has been idle for too long, or looks again when it may have been."""
         now = self._loop.time()
-        busy = self._in_flight is not None or self._steps is not None
+        waits = self._in_flight is not None and not self._is_dropped
+        busy = waits or self._steps is not None
         since = now if busy else self._last_active
         left = since + self._broker.max_idle - now
         if left > 0:
