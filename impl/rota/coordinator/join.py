@@ -213,10 +213,11 @@ def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> Non
     ):
         step.reply(joiner.parked, generation_reply(group, member))
         return
-    # Upon this error clients of every age join again, with the id that they have.
-    again = JoinGroupReply(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, member_id=member.member_id)
     replaced = group.update_and_park(member, request, joiner.parked)
-    step.dismiss(replaced, again if step.config.mends.answers_replaced else None)
+    if replaced is not None:
+        # Upon this error clients of every age join again, with the id that they have.
+        again = JoinGroupReply(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, member_id=member.member_id)
+        step.dismiss(replaced, again if step.config.mends.answers_replaced else None)
     what = (
         "updating metadata of" if not unchanged else "re-joining of leader" if is_leader else "re-joining of"
     )
