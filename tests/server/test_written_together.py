@@ -1,4 +1,4 @@
-"""Answers of one iteration of the event loop leave in one write, in order, and nothing holds them back."""
+"""Answers of one turn leave in one write, in order, and nothing holds them back."""
 
 import asyncio
 import socket
@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from rota.server import broker
-from rota.server.connection import REQUESTS_AT_ONCE, WRITTEN_TOGETHER, Connection
+from rota.server.connection import WRITTEN_TOGETHER, Connection
 from rota.wire import decode_response, encode_request, frame
 
 
@@ -40,6 +40,22 @@ class Transport(asyncio.Transport):
         pass
 
 
+class Turns:
+    """Lets a connection go on at once, until `until`."""
+
+    until = float("inf")
+
+    def go_on(self, worker):
+        self.more = worker.work(self.until)
+
+
+class Intake:
+    """All that comes is short."""
+
+    def give_back(self, connection):
+        pass
+
+
 class Broker:
     """Answers at once, or keeps the request in `parked`; the error code is the request's number."""
 
@@ -47,6 +63,7 @@ class Broker:
 
     def __init__(self):
         self.connections = set()
+        self.turns, self.intake = Turns(), Intake()
         self.parked = None
         self.asked = 0
         self.extra = {}
@@ -108,27 +125,27 @@ def test_a_burst_is_answered_in_one_write():
     played(play)
 
 
-def test_an_answer_from_outside_leaves_with_those_that_it_held_up():
+def test_an_answer_from_outside_leaves_in_the_next_iteration_before_what_it_held_up():
     async def play(connection, transport, broker):
         connection.data_received(heartbeats("park", *"ggg"))
         assert transport.events == []
         broker.parked.reply({"error_code": 1})
         assert transport.events == []
         await asyncio.sleep(0)
-        (written,) = transport.events
-        assert numbers(written) == in_order(4)
+        assert [numbers(each) for each in transport.events] == [in_order(1), in_order(4, 1)]
 
     played(play)
 
 
-def test_each_iteration_writes_what_it_has():
+def test_each_turn_writes_what_it_has():
     async def play(connection, transport, broker):
-        connection.data_received(heartbeats(*"g" * (2 * REQUESTS_AT_ONCE)))
-        assert numbers(transport.events[0]) == in_order(REQUESTS_AT_ONCE)
-        await asyncio.sleep(0)
-        assert numbers(transport.events[1]) == in_order(2 * REQUESTS_AT_ONCE, REQUESTS_AT_ONCE)
-        await asyncio.sleep(0)
-        assert len(transport.events) == 2
+        broker.turns.until = 0  # a turn is over after one request
+        connection.data_received(heartbeats(*"ggg"))
+        assert broker.turns.more
+        broker.turns.until = float("inf")
+        broker.turns.go_on(connection)
+        assert not broker.turns.more
+        assert [numbers(each) for each in transport.events] == [in_order(1), in_order(3, 1)]
 
     played(play)
 

@@ -12,7 +12,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, cast
+from operator import attrgetter
+from types import NoneType
+from typing import Any, NamedTuple, cast, get_args, get_type_hints
 from uuid import uuid4
 
 from rota.coordinator import (
@@ -135,21 +137,39 @@ class GroupService:
             self._timers.clear()
 
     def _join_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        protocols = tuple(JoinGroupProtocol(entry["name"], entry["metadata"]) for entry in body["protocols"])
-        request = JoinGroup(**_known(JoinGroup, body) | {"protocols": protocols})
+        request = JoinGroup(
+            body["group_id"],
+            body["session_timeout_ms"],
+            body.get("rebalance_timeout_ms", -1),
+            body["member_id"],
+            body.get("group_instance_id"),
+            body["protocol_type"],
+            tuple([JoinGroupProtocol(entry["name"], entry["metadata"]) for entry in body["protocols"]]),
+            body.get("reason"),
+        )
         self._do(
             self.core.join_group(request, context.version, context.client_id, context.client_host, context)
         )
 
     def _sync_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        sent = tuple(
-            SyncGroupAssignment(item["member_id"], item["assignment"]) for item in body["assignments"]
+        request = SyncGroup(
+            body["group_id"],
+            body["generation_id"],
+            body["member_id"],
+            body.get("group_instance_id"),
+            body.get("protocol_type"),
+            body.get("protocol_name"),
+            tuple(
+                [SyncGroupAssignment(item["member_id"], item["assignment"]) for item in body["assignments"]]
+            ),
         )
-        request = SyncGroup(**_known(SyncGroup, body) | {"assignments": sent})
         self._do(self.core.sync_group(request, context.version, context))
 
     def _heartbeat(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        self._do(self.core.heartbeat(Heartbeat(**_known(Heartbeat, body)), context.version, context))
+        request = Heartbeat(
+            body["group_id"], body["generation_id"], body["member_id"], body.get("group_instance_id")
+        )
+        self._do(self.core.heartbeat(request, context.version, context))
 
     def _leave_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
         members = tuple(MemberIdentity(**_known(MemberIdentity, item)) for item in body.get("members", ()))
@@ -225,18 +245,40 @@ def _with_operations(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _known(kind: type, body: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a body that a request of the coordinator has too; tagged fields are left out."""
-    return {name: body[name] for name in _names(kind) if name in body}
+    return {name: body[name] for name in _shape(kind).names if name in body}
 
 
-def _body(value: Any) -> Any:
-    """A reply as a response's body, and whatever it consists of."""
+def _body(reply: Any) -> dict[str, Any]:
+    """A reply, or a part of it, as a response's body."""
+    shape = _shape(reply.__class__)
+    body = dict(zip(shape.names, shape.values(reply), strict=True))
+    for name in shape.nested:
+        body[name] = _part(body[name])
+    return body
+
+
+def _part(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_body(item) for item in value]
-    names = _names(value.__class__)
-    return {name: _body(getattr(value, name)) for name in names} if names else value
+        return [_part(item) for item in value]
+    return _body(value) if is_dataclass(value) else value
+
+
+class _Shape(NamedTuple):
+    """The fields of a dataclass, all their values at once, and the names of those that are not plain."""
+
+    names: tuple[str, ...]
+    values: Callable[[Any], tuple[Any, ...]]
+    nested: tuple[str, ...]
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    """The field names of a dataclass; none of anything else."""
-    return tuple(item.name for item in fields(kind)) if is_dataclass(kind) else ()
+def _shape(kind: type) -> _Shape:
+    hints = get_type_hints(kind)
+    names = tuple(item.name for item in fields(kind))
+    nested = tuple(name for name in names if not set(get_args(hints[name]) or (hints[name],)) <= _PLAIN)
+    # With two names or more it gives a tuple.
+    values = attrgetter(*names) if len(names) > 1 else lambda reply: (getattr(reply, names[0]),)
+    return _Shape(names, values, nested)
+
+
+_PLAIN = {int, str, bytes, bool, NoneType}
