@@ -64,6 +64,10 @@ class Broker(Protocol):
         """The body, in version 0, that answers an ApiVersions of an unknown version."""
 
 
+def _nobody() -> None:
+    """Nobody wants to know of it."""
+
+
 class RequestContext:
     """What the server knows of a request beside its body, and where its response goes. It is ended once.
 
@@ -75,7 +79,7 @@ class RequestContext:
         self.version = request.version
         self.client_id = request.client_id
         self.client_host = connection.client_host
-        self.lost: Callable[[], object] = lambda: None
+        self.lost: Callable[[], object] = _nobody
         self._correlation_id = request.correlation_id
         self._connection = connection
 
@@ -271,7 +275,8 @@ class Connection(asyncio.Protocol):
     def _go_on(self) -> None:
         """Handles requests, in turn with those of others; what has been answered does not wait for that."""
         self._will_go_on = False
-        self._broker.turns.go_on(self)
+        if self._received or self._steps is not None or self._ended:
+            self._broker.turns.go_on(self)
         self._write()
 
     def work(self, until: float) -> bool:

@@ -158,22 +158,40 @@ class GroupService:
             self._stopped = True
 
     def _join_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        protocols = tuple(JoinGroupProtocol(entry["name"], entry["metadata"]) for entry in body["protocols"])
-        request = JoinGroup(**_known(JoinGroup, body) | {"protocols": protocols})
+        request = JoinGroup(
+            body["group_id"],
+            body["session_timeout_ms"],
+            body.get("rebalance_timeout_ms", -1),
+            body["member_id"],
+            body.get("group_instance_id"),
+            body["protocol_type"],
+            tuple([JoinGroupProtocol(entry["name"], entry["metadata"]) for entry in body["protocols"]]),
+            body.get("reason"),
+        )
         self._do(
             self.core.join_group(request, context.version, context.client_id, context.client_host, context)
         )
         self._clean_if_crowded()
 
     def _sync_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        sent = tuple(
-            SyncGroupAssignment(item["member_id"], item["assignment"]) for item in body["assignments"]
+        request = SyncGroup(
+            body["group_id"],
+            body["generation_id"],
+            body["member_id"],
+            body.get("group_instance_id"),
+            body.get("protocol_type"),
+            body.get("protocol_name"),
+            tuple(
+                [SyncGroupAssignment(item["member_id"], item["assignment"]) for item in body["assignments"]]
+            ),
         )
-        request = SyncGroup(**_known(SyncGroup, body) | {"assignments": sent})
         self._do(self.core.sync_group(request, context.version, context))
 
     def _heartbeat(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        self._do(self.core.heartbeat(Heartbeat(**_known(Heartbeat, body)), context.version, context))
+        request = Heartbeat(
+            body["group_id"], body["generation_id"], body["member_id"], body.get("group_instance_id")
+        )
+        self._do(self.core.heartbeat(request, context.version, context))
 
     def _leave_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
         members = tuple(MemberIdentity(**_known(MemberIdentity, item)) for item in body.get("members", ()))
