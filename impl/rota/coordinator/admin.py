@@ -127,10 +127,12 @@ def remove_group(
     groups: dict[str, Group],
     group_id: str,
     answered: Callable[[ReplyTo, int], None],
+    with_pending: bool = True,
 ) -> None:
     """Remove an Empty group with its offsets and pending members; `answered` is called with the log's answer.
 
-    It is gone at once, and comes back, but for its pending members, if the log refuses.
+    It is gone at once, and comes back, but for its pending members, if the log refuses; not after a time-out,
+    since the tombstone may be there. What transactions have pending goes too, if `with_pending`.
     """
     group = groups.pop(group_id)
     for member_id in sorted(group.pending_members):
@@ -141,8 +143,8 @@ def remove_group(
     memory.put(group_id, 0)
 
     def effect(reply_to: ReplyTo, error_code: int) -> None:
-        if error_code == ErrorCode.NONE:
-            store.forget(group_id)
+        if error_code == ErrorCode.NONE or entry.in_doubt:
+            store.forget(group_id, with_pending)
         else:
             groups.setdefault(group_id, group)
             memory.put(group_id, groups[group_id].held)

@@ -246,6 +246,7 @@ class GroupCoordinator:
         step = self._step()
         if isinstance(entry, DeferredEvent):
             entry.error_code = persistence.response_error(error_code)
+            entry.in_doubt = error_code == ErrorCode.REQUEST_TIMED_OUT
             offsets.complete_deferred(step, self._offsets)
         else:
             persistence.appended(step, self._groups, entry, error_code)

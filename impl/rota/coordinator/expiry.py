@@ -40,7 +40,9 @@ def clean(
         if expired:
             offsets.remove(step, store, group_id, tuple(expired))
         if not left and group.state is GroupState.EMPTY and not (expired and store.has_pending(group_id)):
-            admin.remove_group(step, store, groups, group_id, lambda reply_to, error_code: None)
+            admin.remove_group(
+                step, store, groups, group_id, lambda reply_to, error_code: None, with_pending=False
+            )
 
 
 def _kept_and_expired(
