@@ -38,9 +38,6 @@ class Numbered:
     def leader(self, candidates):
         return candidates[0]
 
-    def now_ms(self):
-        return 0
-
 
 class Context:
     client_id, client_host = "c", "/127.0.0.1"

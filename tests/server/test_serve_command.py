@@ -132,3 +132,48 @@ def test_port_file_that_cannot_be_written(tmp_path):
     (tmp_path / "taken").write_text("")
     path = tmp_path / "taken" / "port"
     assert f"cannot write {path}: a file is where its folder should be" in refused("--port-file", str(path))
+
+
+def committed(client):
+    topics = client.call("OffsetFetch", 7, group_id="g", topics=None)["topics"]
+    return {
+        each["partition_index"]: each["committed_offset"] for topic in topics for each in topic["partitions"]
+    }
+
+
+@pytest.mark.parametrize("fsync", ["always", "never", "50"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_groups_outlive_the_process(number, fsync, serve, connect, tmp_path):
+    options = ("--data-dir", str(tmp_path / "data"), "--fsync", fsync, "--set", "num.partitions=40")
+    process, address = serve(*options)
+    client = connect(address)
+    client.call("Metadata", 9, topics=[{"name": "t"}], allow_auto_topic_creation=True)
+    for index in range(40):
+        partition = {"partition_index": index, "committed_offset": 7 + index, "committed_metadata": ""}
+        who = {"group_id": "g", "generation_id_or_member_epoch": -1, "member_id": ""}
+        answer = client.call("OffsetCommit", 8, **who, topics=[{"name": "t", "partitions": [partition]}])
+        assert answer["topics"][0]["partitions"] == [{"partition_index": index, "error_code": 0}]
+    process.send_signal(number)
+    process.wait(timeout=30)
+    _, address = serve(*options)
+    assert committed(connect(address)) == {index: 7 + index for index in range(40)}
+
+
+def test_a_folder_that_cannot_be_used_is_told(serve, tmp_path):
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "letter").touch()
+    foreign = refused("--data-dir", str(tmp_path / "foreign"))
+    assert foreign.endswith("it has letter and no rota-log.properties; name an empty or a new one")
+    (tmp_path / "file").touch()
+    assert refused("--data-dir", str(tmp_path / "file")).endswith("; name a folder that can be written to")
+    data = str(tmp_path / "data")
+    serve("--data-dir", data)
+    busy = refused("--data-dir", data)
+    assert busy == f"rota: another server is using {data}; stop it, or name another folder"
+
+
+def test_fsync_policies(tmp_path):
+    data = ("--data-dir", str(tmp_path))
+    for wrong in ("often", "0", "-1", "²"):
+        assert "give always, never or a number of milliseconds" in refused(*data, "--fsync", wrong)
+    assert "is about what --data-dir keeps; name a folder" in refused("--fsync", "never")

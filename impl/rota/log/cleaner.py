@@ -130,6 +130,7 @@ def _flushed(file: OpenFile, pending: list[bytes], size: int, crc: int) -> tuple
 def put_in_place(folder: Folder, group: Group, decide: Callable[[], None]) -> None:
     """Lets the rewritten segment take the place of its group; `decide` says so to whoever recovers.
 
+    What comes after `decide` need not be synced: a recovery does it again.
     Errors: OSError, before `decide` or after it.
     """
     base = group[0].base
@@ -142,7 +143,6 @@ def put_in_place(folder: Folder, group: Group, decide: Callable[[], None]) -> No
         folder.unlink(segment_name(one.base))
     folder.drop_indexes(base)
     folder.rename(swap, segment_name(base))
-    folder.sync()
 
 
 def _batches(folder: Folder, segments: Sequence[Sealed]) -> Iterator[tuple[BatchInfo, bytes]]:

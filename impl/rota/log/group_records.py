@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from rota.wire import WireError
@@ -37,6 +37,8 @@ LAST_VALUE = 4
 
 _NO_TOPIC_ID = UUID(int=0)
 _VERSION = struct.Struct(">h")
+_LENGTH, _PARTITION, _TIME = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
+_OFFSET_VALUE_HEAD = struct.Struct(">hqih")
 _MARKER_KEY, _MARKER_VALUE = struct.Struct(">hh"), struct.Struct(">hi")
 _ABORT, _COMMIT = 0, 1
 
@@ -44,9 +46,8 @@ Tags = tuple[tuple[int, bytes], ...]
 """Tagged fields that the tables do not have, by tag."""
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetKey:
-    """Whose offset it is, and of which partition."""
+class OffsetKey(NamedTuple):
+    """Whose offset it is, and of which partition. (A named tuple, as the value is: there are many.)"""
 
     group: str
     topic: str
@@ -73,8 +74,7 @@ class UnknownKey:
 Key = OffsetKey | GroupKey | UnknownKey
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetValue:
+class OffsetValue(NamedTuple):
     """A committed offset; -1 stands for no leader epoch and no expiry, the zero id for no topic id."""
 
     offset: int
@@ -157,6 +157,8 @@ def decode_value(key: Key, data: bytes | None) -> Value | None:
     """
     if data is None:
         return None
+    if isinstance(key, OffsetKey) and (usual := _usual_offset_value(data)) is not None:
+        return usual
     version = _VERSION.unpack_from(data)[0] if len(data) >= _VERSION.size else None
     if isinstance(key, UnknownKey):
         return UnknownValue(version, data, key.reason)
@@ -171,6 +173,36 @@ def decode_value(key: Key, data: bytes | None) -> Value | None:
         return OffsetValue(**_with_tags(body), version=version)
     body["members"] = tuple(MemberValue(**_with_tags(member)) for member in body["members"])
     return GroupValue(**_with_tags(body), version=version)
+
+
+def split_offset_key(data: bytes) -> tuple[bytes, bytes, int] | None:
+    """Group, topic and partition in an offset's key, None where `decode_key` has to say what it is.
+
+    Where there are a million, most names are those of the key before, and need not be decoded.
+    """
+    try:
+        end = 4 + _LENGTH.unpack_from(data, 2)[0]
+        last = end + 2 + _LENGTH.unpack_from(data, end)[0]
+        (partition,) = _PARTITION.unpack_from(data, last)
+    except struct.error:
+        return None
+    if not (data[0] == 0 and data[1] in OFFSET_KEYS and 4 <= end <= last - 2):
+        return None
+    return data[4:end], data[end + 2 : last], partition
+
+
+def _usual_offset_value(data: bytes) -> OffsetValue | None:
+    """The value in the version that is usual, read by hand; None where it is another or cannot be read."""
+    try:
+        version, offset, leader_epoch, size = _OFFSET_VALUE_HEAD.unpack_from(data)
+        end = _OFFSET_VALUE_HEAD.size + size
+        if version != OFFSET_VALUE or size < 0:
+            return None
+        (commit_timestamp,) = _TIME.unpack_from(data, end)
+        metadata = data[_OFFSET_VALUE_HEAD.size : end].decode() if size else ""
+    except (struct.error, UnicodeDecodeError):
+        return None
+    return OffsetValue(offset, metadata, commit_timestamp, leader_epoch)
 
 
 def encode_key(key: Key) -> bytes:
@@ -220,7 +252,7 @@ def _with_tags(body: dict[str, Any]) -> dict[str, Any]:
 
 def _body(record: OffsetKey | GroupKey | OffsetValue | GroupValue | MemberValue) -> dict[str, Any]:
     """The fields as the encoder takes them."""
-    kind: type = record.__class__
+    kind: Any = type(record)
     body = {name: getattr(record, name) for name in _names(kind)}
     if "members" in body:
         body["members"] = [_body(member) for member in body["members"]]
@@ -240,8 +272,8 @@ def _written(kind: str, version: int, field_version: int, body: Mapping[str, Any
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+def _names(kind: Any) -> tuple[str, ...]:
+    return kind._fields if issubclass(kind, tuple) else tuple(field.name for field in fields(kind))
 
 
 @cache

@@ -8,7 +8,6 @@ OffsetMetadataManager#replay and #replayEndTransactionMarker.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rota.log.group_records import (
@@ -24,6 +23,7 @@ from rota.log.group_records import (
     decode_key,
     decode_marker,
     decode_value,
+    split_offset_key,
 )
 from rota.log.raw_records import RawRecord, read_batch
 
@@ -81,15 +81,17 @@ class Replay:
             else:
                 self._put((offset, key, value))
 
-    def groups(self) -> Iterator[StoredGroup]:
+    def groups(self) -> list[StoredGroup]:
         """Every group of which there is something, in order of their first records."""
-        groups: dict[str, StoredGroup] = {}
+        found = _Groups(self.unreadable)
         for raw_key, raw_value in self._live.items():
-            self._add(groups, raw_key, raw_value)
+            found.add(raw_key, raw_value)
         for producer_id, pending in self._pending.items():
-            for raw_key, (_, raw_value) in pending.items():
-                self._add(groups, raw_key, raw_value, producer_id)
-        yield from groups.values()
+            for raw_key, (offset, raw_value) in pending.items():
+                # What a later record has overtaken changes nothing if its transaction commits.
+                is_overtaken = offset < self._overtaken.get(raw_key, -1)
+                found.add(raw_key, self._live[raw_key] if is_overtaken else raw_value, producer_id)
+        return list(found.groups.values())
 
     def _put(self, record: RawRecord) -> None:
         """A record that counts at once. A tombstone ends what is pending, too."""
@@ -115,26 +117,49 @@ class Replay:
         if not self._pending:
             self._overtaken.clear()
 
-    def _add(
-        self, groups: dict[str, StoredGroup], raw_key: bytes, raw_value: bytes, producer_id: int | None = None
-    ) -> None:
-        key = decode_key(raw_key)
+
+class _Groups:
+    """Groups in the making; a name is decoded when it is met for the first time."""
+
+    def __init__(self, unreadable: list[str]) -> None:
+        self.groups: dict[str, StoredGroup] = {}
+        self._unreadable = unreadable
+        self._by_bytes: dict[bytes, StoredGroup] = {}
+        self._topics: dict[bytes, str] = {}
+
+    def add(self, raw_key: bytes, raw_value: bytes, producer_id: int | None = None) -> None:
+        """A record that counts, or belongs to the open transaction of a producer."""
+        try:
+            group, key = self._key(raw_key)
+        except ValueError as error:
+            self._unreadable.append(str(error))
+            return
         value = decode_value(key, raw_value)
-        if isinstance(key, UnknownKey):
-            self.unreadable.append(f"a key of version {key.version}: {key.reason}")
-            return
-        if value is None or isinstance(value, UnknownValue):
-            reason = "there is none" if value is None else value.reason
-            self.unreadable.append(f"the value of {key}: {reason}")
-            return
-        group = groups.get(key.group)
-        if group is None:
-            group = groups[key.group] = StoredGroup(key.group)
-        if isinstance(key, GroupKey):
-            assert isinstance(value, GroupValue)
+        if isinstance(value, GroupValue):
             group.value = value
-        elif isinstance(value, OffsetValue):
+        elif isinstance(value, OffsetValue) and isinstance(key, OffsetKey):
             if producer_id is None:
                 group.offsets.append((key, value))
             else:
                 group.pending.append((producer_id, key, value))
+        elif isinstance(value, UnknownValue):
+            self._unreadable.append(f"the value of {key}: {value.reason}")
+
+    def _key(self, raw_key: bytes) -> tuple[StoredGroup, OffsetKey | GroupKey]:
+        """A key and its group. Errors: ValueError."""
+        split = split_offset_key(raw_key)
+        if split is not None:
+            raw_group, raw_topic, partition = split
+            group, topic = self._by_bytes.get(raw_group), self._topics.get(raw_topic)
+            if group is not None and topic is not None:
+                return group, OffsetKey(group.group_id, topic, partition)
+        key = decode_key(raw_key)
+        if isinstance(key, UnknownKey):
+            raise ValueError(f"a key of version {key.version}: {key.reason}")
+        group = self.groups.get(key.group)
+        if group is None:
+            group = self.groups[key.group] = StoredGroup(key.group)
+        if split is not None and isinstance(key, OffsetKey):
+            self._by_bytes[split[0]] = group
+            self._topics[split[1]] = key.topic
+        return group, key

@@ -48,7 +48,11 @@ class PartitionFiles:
         with told_as_storage_error(f"opening {folder}"):
             recovered = recovery.run()
             log = PartitionFiles(recovery.folder, options, recovery)
-            log._note_synced()
+            try:
+                log._note_synced()
+            except OSError:
+                log._give_back()
+                raise
         return log, recovered
 
     @property
@@ -60,6 +64,11 @@ class PartitionFiles:
     def segment_bases(self) -> tuple[int, ...]:
         """The base offsets of the segments, the active one last."""
         return (*(sealed.base for sealed in self._segments.sealed), self._active.base)
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether what was refused by KAFKA_STORAGE_ERROR may nevertheless be there when it is opened again."""
+        return self._torn or bool(self._failed)
 
     def append(self, batch: bytes) -> int:
         """`append_all` of one batch: its base offset."""
@@ -217,7 +226,7 @@ class PartitionFiles:
         try:
             write_segments(self._folder, segments)
         except ListUncertain as error:
-            raise self._broken(f"a sync of the folder failed: {error}") from error
+            raise self._broken(f"a sync of the folder failed: {error.strerror}") from error
         self._segments = segments
 
     def batches(self, from_offset: int = 0) -> Iterator[bytes]:
@@ -268,6 +277,7 @@ class PartitionFiles:
                 changed = yield from rewrite(self._folder, group, keys, now_ms, self._options)
                 if changed is not None:
                     self._swap(group, changed)
+                yield
             if sealed and clean_to != self._segments.clean_to:
                 self._usable()
                 self._list(Segments(self._segments.active, self._segments.sealed, clean_to))
@@ -291,11 +301,14 @@ class PartitionFiles:
     def close(self) -> None:
         """Syncs and gives all files back. Errors: as of `sync`; the files are given back nevertheless."""
         try:
-            if not self._failed:
-                with told_as_storage_error(f"closing {self._folder.path}"):
-                    self._cut_torn()
-                    self.sync()
-                    self._note_synced()
+            with told_as_storage_error(f"closing {self._folder.path}"):
+                self._usable()
+                self._cut_torn()
+                self.sync()
+                self._note_synced()
         finally:
-            self._active.file.close()
-            self._note.close()
+            self._give_back()
+
+    def _give_back(self) -> None:
+        self._active.file.close()
+        self._note.close()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rota.log.errors import DamagedLog
 from rota.log.files import OpenFile
 from rota.log.folder import CLEANED, SWAP, Folder, segment_name
-from rota.log.frames import BadBatch, Scan, content_crc, frames, good_batch_behind, lost_a_sector, scan, spans
+from rota.log.frames import WINDOW, BadBatch, Scan, content_crc, frames, good_batch_behind, lost_a_sector, scan, spans
 from rota.log.sidecars import (
     NEW_SEGMENTS,
     SYNCED,
@@ -91,11 +91,11 @@ class Recovery:
             for sealed in self.segments.sealed:
                 self._check_sealed(sealed)
             self._drop_strangers()
+            start = min(self.folder.bases(), default=self.segments.active)
             self.active = self._open_active()
         except BaseException:
             self.synced.close()
             raise
-        start = min(self.folder.bases())
         return Recovered(start, self.active.next_offset, self._cut, adopted, tuple(self._finished))
 
     def _drop_unfinished(self) -> None:
@@ -169,7 +169,9 @@ class Recovery:
             raise DamagedLog(self.folder.of(name), 0, base, "the active segment is missing", _REMEDY)
         file = self.folder.open(name)
         try:
-            found = self._tail(name, file, self._synced_part(name, file))
+            known = self._synced_part(name, file)
+            found = self._tail(name, file, known)
+            _write_again(file, known.position, found.position)
             file.sync()
             self.folder.sync()
         except BaseException:
@@ -263,6 +265,19 @@ class Recovery:
                 self._drop(segment_name(other), f"compacted into {swap}")
         self.folder.rename(swap, name)
         self._finished.append(f"{name}: the compacted segment took its place")
+
+
+def _write_again(file: OpenFile, start: int, end: int) -> None:
+    """Writes over a part of a file what is in it.
+
+    After a sync that failed, in a process before this one, the system may hold it in memory only and think that
+    it is on the disk; the next sync would then do nothing.
+    """
+    for position in range(start, end, WINDOW):
+        data = file.read_at(position, min(WINDOW, end - position))
+        done = 0
+        while done < len(data):
+            done += file.write_at(position + done, data[done:])
 
 
 def noted(active: Active) -> Synced:

@@ -25,7 +25,7 @@ SYNCED = "rota-synced"
 _TITLE = "rota segments 1"
 
 
-class ListUncertain(Exception):
+class ListUncertain(OSError):
     """A list of segments took another's place, and perhaps not for good: a sync of the folder failed."""
 
 
@@ -94,7 +94,7 @@ def write_segments(folder: Folder, segments: Segments) -> None:
     except OSError as error:
         if folder.exists(NEW_SEGMENTS):
             raise
-        raise ListUncertain(error.strerror or str(error)) from error
+        raise ListUncertain(error.errno, error.strerror) from error
 
 
 def write_all(file: OpenFile, data: bytes) -> None:

@@ -23,7 +23,7 @@ from rota.server.list_offsets import list_offsets
 from rota.server.produce import Produce, ProducerIds
 from rota.server.settings import USUAL, Settings
 from rota.server.storage import DataDir
-from rota.server.stored_groups import read
+from rota.server.stored_groups import read, without_collections
 from rota.server.topics import Topics
 from rota.server.turns import Turns
 
@@ -104,7 +104,8 @@ class Server:
             self.turns,
         )
         if stored is not None:
-            await self.groups.load(stored.groups)
+            with without_collections():
+                await self.groups.load(stored.taken())
         self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop, self.turns)
         self._handlers = self._wired(
             Cluster(self._settings, self.topics, HOST, port), self.groups, self.fetches

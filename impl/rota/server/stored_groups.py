@@ -27,6 +27,12 @@ class StoredGroups:
     groups: list[StoredGroup]
     log: Callable[[asyncio.AbstractEventLoop, Answered], DiskLog]
 
+    def taken(self) -> Iterator[StoredGroup]:
+        """Each group, in order, which is then forgotten here: nobody holds them all twice."""
+        self.groups.reverse()
+        while self.groups:
+            yield self.groups.pop()
+
 
 async def read(settings: Settings, data_dir: DataDir) -> StoredGroups:
     """Opens the folder and reads it, in a thread. Errors: StorageError."""
@@ -43,7 +49,7 @@ def _read(settings: Settings, data_dir: DataDir) -> StoredGroups:
     )
     storage = Storage.open(data_dir, settings.offsets_topic_num_partitions, options)
     try:
-        with _without_collections():
+        with without_collections():
             groups = list(storage.groups())
     except BaseException:
         storage.close()
@@ -54,7 +60,7 @@ def _read(settings: Settings, data_dir: DataDir) -> StoredGroups:
 
 
 @contextmanager
-def _without_collections() -> Iterator[None]:
+def without_collections() -> Iterator[None]:
     """No garbage is looked for meanwhile: a million objects that stay would be visited again and again."""
     was_enabled = gc.isenabled()
     gc.disable()

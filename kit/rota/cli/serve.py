@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import resource
 import signal
@@ -148,6 +149,8 @@ async def _serve(
         if port_file is not None:
             write_files([(port_file, address.rpartition(":")[2] + "\n")])
             written.append(port_file)
+        # What has been loaded stays: the collector need not look at it again, which would hold up everybody.
+        gc.freeze()
         click.echo(f"listening on {address}")
 
     try:

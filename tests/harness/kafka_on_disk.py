@@ -1,0 +1,154 @@
+"""Apache Kafka with a folder that outlives it, its tools, and single requests to whatever listens."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rota.conformance.dialogues.negotiation import wait_until_ready
+from rota.conformance.targets import kafka_broker
+from rota.conformance.targets.guard import guarded
+from rota.conformance.targets.java import find_java
+from rota.conformance.targets.kafka_jars import RELEASES, fetched
+from rota.conformance.targets.process import Process
+from rota.wire import decode_response, encode_request, frame
+
+RELEASE = RELEASES["kafka-4.4.0"]
+DUMPS = RELEASES["kafka-3.9.2"]
+"""The release whose jars have DumpLogSegments; one of its libraries has to be fetched beside them."""
+
+TOOLS_API = f"org.apache.kafka:kafka-tools-api:{DUMPS.version}"
+
+
+METADATA = "Grüße, 世界 🙂"
+"""What is kept beside each offset."""
+
+
+class KafkaOnDisk:
+    """A broker that can be stopped and started again on the same data."""
+
+    def __init__(self, folder: Path, settings: Mapping[str, int]) -> None:
+        self._folder = folder
+        port, controller = kafka_broker._free_ports(2)
+        self._host = ("127.0.0.1", port)
+        self.address = f"127.0.0.1:{port}"
+        self.data = folder / "data"
+        kafka_broker._write(folder, RELEASE, port, controller, {**kafka_broker.USUAL, **settings})
+        java = find_java(RELEASE.java, "Kafka").path
+        self._jvm = (java, *kafka_broker._JVM, RELEASE.log_flag, "-cp", f"{fetched(RELEASE).resolve()}/*")
+        self._process: Process | None = None
+
+    def start(self) -> None:
+        """Start it, for the first time with its storage formatted, and wait until it coordinates groups."""
+        storage = ("kafka.tools.StorageTool", "format", "--cluster-id=rotaRotaRotaRotaRotaRQ")
+        format_it = (*self._jvm, *storage, "-c", "server.properties")
+        broker = (*self._jvm, "kafka.Kafka", "server.properties")
+        place = tempfile.mkdtemp(dir=self._folder)
+        for name in ("server.properties", RELEASE.log_file[0]):
+            shutil.copy(self._folder / name, place)
+        commands = [broker] if self.data.exists() else [format_it, broker]
+        self._process = Process(guarded(place, commands))
+        self._process.listens(self._host, within=kafka_broker.START_SECONDS)
+        wait_until_ready(self._host, kafka_broker.PATIENCE)
+
+    def stop(self) -> None:
+        """Kill it."""
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
+
+
+def ask(address: str, name: str, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+    """One request on a connection of its own, and the body of its response."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(frame(encode_request(name, version, body, 1, "asker")))
+        size = int.from_bytes(_received(connection, 4), "big")
+        return decode_response(name, version, _received(connection, size)).body
+
+
+def _received(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        more = connection.recv(size - len(data))
+        assert more, "the connection is closed"
+        data += more
+    return data
+
+
+def commit(address: str, group: str, offset: int, version: int = 8, **more: Any) -> None:
+    """Commit an offset of partition 0 of topic t, from outside of group management unless `more` says who."""
+    partition = {"partition_index": 0, "committed_offset": offset, "committed_metadata": METADATA}
+    if version >= 6:
+        partition["committed_leader_epoch"] = 7
+    topics = [{"name": "t", "partitions": [partition]}]
+    body = {"group_id": group, "generation_id_or_member_epoch": -1, "member_id": "", "topics": topics, **more}
+    (topic,) = ask(address, "OffsetCommit", version, body)["topics"]
+    assert topic["partitions"][0]["error_code"] == 0
+
+
+def lead(address: str, group: str, instance: str | None = None) -> str:
+    """A member that has joined alone and has an assignment; its id."""
+    protocols = [{"name": "range", "metadata": b"\x00\x01meta"}]
+    joined = ask(
+        address,
+        "JoinGroup",
+        5 if instance else 3,
+        {
+            "group_id": group,
+            "session_timeout_ms": 30_000,
+            "rebalance_timeout_ms": 40_000,
+            "member_id": "",
+            "protocol_type": "consumer",
+            "protocols": protocols,
+            **({"group_instance_id": instance} if instance else {}),
+        },
+    )
+    assert joined["error_code"] == 0
+    member = joined["member_id"]
+    shares = [{"member_id": member, "assignment": b"\xff\x00share"}]
+    body = {"group_id": group, "generation_id": 1, "member_id": member, "assignments": shares}
+    assert ask(address, "SyncGroup", 3, body)["error_code"] == 0
+    return member
+
+
+def dumped(segment: Path, folder: Path) -> Iterator[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+    """Key and payload of each record in a segment, as Kafka's DumpLogSegments prints them.
+
+    A control record has no key here, a tombstone no payload. `folder` is for what has to be fetched.
+    """
+    copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+    if not list(folder.glob("*.jar")):
+        fetch = [
+            "mvn",
+            "--batch-mode",
+            "--quiet",
+            copy,
+            f"-Dartifact={TOOLS_API}",
+            f"-DoutputDirectory={folder}",
+        ]
+        subprocess.run(fetch, check=True, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+    java = find_java(DUMPS.java, "Kafka").path
+    command = (java, "-cp", f"{fetched(DUMPS).resolve()}/*:{folder}/*", "kafka.tools.DumpLogSegments")
+    done = subprocess.run(
+        [*command, "--offsets-decoder", "--files", str(segment)],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "isvalid: false" not in done.stdout
+    for line in done.stdout.splitlines():
+        if not line.startswith("| offset:"):
+            continue
+        if " key: " not in line:
+            yield None, None
+            continue
+        key, _, payload = line.partition(" key: ")[2].partition(" payload: ")
+        yield json.loads(key), None if payload == "<DELETE>" else json.loads(payload)

@@ -1,0 +1,180 @@
+"""Power that goes off at any call, a process that is killed at any call: what the log promises holds after
+it.
+
+Each sync, and each cut, is left out once: something must be lost then, and the shortest run that shows it is
+printed.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from itertools import islice
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.crashing_disk import CrashingDisk
+from harness.log_runs import FAMILIES, Life, Run, Violation, play, random_run, shrunk, violates
+from rota.log import frames, partition, recovery
+from rota.log.cleaner import Group
+from rota.log.folder import CLEANED, SWAP, Folder, segment_name
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_small_runs_keep_what_was_promised(family: str) -> None:
+    """Without leaving one out: each call the last one, and each of the survivals."""
+    runs = 0
+    for run in FAMILIES[family]():
+        play(run)
+        runs += 1
+    assert runs > 300, "the family has become too small to show anything"
+
+
+@pytest.mark.parametrize("failing", [False, True], ids=["ending", "failing"])
+@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**32))
+def test_longer_runs_keep_what_was_promised(failing: bool, seed: int) -> None:
+    """Up to four lives, ended in appends, rolls, compactions, recoveries; with calls that fail or without."""
+    run = random_run(random.Random(seed), failing)
+    violation = violates(run)
+    if violation is not None:
+        raise violates(shrunk(run)) or violation
+
+
+def place() -> str:
+    """Which function of the log has called the disk."""
+    frame = sys._getframe(3)
+    while frame.f_code.co_filename.endswith("folder.py") and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_name
+
+
+def forgetting(what: str, where: str) -> Callable[[CrashingDisk], CrashingDisk]:
+    """A log that forgets one thing: a disk that does not do it when it is called from there."""
+
+    def ignores(called: str, path: str) -> bool:
+        return called == what and where in ("", place())
+
+    def wrap(disk: CrashingDisk) -> CrashingDisk:
+        disk.ignores = ignores
+        return disk
+
+    return wrap
+
+
+FORGOTTEN = {
+    ("sync", ""): "anything",
+    ("sync_folder", ""): "anything",
+    ("truncate", ""): "full disk",
+    ("sync", "_force"): "anything",
+    ("sync", "rewrite"): "compaction",
+    ("sync", "write_segments"): "anything",
+    ("sync", "_open_active"): "killed",
+    ("sync_folder", "run"): "anything",
+    ("sync_folder", "_adopted"): "anything",
+    ("sync_folder", "write_segments"): "anything",
+    ("sync_folder", "roll"): "anything",
+    ("sync_folder", "put_in_place"): "compaction",
+    ("sync_folder", "_open_active"): "killed",
+    ("truncate", "_cut_torn"): "full disk",
+    ("truncate", "_cut_off"): "anything",
+    ("truncate", "write_segments"): "full in compaction",
+    ("truncate", "rewrite"): "full in compaction",
+}
+"""What is forgotten, and in which function ("": everywhere) → a family of runs that finds it."""
+
+LESS_KNOWN = {
+    ("sync", "_note_synced"): "a note that is lost makes what follows it be judged less strictly, never lost",
+    ("sync", "_adopted"): "these runs have no folder of another broker's; test_adoption has",
+}
+"""What may be forgotten in these runs, and why."""
+
+
+def found(family: str, wrap: Callable[[CrashingDisk], CrashingDisk] = lambda disk: disk) -> Violation:
+    """The first violation of a family, whose runs come shortest first."""
+    found = next(filter(None, (violates(run, wrap) for run in FAMILIES[family]())), None)
+    assert found is not None, "no run shows it"
+    return found
+
+
+@pytest.mark.parametrize(("what", "where"), FORGOTTEN, ids=lambda name: name or "everywhere")
+def test_nothing_may_be_forgotten(what: str, where: str) -> None:
+    violation = found(FORGOTTEN[what, where], forgetting(what, where))
+    print(violation)
+    assert "life 1: open" in str(violation)
+
+
+def test_each_sync_and_cut_is_among_them() -> None:
+    """A new one has to be shown to be needed."""
+    seen: set[tuple[str, str]] = set()
+
+    def collecting(disk: CrashingDisk) -> CrashingDisk:
+        def ignores(called: str, path: str) -> bool:
+            seen.add((called, place()))
+            return False
+
+        disk.ignores = ignores
+        return disk
+
+    for family in FAMILIES.values():
+        for run in islice(family(), 0, None, 50):
+            play(run, collecting)
+    assert seen == {key for key in FORGOTTEN if key[1]} | LESS_KNOWN.keys()
+
+
+def test_a_log_that_checks_no_crc_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked = frames.head
+
+    def unchecked(batch: bytes) -> frames.Head:
+        base, _, _, _, _, _, last_delta = frames._HEAD.unpack_from(batch)
+        return frames.Head(base, len(batch), base + last_delta + 1)
+
+    monkeypatch.setattr(frames, "head", unchecked)
+    violation = found("anything")
+    print(violation)
+    monkeypatch.setattr(frames, "head", checked)
+
+
+def test_a_compaction_that_deletes_before_the_swap_is_synced_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def hasty(folder: Folder, group: Group, decide: Callable[[], None]) -> None:
+        base = group[0].base
+        folder.rename(segment_name(base, CLEANED), segment_name(base, SWAP))
+        for one in group[1:]:
+            folder.unlink(segment_name(one.base))
+        folder.rename(segment_name(base, SWAP), segment_name(base))
+        decide()
+
+    monkeypatch.setattr(partition, "put_in_place", hasty)
+    print(found("compaction"))
+
+
+def test_a_recovery_that_trusts_the_cache_after_a_failed_sync_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The process before was told that a sync failed; what it wrote is in memory only and looks synced."""
+    life = Life(("one", "three"))
+    runs = [
+        Run((Life(life.does, None, "kill", fails=((call, 5),)), Life(("one",)))) for call in range(30, 60)
+    ]
+    assert not any(map(violates, runs))
+    monkeypatch.setattr(recovery, "_write_again", lambda *arguments: None)
+    assert any(map(violates, runs))
+
+
+def test_a_violation_is_told_as_a_run() -> None:
+    """The shortest one, in words, with the calls of its last life."""
+    wrap = forgetting("sync", "_force")
+    long = next(
+        run for seed in range(500) if violates(run := random_run(random.Random(seed)), wrap) is not None
+    )
+    short = shrunk(long, wrap)
+    assert short.length <= long.length
+    told = str(violates(short, wrap))
+    assert "fsync" in told
+    assert "power" in told
+    assert "calls of the last life: " in told
