@@ -40,7 +40,9 @@ def group_work(groups: int) -> Callable[[], int]:
 
 
 @contextmanager
-def rate_rounds(work: Callable[[int], Callable[[], int]], size: int) -> Iterator[Callable[[], Sequence[float]]]:
+def rate_rounds(
+    work: Callable[[int], Callable[[], int]], size: int
+) -> Iterator[Callable[[], Sequence[float]]]:
     """What the work does in a second of the processor's."""
     run = work(size)
 

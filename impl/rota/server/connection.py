@@ -275,7 +275,7 @@ class Connection(asyncio.Protocol):
     def _go_on(self) -> None:
         """Handles requests, in turn with those of others; what has been answered does not wait for that."""
         self._will_go_on = False
-        if self._received or self._steps is not None or self._ended:
+        if self._incoming or self._steps is not None or self._ended:
             self._broker.turns.go_on(self)
         self._write()
 
