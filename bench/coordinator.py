@@ -61,15 +61,22 @@ class First:
 
 
 class Core:
-    """The core; time stands still."""
+    """The core; its time stands still until somebody lets it pass."""
 
     def __init__(self) -> None:
         self.coordinator = core.GroupCoordinator(
             core.CoordinatorConfig(group_initial_rebalance_delay_ms=0), First()
         )
         self.wheel: core.TimingWheel[core.TimerId] = core.TimingWheel()
+        self.now_ms = 0
         self.answered = 0
         self.tokens = 0
+
+    def pass_time(self, milliseconds: int) -> None:
+        """So much later: what is due fires."""
+        self.now_ms += milliseconds
+        while (timer_id := self.wheel.pop(self.now_ms)) is not None:
+            self.do(self.coordinator.fire(timer_id))
 
     def stable(self, group_id: str, members: int) -> list[str]:
         """A Stable group, its leader first; returns the ids of its members."""
@@ -77,8 +84,7 @@ class Core:
             self.join(group_id, "")
         group = self.coordinator.groups[group_id]
         while group.state != core.GroupState.COMPLETING_REBALANCE:
-            for timer_id in self.wheel.advance(0):
-                self.do(self.coordinator.fire(timer_id))
+            self.pass_time(0)
         ids = list(group.members)
         for member_id in ids:
             self.sync(group_id, member_id, group.generation_id, ())
@@ -109,11 +115,11 @@ class Core:
         """Carry out."""
         for wish in effects.timers:
             if isinstance(wish, core.Arm):
-                self.wheel.arm(wish.timer_id, wish.delay_ms)
+                self.wheel.arm(wish.timer_id, self.now_ms + wish.delay_ms)
             else:
                 self.wheel.cancel(wish.timer_id)
         for _, reply in effects.replies:
-            self.answered += reply.error_code == 0
+            self.answered += getattr(reply, "error_code", 0) == 0
         for append in effects.appends:
             self.do(self.coordinator.appended(append.append_id))
 

@@ -1,8 +1,25 @@
-"""`python -m rota`: the command `rota`."""
+"""The command `rota`, and `python -m rota`: signals are heard while the rest is imported."""
 
 from __future__ import annotations
 
-from rota.cli.main import entry
+import sys
+from importlib import import_module
+
+from rota.cli import interrupts
+
+
+def entry() -> None:
+    """Import the command line and call it. A signal meanwhile counts when all of it is there."""
+    interrupts.listen()
+    try:
+        with interrupts.held():
+            main = import_module("rota.cli.main")
+    except KeyboardInterrupt as interrupt:
+        interrupts.deaf()
+        print(*f"rota: interrupted {interrupt}".split(), file=sys.stderr)
+        sys.exit(130)
+    main.entry()
+
 
 if __name__ == "__main__":
     entry()

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -104,6 +105,39 @@ def test_at_any_moment(tmp_path: Path, seed: int) -> None:
     report = tmp_path / "rota-out" / "check.json"
     if report.exists():
         assert json.loads(report.read_text())["verdict"] == ("undecided" if process.returncode else "holds")
+
+
+FIRST_IMPORT = """
+import os, runpy, signal, sys
+
+class Impatient:
+    def find_spec(self, name, *_):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Impatient())
+runpy.run_module("rota", run_name="__main__", alter_sys=True)
+"""
+"""The command, with a Ctrl-C when the first package that is not Python's is imported."""
+
+
+def test_before_all_is_imported(tmp_path: Path) -> None:
+    process = subprocess.run([sys.executable, "-c", FIRST_IMPORT], cwd=tmp_path, capture_output=True)
+    assert (process.returncode, process.stdout, process.stderr) == (130, b"", b"rota: interrupted\n")
+
+
+def test_a_comparison_keeps_what_it_has(tmp_path: Path) -> None:
+    process = started(tmp_path, "conform", "--diff", "rota", "rota", "--seed", "1")
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith(b"rota conform --diff: ")
+    time.sleep(2)
+    os.killpg(process.pid, signal.SIGINT)
+    shown, told = (text.decode() for text in process.communicate(timeout=60))
+    assert (process.returncode, told) == (130, "")
+    assert re.search(r"^not checked: \d+ dialogues?: interrupted$", shown, re.MULTILINE)
+    assert shown.splitlines()[-1].startswith("interrupted: rota and rota: ")
+    kept = (tmp_path / "rota-out" / "diff-rota-rota.txt").read_text()
+    assert kept.splitlines()[0] == shown.splitlines()[-1]
 
 
 def test_what_was_found_is_shown(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -15,15 +16,17 @@ from click.testing import CliRunner, Result
 from rota.cli.conform import conform
 from rota.conformance.catalogue import all_scripts, select
 from rota.conformance.comparison import compare as under_test
-from rota.conformance.comparison.compare import Likeness, compare
+from rota.conformance.comparison.compare import CutShort, Likeness, compare
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.script import Probe
-from rota.conformance.results import Ending
+from rota.conformance.results import Ending, NotChecked
 from rota.conformance.runner import Options
 from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.remote import Embedded
 from rota.conformance.targets.target import Target
+from rota.report.difference import Comparison, as_json, as_text, side_by_side
+from rota.report.events import INTERRUPTED
 from rota.server import running
 from rota.wire import decode_request, encode_response, frame
 
@@ -153,6 +156,42 @@ def test_what_is_drawn_by_lot_is_no_difference_if_it_agrees_once() -> None:
     assert found[differing.id].likeness is Likeness.DIFFERS
     assert (found[differing.id].left, found[differing.id].right) == (("· left",), ("· right",))
     assert found[differing.id].endings == (Ending.FINISHED, Ending.FINISHED)
+
+
+def test_what_was_compared_is_known_when_somebody_interrupts() -> None:
+    options, over = Options(seed=1), Event()
+    differing = probe("voting.lot.never", lambda d: "right" if d.initial_delay == 0 else "left")
+
+    def interrupted(d: Dialogue) -> str:
+        assert over.wait(10)
+        d.wait(0.5)
+        options.stop.set()
+        d.wait(10)
+        return "never"
+
+    def progress(done: int, of: int) -> None:
+        if done == 2:
+            over.set()
+
+    with pytest.raises(CutShort) as cut:
+        compare(
+            [differing, probe("voting.lot.long", interrupted)],
+            parse_target("rota"),
+            other(),
+            options,
+            progress,
+        )
+    (found,) = cut.value.compared
+    assert (found.script, found.likeness, found.plays) == (differing, Likeness.DIFFERS, 1)
+    missing = [NotChecked(probe("voting.lot.long", interrupted), INTERRUPTED)]
+    result = Comparison("rota", "other", 1, [found], missing, 2.0, interrupted=True)
+    assert result.exit_code == 130
+    lines = list(as_text(result, []))
+    assert lines[0] == "DIFFERS voting.lot.never in 1 of 3 plays"
+    assert "not checked: 1 dialogue: interrupted" in lines
+    assert lines[-1] == "interrupted: rota and other: 1 of 1 dialogue differs (2.0 s)"
+    assert "voting.lot.never in 1 of 3 plays: Says." in list(side_by_side(result))
+    assert json.loads(as_json(result, []))["verdict"] == "interrupted"
 
 
 def test_both_speak_the_versions_that_both_have(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,25 +11,61 @@ from click.testing import CliRunner
 from rota.cli.conform import conform
 from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.registry import otherwise
+from rota.conformance.dialogues.script import Case, Level
 from rota.conformance.out_of_reach import SWITCHES_OUT_OF_REACH
 from rota.conformance.profiles import JUDGED, USUAL, for_profile
 from rota.conformance.results import DEVIATION_VERDICT
-from rota.spec import KAFKA_4, PROFILES
+from rota.server import running
+from rota.spec import KAFKA_4, MENDS, PROFILES, ROTA
 
 OLDER = "kafka-3.x"
 
 NOT_SWITCHES = {"name", "title", "versions", "omitted"}
 
-TWOFOLD = {case.id: case for case in all_cases() if case.otherwise}
-"""The cases of which something else is right for older brokers."""
+
+def of_which_else_is_right_for(name: str) -> dict[str, Case]:
+    """The cases of which something else is right for brokers of a profile."""
+    mine, usual = PROFILES[name], KAFKA_4
+    return {
+        case.id: case
+        for case in all_cases()
+        if case.otherwise is not None
+        and getattr(mine, case.otherwise.switch) != getattr(usual, case.otherwise.switch)
+    }
+
+
+TWOFOLD = of_which_else_is_right_for(OLDER)
+MENDED = of_which_else_is_right_for(ROTA.name)
 
 
 def test_every_switch_that_tells_3_from_4_is_judged_or_out_of_reach() -> None:
     new, old = vars(KAFKA_4), vars(PROFILES[OLDER])
     differing = {name for name in new if new[name] != old[name]} - NOT_SWITCHES
     judged = {case.otherwise.switch for case in TWOFOLD.values() if case.otherwise}
-    assert judged | set(SWITCHES_OUT_OF_REACH) == differing
+    beyond = set(SWITCHES_OUT_OF_REACH) - (set(MENDS) - differing)
+    assert judged | beyond == differing
+    assert judged & beyond == set()
+
+
+def test_every_mend_is_judged_or_out_of_reach() -> None:
+    judged = {case.otherwise.switch for case in MENDED.values() if case.otherwise}
+    assert judged | (set(SWITCHES_OUT_OF_REACH) & set(MENDS)) == set(MENDS)
     assert judged & set(SWITCHES_OUT_OF_REACH) == set()
+
+
+def test_a_mend_changes_no_code_that_clients_depend_on() -> None:
+    """What is a MUST stays: mends are about what no client may depend on."""
+    assert {case.level for case in MENDED.values()} == {Level.SHOULD, Level.INFO}
+
+
+def test_for_rota_the_mended_cases_and_no_others_are_otherwise() -> None:
+    mended, unknown = for_profile(all_cases(), ROTA.name)
+    assert unknown == []
+    assert {case.id for case in mended if case not in all_cases()} == MENDED.keys()
+    for case in mended:
+        was = MENDED.get(case.id)
+        if was is not None and was.otherwise is not None:
+            assert (case.play, case.sentence) == (was.otherwise.play, was.otherwise.sentence)
 
 
 def test_a_switch_decides_what_is_right() -> None:
@@ -40,10 +76,11 @@ def test_a_switch_decides_what_is_right() -> None:
     by_id = {case.id: case for case in older}
     assert [case.id for case in older] == [case.id for case in cases if case.id in by_id]
     for case in cases:
-        if case.otherwise:
+        if case.id in TWOFOLD and case.otherwise:
             assert by_id[case.id].play is case.otherwise.play
             assert by_id[case.id].sentence == case.otherwise.sentence != case.sentence
         elif case.older:
+            assert case.otherwise is None
             assert case.id in {skipped.case.id for skipped in unknown}
         else:
             assert by_id[case.id] is case
@@ -70,9 +107,26 @@ def judged(tmp_path: Path, *arguments: str) -> tuple[dict[str, str], dict[str, o
     return {case["id"]: case["verdict"] for case in report["cases"]}, report, outcome.stdout
 
 
+def test_rota_serves_what_it_mends_and_kafka_to_the_letter(tmp_path: Path) -> None:
+    """Each passes by its own profile, and by the other's does not where a mend shows."""
+    mended, report, printed = judged(tmp_path, *MENDED)
+    assert (report["profile"], set(mended.values())) == ("rota", {"pass"})
+    assert printed.splitlines()[-1].startswith("conforms: rota against rota (")
+    letter, report, _ = judged(tmp_path, "--profile", "kafka-4.x", *MENDED)
+    assert (report["profile"], set(letter.values())) == ("kafka-4.x", {"pass"})
+    with running({"group.initial.rebalance.delay.ms": 300}) as address:
+        shared = [id for id, case in MENDED.items() if not case.settings and case.least_delay_ms <= 300]
+        fixed = ["--target", address, "--set", "group.initial.rebalance.delay.ms=300", "--out", str(tmp_path)]
+        outcome = CliRunner().invoke(conform, [*fixed, "--profile", "kafka-4.x", "--json", *shared])
+    verdicts = {case["id"]: case["verdict"] for case in json.loads(outcome.stdout)["cases"]}
+    assert verdicts == {id: DEVIATION_VERDICT[MENDED[id].level].value for id in shared}
+    assert len(shared) > 3
+
+
 def test_rota_is_a_kafka_4_and_shown_to_be_no_kafka_3(tmp_path: Path) -> None:
     unjudged = "admin.describe-unknown-group.from-6"
-    newer, _, _ = judged(tmp_path, *TWOFOLD, "heartbeat.alive.stable", unjudged)
+    letter = ("--profile", "kafka-4.x")
+    newer, _, _ = judged(tmp_path, *letter, *TWOFOLD, "heartbeat.alive.stable", unjudged)
     assert set(newer.values()) == {"pass"}
     older, report, printed = judged(
         tmp_path, "--profile", OLDER, *TWOFOLD, "heartbeat.alive.stable", unjudged

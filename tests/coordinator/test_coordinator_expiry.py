@@ -155,9 +155,18 @@ def test_a_group_comes_back_if_the_log_refuses(world):
     world.hold_log = True
     clean(world)
     assert "g" not in world.core.groups
-    world.log(ErrorCode.REQUEST_TIMED_OUT)
-    world.log(ErrorCode.REQUEST_TIMED_OUT)
+    world.log(ErrorCode.NOT_ENOUGH_REPLICAS)
+    world.log(ErrorCode.NOT_ENOUGH_REPLICAS)
     assert (left(world), "g" in world.core.groups) == ({("t", 0)}, True)
+
+
+def test_a_group_stays_gone_where_nobody_knows_what_the_log_has(world):
+    loaded(world, None, offset("t", WEEK))
+    world.hold_log = True
+    clean(world)
+    world.log(ErrorCode.REQUEST_TIMED_OUT)
+    world.log(ErrorCode.REQUEST_TIMED_OUT)
+    assert (left(world), "g" in world.core.groups) == (set(), False)
 
 
 def commit(world, *topics):

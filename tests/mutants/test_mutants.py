@@ -80,7 +80,6 @@ def test_what_no_property_sees_is_found_by_a_dialogue() -> None:
 COUNTED = {
     "last-leaver-unanswered": "leave",
     "first-type-for-ever": "raw",
-    "commits-under-way-unseen": "raw-retention",
     "answered-before-stored": "commit",
     "subscribed-offsets-deleted": "raw-offsets",
 }

@@ -193,8 +193,8 @@ def test_codes_of_the_log_that_the_spec_does_not_know_are_refused(shadow):
     shadow.join_group(JOIN, 3, "c", "/h", "join")
     shadow.fire(TimerId("initial_join", "g"))
     (append,) = shadow.sync_group(SYNC, 5, "sync").appends
-    with pytest.raises(ValueError, match="10 is not a valid AppendError"):
-        shadow.appended(append.append_id, 10)
+    with pytest.raises(ValueError, match="87 is not a valid AppendError"):
+        shadow.appended(append.append_id, 87)
 
 
 def resigning(shadow):

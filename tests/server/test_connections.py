@@ -155,8 +155,9 @@ def test_bytes_behind_a_request_are_ignored_as_brokers_do(address, connect):
     assert client.receive()["error_code"] == 24
 
 
-def test_an_answer_that_cannot_be_written_closes_its_connection_only(address, member, connect):
-    """A client id so long that the member id made from it fits no string of the old encoding."""
+def test_an_answer_that_cannot_be_written_closes_its_connection_only(address, member, connect, monkeypatch):
+    """A client id so long that the member id made from it, as a broker does, fits no string."""
+    monkeypatch.setattr("rota.server.groups.PREFIX_MAX", 32_767)
     only = member(address, "c" * 32_767)
     only.send("JoinGroup", 0, **only.request)
     assert only.closed()

@@ -165,7 +165,7 @@ def test_a_pipelining_client_costs_its_read_ahead(inside, user):
         20_000,
     )
     with sending(eager, ask * count):
-        most = watched(lambda: max(len(each._received) for each in server.connections), other)
+        most = watched(lambda: max(len(each._incoming) for each in server.connections), other)
         assert READ_AHEAD < most <= READ_AHEAD + CHUNK
         other.produce([b"a"])
         assert eager.fetched()["records"]

@@ -25,6 +25,9 @@ class Numbered:
 
     ids = 0
 
+    def now_ms(self):
+        return 0
+
     def new_member_id(self, prefix):
         self.ids += 1
         return f"{prefix}-{self.ids}"

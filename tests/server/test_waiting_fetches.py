@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from rota.server import Settings
-from rota.server.fetch import Fetches
+from rota.server.fetch import Fetches, _last, _Parked
 from rota.server.topics import Topics
 from rota.wire.records import Record, encode_batch, split
 
@@ -44,6 +44,14 @@ class Loop:
         return self.handles[-1]
 
 
+class AtOnce:
+    """Turns of which everything that is to be done takes one."""
+
+    def go_on(self, worker):
+        while worker.work(float("inf")):
+            pass
+
+
 class Context:
     version = 12
 
@@ -78,7 +86,7 @@ STEPS = st.lists(
 def against_counts(steps):
     """The model: how many batches each partition has, and which calls wait for how many."""
     loop, topics = Loop(), Topics(Settings())
-    fetches = Fetches(topics, 2**30, loop)
+    fetches = Fetches(topics, 2**30, loop, AtOnce())
     logs = topics.create("t", 3).partitions
     counts = [0, 0, 0]
     calls, waiting, expected = [], {}, {}
@@ -122,8 +130,7 @@ def test_every_fetch_is_answered_once():
 
 
 def _forgetful(self, call):
-    taken = self._parked.take(call)
-    return taken[0] if taken else None
+    return self._parked.take(call)
 
 
 def _deaf(self, log):
@@ -131,15 +138,25 @@ def _deaf(self, log):
 
 
 def _repeating(self, log):
-    for call, fetch in tuple(self._watching.get(log, {}).items()):
-        if fetch.read().enough:
-            call.reply(fetch.read().body())
+    for call, parked in tuple(self._watching.get(log, {}).items()):
+        self._later.add(_last(call, parked.fetch))
+
+
+def _late(self, log, size):
+    self.missing -= size
+    return self.missing < 0
 
 
 @pytest.mark.parametrize(
-    ("name", "bug"), [("_take", _forgetful), ("appended", _repeating), ("appended", _deaf)]
+    ("kind", "name", "bug"),
+    [
+        (Fetches, "_take", _forgetful),
+        (Fetches, "appended", _repeating),
+        (Fetches, "appended", _deaf),
+        (_Parked, "has_grown", _late),
+    ],
 )
-def test_planted_bugs(name, bug, monkeypatch):
-    monkeypatch.setattr(Fetches, name, bug)
+def test_planted_bugs(kind, name, bug, monkeypatch):
+    monkeypatch.setattr(kind, name, bug)
     with pytest.raises(AssertionError):
         fetches_against_counts(FOUND)

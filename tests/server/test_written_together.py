@@ -6,7 +6,9 @@ import socket
 import pytest
 
 from rota.server import broker
-from rota.server.connection import REQUESTS_AT_ONCE, WRITTEN_TOGETHER, Connection
+from rota.server.connection import WRITTEN_TOGETHER, Connection
+from rota.server.intake import Intake
+from rota.server.turns import Turns
 from rota.wire import decode_response, encode_request, frame
 
 
@@ -46,6 +48,9 @@ class Broker:
     max_frame, max_idle, max_connections = 10**6, -1, 10
 
     def __init__(self):
+        loop = asyncio.get_running_loop()
+        self.turns = Turns(loop)
+        self.intake = Intake(-1, loop.call_later, loop.time)
         self.connections = set()
         self.parked = None
         self.asked = 0
@@ -121,14 +126,15 @@ def test_an_answer_from_outside_leaves_with_those_that_it_held_up():
     played(play)
 
 
-def test_each_iteration_writes_what_it_has():
+def test_each_turn_writes_what_it_has(monkeypatch):
+    monkeypatch.setattr("rota.server.turns.TURN_SECONDS", 0)
+    monkeypatch.setattr("rota.server.turns.ITERATION_SECONDS", 1e-9)
+
     async def play(connection, transport, broker):
-        connection.data_received(heartbeats(*"g" * (2 * REQUESTS_AT_ONCE)))
-        assert numbers(transport.events[0]) == in_order(REQUESTS_AT_ONCE)
-        await asyncio.sleep(0)
-        assert numbers(transport.events[1]) == in_order(2 * REQUESTS_AT_ONCE, REQUESTS_AT_ONCE)
-        await asyncio.sleep(0)
-        assert len(transport.events) == 2
+        connection.data_received(heartbeats(*"ggg"))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert [numbers(each) for each in transport.events] == [[(0, 1)], [(1, 2)], [(2, 3)]]
 
     played(play)
 

@@ -7,19 +7,37 @@ from typing import Any
 
 import pytest
 
-from harness.keeper_bench import BOTH, JAVA, SCALA, KeeperBench, group, topics
-from rota.environment.broker.offsets import OffsetsKept, watched
-from rota.environment.messages import NOBODY, Charge, Moved, Owed, Reverted, Trespass, Unreachable
+from harness.keeper_bench import BOTH, JAVA, RETENTION, SCALA, KeeperBench, group, topics
+from rota.environment.broker.observers import released, watched
+from rota.environment.broker.offsets import OffsetsKept
+from rota.environment.clients.assignment import Metadata
+from rota.environment.messages import (
+    NOBODY,
+    Charge,
+    Moved,
+    Owed,
+    Released,
+    Reverted,
+    Trespass,
+    Unreachable,
+)
 from rota.environment.world import world
 from rota.explore.reference import explore
 from rota.invariants.offsets import CAN_COMMIT, OFFSETS
 from rota.kernel import FrozenMap, Kind, Outcome, Property, Send, View
 from rota.spec import RULES, Call, ErrorCode, Group, GroupState
-from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchReply, OffsetFetchRequest
-from rota.spec.offset_state import OffsetBatch, Offsets, OffsetStep
+from rota.spec.offset_messages import (
+    CommitRequest,
+    OffsetCommitRequest,
+    OffsetFetchReply,
+    OffsetFetchRequest,
+    TxnOffsetCommitRequest,
+)
+from rota.spec.offset_state import Expire, OffsetBatch, Offsets, OffsetStep
 
 E = ErrorCode
 STABLE, EMPTY = GroupState.STABLE, GroupState.EMPTY
+PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE
 
 
 def _anything(value: object) -> bool:
@@ -84,6 +102,10 @@ def commit(generation: int, member_id: str) -> OffsetCommitRequest:
     return OffsetCommitRequest("g", topics(t=5), generation, member_id)
 
 
+def transacted(generation: int, member_id: str, instance: str | None = None) -> TxnOffsetCommitRequest:
+    return TxnOffsetCommitRequest("g", 1, topics(t=5), generation, member_id, instance)
+
+
 @pytest.mark.parametrize(
     ("there", "request_", "trespass"),
     [
@@ -95,15 +117,79 @@ def commit(generation: int, member_id: str) -> OffsetCommitRequest:
         (group(STABLE), commit(2, "x"), True),
         (group(STABLE), commit(-1, ""), True),
         (group(STABLE, instance="i"), replace(commit(2, "m1"), group_instance_id="j"), True),
+        (group(COMPLETING), commit(2, "m1"), True),
+        (None, transacted(-1, ""), False),
+        (None, transacted(2, "m1"), True),
+        (group(EMPTY), transacted(-1, "x"), False),
+        (group(EMPTY), transacted(2, "m1"), True),
+        (group(STABLE), transacted(-1, ""), False),
+        (group(STABLE), transacted(-1, "m1"), True),
+        (group(STABLE), transacted(2, "m1"), False),
+        (group(COMPLETING), transacted(2, "m1"), False),
+        (group(STABLE), transacted(1, "m1"), True),
+        (group(STABLE), transacted(2, "x"), True),
+        (group(STABLE, instance="i"), transacted(2, "m1", "i"), False),
+        (group(STABLE, instance="i"), transacted(2, "m2", "i"), True),
+        (group(STABLE, instance="i"), transacted(-1, "", "i"), True),
     ],
 )
-def test_who_trespasses(there: Group | None, request_: OffsetCommitRequest, trespass: bool) -> None:
+def test_who_trespasses(there: Group | None, request_: CommitRequest, trespass: bool) -> None:
     accepted = Outcome(0, (Send("offsets", OffsetBatch(())),))
     refused = Outcome(0)
     assert watched(refused, there, request_) == refused
     assert (watched(accepted, there, request_) != accepted) is trespass
     if trespass:
         assert watched(accepted, there, request_).sends[-1] == Send("offsets", Trespass())
+
+
+READ, UNREAD = (Metadata("c1", readable=readable).encode() for readable in (True, False))
+
+
+@pytest.mark.parametrize(
+    ("there", "kept"),
+    [
+        (group(EMPTY), frozenset()),
+        (Group(), frozenset()),
+        (replace(group(STABLE), subscriptions=(READ, READ)), frozenset({"t"})),
+        (replace(group(STABLE), subscriptions=(READ, UNREAD)), None),
+        (replace(group(STABLE), subscriptions=None), None),
+        (group(STABLE, kind="connect"), None),
+        (replace(group(COMPLETING), subscriptions=(READ, READ)), None),
+        (replace(group(PREPARING), subscriptions=(READ, READ)), None),
+    ],
+)
+def test_what_may_expire_is_seen_by_itself(there: Group, kept: frozenset[str] | None) -> None:
+    """Whatever the rules say; brokers that keep what is read look at no subscriptions."""
+    said = Outcome(0, (Send("offsets", Expire(RETENTION, None)),))
+    for by_subscription in (True, False):
+        seen = None if kept and not by_subscription else kept
+        told = () if seen is None else (Send("offsets", Released(seen)),)
+        assert released(said, there, by_subscription).sends == (*told, *said.sends)
+
+
+def test_an_offset_that_expires_too_early_breaks_its_promise() -> None:
+    """In Stable nothing may go of what is read; the keeper is told to all the same."""
+    bench = KeeperBench(JAVA, group(STABLE, "t"))
+    bench.commit(generation=2, member_id="m1")
+    bench.store()
+    (told,) = bench.keeper.receive(bench.kept, "coordinator", Expire(RETENTION, None))
+    bench.kept = told.value
+    bench.store()
+    assert bench.committed == {}
+    assert bench.fetch() == -1
+    assert bench.kept.broken
+
+
+def test_an_offset_that_is_released_may_go() -> None:
+    bench = KeeperBench(JAVA, Group())
+    bench.commit()
+    bench.store()
+    (told,) = bench.keeper.receive(bench.kept, "coordinator", Released(frozenset({"u"})))
+    bench.kept = told.value
+    bench.check()
+    bench.store()
+    assert bench.fetch() == -1
+    assert not bench.kept.broken
 
 
 def test_a_failed_commit_is_a_fault() -> None:

@@ -26,6 +26,9 @@ from rota.coordinator.offset_store import OffsetStore
 from rota.coordinator.purgatory import ParkedRequest
 from rota.coordinator.step import Step
 
+QUOTED_MAX = 1_000
+"""Characters of an id that an error message quotes: with a longest one it could not be sent."""
+
 
 def describe_groups(groups: Mapping[str, Group], group_ids: Iterable[str]) -> DescribeGroupsReply:
     """What there is to know of these groups.
@@ -38,7 +41,8 @@ def describe_groups(groups: Mapping[str, Group], group_ids: Iterable[str]) -> De
 
 def _described(group_id: str, group: Group | None) -> DescribedGroup:
     if group is None or group.state is GroupState.DEAD:
-        return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        shown = group_id if len(group_id) <= QUOTED_MAX else f"{group_id[:QUOTED_MAX]}..."
+        return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {shown} not found.")
     name = group.protocol_name if group.state is GroupState.STABLE else None
     members = (
         DescribedGroupMember(
@@ -123,10 +127,12 @@ def remove_group(
     groups: dict[str, Group],
     group_id: str,
     answered: Callable[[ReplyTo, int], None],
+    with_pending: bool = True,
 ) -> None:
     """Remove an Empty group with its offsets and pending members; `answered` is called with the log's answer.
 
-    It is gone at once, and comes back, but for its pending members, if the log refuses.
+    It is gone at once, and comes back, but for its pending members, if the log refuses; not after a time-out,
+    since the tombstone may be there. What transactions have pending goes too, if `with_pending`.
     """
     group = groups.pop(group_id)
     for member_id in sorted(group.pending_members):
@@ -137,8 +143,8 @@ def remove_group(
     memory.put(group_id, 0)
 
     def effect(reply_to: ReplyTo, error_code: int) -> None:
-        if error_code == ErrorCode.NONE:
-            store.forget(group_id)
+        if error_code == ErrorCode.NONE or entry.in_doubt:
+            store.forget(group_id, with_pending)
         else:
             groups.setdefault(group_id, group)
             memory.put(group_id, groups[group_id].held)

@@ -213,14 +213,18 @@ class GroupCoordinator:
     def clean(
         self, now_ms: int, topics_of: offsets.TopicsOf, group_ids: Iterable[str] | None = None
     ) -> Effects:
-        """Expire offsets and remove groups of no use, or those of these groups; a broker does it every
-        ten minutes.
+        """Expire offsets and remove groups of no use, all or of these; a broker does it every ten minutes.
 
         `now_ms` is the wall clock's, `topics_of` reads a consumer's metadata.
         """
         step = self._step()
         expiry.clean(step, self._offsets, self._groups, now_ms, topics_of, group_ids)
         return step.effects()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether groups take more than half of the memory that they may: it is time to clean."""
+        return 2 * self._memory.held > self._config.members_max_bytes
 
     def fire(self, timer_id: TimerId) -> Effects:
         """A timer that is armed is due; it is not armed any more. Nothing happens if its group is unknown."""
@@ -242,6 +246,7 @@ class GroupCoordinator:
         step = self._step()
         if isinstance(entry, DeferredEvent):
             entry.error_code = persistence.response_error(error_code)
+            entry.in_doubt = error_code == ErrorCode.REQUEST_TIMED_OUT
             offsets.complete_deferred(step, self._offsets)
         else:
             persistence.appended(step, self._groups, entry, error_code)

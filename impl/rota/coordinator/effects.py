@@ -4,7 +4,6 @@ What every heartbeat makes is a named tuple: these are made and hashed in a frac
 dataclass takes.
 """
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from rota.coordinator.admin_messages import AdminReply, GroupTombstone
@@ -12,6 +11,7 @@ from rota.coordinator.messages import MembershipReply
 from rota.coordinator.notices import Notice
 from rota.coordinator.offset_messages import OffsetBatch, OffsetReply, TransactionMarker
 from rota.coordinator.purgatory import Token
+from rota.coordinator.values import value
 
 Reply = MembershipReply | OffsetReply | AdminReply
 TimerKind = Literal["initial_join", "join", "sync", "session", "new_member", "pending"]
@@ -44,7 +44,7 @@ class Cancel(NamedTuple):
     timer_id: TimerId
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class MemberRecord:
     """A member in a group's record; `subscription` is its metadata for the record's protocol."""
 
@@ -58,7 +58,7 @@ class MemberRecord:
     group_instance_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class GroupRecord:
     """A group's entry in the log: a generation with its assignment, or an Empty group (without members).
 
@@ -75,7 +75,7 @@ class GroupRecord:
     state_timestamp_ms: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Append:
     """Write a record or a batch; the log's answer goes to `appended` with this id, once. Ids grow by one."""
 

@@ -69,7 +69,10 @@ class Member:
 
     def metadata(self, protocol_name: str) -> bytes:
         """Its metadata for a protocol that it lists: of the first entry of that name."""
-        return next(entry.metadata for entry in self.protocols if entry.name == protocol_name)
+        for entry in self.protocols:
+            if entry.name == protocol_name:
+                return entry.metadata
+        raise KeyError(protocol_name)
 
 
 @dataclass(slots=True)
@@ -146,7 +149,9 @@ class Group:
     @property
     def held(self) -> int:
         """What it takes of memory, in bytes."""
-        return GROUP_BYTES + self.members_bytes + PENDING_BYTES * len(self.pending_members)
+        return (
+            GROUP_BYTES + len(self.group_id) + self.members_bytes + PENDING_BYTES * len(self.pending_members)
+        )
 
     def member_error(self, member_id: str, group_instance_id: str | None) -> int:
         """Whether a request comes from a member: NONE, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
@@ -168,7 +173,7 @@ class Group:
         if self.leader is None:
             self.leader = member.member_id
         self._enter(member)
-        self._count_support(member)
+        self._count_support(member.protocol_names)
 
     def remove(self, member: Member) -> ParkedRequest | None:
         """Take out a member that has no parked JoinGroup. voting.elect_leader says who leads then.
@@ -176,7 +181,7 @@ class Group:
         Returns its parked SyncGroup, which nothing will answer any more. That it is pending in the sync phase
         is forgotten with the phase: there a removal is always followed by a rebalance.
         """
-        self._withdraw_support(member)
+        self._withdraw_support(member.protocol_names)
         return self._exit(member)
 
     def rename(self, member: Member, member_id: str) -> Member:
@@ -201,11 +206,13 @@ class Group:
     ) -> None:
         """Exchange a member's list and timeouts."""
         if member.protocols != protocols:
-            self._withdraw_support(member)
+            listed = member.protocol_names
             self.members_bytes -= member.held
             member.protocols = protocols
             self.members_bytes += member.held
-            self._count_support(member)
+            if member.protocol_names != listed:
+                self._withdraw_support(listed)
+                self._count_support(member.protocol_names)
         member.session_timeout_ms = session_timeout_ms
         member.rebalance_timeout_ms = rebalance_timeout_ms
 
@@ -271,14 +278,12 @@ class Group:
             del self.static_members[member.group_instance_id]
         return self.parked_syncs.take(member.member_id)
 
-    def _count_support(self, member: Member) -> None:
-        names = member.protocol_names
+    def _count_support(self, names: tuple[str, ...]) -> None:
         self.ballots[names] += 1
         for name in names:
             self.supporters[name] += 1
 
-    def _withdraw_support(self, member: Member) -> None:
-        names = member.protocol_names
+    def _withdraw_support(self, names: tuple[str, ...]) -> None:
         _uncount(self.ballots, names)
         for name in names:
             _uncount(self.supporters, name)

@@ -51,10 +51,13 @@ def memory_error(
 
     Nothing is kept of one that comes with an unknown id. A member that comes again is counted once.
     """
+    member = None if group is None else group.members.get(request.member_id)
+    if member is not None and member.protocols == request.protocols:
+        return ErrorCode.NONE
     names = request.member_id, client_id, request.group_instance_id
     grows = member_bytes(request.protocols, *names)
     if group is None:
-        grows += GROUP_BYTES
+        grows += GROUP_BYTES + len(request.group_id)
     elif request.member_id or request.group_instance_id is not None:
         holder = request.member_id or group.static_members.get(request.group_instance_id or "", "")
         member = group.members.get(holder)
@@ -195,8 +198,7 @@ def _admit(step: Step, group: Group, request: JoinGroup, joiner: Joiner, member_
     group.add(member, request.protocol_type)
     group.parked_joins.park(member_id, joiner.parked)
     start_new_member_timer(step, group, member)
-    named = f"{member_id} with instance id {request.group_instance_id}"
-    rebalance_or_complete(step, group, f"adding new member {named}; {client_reason(request.reason)}")
+    rebalance_or_complete(step, group, lambda: _why_new(request, member_id))
 
 
 def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> None:
@@ -213,12 +215,20 @@ def _rejoin(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> Non
     ):
         step.reply(joiner.parked, generation_reply(group, member))
         return
-    # Upon this error clients of every age join again, with the id that they have.
-    again = JoinGroupReply(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, member_id=member.member_id)
     replaced = group.update_and_park(member, request, joiner.parked)
-    step.dismiss(replaced, again if step.config.mends.answers_replaced else None)
-    what = (
-        "updating metadata of" if not unchanged else "re-joining of leader" if is_leader else "re-joining of"
-    )
-    reason = f"{what} {member.member_id} during {group.state}; {client_reason(request.reason)}"
-    rebalance_or_complete(step, group, reason)
+    if replaced is not None:
+        # Upon this error clients of every age join again, with the id that they have.
+        again = JoinGroupReply(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, member_id=member.member_id)
+        step.dismiss(replaced, again if step.config.mends.answers_replaced else None)
+    rebalance_or_complete(step, group, lambda: _why_again(group, request, unchanged))
+
+
+def _why_new(request: JoinGroup, member_id: str) -> str:
+    named = f"{member_id} with instance id {request.group_instance_id}"
+    return f"adding new member {named}; {client_reason(request.reason)}"
+
+
+def _why_again(group: Group, request: JoinGroup, unchanged: bool) -> str:
+    leads = " leader" if group.leader == request.member_id else ""
+    what = f"re-joining of{leads}" if unchanged else "updating metadata of"
+    return f"{what} {request.member_id} during {group.state}; {client_reason(request.reason)}"

@@ -58,11 +58,13 @@ class DeferredEvent:
     """What is completed in the order of the log, whatever the order of the log's answers.
 
     `effect` is called once, with `error_code`, the response's: None until the log has answered. A broker has
-    a queue of such events, which are completed up to the high watermark.
+    a queue of such events, which are completed up to the high watermark. `in_doubt`: the log's answer was a
+    time-out, so that what was written may be stored after all.
     """
 
     effect: Callable[[ReplyTo, int], None]
     error_code: int | None = None
+    in_doubt: bool = False
 
 
 @dataclass(slots=True)

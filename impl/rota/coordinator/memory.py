@@ -53,8 +53,13 @@ class Memory:
 
 def member_bytes(protocols: tuple[JoinGroupProtocol, ...], *names: str | None) -> int:
     """What a member counts for that has this list, these ids and names."""
-    listed = sum(getsizeof(entry.metadata) + 2 * getsizeof(entry.name) for entry in protocols)
-    return MEMBER_BYTES + listed + sum(len(name) for name in names if name)
+    size = MEMBER_BYTES
+    for entry in protocols:
+        size += getsizeof(entry.metadata) + 2 * getsizeof(entry.name)
+    for name in names:
+        if name:
+            size += len(name)
+    return size
 
 
 def offset_bytes(metadata: str) -> int:

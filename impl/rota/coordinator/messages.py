@@ -4,8 +4,10 @@ Field names are Kafka's schema names in snake_case; the throttle time is the ser
 out.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
+
+from rota.coordinator.values import value
 
 
 class ErrorCode:
@@ -42,7 +44,7 @@ class ErrorCode:
     UNSTABLE_OFFSET_COMMIT: Final = 88
 
 
-@dataclass(frozen=True)
+@value
 class JoinGroupProtocol:
     """One entry of a member's list: a protocol's name and the member's metadata for it."""
 
@@ -50,7 +52,7 @@ class JoinGroupProtocol:
     metadata: bytes = b""
 
 
-@dataclass(frozen=True)
+@value
 class JoinGroup:
     """JoinGroup request; `protocols` in the member's order of preference, times in milliseconds.
 
@@ -67,7 +69,7 @@ class JoinGroup:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
+@value
 class SyncGroupAssignment:
     """What the leader assigns to one member: opaque bytes."""
 
@@ -75,7 +77,7 @@ class SyncGroupAssignment:
     assignment: bytes = b""
 
 
-@dataclass(frozen=True)
+@value
 class SyncGroup:
     """SyncGroup request; `protocol_type` and `protocol_name` are None below version 5."""
 
@@ -88,7 +90,7 @@ class SyncGroup:
     assignments: tuple[SyncGroupAssignment, ...] = ()
 
 
-@dataclass(frozen=True)
+@value
 class Heartbeat:
     """Heartbeat request."""
 
@@ -98,7 +100,7 @@ class Heartbeat:
     group_instance_id: str | None = None
 
 
-@dataclass(frozen=True)
+@value
 class MemberIdentity:
     """Who leaves: one entry of a LeaveGroup's batch."""
 
@@ -107,7 +109,7 @@ class MemberIdentity:
     reason: str | None = None
 
 
-@dataclass(frozen=True)
+@value
 class LeaveGroup:
     """LeaveGroup request; `member_id` is the leaver of versions 0-2, `members` the batch of later ones."""
 
@@ -116,7 +118,7 @@ class LeaveGroup:
     member_id: str = ""
 
 
-@dataclass(frozen=True)
+@value
 class JoinGroupReplyMember:
     """One member as its leader sees it: the metadata is the one for the chosen protocol."""
 
@@ -125,7 +127,7 @@ class JoinGroupReplyMember:
     metadata: bytes = b""
 
 
-@dataclass(frozen=True)
+@value
 class JoinGroupReply:
     """JoinGroup response; the defaults are what an error answer carries. Only the leader gets `members`."""
 
@@ -144,7 +146,7 @@ class JoinGroupReply:
         return self if name == self.protocol_name else replace(self, protocol_name=name)
 
 
-@dataclass(frozen=True)
+@value
 class SyncGroupReply:
     """SyncGroup response; the defaults are what an error answer carries."""
 
@@ -158,7 +160,7 @@ class SyncGroupReply:
         return self
 
 
-@dataclass(frozen=True)
+@value
 class HeartbeatReply:
     """Heartbeat response."""
 
@@ -169,7 +171,7 @@ class HeartbeatReply:
         return self
 
 
-@dataclass(frozen=True)
+@value
 class LeaveGroupReplyMember:
     """What became of one identity of the batch; the ids are echoed as they were sent."""
 
@@ -178,7 +180,7 @@ class LeaveGroupReplyMember:
     error_code: int = ErrorCode.NONE
 
 
-@dataclass(frozen=True)
+@value
 class LeaveGroupReply:
     """LeaveGroup response: an error for the whole request, or a result for each identity, in order."""
 

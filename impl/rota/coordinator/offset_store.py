@@ -102,12 +102,12 @@ class OffsetStore:
             if is_commit and (self.get(*key) is None or position > self._position(key)):
                 self._commit(key, position, record)
 
-    def forget(self, group_id: str) -> None:
-        """The group is gone with all that it has here."""
+    def forget(self, group_id: str, with_pending: bool = True) -> None:
+        """The group is gone with all that it has here, or all but what open transactions have."""
         self.committed.pop(group_id, None)
         self.positions.pop(group_id, None)
         self.memory.put(group_id, 0)
-        for offsets in self.pending.values():
+        for offsets in self.pending.values() if with_pending else ():
             for key in [key for key in offsets if key[0] == group_id]:
                 del offsets[key]
 

@@ -83,7 +83,9 @@ def room_error(
     group_id = request.group_id
     if group is None:
         limits = config.group_members_max_bytes, config.members_max_bytes
-        error = memory.error(group_id, GROUP_BYTES, *limits, ErrorCode.INVALID_COMMIT_OFFSET_SIZE)
+        error = memory.error(
+            group_id, GROUP_BYTES + len(group_id), *limits, ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+        )
         if error != ErrorCode.NONE:
             return error
     grows = sum(

@@ -1,5 +1,7 @@
 """The join phase: how a rebalance starts, when its barrier opens, what the next generation is."""
 
+from collections.abc import Callable
+
 from rota.coordinator import voting
 from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.messages import ErrorCode, JoinGroupReply, JoinGroupReplyMember
@@ -13,10 +15,10 @@ def client_reason(given: str | None) -> str:
     return f"client reason: {given or 'not provided'}"
 
 
-def rebalance_or_complete(step: Step, group: Group, reason: str) -> None:
+def rebalance_or_complete(step: Step, group: Group, reason: Callable[[], str]) -> None:
     """After a JoinGroup was parked: start a join phase, or see whether it ends the one that is running."""
     if group.can_rebalance:
-        prepare_rebalance(step, group, reason)
+        prepare_rebalance(step, group, reason())
     else:
         try_complete_join(step, group)
 
@@ -121,17 +123,19 @@ def generation_reply(group: Group, member: Member, with_members: bool = True) ->
     name, leader = group.protocol_name, group.leader
     assert name is not None, "a group with a generation has a protocol"
     assert leader is not None, "a group with a generation has a leader"
-    listed = group.members_by_id() if member.member_id == leader and with_members else []
+    listed: list[JoinGroupReplyMember] = []
+    if member.member_id == leader and with_members:
+        listed = [
+            JoinGroupReplyMember(each.member_id, each.group_instance_id, each.metadata(name))
+            for each in group.members_by_id()
+        ]
     return JoinGroupReply(
         generation_id=group.generation_id,
         protocol_type=group.protocol_type,
         protocol_name=name,
         leader=leader,
         member_id=member.member_id,
-        members=tuple(
-            JoinGroupReplyMember(each.member_id, each.group_instance_id, each.metadata(name))
-            for each in listed
-        ),
+        members=tuple(listed),
     )
 
 

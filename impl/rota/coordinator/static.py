@@ -45,7 +45,7 @@ def replace_member(
     else:
         named = f"{member_id} with instance id {old.group_instance_id}"
         reason = f"static member {named} is back; {client_reason(request.reason)}"
-        rebalance_or_complete(step, group, reason)
+        rebalance_or_complete(step, group, lambda: reason)
 
 
 def _fence_and_rename(step: Step, group: Group, old: Member, member_id: str) -> Member:

@@ -123,11 +123,17 @@ class Step:
 
     def effects(self) -> Effects:
         """Everything asked for."""
-        timers, appends = tuple(self._timers.values()), tuple(self._appends)
-        notices, dropped = tuple(self._notices), tuple(self._dropped)
-        return Effects(tuple(self._replies), timers, appends, notices, dropped)
+        # Most steps ask for a reply and a timer, and for nothing else.
+        return Effects(
+            tuple(self._replies),
+            tuple(self._timers.values()),
+            tuple(self._appends) if self._appends else (),
+            tuple(self._notices) if self._notices else (),
+            tuple(self._dropped) if self._dropped else (),
+        )
 
     def _timer(self, effect: Arm | Cancel) -> None:
         # Only the last effect on a timer counts, in the order in which the last ones came.
-        self._timers.pop(effect.timer_id, None)
+        if self._timers:
+            self._timers.pop(effect.timer_id, None)
         self._timers[effect.timer_id] = effect

@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from rota.log.errors import DamagedLog
 from rota.log.files import OpenFile
 from rota.log.folder import CLEANED, SWAP, Folder, segment_name
-from rota.log.frames import WINDOW, BadBatch, Scan, content_crc, frames, good_batch_behind, lost_a_sector, scan, spans
+from rota.log.frames import (
+    WINDOW,
+    BadBatch,
+    Scan,
+    content_crc,
+    frames,
+    good_batch_behind,
+    lost_a_sector,
+    scan,
+    spans,
+)
 from rota.log.sidecars import (
     NEW_SEGMENTS,
     SYNCED,

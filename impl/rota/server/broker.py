@@ -101,11 +101,12 @@ class Server:
             self.topics,
             self._settings.offsets_retention_check_interval_ms,
             MemoryLog if stored is None else stored.log,
+            self.turns,
         )
         if stored is not None:
             with without_collections():
                 await self.groups.load(stored.taken())
-        self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop)
+        self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop, self.turns)
         self._handlers = self._wired(
             Cluster(self._settings, self.topics, HOST, port), self.groups, self.fetches
         )
@@ -121,10 +122,10 @@ class Server:
             "ApiVersions": _answered(lambda body, version: self._ranges.api_versions(body, version)),
             "CreateTopics": _answered(CreateTopics(self.topics, self._settings)),
             "Fetch": fetches,
-            "FindCoordinator": _answered(cluster.find_coordinator),
+            "FindCoordinator": cluster.find_coordinators,
             "InitProducerId": _answered(ProducerIds()),
             "ListOffsets": _answered_in_steps(lambda body, version: list_offsets(self.topics, body, version)),
-            "Metadata": _answered(cluster.metadata),
+            "Metadata": cluster.describe,
             "Produce": produce,
             **groups.handlers,
         }

@@ -6,10 +6,13 @@ The cluster is this one broker: it leads every partition and coordinates every g
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
+from rota.server.answers import LongAnswer, slices
+from rota.server.connection import RequestContext
 from rota.server.errors import NO_TRANSACTIONS, ErrorCode, Refusal
 from rota.server.partition import LEADER_EPOCH
 from rota.server.settings import NODE_ID, Settings
@@ -17,6 +20,12 @@ from rota.server.topics import Topic, Topics
 from rota.wire import advertised, api
 
 CLUSTER_ID = "rota"
+
+ELEMENTS_AT_ONCE = 100
+"""How many topics or coordinators of an answer are made in one step."""
+
+_BEHIND_TOPICS = {8: 4, 9: 4, 10: 4, 13: 2}
+"""How many bytes of a Metadata response are behind its topics: the operations allowed, or an error."""
 
 _NO_TOPIC_ID = UUID(int=0)
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
@@ -85,14 +94,16 @@ class Cluster:
         self._host = host
         self._port = port
 
-    def find_coordinator(self, body: Body, version: int) -> dict[str, Any]:
-        """This broker for groups. For transactions there is none, said with a code that ends a producer's
-        attempts at once; whatever else gets INVALID_REQUEST."""
+    def find_coordinators(self, body: Body, context: RequestContext) -> Iterator[None] | None:
+        """FindCoordinator: this broker for groups. For transactions there is none, said with a code that ends
+        a producer's attempts at once; whatever else gets INVALID_REQUEST."""
         key_type = body.get("key_type", _GROUP)
-        if version >= 4:
-            return {"coordinators": [self._coordinator(key_type, key) for key in body["coordinator_keys"]]}
-        found = self._coordinator(key_type, body["key"])
-        return {name: value for name, value in found.items() if name != "key"}
+        if context.version < 4:
+            found = self._coordinator(key_type, body["key"])
+            context.reply({name: value for name, value in found.items() if name != "key"})
+            return None
+        found_all = (self._coordinator(key_type, key) for key in body["coordinator_keys"])
+        return _in_steps(LongAnswer(context, "coordinators", {}), found_all)
 
     def _coordinator(self, key_type: int, key: str) -> dict[str, Any]:
         if key_type == _GROUP:
@@ -103,31 +114,33 @@ class Cluster:
             return nowhere | {"error_code": error, "error_message": NO_TRANSACTIONS}
         return nowhere | {"error_code": ErrorCode.INVALID_REQUEST}
 
-    def metadata(self, body: Body, version: int) -> dict[str, Any]:
-        """The broker and the topics asked for: all for null (in version 0: for none), by name, or by id."""
-        asked = body["topics"]
+    def describe(self, body: Body, context: RequestContext) -> Iterator[None]:
+        """Metadata: the broker and the topics asked for: all for null (in version 0: for none), by name, or
+        by id."""
+        version, asked = context.version, body["topics"]
         if asked is None or (version == 0 and not asked):
-            topics = [_described(topic) for topic in self._topics.all()]
+            topics: Iterator[dict[str, Any]] = (_described(topic) for topic in self._topics.all())
         elif 10 <= version < 12 and any(_by_id(topic) for topic in asked):
-            topics = [
+            topics = (
                 {**topic, "name": topic["name"] or "", "error_code": ErrorCode.INVALID_REQUEST}
                 for topic in asked
-            ]
+            )
         else:
             topics = self._asked(asked, body.get("allow_auto_topic_creation", True))
-        return {
+        rest = {
             "brokers": [{"node_id": NODE_ID, "host": self._host, "port": self._port}],
             "cluster_id": CLUSTER_ID,
             "controller_id": NODE_ID,
-            "topics": topics,
         }
+        return _in_steps(LongAnswer(context, "topics", rest, _BEHIND_TOPICS.get(version, 0)), topics)
 
-    def _asked(self, asked: list[dict[str, Any]], allow_creation: bool) -> list[dict[str, Any]]:
+    def _asked(self, asked: list[dict[str, Any]], allow_creation: bool) -> Iterator[dict[str, Any]]:
         """Topics by id if the request has any id (names are ignored then, as a broker does), else by name."""
         ids = dict.fromkeys(topic["topic_id"] for topic in asked if topic.get("topic_id", _NO_TOPIC_ID).int)
         if ids:
-            return [self._identified(topic_id) for topic_id in ids]
-        return [self._named(name, allow_creation) for name in dict.fromkeys(topic["name"] for topic in asked)]
+            return (self._identified(topic_id) for topic_id in ids)
+        names = dict.fromkeys(topic["name"] for topic in asked)
+        return (self._named(name, allow_creation) for name in names)
 
     def _identified(self, topic_id: UUID) -> dict[str, Any]:
         try:
@@ -149,19 +162,25 @@ class Cluster:
         return {"name": wanted, "error_code": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
 
+def _in_steps(answer: LongAnswer, elements: Iterator[dict[str, Any]]) -> Iterator[None]:
+    """Answers with these elements, made and encoded a few at a time."""
+    for some in slices(elements, ELEMENTS_AT_ONCE):
+        answer.add(answer.encoded(some), len(some))
+        yield
+    answer.send()
+
+
 def _described(topic: Topic) -> dict[str, Any]:
-    nodes = [NODE_ID]
-    partitions = [
-        {
-            "partition_index": index,
-            "leader_id": NODE_ID,
-            "leader_epoch": LEADER_EPOCH,
-            "replica_nodes": nodes,
-            "isr_nodes": nodes,
-        }
-        for index in range(len(topic.partitions))
-    ]
+    partitions = _partitions(len(topic.partitions))
     return {"name": topic.name, "topic_id": topic.topic_id, "partitions": partitions}
+
+
+@lru_cache(16)
+def _partitions(count: int) -> list[dict[str, Any]]:
+    """So many partitions; those of all topics are led alike."""
+    nodes = [NODE_ID]
+    same = {"leader_id": NODE_ID, "leader_epoch": LEADER_EPOCH, "replica_nodes": nodes, "isr_nodes": nodes}
+    return [{"partition_index": index, **same} for index in range(count)]
 
 
 def _by_id(topic: Body) -> bool:

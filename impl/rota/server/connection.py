@@ -17,7 +17,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, Protocol, cast
 
-from rota.server.intake import SHORT, Intake, frame_limit
+from rota.server.incoming import FrameError, Incoming
+from rota.server.intake import Intake, frame_limit
 from rota.server.turns import Turns
 from rota.wire import (
     Request,
@@ -27,7 +28,6 @@ from rota.wire import (
     decode_request,
     decode_request_in_slices,
     encode_response,
-    frame,
 )
 
 log = logging.getLogger(__name__)
@@ -35,11 +35,11 @@ log = logging.getLogger(__name__)
 READ_AHEAD = 64 * 1024
 """Bytes taken in beside what a connection is busy with before it is not read any more."""
 
-AT_ONCE = 4 * 1024
-"""Frames up to this many bytes are decoded in one go, others in slices."""
-
 WRITTEN_TOGETHER = 64 * 1024
 """Bytes of responses that wait for the end of an iteration; whatever makes them more is written with them."""
+
+MAX_RESPONSE = 2**31 - 1
+"""Bytes of a response that the length in front of it can say."""
 
 _API_VERSIONS = api("ApiVersions")
 
@@ -64,6 +64,10 @@ class Broker(Protocol):
         """The body, in version 0, that answers an ApiVersions of an unknown version."""
 
 
+def _nobody() -> None:
+    """Nobody wants to know of it."""
+
+
 class RequestContext:
     """What the server knows of a request beside its body, and where its response goes. It is ended once.
 
@@ -75,7 +79,7 @@ class RequestContext:
         self.version = request.version
         self.client_id = request.client_id
         self.client_host = connection.client_host
-        self.lost: Callable[[], object] = lambda: None
+        self.lost: Callable[[], object] = _nobody
         self._correlation_id = request.correlation_id
         self._connection = connection
 
@@ -83,6 +87,19 @@ class RequestContext:
         """Sends the response, if the connection is still there. Never raises."""
         self._connection.answer(self.api_name, self.version, body, self._correlation_id)
         self._connection.ended(self)
+
+    def encoded(self, body: Mapping[str, Any]) -> bytes:
+        """A response, to be sent by `reply_encoded`. Errors: WireError for what cannot be encoded."""
+        return encode_response(self.api_name, self.version, body, self._correlation_id)
+
+    def reply_encoded(self, payload: bytes) -> None:
+        """Sends a response that is encoded already. Never raises."""
+        self._connection.answer_encoded(payload)
+        self._connection.ended(self)
+
+    def dropped(self) -> None:
+        """No answer is to come. The connection stays muted, as a broker's does, until it has been idle."""
+        self._connection.dropped(self)
 
     def no_reply(self) -> None:
         """Ends a request whose client waits for nothing."""
@@ -105,12 +122,11 @@ class Connection(asyncio.Protocol):
         self._broker = broker
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._received = bytearray()
+        self._incoming = Incoming(self, broker.intake, broker.max_frame)
         self._unsent = bytearray()
-        self._frame: int | None = None
-        self._admitted = True
         self._steps: Iterator[None] | None = None
         self._in_flight: RequestContext | None = None
+        self._is_dropped = False
         self._writable = True
         self._reading = True
         self._working = False
@@ -124,8 +140,9 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self.client_host = f"/{transport.get_extra_info('peername')[0]}"
-        with suppress(OSError):  # some systems refuse it on a connection that is broken already
-            transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if (accepted := transport.get_extra_info("socket")) is not None:
+            with suppress(OSError):  # some systems refuse it on a connection that is broken already
+                accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self._broker.connections) >= self._broker.max_connections:
             log.info("closing a connection of %s: there are max.connections already", self.client_host)
             self.abort()
@@ -136,9 +153,8 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._received.clear()
+        self._incoming.clear()
         self._unsent.clear()
-        self._broker.intake.give_back(self)
         self._broker.connections.discard(self)
         if self._idle is not None:
             self._idle.cancel()
@@ -148,7 +164,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._last_active = self._loop.time()
-        self._received += data
+        self._incoming.add(data)
         self._broker.turns.go_on(self)
         self._update_reading()
 
@@ -167,7 +183,7 @@ class Connection(asyncio.Protocol):
 
     def admitted(self) -> None:
         """There is room for a long frame, which may even be here already."""
-        self._admitted = True
+        self._incoming.admit()
         self._go_on_soon()
 
     def finish(self) -> None:
@@ -180,8 +196,7 @@ class Connection(asyncio.Protocol):
             return
         if reason:
             log.info("closing the connection of %s: %s", self.client_host, reason)
-        self._received.clear()
-        self._broker.intake.give_back(self)
+        self._incoming.clear()
         self._write()
         self._transport.close()
 
@@ -197,13 +212,31 @@ class Connection(asyncio.Protocol):
         """
         if self._transport is None or self._transport.is_closing():
             return
-        self._last_active = self._loop.time()
         try:
-            self._unsent += frame(encode_response(name, version, body, correlation_id))
+            payload = encode_response(name, version, body, correlation_id)
         except WireError as error:
             log.warning("closing the connection of %s: %s", self.client_host, error)
             self.close()
+        else:
+            self.answer_encoded(payload)
+
+    def answer_encoded(self, payload: bytes) -> None:
+        """An encoded response. Never raises: what no frame can hold closes this connection."""
+        if self._transport is None or self._transport.is_closing():
             return
+        self._last_active = self._loop.time()
+        if len(payload) > MAX_RESPONSE:
+            log.warning("closing the connection of %s: %d bytes of response", self.client_host, len(payload))
+            self.close()
+            return
+        length = len(payload).to_bytes(4, "big")
+        if len(payload) > WRITTEN_TOGETHER:
+            self._unsent += length
+            self._write()
+            self._transport.write(payload)  # as it is: to add it to the others is to copy it
+            return
+        self._unsent += length
+        self._unsent += payload
         if len(self._unsent) > WRITTEN_TOGETHER:
             self._write()
         elif not self._working:
@@ -214,6 +247,15 @@ class Connection(asyncio.Protocol):
         if self._unsent and self._transport is not None and not self._transport.is_closing():
             together, self._unsent = self._unsent, bytearray()
             self._transport.write(together)
+
+    def dropped(self, context: RequestContext) -> None:
+        """A request is in flight that will not be answered: from now on the connection counts as idle.
+
+        What follows cannot be answered before it, since clients take answers in the order of their requests.
+        """
+        if context is self._in_flight:
+            log.info("a request of %s will not be answered: %s", self.client_host, context.api_name)
+            self._is_dropped = True
 
     def ended(self, context: RequestContext) -> None:
         """A request is not in flight any more: unmutes."""
@@ -231,10 +273,11 @@ class Connection(asyncio.Protocol):
             self._loop.call_soon(self._go_on)
 
     def _go_on(self) -> None:
-        """Writes what has been answered, and handles requests, in turn with those of others."""
+        """Handles requests, in turn with those of others; what has been answered does not wait for that."""
         self._will_go_on = False
+        if self._incoming or self._steps is not None or self._ended:
+            self._broker.turns.go_on(self)
         self._write()
-        self._broker.turns.go_on(self)
 
     def work(self, until: float) -> bool:
         """Handles the next requests, as long as none is in flight, and writes what has been answered.
@@ -286,43 +329,12 @@ class Connection(asyncio.Protocol):
         return self._in_flight is None and self._writable and self._steps is None
 
     def _next_frame(self) -> bytes | memoryview | None:
-        """The payload of the next complete frame, a view if it is long; an impossible length closes the
-        connection."""
-        size = self._frame_size()
-        if size is None or not self._admitted or len(self._received) < 4 + size:
+        """The payload of the next complete frame; an impossible length closes the connection."""
+        try:
+            return self._incoming.next_frame()
+        except FrameError as error:
+            self.close(str(error))
             return None
-        self._frame = None
-        if size > SHORT:
-            # The frame stays where it is, without a copy; what is behind it moves.
-            whole, self._received = self._received, self._received[4 + size :]
-            self._broker.intake.whole(self)
-            return memoryview(whole)[4 : 4 + size]
-        with memoryview(self._received) as view:
-            payload = bytes(view[4 : 4 + size])
-        del self._received[: 4 + size]
-        return payload if size <= AT_ONCE else memoryview(payload)
-
-    def _frame_size(self) -> int | None:
-        """The length of the frame that comes next, None if it is not known yet or refused.
-
-        The first look at a long one asks for room.
-        """
-        if self._frame is not None:
-            return self._frame
-        if len(self._received) < 4:
-            return None
-        size, most = int.from_bytes(self._received[:4], "big", signed=True), self._broker.max_frame
-        known = len(self._received) >= 6
-        if known:
-            most = min(most, frame_limit(int.from_bytes(self._received[4:6], "big", signed=True)).bytes)
-        if not 0 < size <= most:
-            self.close(f"a frame of {size} bytes; it may have {most}")
-            return None
-        if known:
-            self._frame = size
-            if size > SHORT:
-                self._admitted = self._broker.intake.ask(self, size)
-        return size
 
     def _request(self, payload: bytes) -> None:
         try:
@@ -384,19 +396,17 @@ class Connection(asyncio.Protocol):
         """Stops reading from a client that sends on while it is muted, and goes on when it is not."""
         if self._transport is None or self._transport.is_closing():
             return
-        wanted = len(self._received) <= READ_AHEAD or (self._ready() and self._goes_on())
+        wanted = len(self._incoming) <= READ_AHEAD
+        wanted = wanted or (self._ready() and self._incoming.is_waiting_for_rest())
         if wanted != self._reading and not self._ended:
             self._reading = wanted
             (self._transport.resume_reading if wanted else self._transport.pause_reading)()
 
-    def _goes_on(self) -> bool:
-        """Whether the rest of a frame is wanted now."""
-        return self._admitted and self._frame is not None and len(self._received) < 4 + self._frame
-
     def _check_idle(self) -> None:
         """Closes the connection if it has been idle for too long, or looks again when it may have been."""
         now = self._loop.time()
-        busy = self._in_flight is not None or self._steps is not None
+        waits = self._in_flight is not None and not self._is_dropped
+        busy = waits or self._steps is not None
         since = now if busy else self._last_active
         left = since + self._broker.max_idle - now
         if left > 0:

@@ -14,6 +14,7 @@ class ErrorCode(IntEnum):
     UNKNOWN_TOPIC_OR_PARTITION = 3
     NOT_LEADER_OR_FOLLOWER = 6
     MESSAGE_TOO_LARGE = 10
+    COORDINATOR_LOAD_IN_PROGRESS = 14
     INVALID_TOPIC_EXCEPTION = 17
     INVALID_REQUIRED_ACKS = 21
     UNSUPPORTED_VERSION = 35
@@ -39,10 +40,14 @@ class ErrorCode(IntEnum):
 NO_TRANSACTIONS = "rota has no transactions; leave out transactional.id"
 
 
+MAX_MESSAGE = 1_000
+"""Characters of an error message: what it quotes of a request may be as long as a string can be."""
+
+
 class Refusal(Exception):
     """What was asked cannot be done; the answer carries the code and, where it has room, the text."""
 
     def __init__(self, error_code: ErrorCode, message: str) -> None:
-        super().__init__(message)
+        self.message = message if len(message) <= MAX_MESSAGE else f"{message[:MAX_MESSAGE]}..."
+        super().__init__(self.message)
         self.error_code = error_code
-        self.message = message

@@ -9,15 +9,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from rota.coordinator import Purgatory
+from rota.server.answers import Later
 from rota.server.connection import RequestContext
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.partition import PartitionLog, check_leader_epoch
 from rota.server.topics import Topics
+from rota.server.turns import Turns
+
+ANSWER_BYTES = 16 << 20
+"""What the records of one answer may have, whatever fetch.max.bytes says: the client asks for more."""
+
+LONG_BYTES = 1 << 20
+"""Answers with more records are written in several steps."""
+
+READ_AT_ONCE = 200
+"""How many partitions of a request are read in one step."""
 
 _TOPIC_IDS_SINCE = 13
 _NEW_SESSION, _NO_SESSION = 0, -1
@@ -40,10 +52,14 @@ class _Wanted:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a request can be answered with now, batches in tuples; `enough` if it should be."""
+    """What a request can be answered with now, batches in tuples.
+
+    missing: how many bytes more there have to be; none, or fewer, if it should be answered. size: of batches.
+    """
 
     responses: list[dict[str, Any]]
-    enough: bool
+    missing: int
+    size: int
 
     def body(self) -> dict[str, Any]:
         for response in self.responses:
@@ -62,16 +78,25 @@ class _Fetch:
     from_follower: bool
     read_committed: bool
 
-    def logs(self) -> set[PartitionLog]:
-        return {item.log for _, wanted in self.topics for item in wanted if item.log is not None}
+    def logs(self) -> dict[PartitionLog, list[int]]:
+        """The offsets that are asked for, by log."""
+        offsets: defaultdict[PartitionLog, list[int]] = defaultdict(list)
+        for _, wanted in self.topics:
+            for item in wanted:
+                if item.log is not None:
+                    offsets[item.log].append(item.offset)
+        return offsets
 
-    def read(self) -> _Read:
+    def read(self) -> Generator[None, None, _Read]:
         """Partitions in the order asked for. Only the first that has anything may exceed the limits."""
         size, available, failed = 0, 0, False
         responses = []
+        steps = count(1)
         for name, wanted in self.topics:
             answers = []
             for item in wanted:
+                if next(steps) % READ_AT_ONCE == 0:
+                    yield
                 limit = min(item.max_bytes, self.max_bytes - size)
                 answer, more = self._partition(item, limit, at_least_one=not size)
                 length = sum(map(len, answer["records"]))
@@ -81,7 +106,7 @@ class _Fetch:
                 failed = failed or (item.log is not None and "error_code" in answer)
                 answers.append(answer)
             responses.append({**name, "partitions": answers})
-        return _Read(responses, failed or available >= self.min_bytes)
+        return _Read(responses, 0 if failed else self.min_bytes - available, size)
 
     def _partition(self, item: _Wanted, limit: int, at_least_one: bool) -> tuple[dict[str, Any], bool]:
         """An answer, and whether there is more that does not fit."""
@@ -101,15 +126,35 @@ class _Fetch:
         return answer | {"records": batches}, more
 
 
-class Fetches:
-    """The handler, with the parked fetches. `max_bytes` bounds every answer."""
+@dataclass(eq=False, slots=True)
+class _Parked:
+    """A fetch that waits. It is read again when its logs have grown by the `missing` bytes, not before."""
 
-    def __init__(self, topics: Topics, max_bytes: int, loop: asyncio.AbstractEventLoop) -> None:
+    fetch: _Fetch
+    timer: asyncio.TimerHandle
+    missing: int
+    logs: Mapping[PartitionLog, Sequence[int]]
+
+    def has_grown(self, log: PartitionLog, size: int) -> bool:
+        """A log of its has grown: whether it is to be read again, also since what it asks for is gone."""
+        offsets = self.logs[log]
+        self.missing -= size * len(offsets)
+        return self.missing <= 0 or any(offset < log.log_start for offset in offsets)
+
+
+class Fetches:
+    """The handler, with the parked fetches. `max_bytes` bounds every answer, and so does ANSWER_BYTES."""
+
+    def __init__(
+        self, topics: Topics, max_bytes: int, loop: asyncio.AbstractEventLoop, turns: Turns | None = None
+    ) -> None:
         self._topics = topics
-        self._max_bytes = max_bytes
+        self._max_bytes = min(max_bytes, ANSWER_BYTES)
         self._loop = loop
-        self._parked: Purgatory[RequestContext, tuple[_Fetch, asyncio.TimerHandle]] = Purgatory()
-        self._watching: defaultdict[PartitionLog, dict[RequestContext, _Fetch]] = defaultdict(dict)
+        self._later = Later(turns or Turns(loop))
+        self._parked: Purgatory[RequestContext, _Parked] = Purgatory()
+        self._watching: defaultdict[PartitionLog, dict[RequestContext, _Parked]] = defaultdict(dict)
+        self._ends: dict[PartitionLog, int] = {}
 
     def __len__(self) -> int:
         """How many are parked."""
@@ -120,46 +165,64 @@ class Fetches:
         if body.get("session_epoch", _NO_SESSION) not in (_NEW_SESSION, _NO_SESSION):
             context.reply({"error_code": ErrorCode.FETCH_SESSION_ID_NOT_FOUND})
             return
+        self._later.add(self._begin(body, context))
+
+    def _begin(self, body: Body, context: RequestContext) -> Iterator[None]:
         fetch = self._fetch(body, context.version)
-        read = fetch.read()
-        if read.enough or body["max_wait_ms"] <= 0 or not fetch.logs():
-            context.reply(read.body())
+        read = yield from fetch.read()
+        logs = fetch.logs()
+        if read.missing <= 0 or body["max_wait_ms"] <= 0 or not logs:
+            yield from _answer(context, read)
             return
         timer = self._loop.call_later(body["max_wait_ms"] / 1000, self._end, context)
-        self._parked.park(context, (fetch, timer))
-        for log in fetch.logs():
-            self._watching[log][context] = fetch
+        parked = _Parked(fetch, timer, read.missing, logs)
+        self._parked.park(context, parked)
+        for log in logs:
+            self._watching[log][context] = parked
+            self._ends.setdefault(log, log.log_end)
         context.when_lost(lambda: self._take(context))
 
     def appended(self, log: PartitionLog) -> None:
-        """Answers those that have enough now that this log has grown."""
-        for context, fetch in tuple(self._watching.get(log, {}).items()):
-            read = fetch.read()
-            if read.enough and self._take(context) is not None:
-                context.reply(read.body())
+        """Reads for those again that may have enough now that this log has grown."""
+        watching = self._watching.get(log)
+        if not watching:
+            return
+        since, self._ends[log] = self._ends[log], log.log_end
+        size = log.size_since(since)
+        for context, parked in tuple(watching.items()):
+            if parked.has_grown(log, size):
+                self._later.add(self._again(context, parked))
+
+    def _again(self, context: RequestContext, parked: _Parked) -> Iterator[None]:
+        if context not in self._parked:
+            return
+        read = yield from parked.fetch.read()
+        parked.missing = read.missing
+        if read.missing <= 0 and self._take(context) is not None:
+            yield from _answer(context, read)
 
     def end_all(self) -> None:
         """Answers every parked request with what there is."""
         for context in tuple(self._parked):
             self._end(context)
+        self._later.finish()
 
     def _end(self, context: RequestContext) -> None:
-        fetch = self._take(context)
-        if fetch is not None:
-            context.reply(fetch.read().body())
+        parked = self._take(context)
+        if parked is not None:
+            self._later.add(_last(context, parked.fetch))
 
-    def _take(self, context: RequestContext) -> _Fetch | None:
+    def _take(self, context: RequestContext) -> _Parked | None:
         """Takes a fetch out, once: the caller answers it, or drops it if its client is gone."""
-        taken = self._parked.take(context)
-        if taken is None:
+        parked = self._parked.take(context)
+        if parked is None:
             return None
-        fetch, timer = taken
-        timer.cancel()
-        for log in fetch.logs():
+        parked.timer.cancel()
+        for log in parked.logs:
             del self._watching[log][context]
             if not self._watching[log]:
-                del self._watching[log]
-        return fetch
+                del self._watching[log], self._ends[log]
+        return parked
 
     def _fetch(self, body: Body, version: int) -> _Fetch:
         max_bytes = min(body.get("max_bytes", self._max_bytes), self._max_bytes)
@@ -190,3 +253,19 @@ class Fetches:
         return _Wanted(
             item["partition"], item["fetch_offset"], item["partition_max_bytes"], epoch, log, error_code
         )
+
+
+def _last(context: RequestContext, fetch: _Fetch) -> Iterator[None]:
+    yield from _answer(context, (yield from fetch.read()))
+
+
+def _answer(context: RequestContext, read: _Read) -> Iterator[None]:
+    """Answers a request: in steps, if it is long."""
+    if read.size < LONG_BYTES:
+        context.reply(read.body())
+        return
+    body = read.body()
+    yield
+    payload = context.encoded(body)
+    yield
+    context.reply_encoded(payload)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
-from functools import cache
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import cache, partial
+from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 from rota.coordinator import (
@@ -25,14 +25,20 @@ from rota.coordinator import (
     JoinGroup,
     JoinGroupProtocol,
     LeaveGroup,
-    ListGroups,
     MemberIdentity,
+    OffsetCommit,
+    OffsetDelete,
+    OffsetFetch,
+    Reply,
     SyncGroup,
     SyncGroupAssignment,
     TimerId,
+    Token,
 )
 from rota.log.group_replay import StoredGroup
+from rota.server.answers import Gathered, Later, Part, as_body, slices
 from rota.server.connection import RequestContext
+from rota.server.group_admin import GroupAdmin
 from rota.server.group_log import Answered, GroupLog, MemoryLog
 from rota.server.log_lines import line
 from rota.server.offset_bodies import (
@@ -44,16 +50,27 @@ from rota.server.offset_bodies import (
     fetch_request,
     subscribed_topics,
 )
+from rota.server.offset_parts import parts_of, parts_of_fetch, whole, whole_fetch
 from rota.server.stored_records import group_record, offset_record
 from rota.server.timers import LoopTimers
+from rota.server.turns import Turns
 
 log = logging.getLogger(__name__)
 
 GROUPS_AT_ONCE = 100
 """Groups that are loaded in one iteration of the event loop."""
 
-ALL_OPERATIONS = sum(1 << operation for operation in (3, 6, 8, 10, 11))
-"""Read, delete, describe, describe and alter configs: what one may do with a group where all is allowed."""
+ANSWERED_AT_ONCE = 64
+"""How many of the answers of one step of the coordinator leave in one step of the server."""
+
+PREFIX_MAX = 1_000
+"""Characters of a client or instance id that begin a member id: a broker's may be too long to be sent."""
+
+CROWDED_SECONDS = 10
+"""How often is cleaned while groups take more than half of the memory that they may."""
+
+Body = Mapping[str, Any]
+T = TypeVar("T")
 
 
 class FirstByName:
@@ -66,7 +83,7 @@ class FirstByName:
         return _wall_clock_ms()
 
     def new_member_id(self, prefix: str) -> str:
-        return f"{prefix}-{uuid4()}"
+        return f"{prefix[:PREFIX_MAX]}-{uuid4()}"
 
     def protocol(self, tied: tuple[str, ...]) -> str:
         return min(tied)
@@ -79,7 +96,7 @@ class GroupService:
     """One coordinator on the running event loop; `coordinator` makes it, from its settings and choices.
 
     `clean_every_ms`: how often offsets that have expired, and groups of no use, are removed. `log` makes the
-    log, from the loop and what it is to answer.
+    log, from the loop and what it is to answer. `turns`: whose turn it is on the loop.
     """
 
     def __init__(
@@ -90,6 +107,7 @@ class GroupService:
         topics: TopicResolver = AnyTopics(),  # noqa: B008  # has no state
         clean_every_ms: int = 600_000,
         log: Callable[[asyncio.AbstractEventLoop, Answered], GroupLog] = MemoryLog,
+        turns: Turns | None = None,
     ) -> None:
         self.core = coordinator(config, FirstByName())
         self._loop = loop
@@ -97,9 +115,13 @@ class GroupService:
         self._timers: LoopTimers[TimerId] = LoopTimers(loop, self._fire)
         self.log = log(loop, self._appended)
         self._stopped = False
+        self._answers = Later(turns or Turns(loop))
+        self._cleaner = Later(turns or Turns(loop))
+        self._admin = GroupAdmin(self.core, self._do)
         self._clean_every = clean_every_ms / 1000
+        self._cleaned_at = loop.time()
         self._cleaning = loop.call_at(loop.time() + self._clean_every, self._clean)
-        self.handlers: Mapping[str, Callable[[Mapping[str, Any], RequestContext], None]] = {
+        self.handlers: Mapping[str, Callable[[Mapping[str, Any], RequestContext], Iterator[None] | None]] = {
             "JoinGroup": self._join_group,
             "SyncGroup": self._sync_group,
             "Heartbeat": self._heartbeat,
@@ -107,9 +129,9 @@ class GroupService:
             "OffsetCommit": self._offset_commit,
             "OffsetFetch": self._offset_fetch,
             "OffsetDelete": self._offset_delete,
-            "DescribeGroups": self._describe_groups,
-            "ListGroups": self._list_groups,
-            "DeleteGroups": self._delete_groups,
+            "DescribeGroups": self._admin.describe,
+            "ListGroups": self._admin.list,
+            "DeleteGroups": self._admin.delete,
         }
 
     async def load(self, groups: Iterable[StoredGroup]) -> None:
@@ -128,62 +150,108 @@ class GroupService:
         Appends that the log has not answered by then are not answered to the coordinator any more.
         """
         self._cleaning.cancel()
+        self._timers.clear()
+        self._answers.finish()
         try:
-            self._do(self.core.unload())
+            self._answer(self.core.unload().replies)
         finally:
             self._stopped = True
-            self._timers.clear()
 
     def _join_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        protocols = tuple(JoinGroupProtocol(entry["name"], entry["metadata"]) for entry in body["protocols"])
-        request = JoinGroup(**_known(JoinGroup, body) | {"protocols": protocols})
+        request = JoinGroup(
+            body["group_id"],
+            body["session_timeout_ms"],
+            body.get("rebalance_timeout_ms", -1),
+            body["member_id"],
+            body.get("group_instance_id"),
+            body["protocol_type"],
+            tuple([JoinGroupProtocol(entry["name"], entry["metadata"]) for entry in body["protocols"]]),
+            body.get("reason"),
+        )
         self._do(
             self.core.join_group(request, context.version, context.client_id, context.client_host, context)
         )
+        self._clean_if_crowded()
 
     def _sync_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        sent = tuple(
-            SyncGroupAssignment(item["member_id"], item["assignment"]) for item in body["assignments"]
+        request = SyncGroup(
+            body["group_id"],
+            body["generation_id"],
+            body["member_id"],
+            body.get("group_instance_id"),
+            body.get("protocol_type"),
+            body.get("protocol_name"),
+            tuple(
+                [SyncGroupAssignment(item["member_id"], item["assignment"]) for item in body["assignments"]]
+            ),
         )
-        request = SyncGroup(**_known(SyncGroup, body) | {"assignments": sent})
         self._do(self.core.sync_group(request, context.version, context))
 
     def _heartbeat(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        self._do(self.core.heartbeat(Heartbeat(**_known(Heartbeat, body)), context.version, context))
+        request = Heartbeat(
+            body["group_id"], body["generation_id"], body["member_id"], body.get("group_instance_id")
+        )
+        self._do(self.core.heartbeat(request, context.version, context))
 
     def _leave_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
         members = tuple(MemberIdentity(**_known(MemberIdentity, item)) for item in body.get("members", ()))
         request = LeaveGroup(**_known(LeaveGroup, body) | {"members": members})
         self._do(self.core.leave_group(request, context.version, context))
 
-    def _offset_commit(self, body: Mapping[str, Any], context: RequestContext) -> None:
+    def _offset_commit(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
         request, response = commit_request(body, context.version, self._topics)
-        token = Amended(context, response)
-        if request.topics:
-            self._do(self.core.offset_commit(request, context.version, token, _wall_clock_ms()))
-        else:
+        token, now_ms = Amended(context, response), _wall_clock_ms()
+        if not request.topics:
             token.reply({"topics": []})
+            return None
 
-    def _offset_fetch(self, body: Mapping[str, Any], context: RequestContext) -> None:
+        def ask(part: OffsetCommit, token: Token) -> Effects:
+            return self.core.offset_commit(part, context.version, token, now_ms)
+
+        self._clean_if_crowded()
+        return self._in_parts(ask, parts_of(request), partial(whole, request, token), token)
+
+    def _offset_fetch(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
         request, response = fetch_request(body, context.version, self._topics)
-        self._do(self.core.offset_fetch(request, context.version, Amended(context, response)))
 
-    def _offset_delete(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        request, response = delete_request(body, self._topics)
+        def ask(part: OffsetFetch, token: Token) -> Effects:
+            return self.core.offset_fetch(part, context.version, token)
+
         token = Amended(context, response)
-        self._do(self.core.offset_delete(request, context.version, token, subscribed_topics))
+        return self._in_parts(ask, parts_of_fetch(request), partial(whole_fetch, request, token), token)
 
-    def _describe_groups(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        allowed = body.get("include_authorized_operations", False)
-        token = Amended(context, _with_operations) if allowed else context
-        self._do(self.core.describe_groups(body["groups"], context.version, token))
+    def _offset_delete(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
+        request, response = delete_request(body, self._topics)
 
-    def _list_groups(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        request = ListGroups(tuple(body.get("states_filter", ())), tuple(body.get("types_filter", ())))
-        self._do(self.core.list_groups(request, context.version, context))
+        def ask(part: OffsetDelete, token: Token) -> Effects:
+            return self.core.offset_delete(part, context.version, token, subscribed_topics)
 
-    def _delete_groups(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        self._do(self.core.delete_groups(body["groups_names"], context.version, context))
+        token = Amended(context, response)
+        return self._in_parts(ask, parts_of(request), partial(whole, request, token), token)
+
+    def _in_parts(
+        self,
+        ask: Callable[[T, Token], Effects],
+        parts: Sequence[T],
+        answer: Callable[[Sequence[Body]], Iterator[None]],
+        token: Amended,
+    ) -> Iterator[None] | None:
+        """Asks the coordinator for all parts, one in a step; `answer` answers with what it said.
+
+        A request of one part is answered through the token.
+        """
+        if len(parts) == 1:
+            self._do(ask(parts[0], token))
+            return None
+        gathered = Gathered(len(parts), lambda bodies: self._answers.add(answer(bodies)))
+        return self._asked(ask, parts, gathered)
+
+    def _asked(
+        self, ask: Callable[[T, Token], Effects], parts: Sequence[T], gathered: Gathered
+    ) -> Iterator[None]:
+        for number, part in enumerate(parts):
+            self._do(ask(part, gathered.part(number)))
+            yield
 
     def _do(self, effects: Effects) -> None:
         if self._stopped:
@@ -198,12 +266,31 @@ class GroupService:
                 self._timers.cancel(timer.timer_id)
         for append in effects.appends:
             self.log.append(append)
-        for token, reply in effects.replies:
-            cast(RequestContext | Amended, token).reply(_body(reply))
+        for token in effects.dropped:
+            cast(RequestContext, token).dropped()
+        if len(effects.replies) <= ANSWERED_AT_ONCE:
+            self._answer(effects.replies)
+        else:
+            self._answers.add(self._answered(effects.replies))
+
+    def _answer(self, replies: tuple[tuple[Token, Reply], ...]) -> None:
+        for token, reply in replies:
+            cast(RequestContext | Amended | Part, token).reply(as_body(reply))
+
+    def _answered(self, replies: tuple[tuple[Token, Reply], ...]) -> Iterator[None]:
+        for part in slices(replies, ANSWERED_AT_ONCE):
+            self._answer(part)
+            yield
 
     def _clean(self) -> None:
-        self._cleaning = self._loop.call_at(self._loop.time() + self._clean_every, self._clean)
-        self._do(self.core.clean(_wall_clock_ms(), subscribed_topics))
+        self._cleaned_at = self._loop.time()
+        self._cleaning = self._loop.call_at(self._cleaned_at + self._clean_every, self._clean)
+        self._cleaner.add(self._admin.clean(_wall_clock_ms()))
+
+    def _clean_if_crowded(self) -> None:
+        if self.core.crowded and self._loop.time() - self._cleaned_at >= CROWDED_SECONDS:
+            self._cleaning.cancel()
+            self._clean()
 
     def _fire(self, timer_id: TimerId) -> None:
         self._do(self.core.fire(timer_id))
@@ -217,26 +304,12 @@ def _wall_clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _with_operations(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A response to DescribeGroups that says what may be done with each group that was found."""
-    operations = {"authorized_operations": ALL_OPERATIONS}
-    return {"groups": [group if group["error_code"] else group | operations for group in body["groups"]]}
-
-
 def _known(kind: type, body: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a body that a request of the coordinator has too; tagged fields are left out."""
     return {name: body[name] for name in _names(kind) if name in body}
 
 
-def _body(value: Any) -> Any:
-    """A reply as a response's body, and whatever it consists of."""
-    if isinstance(value, tuple):
-        return [_body(item) for item in value]
-    names = _names(value.__class__)
-    return {name: _body(getattr(value, name)) for name in names} if names else value
-
-
 @cache
 def _names(kind: type) -> tuple[str, ...]:
-    """The field names of a dataclass; none of anything else."""
-    return tuple(item.name for item in fields(kind)) if is_dataclass(kind) else ()
+    """The field names of a dataclass."""
+    return tuple(item.name for item in fields(kind))

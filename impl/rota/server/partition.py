@@ -125,6 +125,11 @@ class PartitionLog:
             found.append(data)
         return tuple(found), more
 
+    def size_since(self, offset: int) -> int:
+        """How many bytes the batches have that were appended at that offset and behind it."""
+        first = bisect_left(self._last_offsets, offset)
+        return sum(len(batch.data) for batch in self._batches[first:])
+
     def offset_of_time(self, timestamp: int) -> Looking:
         """The first record that is not older than `timestamp` (milliseconds)."""
         for batch in self._batches:

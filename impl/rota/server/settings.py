@@ -21,6 +21,15 @@ USUAL = "rota"
 _INT_MAX = 2**31 - 1
 
 
+MEMORY_LIMITS = {
+    "group_members_max_bytes": 24 << 20,
+    "members_max_bytes": 256 << 20,
+    "group_offsets_max_bytes": 16 << 20,
+    "offsets_max_bytes": 512 << 20,
+}
+"""What members of one group and of all may take of memory, and their offsets, if nothing is said."""
+
+
 class SettingsError(ValueError):
     """A setting that does not exist or a value that it cannot have; the text says what would do."""
 
@@ -39,10 +48,12 @@ class Settings:
     flight and without bytes in or out for `connections_max_idle_ms` is closed (negative: never).
 
     Defaults are Kafka's but for `log_retention_bytes` and `queued_max_request_bytes`, which have no bound
-    there: here it is memory.
+    there: here it is memory. So are MEMORY_LIMITS, which Kafka does not know.
     """
 
-    coordinator: CoordinatorConfig = field(default_factory=lambda: CoordinatorConfig(mends=SERVED[USUAL]))
+    coordinator: CoordinatorConfig = field(
+        default_factory=lambda: CoordinatorConfig(mends=SERVED[USUAL], **MEMORY_LIMITS)
+    )
     auto_create_topics_enable: bool = True
     connections_max_idle_ms: int = 600_000
     fetch_max_bytes: int = 57_671_680
@@ -68,7 +79,8 @@ class Settings:
         broker = {name: value for name, value in values.items() if name in Settings.__dataclass_fields__}
         core = {name: value for name, value in values.items() if name not in broker}
         try:
-            return Settings(coordinator=CoordinatorConfig(**core, mends=SERVED[profile]), **broker)  # type: ignore[arg-type]
+            limited = {**MEMORY_LIMITS, **core, "mends": SERVED[profile]}
+            return Settings(coordinator=CoordinatorConfig(**limited), **broker)  # type: ignore[arg-type]
         except ConfigError as error:
             raise SettingsError(f"{str(error).replace('_', '.')}; change one of them") from None
 
@@ -98,14 +110,18 @@ KNOWN: Mapping[str, Kind] = {
     "connections.max.idle.ms": _integer(-1),
     "fetch.max.bytes": _integer(1024),
     "group.initial.rebalance.delay.ms": _integer(0),
+    "group.members.max.bytes": _integer(0),
+    "group.offsets.max.bytes": _integer(0),
     "group.max.session.timeout.ms": _integer(0),
     "group.max.size": _integer(1),
     "group.min.session.timeout.ms": _integer(0),
     "log.retention.bytes": _integer(-1),
     "max.connections": _integer(0),
+    "members.max.bytes": _integer(0),
     "message.max.bytes": _integer(0),
     "num.partitions": _integer(1, MAX_PARTITIONS),
     "offset.metadata.max.bytes": _integer(0),
+    "offsets.max.bytes": _integer(0),
     "offsets.retention.check.interval.ms": _integer(1),
     "offsets.retention.minutes": _integer(1),
     "offsets.topic.num.partitions": _integer(1, MAX_PARTITIONS),

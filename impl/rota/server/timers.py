@@ -1,20 +1,37 @@
 """Timers of an event loop by id: a wheel, and one handle of the loop for the next time that it is due."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Hashable
 from math import ceil, inf
+from time import monotonic
 from typing import Generic, TypeVar
 
 from rota.coordinator import TimingWheel
 
 T = TypeVar("T", bound=Hashable)
 
+log = logging.getLogger(__name__)
+
+PAUSE_MS = 200
+"""So late the loop only calls after a pause."""
+
+GRACE_MS = 200
+"""How long clients' bytes are read after a pause before any timer fires."""
+
+FIRING_SECONDS = 0.005
+"""How long timers fire in one iteration of the event loop."""
+
 
 class LoopTimers(Generic[T]):
     """Timers that call `fire` with their id, each at most once for each time that it is armed.
 
     What is due together fires in order of deadline, one after the other: a timer that one of them cancels or
-    arms again is not due any more. A timer never fires early; it may be two milliseconds late.
+    arms again is not due any more. A timer never fires early; it may be two milliseconds late, and later if
+    so many are due that the loop would be held up, or after a pause.
+
+    A pause is when the loop calls much later than it should: the process was stopped, or it was held up.
+    What clients sent meanwhile lies in the sockets, and is read before any timer fires.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, fire: Callable[[T], None]) -> None:
@@ -24,6 +41,7 @@ class LoopTimers(Generic[T]):
         self._wheel: TimingWheel[T] = TimingWheel()
         self._handle: asyncio.TimerHandle | None = None
         self._wakes_ms: float = inf  # when the handle calls; `inf` without one
+        self._grace_ms = 0.0  # until then no timer fires
 
     def arm(self, timer_id: T, delay_ms: int) -> None:
         """Fire after a delay, counted from now; an armed timer of the same id is replaced.
@@ -48,18 +66,26 @@ class LoopTimers(Generic[T]):
 
     def _due(self) -> None:
         # The loop may call a little early, by the resolution of its clock.
-        now_ms = max(int(self._now()), int(self._wakes_ms))
+        now = self._now()
+        if now - max(self._wakes_ms, self._grace_ms) >= PAUSE_MS:
+            self._grace_ms = now + GRACE_MS
+            log.warning("timers are %d ms late: first what clients have sent is read", now - self._wakes_ms)
+        now_ms = max(int(now), int(self._wakes_ms))
+        end = monotonic() + FIRING_SECONDS
         try:
-            while (timer_id := self._wheel.pop(now_ms)) is not None:
+            while now >= self._grace_ms and (timer_id := self._wheel.pop(now_ms)) is not None:
                 self._fire(timer_id)
+                if monotonic() >= end:
+                    break
         finally:
             self._wake(self._wheel.next_due_ms())
 
     def _wake(self, at_ms: int | None) -> None:
         if self._handle is not None:
             self._handle.cancel()
-        self._wakes_ms = inf if at_ms is None else at_ms
-        self._handle = None if at_ms is None else self._loop.call_at(self._origin + at_ms / 1000, self._due)
+        self._wakes_ms = inf if at_ms is None else max(at_ms, self._grace_ms, self._now())
+        when = self._origin + self._wakes_ms / 1000
+        self._handle = None if at_ms is None else self._loop.call_at(when, self._due)
 
     def _now(self) -> float:
         """Milliseconds since the origin, to the microsecond."""

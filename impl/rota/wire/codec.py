@@ -6,7 +6,7 @@ import struct
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from rota.wire.decoder import Decode, SlicedDecode, decoder, sliced_decoder
 from rota.wire.encoder import Encode, encoder
@@ -22,8 +22,7 @@ _NO_TAGS: Mapping[int, bytes] = {}
 _RequestHeader = tuple[int, int, str | None, Mapping[int, bytes]]
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """A request as read. `header_tags` are the tagged fields of its header, none of which is known."""
 
     api: Api
@@ -31,7 +30,7 @@ class Request:
     correlation_id: int
     client_id: str | None
     body: dict[str, Any]
-    header_tags: Mapping[int, bytes] = field(default_factory=dict)
+    header_tags: Mapping[int, bytes] = _NO_TAGS
 
 
 @dataclass(frozen=True)
@@ -106,8 +105,10 @@ def encode_response(
     how = _writing(api(name), version, "response", odd)
     try:
         out = bytearray(_LENGTH.pack(correlation_id))
-        if how.flexible_header:
+        if how.flexible_header and header_tags:
             write_tags(out, header_tags)
+        elif how.flexible_header:
+            out.append(0)
     except FAILURES as error:
         raise WireError(f"{how.label} header: {error}") from None
     return _write(how, body, out)

@@ -11,15 +11,18 @@ from pathlib import Path
 
 import click
 
+from rota.cli.conform_run import interruptible
 from rota.cli.conform_target import see_whether_it_is_there
 from rota.cli.errors import NOTHING, UsageError
 from rota.cli.keeping import keep, try_files
 from rota.cli.streams import ascii_json
-from rota.conformance.comparison.compare import compare
+from rota.conformance.comparison.compare import CutShort, DialogueComparison, compare
 from rota.conformance.dialogues.script import Script
+from rota.conformance.results import NotChecked
 from rota.conformance.runner import Options, divide
 from rota.conformance.targets.target import Target
 from rota.report.difference import Comparison, as_json, as_text, side_by_side, verdict_line
+from rota.report.events import INTERRUPTED
 from rota.report.format import counted
 from rota.report.live_line import LiveLine
 
@@ -52,12 +55,12 @@ def show_differences(
         if not (quiet or as_object):
             what = counted(len(scripts), "dialogue")
             click.echo(f"rota conform --diff: {left.name} and {right.name}, {what}, seed {options.seed}")
-        compared = compare(
-            scripts, left, right, options, lambda done, of: live.show(lambda: f"{done} of {of} plays")
-        )
+        compared, interrupted = _compared(scripts, left, right, options, live)
     live.clear()
     seconds = time.monotonic() - began
-    result = Comparison(left.name, right.name, options.seed, compared, not_checked, seconds)
+    there = {one.script.id for one in compared}
+    not_checked += [NotChecked(script, INTERRUPTED) for script in scripts if script.id not in there]
+    result = Comparison(left.name, right.name, options.seed, compared, not_checked, seconds, interrupted)
     files = [path] if result.exit_code else []
     if as_object:
         click.echo(ascii_json(as_json(result, files)), nl=False)
@@ -68,3 +71,18 @@ def show_differences(
             click.echo(line)
     text = "".join(f"{line}\n" for line in side_by_side(result))
     return keep(dict.fromkeys(files, text), result.exit_code)
+
+
+def _compared(
+    scripts: Sequence[Script], left: Target, right: Target, options: Options, live: LiveLine
+) -> tuple[list[DialogueComparison], bool]:
+    """What is known of the dialogues, and whether somebody interrupted before that was all."""
+
+    def progress(done: int, of: int) -> None:
+        live.show(lambda: f"{done} of {of} plays")
+
+    with interruptible(options.stop):
+        try:
+            return compare(scripts, left, right, options, progress), False
+        except CutShort as cut:
+            return cut.compared, True

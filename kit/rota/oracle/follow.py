@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from rota import coordinator as core
 from rota.kernel import RuleTable
@@ -39,6 +39,8 @@ from rota.spec import (
 )
 from rota.spec.versions import as_sent
 
+S = TypeVar("S", bound="AnyOutcome")
+
 REMEMBERED = 1_000
 """Lines of a group's dialogue that are kept; what is older is forgotten."""
 
@@ -46,6 +48,14 @@ REMEMBERED = 1_000
 def profile_of(config: core.CoordinatorConfig) -> Profile:
     """The profile by which a core with this configuration is judged: Kafka's, with the same mends."""
     return replace(KAFKA_4, **asdict(config.mends))
+
+
+class AnyOutcome(Protocol):
+    """What the spec allows, as far as it says by which rules."""
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Slugs of those that took part."""
 
 
 class Oracle:
@@ -67,21 +77,21 @@ class Oracle:
         """Slugs of all rules used so far."""
         return {slug for slug, _ in self.visited}
 
-    def outcomes(self, ask: Callable[[Spec], tuple[Step, ...]]) -> tuple[Step, ...]:
+    def outcomes(self, ask: Callable[[Spec], tuple[S, ...]]) -> tuple[S, ...]:
         """The steps that the spec allows."""
         self._asked.clear()
         return ask(self.spec)
 
-    def used(self, step: Step) -> tuple[Rule, ...]:
+    def used(self, step: AnyOutcome) -> tuple[Rule, ...]:
         """The rules of a step of the last outcomes, the deciding ones first, the handler's last."""
         return tuple(RULES[slug] for slug in dict.fromkeys((*self._asked, *step.rules)))
 
-    def passed(self, step: Step) -> tuple[str, ...]:
+    def passed(self, step: AnyOutcome) -> tuple[str, ...]:
         """Rules that the handler of a step tried before the one that applied."""
         handler = next(slugs for slugs in self.spec.handlers.values() if step.rules[-1] in slugs)
         return handler[: handler.index(step.rules[-1])]
 
-    def count(self, step: Step, state: str) -> None:
+    def count(self, step: AnyOutcome, state: str) -> None:
         """The step was taken from this state."""
         self.visited.update((rule.slug, state) for rule in self.used(step))
 
@@ -249,8 +259,15 @@ class Followed:
         self.divergence = self._divergence(what, steps[0] if steps else None)
         return self.divergence
 
+    def differs(
+        self, what: str, outcome: AnyOutcome, differing: Sequence[Difference], outcomes: int
+    ) -> Divergence:
+        """A divergence from the nearest of so many outcomes."""
+        self.divergence = self._divergence(what, outcome if outcome.rules else None, differing, outcomes)
+        return self.divergence
+
     def _divergence(
-        self, what: str, step: Step | None, differing: Sequence[Difference] = (), outcomes: int = 1
+        self, what: str, step: AnyOutcome | None, differing: Sequence[Difference] = (), outcomes: int = 1
     ) -> Divergence:
         rules = () if step is None else self.oracle.used(step)
         passed = () if step is None else self.oracle.passed(step)

@@ -12,6 +12,7 @@ from typing import Any
 
 from rota import coordinator as core
 from rota.oracle.follow import Followed
+from rota.oracle.offsets_translate import Question
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Make, Shadow
 from rota.oracle.translate import CoreRequest
@@ -69,7 +70,35 @@ class Resigned:
     picks: tuple[int, ...] = ()
 
 
-Input = Ask | Due | Logged | Moved | Resigned
+@dataclass(frozen=True)
+class About:
+    """A request about offsets or of the administration; ahead and picks: as of `Ask`."""
+
+    request: Question
+    version: int
+    ahead: int = 0
+    picks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A producer's transaction ends."""
+
+    producer_id: int
+    committed: bool
+    picks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """So many milliseconds later it is time to look what has expired."""
+
+    after_ms: int
+    picks: tuple[int, ...] = ()
+
+
+Input = Ask | Due | Logged | Moved | Resigned | About | Ended | Cleaned
+"""The last three are for `rota.oracle.offsets_lockstep`; where offsets are left alone they do nothing."""
 
 
 @dataclass
@@ -161,6 +190,8 @@ class Lockstep:
         return 0 if group is None else group.generation_id
 
     def _action(self, one: Input) -> Callable[[], core.Effects] | None:
+        if isinstance(one, About | Ended | Cleaned):
+            return None
         if isinstance(one, Ask):
             return lambda: self._send(one)
         if isinstance(one, Moved):
@@ -219,13 +250,16 @@ def _is(timer: Any, timer_id: core.TimerId) -> bool:
 
 
 def replay(
-    inputs: Iterable[Input], make: Make = core.GroupCoordinator, mends: core.Mends = core.UNMENDED
+    inputs: Iterable[Input],
+    make: Make = core.GroupCoordinator,
+    mends: core.Mends = core.UNMENDED,
+    kind: type[Lockstep] = Lockstep,
 ) -> tuple[Divergence | None, list[Input]]:
     """Do these inputs with a new core that has these mends, leaving out those that are not possible.
 
-    Returns the first divergence, None where there is none, and the inputs up to there.
+    kind: of the lockstep. Returns the first divergence, None where there is none, and the inputs up to there.
     """
-    lockstep = Lockstep(core.CoordinatorConfig(mends=mends), make)
+    lockstep = kind(core.CoordinatorConfig(mends=mends), make)
     try:
         for one in inputs:
             lockstep.do(one)

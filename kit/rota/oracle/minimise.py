@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from rota import coordinator as core
-from rota.oracle.lockstep import Ask, Due, Input, Logged, Moved, replay
+from rota.oracle.lockstep import About, Ask, Due, Input, Lockstep, Logged, Moved, replay
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Make
 from rota.oracle.translate import CoreRequest
@@ -30,19 +30,27 @@ TIMEOUT_MS = 10_000
 
 
 class _Shrinker:
-    def __init__(self, inputs: Sequence[Input], found: Divergence, make: Make, mends: core.Mends) -> None:
+    def __init__(
+        self,
+        inputs: Sequence[Input],
+        found: Divergence,
+        make: Make,
+        mends: core.Mends,
+        kind: type[Lockstep],
+    ) -> None:
         self.inputs = list(inputs)
         self.found = found
         self.tries = 0
         self._make = make
         self._mends = mends
+        self._kind = kind
 
     def keep(self, candidate: Sequence[Input]) -> bool:
         """Whether the candidate breaks the same rule; if so it is the shortest from now on."""
         if self.tries >= TRIES:
             return False
         self.tries += 1
-        found, done = replay(candidate, self._make, self._mends)
+        found, done = replay(candidate, self._make, self._mends, self._kind)
         if found is None or found.rule != self.found.rule:
             return False
         self.inputs, self.found = done, found
@@ -54,12 +62,14 @@ def minimised(
     found: Divergence,
     make: Make = core.GroupCoordinator,
     mends: core.Mends = core.UNMENDED,
+    kind: type[Lockstep] = Lockstep,
 ) -> tuple[list[Input], Divergence]:
     """Inputs as few and as plain as can be had that break the same rule, and how they end.
 
-    Parameters: inputs, which end in `found`; make, builds the core, which has these mends.
+    Parameters: inputs, which end in `found`; make, builds the core, which has these mends; kind, of the
+    lockstep.
     """
-    shrinker = _Shrinker(inputs, found, make, mends)
+    shrinker = _Shrinker(inputs, found, make, mends, kind)
     shrinker.keep(inputs)
     before: list[Input] = []
     while before != shrinker.inputs:
@@ -212,6 +222,9 @@ def _with_names(one: Input, names: Mapping[str, str]) -> Input:
         old = one.timer_id
         member_id = names.get(old.member_id, old.member_id)
         return replace(one, timer_id=core.TimerId(old.kind, old.group_id, member_id))
+    if isinstance(one, About) and isinstance(one.request, core.OffsetCommit | core.TxnOffsetCommit):
+        member_id = names.get(one.request.member_id, one.request.member_id)
+        return replace(one, request=replace(one.request, member_id=member_id))
     return one
 
 

@@ -21,7 +21,7 @@ WIDTH = 140
 SHOWN_LINES = 60
 """Steps of a dialogue that a report shows; the attribute has more."""
 
-ORDER = ("answer", "group", "record", "timer")
+ORDER = ("answer", "group", "offsets", "record", "timer")
 """Topics, in the order of a report."""
 
 

@@ -292,6 +292,10 @@ class Shadow:
             raise self.diverged(
                 followed.group_id, f"a request outside of the spec has changed the group: {shown(group)}"
             )
+        self._forget_records(followed)
+
+    def _forget_records(self, followed: Followed) -> None:
+        """Of a group that was deleted nobody waits for the log, but whoever is owed an answer."""
         if followed.group is None:
             followed.drop_records_without_answer()
             kept = self._appends.items()

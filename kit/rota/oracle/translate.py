@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 from rota import coordinator as core
-from rota.spec import Arm, Group, GroupRecord, Member, MemberRecord, Step, Timer
+from rota.spec import Arm, Cancel, Group, GroupRecord, Member, MemberRecord, Timer
 from rota.spec.classic.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -82,7 +82,7 @@ def _timer_of(timer_id: core.TimerId, group_id: str) -> Timer:
 
 def answer(reply: Any) -> Fields:
     """A reply of either side: its kind, and its fields by name."""
-    return {"kind": type(reply).__name__.removesuffix("Reply"), **_plain_fields(reply)}
+    return {"kind": type(reply).__name__.removesuffix("Reply"), **plain_fields(reply)}
 
 
 def core_record(append: core.Append, group_id: str) -> Fields:
@@ -160,7 +160,15 @@ def core_timer_effects(effects: core.Effects, group_id: str) -> dict[Timer, int 
     }
 
 
-def spec_timer_effects(step: Step) -> dict[Timer, int | str]:
+class Timed(Protocol):
+    """A step with what it does to timers."""
+
+    @property
+    def timers(self) -> tuple[Arm | Cancel, ...]:
+        """In order."""
+
+
+def spec_timer_effects(step: Timed) -> dict[Timer, int | str]:
     """The last effect on each timer of a step: a delay in milliseconds, or cancelled."""
     return {effect.timer: effect.delay_ms if isinstance(effect, Arm) else CANCELLED for effect in step.timers}
 
@@ -196,14 +204,15 @@ def _put(topics: dict[str, Fields], topic: str, what: Fields) -> None:
     topics[topic] = what
 
 
-def _plain_fields(value: Any) -> dict[str, Any]:
+def plain_fields(value: Any) -> dict[str, Any]:
+    """The fields of a message of either side in the form in which both are equal."""
     return {name: _plain(getattr(value, name)) for name in _names(type(value))}
 
 
 def _plain(value: Any) -> Any:
     """Enums as numbers, members as tuples of (field, value): the form in which both sides are equal."""
     if hasattr(value, "__dataclass_fields__"):
-        return tuple(sorted(_plain_fields(value).items()))
+        return tuple(sorted(plain_fields(value).items()))
     if isinstance(value, tuple):
         return tuple(map(_plain, value))
     return value.value if isinstance(value, Enum) else value

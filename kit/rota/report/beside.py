@@ -7,8 +7,11 @@ from collections.abc import Iterator
 
 from rota.conformance.catalogue import all_cases, all_probes, all_scripts
 from rota.conformance.comparison.known_differences import KNOWN_DIFFERENCES, DifferenceKind, KnownDifference
+from rota.conformance.comparison.mends import MENDED, NOT_MENDED
 from rota.conformance.dialogues.script import Case
+from rota.conformance.out_of_reach import SWITCHES_OUT_OF_REACH
 from rota.report.format import WIDTH
+from rota.report.reference.markdown import table
 
 _MEANS = {
     DifferenceKind.NOT_MODELLED: "Kafka does it, and rota does not do it yet.",
@@ -17,6 +20,12 @@ _MEANS = {
     DifferenceKind.KAFKA_BUG: "Kafka does not do what its own protocol says.",
 }
 
+
+_ABOUT_MENDS = """Where Kafka harms its users rota's server does better, unless it is started by `rota serve
+--profile kafka-4.x`. A mend gives an answer where there is none, or spares another member or the broker a
+harm. It never changes the code that a request is answered with, for polite clients branch on it. Each is a
+switch of the profile `rota` (`rota check --profile rota`, `rota conform --profile rota`), and what it ends is
+explored under both profiles."""
 
 _INTRODUCTION = """plays {cases} cases and {probes} probes on Kafka 4.4.0 and on rota's own server and shows
 where they differ. A case judges a rule of the spec. A probe has no verdict: what is heard in it is compared.
@@ -38,11 +47,36 @@ def _lines() -> Iterator[str]:
     yield "    rota conform --diff kafka-4.4.0 rota"
     yield ""
     yield textwrap.fill(_INTRODUCTION.format(cases=cases, probes=probes), WIDTH)
+    yield from _mends()
     for kind in DifferenceKind:
         known = [one for one in KNOWN_DIFFERENCES if one.kind is kind]
         if known:
             yield from ("", f"## {kind.value[0].upper()}{kind.value[1:]}", "", _MEANS[kind], "")
             yield from map(_entry, known)
+
+
+def _mends() -> Iterator[str]:
+    yield from ("", "## Mends", "", textwrap.fill(_ABOUT_MENDS, WIDTH), "")
+    yield from table(
+        ("mend", "Kafka 4", "rota", "ends", "seen in"),
+        (
+            (
+                f"`{one.switch}`",
+                one.kafka,
+                one.mended,
+                ", ".join(f"`{name}`" for name in one.ends) or "–",
+                ", ".join(f"`{id}`" for id in _seen_in(one.switch)) or SWITCHES_OUT_OF_REACH[one.switch],
+            )
+            for one in MENDED
+        ),
+    )
+    yield from ("", "Weighed, and left as Kafka has it:", "")
+    yield from table(("what harms", "why it is no mend"), NOT_MENDED)
+
+
+def _seen_in(switch: str) -> list[str]:
+    """The cases that expect something else of a mended coordinator."""
+    return [case.id for case in all_cases() if case.otherwise and case.otherwise.switch == switch]
 
 
 def _entry(known: KnownDifference) -> str:

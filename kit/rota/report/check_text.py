@@ -23,6 +23,12 @@ from rota.report.format import Column, Columns, coloured, counted, number, width
 from rota.trace import text as trace_text
 
 
+def first_columns(names: list[str]) -> tuple[Column, Column]:
+    """What a table of configurations begins with. names: of all rows to come."""
+    longest = max([len("configuration"), *map(len, names)])
+    return Column("configuration", longest, left=True, gap=0), Column("verdict", 9, left=True, gap=2)
+
+
 class RunTable:
     """A table of which every row can be printed as soon as its run is over.
 
@@ -32,8 +38,7 @@ class RunTable:
     def __init__(self, names: list[str], reach: bool = False) -> None:
         self._reach = reach
         columns = (
-            Column("configuration", max([len("configuration"), *map(len, names)]), left=True, gap=0),
-            Column("verdict", 9, left=True, gap=2),
+            *first_columns(names),
             Column("distinct", 10),
             Column("generated", 11),
             Column("depth", 5),

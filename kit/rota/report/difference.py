@@ -13,9 +13,10 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from rota.conformance.comparison.compare import DialogueComparison, Likeness
+from rota.conformance.comparison.compare import PLAYS, DialogueComparison, Likeness
 from rota.conformance.dialogues.script import Case
 from rota.conformance.results import Ending, NotChecked
+from rota.report.events import INTERRUPTED
 from rota.report.format import counted, wrapped
 
 SCHEMA = 1
@@ -24,13 +25,13 @@ SCHEMA = 1
 COLUMN = 88
 """The width of each of the two columns of the file in which dialogues stand side by side."""
 
-VERDICTS = {0: "same", 1: "different", 3: "undecided"}
+VERDICTS = {0: "same", 1: "different", 3: "undecided", 130: INTERRUPTED}
 """Exit code -> what is said of the whole."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A finished comparison of the targets `left` and `right`."""
+    """A comparison of the targets `left` and `right`; interrupted: it ended before all was compared."""
 
     left: str
     right: str
@@ -38,10 +39,13 @@ class Comparison:
     compared: Sequence[DialogueComparison]
     not_checked: Sequence[NotChecked]
     seconds: float
+    interrupted: bool = False
 
     @property
     def exit_code(self) -> int:
-        """1 if any dialogue differs, else 3 if any is undecided, else 0."""
+        """130 if it was interrupted, else 1 if any dialogue differs, else 3 if any is undecided, else 0."""
+        if self.interrupted:
+            return 130
         found = {one.likeness for one in self.compared}
         return 1 if Likeness.DIFFERS in found else 3 if Likeness.UNDECIDED in found else 0
 
@@ -60,7 +64,10 @@ def as_text(result: Comparison, files: Sequence[Path]) -> Iterator[str]:
         )
         yield wrapped("undecided: ", f"{one.script.id}: {target}: {why[0].removeprefix('· ')}")
     for skipped in result.not_checked:
-        yield wrapped("not checked: ", f"{skipped.case.id}: {skipped.why}")
+        if skipped.why != INTERRUPTED:
+            yield wrapped("not checked: ", f"{skipped.case.id}: {skipped.why}")
+    if missed := sum(skipped.why == INTERRUPTED for skipped in result.not_checked):
+        yield f"not checked: {counted(missed, 'dialogue')}: {INTERRUPTED}"
     parts = Counter(one.script.part for one in result.those(Likeness.DIFFERS))
     if parts:
         named = ", ".join(f"{part} {number}" for part, number in parts.items())
@@ -83,7 +90,7 @@ def verdict_line(result: Comparison) -> str:
 
 def _difference(one: DialogueComparison, result: Comparison) -> Iterator[str]:
     width = max(len(result.left), len(result.right), len("sentence"))
-    yield f"DIFFERS {one.script.id}{_level(one)}"
+    yield f"DIFFERS {one.script.id}{_level(one)}{_so_far(one, result)}"
     yield wrapped(f"  {'sentence':<{width}}  ", one.script.sentence)
     if one.at:
         yield _said(f"  {'after':<{width}}  ", one.left[one.at - 1])
@@ -100,6 +107,11 @@ def _level(one: DialogueComparison) -> str:
     return f" ({one.script.level.value})" if isinstance(one.script, Case) else ""
 
 
+def _so_far(one: DialogueComparison, result: Comparison) -> str:
+    """That a dialogue might have gone alike in a play that did not come to be."""
+    return f" in {one.plays} of {PLAYS} plays" if result.interrupted and one.plays < PLAYS else ""
+
+
 def _again(one: DialogueComparison, result: Comparison) -> str:
     return f"rota conform --diff {shlex.quote(result.left)} {shlex.quote(result.right)} {one.script.id}"
 
@@ -114,7 +126,7 @@ def side_by_side(result: Comparison) -> Iterator[str]:
     yield verdict_line(result)
     for one in result.those(Likeness.DIFFERS):
         yield ""
-        yield f"{one.script.id}{_level(one)}: {one.script.sentence}"
+        yield f"{one.script.id}{_level(one)}{_so_far(one, result)}: {one.script.sentence}"
         yield f"  {result.left:<{COLUMN}} | {result.right}"
         yield f"  {'-' * COLUMN}-+-{'-' * COLUMN}"
         for mark, left, right in _rows(one.left, one.right):
@@ -165,6 +177,7 @@ def _object(one: DialogueComparison) -> dict[str, Any]:
         "sentence": script.sentence,
         "source": script.source,
         "verdict": one.likeness.value,
+        "plays": one.plays,
         "first_difference": None if same else one.at,
         "dialogues": None if same else [list(one.left), list(one.right)],
     }

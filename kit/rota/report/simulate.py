@@ -10,7 +10,7 @@ from rota.explore.walks.model import Coverage, Simulation, Walks
 from rota.kernel import Kind
 from rota.report.check_json import report_of
 from rota.report.check_model import KNOWN, Explored, Plan, Report
-from rota.report.check_text import found_lines
+from rota.report.check_text import first_columns, found_lines
 from rota.report.format import Column, Columns, coloured, counted, wrapped
 
 
@@ -68,8 +68,7 @@ class WalkTable:
 
     def __init__(self, names: list[str]) -> None:
         columns = (
-            Column("configuration", max([len("configuration"), *map(len, names)]), left=True, gap=0),
-            Column("verdict", 9, left=True, gap=2),
+            *first_columns(names),
             Column("walks", 7),
             Column("steps", 10),
             Column("longest", 7),

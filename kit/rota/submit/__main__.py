@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from rota.cli.main import entry
+from rota.__main__ import entry
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:

@@ -168,6 +168,16 @@ class Trespass:
 
 
 @frozen
+class Released:
+    """To the offsets, when their time is over: which are promised no more, whatever the rules say of them.
+
+    kept: the topics whose offsets are, as members are subscribed to them.
+    """
+
+    kept: frozenset[str] = frozenset()
+
+
+@frozen
 class RetentionDue:
     """From the offsets: it is time for the coordinator to say what may expire."""
 

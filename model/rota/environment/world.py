@@ -71,7 +71,8 @@ class Observed:
 
     compatible: whether the clients have a protocol in common; handshake: whether all newcomers are sent away
     with a member id first (static ones never are); kinds, instances, protocols, versions (of JoinGroup): per
-    client, as in the settings; max_size: None for no limit; partitions: of the topic.
+    client, as in the settings; max_size: None for no limit; partitions: of the topic; one_window: whether the
+    initial delay of some client's group cannot be extended.
     """
 
     clients: int
@@ -86,6 +87,7 @@ class Observed:
     protocols: tuple[tuple[str, ...], ...] = DEFAULTS["protocols"]
     versions: tuple[int, ...] = (DEFAULTS["join_version"],) * 2
     partitions: int = DEFAULTS["partitions"]
+    one_window: bool = True
 
     @property
     def meet(self) -> bool:
@@ -161,6 +163,7 @@ def observed(settings: Mapping[str, Any]) -> Observed:
         protocols=tuple(chosen["protocols"]),
         versions=versions,
         partitions=chosen["partitions"],
+        one_window=max(versions) > 0 and chosen["rebalance_timeout_ms"] <= chosen["initial_delay_ms"],
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from rota.environment.world import Observed, observed
+from rota.invariants.answers import answers
 from rota.invariants.crowd import joiners_within_limit, no_pile_up
 from rota.invariants.liveness import LIVENESS, with_static_members, without_sync_timer
 from rota.invariants.manners import COOPERATIVE, MANNERS, READING
@@ -109,6 +110,7 @@ def classic(settings: Mapping[str, Any], *, strict: bool = False) -> tuple[Prope
         *(COOPERATIVE if "cooperative" in seen.kinds else ()),
         *STATIC,
         *restarts(seen),
+        *answers(seen),
         *(() if seen.max_size is None else (joiners_within_limit(seen.max_size),)),
         *(OFFSETS if seen.offsets else ()),
         *STEPS,

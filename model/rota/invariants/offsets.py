@@ -42,20 +42,36 @@ OFFSETS = (
         "offsets.commit-by-current-member",
         Kind.SAFETY,
         "A commit is accepted from a member of the current generation that may have its part of it, or from "
-        "anybody in an Empty group.",
+        "anybody in an Empty group; one in a transaction also from a member that has no part yet, or from a "
+        "producer that names nobody.",
         (View("offsets", _trespassed),),
         is_not,
-        source="upstream ClassicGroup#validateOffsetCommit",
-        rules=("offsets.unknown-member", "offsets.illegal-generation", "offsets.rebalance-in-progress"),
+        source="KIP-447; upstream ClassicGroup#validateOffsetCommit",
+        rules=(
+            "offsets.unknown-member",
+            "offsets.illegal-generation",
+            "offsets.rebalance-in-progress",
+            "transactions.commit-unknown-member",
+            "transactions.commit-illegal-generation",
+        ),
     ),
     Property(
         "offsets.acknowledged-is-told",
         Kind.SAFETY,
-        "A fetch is told the offset that was acknowledged last, also after fail-overs.",
+        "A fetch is told the offset that was acknowledged last, also after fail-overs, unless it has been "
+        "deleted, or was old in a group that did not need it.",
         (View("offsets", _broken),),
         is_not,
-        source="upstream OffsetMetadataManager#fetchOffsets, #replay",
-        rules=("offsets.stored", "offsets.fetch", "offsets.commit"),
+        source="KIP-211; upstream OffsetMetadataManager#fetchOffsets, #replay, ClassicGroup"
+        "#offsetExpirationCondition",
+        rules=(
+            "offsets.stored",
+            "offsets.fetch",
+            "offsets.commit",
+            "expiry.nothing-expires",
+            "expiry.subscribed-group",
+            "expiry.group-unused",
+        ),
     ),
 )
 """What is claimed where clients commit."""

@@ -205,8 +205,9 @@ def _held_or_replaced(parked: frozenset[Debt], waiting: Waits) -> bool:
 
 
 def _syncs_as(client: Client) -> str | None:
-    """The id under which a client waits for its SyncGroup's answer."""
-    return client.member_id if client.waits and client.phase is Phase.SYNCING else None
+    """The id under which a client waits in SyncGroup, unless a late request of its own has overtaken it."""
+    waits = client.waits and client.phase is Phase.SYNCING and not client.overtaken
+    return client.member_id if waits else None
 
 
 def _still_a_member(group: Group, syncs_as: str) -> bool:
@@ -355,7 +356,7 @@ KNOWN_WEAKNESSES = (
     Property(
         "weakness.removed-request-unanswered",
         Kind.SAFETY,
-        "A client that waits for its SyncGroup's answer is a member, so that somebody will answer.",
+        "A client whose SyncGroup waits, and that no late request of its own has overtaken, is a member.",
         (GROUP, View("client", _syncs_as)),
         _still_a_member,
         given=both,

@@ -189,9 +189,10 @@ def _a_stranger_removes(seen: Observed) -> bool | None:
 
 
 def _two_come_at_once(seen: Observed) -> bool | None:
-    """A second client joins during the initial delay of the first."""
-    alone = len(seen.kinds) < 2
-    return True if seen.meet and _two_obey(seen) and _sole(seen) else False if alone else None
+    """A second client joins during the only window of the first one's initial delay."""
+    if len(seen.kinds) < 2:
+        return False
+    return True if seen.meet and _two_obey(seen) and _sole(seen) and seen.one_window else None
 
 
 EVERY = tuple(PROFILES)

@@ -7,10 +7,10 @@ from rota.conformance.cases.admin_list import expect_listed, settled
 from rota.conformance.cases.leave import missing_and_waiting_left, pending_left
 from rota.conformance.cases.offsets_commit import commit_of_nobody
 from rota.conformance.cases.size import last_missing_refused, last_pending_refused, phase_ends
+from rota.conformance.cases.timers_delay import joins_beside_pending, newcomer_restarts, two_join_after_empty
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import otherwise
 from rota.conformance.steps.group_formation import stable
-from rota.conformance.steps.membership import pending_member, static
 from rota.conformance.steps.offsets import expect_each
 
 
@@ -74,14 +74,7 @@ def several_evaluations(d: Dialogue) -> None:
     "A newcomer does not extend the initial delay of a group that became empty.",
 )
 def not_extended_after_empty(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    with d.reaching("an empty group"):
-        d.expect(a.leave(), error="NONE")
-    first = d.member("b").enter()
-    began = d.transcript.elapsed()
-    second = d.member("c").enter()
-    d.in_time(began, d.initial_delay * 0.9)
+    began, first, second = two_join_after_empty(d)
     d.expect(first.answer(began + d.initial_delay * 1.6 - d.transcript.elapsed()), error="NONE")
     d.expect(second.answer(PROMPTLY), error="NONE")
 
@@ -92,11 +85,8 @@ def not_extended_after_empty(d: Dialogue) -> None:
     "The initial delay runs to its end, also where an id expires that was handed out.",
 )
 def expiry_does_not_end_delay(d: Dialogue) -> None:
-    a = d.member("a")
-    began = d.transcript.elapsed()
-    pending_member(d, "b", session_timeout_ms=1000)
-    joining = a.enter()
-    joining.silent(began + 0.8 * d.initial_delay - d.transcript.elapsed())
+    joining, late = joins_beside_pending(d)
+    joining.silent(late - d.transcript.elapsed())
     d.expect(joining.answer(), error="NONE")
 
 
@@ -106,12 +96,7 @@ def expiry_does_not_end_delay(d: Dialogue) -> None:
     "A static newcomer that restarts while it waits is UNKNOWN_MEMBER_ID when its session is over.",
 )
 def restarted_newcomer_expires(d: Dialogue) -> None:
-    a, again = (static(d, name, "one", session_timeout_ms=1000) for name in ("a", "again"))
-    first = a.send_join("")
-    first.silent(0.3)
-    second = again.send_join("")
-    d.expect(first.answer(PROMPTLY), error="FENCED_INSTANCE_ID")
-    d.expect(second.answer(), error="UNKNOWN_MEMBER_ID")
+    d.expect(newcomer_restarts(d).answer(), error="UNKNOWN_MEMBER_ID")
 
 
 @otherwise(

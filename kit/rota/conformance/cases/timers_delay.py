@@ -83,13 +83,18 @@ def not_shortened(d: Dialogue) -> None:
     seconds=3.0,
 )
 def after_empty(d: Dialogue) -> None:
+    _emptied(d)
+    joining = d.member("b").enter()
+    joining.silent(d.initial_delay * (1 - 2 * _BEFORE))
+    d.expect(joining.answer(), error="NONE")
+
+
+def _emptied(d: Dialogue) -> None:
+    """A group that one member has been in and left."""
     a = d.member("a")
     stable(d, a)
     with d.reaching("an empty group"):
         d.expect(a.leave(), error="NONE")
-    joining = d.member("b").enter()
-    joining.silent(d.initial_delay * (1 - 2 * _BEFORE))
-    d.expect(joining.answer(), error="NONE")
 
 
 @case(
@@ -208,18 +213,23 @@ def connection_cut(d: Dialogue) -> None:
     seconds=4.0,
 )
 def extended_after_empty(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    with d.reaching("an empty group"):
-        d.expect(a.leave(), error="NONE")
+    began, first, second = two_join_after_empty(d)
+    first.silent(began + d.initial_delay * 1.6 - d.transcript.elapsed())
+    d.expect(first.answer(), error="NONE")
+    d.expect(second.answer(), error="NONE")
+
+
+def two_join_after_empty(d: Dialogue) -> tuple[float, PendingRequest, PendingRequest]:
+    """Two newcomers in the first window of a delay after the group was empty: when it began, and their
+    requests.
+    """
+    _emptied(d)
     b, c = d.member("b"), d.member("c")
     first = b.enter()
     began = d.transcript.elapsed()
     second = c.enter()
     d.in_time(began, d.initial_delay * 0.9)
-    first.silent(began + d.initial_delay * 1.6 - d.transcript.elapsed())
-    d.expect(first.answer(), error="NONE")
-    d.expect(second.answer(), error="NONE")
+    return began, first, second
 
 
 @case(
@@ -233,11 +243,18 @@ def extended_after_empty(d: Dialogue) -> None:
     settings=SHORT_SESSIONS,
 )
 def expiry_ends_delay(d: Dialogue) -> None:
+    joining, late = joins_beside_pending(d)
+    d.expect(joining.answer(late - d.transcript.elapsed()), error="NONE")
+
+
+def joins_beside_pending(d: Dialogue) -> tuple[PendingRequest, float]:
+    """The only one who joins beside an id that was handed out and runs out: its request, and when most of the
+    initial delay is over.
+    """
     a = d.member("a")
     began = d.transcript.elapsed()
     pending_member(d, "b", session_timeout_ms=1000)
-    joining = a.enter()
-    d.expect(joining.answer(began + 0.8 * d.initial_delay - d.transcript.elapsed()), error="NONE")
+    return a.enter(), began + 0.8 * d.initial_delay
 
 
 @case(
@@ -251,12 +268,17 @@ def expiry_ends_delay(d: Dialogue) -> None:
     settings=SHORT_SESSIONS,
 )
 def restarted_newcomer(d: Dialogue) -> None:
+    d.expect(newcomer_restarts(d).answer(), error="NONE")
+
+
+def newcomer_restarts(d: Dialogue) -> PendingRequest:
+    """The second request of a static newcomer that restarts while its first one is parked."""
     a, again = (static(d, name, "one", session_timeout_ms=1000) for name in ("a", "again"))
     first = a.send_join("")
     first.silent(0.3)
     second = again.send_join("")
     d.expect(first.answer(PROMPTLY), error="FENCED_INSTANCE_ID")
-    d.expect(second.answer(), error="NONE")
+    return second
 
 
 @case(

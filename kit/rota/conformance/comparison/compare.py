@@ -39,7 +39,7 @@ class Likeness(StrEnum):
 class DialogueComparison:
     """One dialogue on two targets: the transcript on the left and that on the right, made comparable.
 
-    `endings` says how the two dialogues ended.
+    `endings` says how the two dialogues ended; `plays` how often it was played on both.
     """
 
     script: Script
@@ -47,6 +47,7 @@ class DialogueComparison:
     left: Lines
     right: Lines
     endings: tuple[Ending, Ending]
+    plays: int
 
     @property
     def at(self) -> int:
@@ -55,6 +56,14 @@ class DialogueComparison:
         return next(
             (n for n, (one, other) in enumerate(both) if one != other), min(len(self.left), len(self.right))
         )
+
+
+class CutShort(KeyboardInterrupt):
+    """Somebody interrupted; `compared` says what is known of dialogues that were played on both by then."""
+
+    def __init__(self, compared: list[DialogueComparison]) -> None:
+        super().__init__()
+        self.compared = compared
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,11 @@ class _Plays:
             self.plays[side].append(_Play(normalised(result), result.ending))
 
     @property
+    def number(self) -> int:
+        """How often it was played on both."""
+        return min(len(own) + len(other) for own, other in zip(self.plays, self.undecided, strict=True))
+
+    @property
     def common(self) -> _Play | None:
         """A play that was the same on both."""
         return next((play for play in self.plays[0] if play in self.plays[1]), None)
@@ -101,23 +115,27 @@ def compare(
 
     A dialogue differs if no play on the one went as any play on the other. `progress` is told how many plays
     of the present round are done, of how many. The dialogues have to be playable on both, see `divide`.
-    Raises KeyboardInterrupt after all plays have ended.
+    Raises CutShort if it is interrupted, after all plays have ended.
     """
     plays_by_id = {script.id: _Plays() for script in scripts}
     unreadable = _unreadable_of_both(left, right, options)
     again = scripts
-    for play in range(PLAYS):
-        _round(
-            again,
-            (left, right),
-            replace(options, seed=options.seed + play),
-            unreadable,
-            plays_by_id,
-            progress,
-        )
-        again = [script for script in again if plays_by_id[script.id].likeness is not Likeness.SAME]
-        if not again:
-            break
+    try:
+        for play in range(PLAYS):
+            _round(
+                again,
+                (left, right),
+                replace(options, seed=options.seed + play),
+                unreadable,
+                plays_by_id,
+                progress,
+            )
+            again = [script for script in again if plays_by_id[script.id].likeness is not Likeness.SAME]
+            if not again:
+                break
+    except KeyboardInterrupt:
+        there = [script for script in scripts if plays_by_id[script.id].number]
+        raise CutShort([_compared(script, plays_by_id[script.id]) for script in there]) from None
     return [_compared(script, plays_by_id[script.id]) for script in scripts]
 
 
@@ -155,7 +173,8 @@ def _compared(script: Script, played: _Plays) -> DialogueComparison:
         common or (*plays, *undecided)[0]
         for plays, undecided in zip(played.plays, played.undecided, strict=True)
     )
-    return DialogueComparison(script, played.likeness, left.lines, right.lines, (left.ending, right.ending))
+    endings = left.ending, right.ending
+    return DialogueComparison(script, played.likeness, left.lines, right.lines, endings, plays=played.number)
 
 
 def _unreadable_of_both(left: Target, right: Target, options: Options) -> tuple[Unreadable, Unreadable]:

@@ -57,6 +57,19 @@ KNOWN_DIFFERENCES: Sequence[KnownDifference] = (
         f"Who leads when a join phase ends without its leader: {_ORDER}",
         varies=True,
     ),
+    *(
+        KnownDifference(id, DifferenceKind.DELIBERATE, f"Mended: `{switch}`.")
+        for id, switch in (
+            ("join.group-max-size-reached.last-missing", "refusal_completes_phase"),
+            ("join.group-max-size-reached.last-pending", "refusal_completes_phase"),
+            ("join.while-preparing.replaced-request", "answers_replaced"),
+            ("sync.follower-waits.replaced-request", "answers_replaced"),
+            ("leave.remove-member.waiting-sync", "answers_removed"),
+            ("leave.pending-member.disturbs-the-group", "pending_leave_rebalances"),
+            ("static.replaced.haunted", "replaced_owes_sync"),
+            ("timers.initial-delay-extended.by-one-long-gone", "newcomer_mark_stays"),
+        )
+    ),
     KnownDifference(
         "voting.candidates.repeated-name",
         DifferenceKind.KAFKA_BUG,

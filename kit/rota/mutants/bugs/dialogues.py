@@ -23,7 +23,6 @@ from rota.spec import (
     Step,
     SyncGroupRequest,
 )
-from rota.spec import expiry as expiry_rules
 from rota.spec import offset_delete as delete_rules
 from rota.spec import offset_fetch as fetch_rules
 from rota.spec import offset_log as log_rules
@@ -41,7 +40,6 @@ from rota.spec.messages import ReplyMessage
 from rota.spec.offset_messages import OffsetCommitRequest, OffsetFetchRequest, commit_reply
 from rota.spec.offset_state import (
     NO_PRODUCER,
-    Expire,
     OffsetBatch,
     OffsetRead,
     OffsetRecord,
@@ -195,14 +193,6 @@ def late_failure_answers_who_waits(
 
 
 # -- offsets ----------------------------------------------------------------------------------------------
-@bug("expiry.group-unused", dies_in=SCENARIOS, by="16i-first-commit-is-under-way")
-def commits_under_way_unseen(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps:
-    """A group without offsets is removed though its first commit is under way."""
-    plain = [key for key in offsets.appended if key[2] == NO_PRODUCER]
-    unseen = replace(offsets, appended=offsets.appended.without(*plain))
-    return tuple(replace(step, offsets=offsets) for step in expiry_rules.group_unused(spec, unseen, expire))
-
-
 @bug("offsets.stored", dies_in=SCENARIOS, by=TWO_PRODUCERS)
 def stored_under_the_highest_producer(
     spec: Spec, offsets: Offsets, batch: OffsetBatch, error: AppendError | None

@@ -51,39 +51,6 @@ def producers_must_be_members(spec: Spec, group: Group | None, call: Call) -> St
     return ()
 
 
-def _transacted(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """The commit is accepted, whoever sends it."""
-    return transaction_rules.commit(spec, group or Group(), call)
-
-
-@bug("transactions.commit-unknown-group", dies_in=SCENARIOS, by=WHO_TRANSACTS)
-def transaction_makes_the_group(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A commit with a generation makes the group that is not there."""
-    return _transacted(spec, group, call) if transaction_rules.unknown_group(spec, group, call) else ()
-
-
-@bug("transactions.commit-unknown-member", dies_in=SCENARIOS, by=WHO_TRANSACTS)
-def stranger_transacts(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """Whether the sender is a member is not asked in a transaction."""
-    return _transacted(spec, group, call) if transaction_rules.unknown_member(spec, group, call) else ()
-
-
-@bug(
-    "transactions.commit-fenced-instance-id", dies_in=CHECKLIST, by="testTxnCommitOffsetWithFencedInstanceId"
-)
-def fenced_member_transacts(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A process whose place another one has taken goes on committing in transactions."""
-    return _transacted(spec, group, call) if transaction_rules.fenced_instance_id(spec, group, call) else ()
-
-
-@bug(
-    "transactions.commit-illegal-generation", dies_in=CHECKLIST, by="testTxnCommitOffsetWithIllegalGeneration"
-)
-def any_generation_transacts(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """In a transaction the generation is not looked at."""
-    return ()
-
-
 @bug("transactions.commit", dies_in=CHECKLIST, by="testTxnCommitOffsetWithKnownMemberId")
 def transaction_refused_while_completing(spec: Spec, group: Group | None, call: Call) -> Steps:
     """In CompletingRebalance a commit in a transaction is refused like any other."""
@@ -204,18 +171,6 @@ def simple_groups_are_empty_ones(spec: Spec, group: Group, check: RetentionCheck
 def retention_counts_from_the_commit(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
     """In an Empty group the retention counts from each commit, as if nobody had used the group since."""
     return only(Step(group).tell_offsets(Expire(check.now_ms, None, removable=True)))
-
-
-@bug("expiry.subscribed-group", dies_in=SCENARIOS, by=UNREAD, seen_in="KAFKA-13636")
-def subscribed_offsets_expire(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
-    """In a stable group the offsets of topics that are read expire with the others."""
-    return only(Step(group).tell_offsets(Expire(check.now_ms, None)))
-
-
-@bug("expiry.nothing-expires", dies_in=SCENARIOS, by=UNREAD)
-def expires_while_rebalancing(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
-    """Offsets expire while the group rebalances, though its members will read them."""
-    return only(Step(group).tell_offsets(Expire(check.now_ms, None)))
 
 
 @bug("expiry.expired", dies_in=SCENARIOS, by=EXPIRE)

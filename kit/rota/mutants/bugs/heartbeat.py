@@ -32,6 +32,14 @@ def rebalance_kept_secret(spec: Spec, group: Group | None, call: Call) -> Steps:
     return ()
 
 
+@bug("heartbeat.rebalance-in-progress", dies_in="rejoin", by="answers.unknown-is-no-member")
+def follower_is_unknown(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A follower that should join again is told that it is unknown, and comes back as somebody else."""
+    steps = heartbeat_rules.rebalance_in_progress(spec, group, call)
+    leads = group is not None and group.leader == request_of(call, HeartbeatRequest).member_id
+    return steps if leads else retold(steps, unknown)
+
+
 @bug("heartbeat.alive", dies_in="core", by="timers.match-state")
 def heartbeat_stops_session(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A heartbeat stops the session timer instead of restarting it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.mutants.mutant import bug
-from rota.spec import Call, Group, GroupState, JoinGroupRequest, Spec, Step
+from rota.spec import Call, ErrorCode, Group, GroupState, JoinGroupRequest, Spec, Step
 from rota.spec.classic import admission as admission_rules
 from rota.spec.classic import join as join_rules
 from rota.spec.classic.rebalance import joined_reply
@@ -58,6 +58,16 @@ def id_stays_pending(spec: Spec, group: Group | None, call: Call) -> Steps:
     steps = admission_rules.pending_member(spec, group, call)
     member_id = _request(call).member_id
     return tuple(step.to(replace(step.live, pending=step.live.pending | {member_id})) for step in steps)
+
+
+@bug("join.fenced-instance-id", dies_in="static", by="answers.fenced-holds-no-place")
+def own_place_is_anothers(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A static member that joins again under the id that holds its place is told that another has it."""
+    request = _request(call)
+    holds = group is not None and bool(request.member_id) and group.holder(request.group_instance_id)
+    if holds == request.member_id:
+        return join_rules.refuse(group, call, ErrorCode.FENCED_INSTANCE_ID)
+    return join_rules.fenced_instance_id(spec, group, call)
 
 
 @bug("join.unknown-member", dies_in="fault", by="parked.iff-waiting")

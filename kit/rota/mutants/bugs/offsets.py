@@ -10,14 +10,18 @@ from rota.spec import expiry as expiry_rules
 from rota.spec import offset_fetch as fetch_rules
 from rota.spec import offset_log as log_rules
 from rota.spec import offsets as offset_rules
+from rota.spec import transactions as transaction_rules
 from rota.spec.classic.step import Steps
 from rota.spec.context import only, request_of
 from rota.spec.offset_messages import OffsetCommitRequest
 from rota.spec.offset_state import (
+    NO_PRODUCER,
+    Expire,
     OffsetBatch,
     OffsetRead,
     Offsets,
     OffsetSteps,
+    RetentionCheck,
 )
 from rota.spec.vocabulary import AppendError
 
@@ -104,6 +108,59 @@ def reads_nothing(spec: Spec, offsets: Offsets, read: OffsetRead) -> OffsetSteps
 def only_members_read(spec: Spec, group: Group | None, call: Call) -> Steps:
     """A group that is at rest has no offsets for those who ask."""
     return only(Step(group).tell_offsets(OffsetRead(call, known=False)))
+
+
+def _transacted(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """The commit is accepted, whoever sends it."""
+    return transaction_rules.commit(spec, group or Group(), call)
+
+
+@bug("transactions.commit-unknown-group", dies_in="raw-offsets", by="offsets.commit-by-current-member")
+def transaction_makes_the_group(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A commit with a generation makes the group that is not there."""
+    return _transacted(spec, group, call) if transaction_rules.unknown_group(spec, group, call) else ()
+
+
+@bug("transactions.commit-unknown-member", dies_in="raw-offsets", by="offsets.commit-by-current-member")
+def stranger_transacts(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """Whether the sender is a member is not asked in a transaction."""
+    return _transacted(spec, group, call) if transaction_rules.unknown_member(spec, group, call) else ()
+
+
+@bug(
+    "transactions.commit-fenced-instance-id",
+    dies_in="raw-offsets-static",
+    by="offsets.commit-by-current-member",
+)
+def fenced_member_transacts(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """A process whose place another one has taken goes on committing in transactions."""
+    return _transacted(spec, group, call) if transaction_rules.fenced_instance_id(spec, group, call) else ()
+
+
+@bug("transactions.commit-illegal-generation", dies_in="raw-offsets", by="offsets.commit-by-current-member")
+def any_generation_transacts(spec: Spec, group: Group | None, call: Call) -> Steps:
+    """In a transaction the generation is not looked at."""
+    return ()
+
+
+@bug("expiry.subscribed-group", dies_in="retention", by="offsets.acknowledged-is-told", seen_in="KAFKA-13636")
+def subscribed_offsets_expire(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
+    """In a stable group the offsets of topics that are read expire with the others."""
+    return only(Step(group).tell_offsets(Expire(check.now_ms, None)))
+
+
+@bug("expiry.nothing-expires", dies_in="retention", by="offsets.acknowledged-is-told")
+def expires_while_rebalancing(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
+    """Offsets expire while the group rebalances, though its members will read them."""
+    return only(Step(group).tell_offsets(Expire(check.now_ms, None)))
+
+
+@bug("expiry.group-unused", dies_in="raw-retention", by="offsets.acknowledged-is-told")
+def commits_under_way_unseen(spec: Spec, offsets: Offsets, expire: Expire) -> OffsetSteps:
+    """A group without offsets is removed though its first commit is under way."""
+    plain = [key for key in offsets.appended if key[2] == NO_PRODUCER]
+    unseen = replace(offsets, appended=offsets.appended.without(*plain))
+    return tuple(replace(step, offsets=offsets) for step in expiry_rules.group_unused(spec, unseen, expire))
 
 
 @bug("expiry.group-removed", dies_in="retention", by="deadlock")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rota.environment.broker.log import DEFAULT, Prospects
 from rota.environment.broker.member_ids import fresh_id, is_newcomer, owner
-from rota.environment.broker.offsets import watched
+from rota.environment.broker.observers import released, watched
 from rota.environment.messages import (
     NOBODY,
     Append,
@@ -146,7 +146,11 @@ class Broker:
             return (Outcome(value),)
         if isinstance(message, Unused):
             return [self._fold(value, step) for step in self.spec.unused(value.group)]
-        return [self._fold(value, step) for step in self.spec.retention(value.group, message.check)]
+        steps = self.spec.retention(value.group, message.check)
+        return [
+            released(self._fold(value, step), value.group, self.spec.profile.unsubscribed_expire)
+            for step in steps
+        ]
 
     def _to_lines(self, message: Message) -> tuple[Send, ...]:
         """To the log and to the offsets, both of which may owe a client an answer."""

@@ -13,7 +13,8 @@ Simplified, and why that is safe:
 - A fail-over keeps a prefix of what is in flight. Whoever waits is told NOT_COORDINATOR.
 
 Two history variables carry what properties ask: the offsets that were promised to a client (acknowledged, and
-not replaced, deleted or put in doubt since), and whether a promise or the right to commit was broken.
+not replaced, deleted or put in doubt since, nor old enough to expire), and whether a promise or the right to
+commit was broken. Neither believes the rules: `rota.environment.broker.observers` looks at the group itself.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from rota.environment.messages import (
     OffsetsThere,
     Owed,
     Read,
+    Released,
     RetentionDue,
     Reverted,
     Trespass,
@@ -35,10 +37,9 @@ from rota.environment.messages import (
     Unused,
 )
 from rota.kernel import FrozenMap, Message, Outcome, Send, Value, frozen, replace
-from rota.spec import Group, GroupState, Spec
+from rota.spec import Spec
 from rota.spec.effects import Reply
 from rota.spec.offset_messages import (
-    OffsetCommitRequest,
     OffsetFetchReply,
     OffsetFetchRequest,
     refused_offsets,
@@ -126,7 +127,7 @@ class OffsetsKeeper:
             return []
         stored = self.spec.offsets_appended(value.offsets, first, None)
         failed = self.spec.offsets_appended(value.offsets, first, self.failure)
-        doubted = _without(rest, (record.key for record in first.records)) if self._in_doubt else rest
+        doubted = _without(rest, _doubted(first)) if self._in_doubt else rest
         price = Send("budget", Charge("append"))
         return [
             *(_found(self._fold(self._promised(rest, first), step, "log stores offsets")) for step in stored),
@@ -141,6 +142,8 @@ class OffsetsKeeper:
         """What the coordinator forwards, and news of connections and fail-overs."""
         if isinstance(message, Trespass):
             return (Outcome(replace(value, trespassed=True)),)
+        if isinstance(message, Released):
+            return (Outcome(_without(value, (key for key in value.promised if key[0] not in message.kept))),)
         if isinstance(message, Unreachable):
             return (Outcome(replace(value, line=_without_waiting(value.line, message.client))),)
         if isinstance(message, Owed):
@@ -154,17 +157,18 @@ class OffsetsKeeper:
         return self._told(value, message)
 
     def _told(self, value: OffsetsKept, message: Message) -> Sequence[Outcome]:
-        """A word of the coordinator's rules. What it asks to have deleted is promised no more."""
+        """A word of the coordinator's rules. What they ask to have deleted is promised no more; of what may
+        expire they are not believed (`Released`).
+        """
         offsets = value.offsets
         if isinstance(message, OffsetBatch):
             deleted = (r.key for r in message.records if isinstance(r, OffsetTombstone))
             after = _without(value, deleted)
             return [self._fold(after, step) for step in self.spec.offsets_begin(offsets, message)]
         if isinstance(message, Expire):
-            after = _without(value, (key for key in value.promised if key[0] not in message.subscribed))
-            return [self._fold(after, step) for step in self.spec.offsets_expire(offsets, message)]
+            return [self._fold(value, step) for step in self.spec.offsets_expire(offsets, message)]
         if isinstance(message, GroupForgotten):
-            after = replace(value, promised=FrozenMap())
+            after = _promised_after(value, message)
             return [self._fold(after, step) for step in self.spec.offsets_forget(offsets, message)]
         if isinstance(message, GroupForgottenAnswer):
             return self._forgotten(value, message)
@@ -180,7 +184,7 @@ class OffsetsKeeper:
         if not isinstance(first, GroupForgotten):
             return ()
         rest = replace(value, line=value.line[1:])
-        after = replace(rest, promised=FrozenMap()) if message.stored else rest
+        after = _promised_after(rest, first) if message.stored else rest
         steps = self.spec.offsets_forgotten(value.offsets, first, message.stored)
         return [self._fold(after, step) for step in steps]
 
@@ -206,7 +210,7 @@ class OffsetsKeeper:
         after = value
         for record in batch.records:
             if isinstance(record, OffsetTombstone):
-                after = _without(after, (record.key,))
+                after = after if record.expired else _without(after, (record.key,))
             elif record.producer_id == NO_PRODUCER and (
                 self.spec.profile.deletion_waits_for_record or value.offsets.is_appended(*record.key)
             ):
@@ -232,7 +236,7 @@ class OffsetsKeeper:
         after = value
         for item in value.line[:survive]:
             if isinstance(item, OffsetBatch):
-                after = _without(after, (record.key for record in item.records))
+                after = _without(after, _doubted(item))
                 for record in item.records:
                     offsets = offsets.stored(record)
             elif isinstance(item, TransactionEnd):
@@ -240,7 +244,7 @@ class OffsetsKeeper:
                 offsets = self.spec.transaction_ended(offsets, item)[0].offsets
             elif isinstance(item, GroupForgotten):
                 pending = offsets.pending if item.expired else ()
-                offsets, after = Offsets(pending=pending), replace(after, promised=FrozenMap())
+                offsets, after = Offsets(pending=pending), _promised_after(after, item)
         markers = tuple(item for item in value.line[survive:] if isinstance(item, TransactionEnd))
         lost = AppendError.NOT_LEADER_OR_FOLLOWER
         replies = [reply for item in value.line for reply in self._unstored(value.offsets, item, lost)]
@@ -255,30 +259,6 @@ class OffsetsKeeper:
             assert isinstance(request, OffsetFetchRequest)
             return (Reply(item.call.to, refused_offsets(request, ErrorCode.NOT_COORDINATOR)),)
         return ()
-
-
-def watched(outcome: Outcome, group: Group | None, request: object) -> Outcome:
-    """An outcome of the coordinator, with a word to the offsets if it accepts a commit that it must not.
-
-    group: before the request. A member names the current generation, which it has its part of; anybody may
-    commit without one while the group is Empty.
-    """
-    accepted = any(isinstance(send.message, OffsetBatch) for send in outcome.sends)
-    if not accepted or not isinstance(request, OffsetCommitRequest) or _may_commit(group, request):
-        return outcome
-    return replace(outcome, sends=(*outcome.sends, Send("offsets", Trespass())))
-
-
-def _may_commit(group: Group | None, request: OffsetCommitRequest) -> bool:
-    if group is None or group.state is GroupState.EMPTY:
-        return request.generation_id_or_member_epoch < 0
-    member = group.members.get(request.member_id)
-    return (
-        member is not None
-        and group.state is not GroupState.COMPLETING_REBALANCE
-        and request.generation_id_or_member_epoch == group.generation_id
-        and request.group_instance_id in (None, member.group_instance_id)
-    )
 
 
 def _found(outcome: Outcome) -> Outcome:
@@ -298,6 +278,16 @@ def _sends(replies: Iterable[Reply]) -> tuple[Send, ...]:
 def _without(value: OffsetsKept, keys: Iterable[Key]) -> OffsetsKept:
     """Without promises for these partitions."""
     return replace(value, promised=value.promised.without(*keys))
+
+
+def _doubted(batch: OffsetBatch) -> Iterable[Key]:
+    """Of which partitions nobody knows what is stored, if the batch may be: not of what expires by it."""
+    return (r.key for r in batch.records if not (isinstance(r, OffsetTombstone) and r.expired))
+
+
+def _promised_after(value: OffsetsKept, gone: GroupForgotten) -> OffsetsKept:
+    """An operator takes all promises along with a group; that it has expired breaks them."""
+    return value if gone.expired else replace(value, promised=FrozenMap())
 
 
 def _keeps(promised: FrozenMap[Key, int], read: OffsetRead, reply: Reply) -> bool:

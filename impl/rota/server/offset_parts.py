@@ -1,0 +1,139 @@
+"""OffsetCommit, OffsetFetch and OffsetDelete of many partitions: so many at a time, others in between.
+
+The coordinator gets parts of the request, of the same topics in the same order, and the answer is put
+together from the answers to these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar, cast
+
+from rota.coordinator import (
+    OffsetCommit,
+    OffsetCommitTopic,
+    OffsetDelete,
+    OffsetDeleteTopic,
+    OffsetFetch,
+    OffsetFetchGroup,
+    OffsetFetchTopic,
+)
+from rota.server.answers import AT_ONCE, MAX_BYTES, LongAnswer
+from rota.server.errors import ErrorCode
+from rota.server.offset_bodies import BATCHED_SINCE, Amended
+
+FIRST_BYTES = 24 << 20
+"""What the first group of an answer may have, if it is more than MAX_BYTES: all that a group may store."""
+
+PARTITION_BYTES = 64
+"""What a partition of an OffsetFetch counts for in its answer beside its metadata."""
+
+Body = Mapping[str, Any]
+AnyTopic = OffsetCommitTopic | OffsetDeleteTopic | OffsetFetchTopic
+Topic = TypeVar("Topic", bound=AnyTopic)
+Request = TypeVar("Request", OffsetCommit, OffsetDelete)
+
+
+def parts_of(request: Request) -> list[Request]:
+    """The request in parts; itself if it is small."""
+    divided = cast(Any, _divided(cast(tuple[AnyTopic, ...], request.topics)))
+    return [replace(request, topics=topics) for topics in divided] if len(divided) > 1 else [request]
+
+
+def whole(request: OffsetCommit | OffsetDelete, token: Amended, bodies: Sequence[Body]) -> Iterator[None]:
+    """Answers a request from the answers to its parts, or with the first that is an error for the whole."""
+    failed = next((body for body in bodies if body.get("error_code")), None)
+    body = failed or {**bodies[0], "topics": _joined(request.topics, bodies)}
+    yield
+    token.reply(body)
+
+
+def parts_of_fetch(request: OffsetFetch) -> list[OffsetFetch]:
+    """The same for an OffsetFetch: a part asks for one group, unless the request is small."""
+    if sum(_size(group) for group in request.groups) <= AT_ONCE:
+        return [request]
+    return [replace(request, groups=(part,)) for group in request.groups for part in _parts_of_group(group)]
+
+
+def whole_fetch(request: OffsetFetch, token: Amended, bodies: Sequence[Body]) -> Iterator[None]:
+    """Answers an OffsetFetch from the answers to its parts.
+
+    A group for which the answer has no room gets an error, upon which a client asks again.
+    """
+    rest, taken = iter(bodies), 0
+    groups: list[Body] = []
+    for group in request.groups:
+        answered = [each for _ in _parts_of_group(group) for each in next(rest)["groups"]]
+        found = _whole_group(group, answered)
+        size = sum(_bytes_of(partition) for topic in found["topics"] for partition in topic["partitions"])
+        if taken + size > (MAX_BYTES if groups else FIRST_BYTES):
+            error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            found, size = {"group_id": group.group_id, "topics": [], "error_code": error}, 0
+        taken += size
+        groups.append(found)
+        yield
+    if token.context.version < BATCHED_SINCE:
+        token.reply({"groups": groups})
+        return
+    answer = LongAnswer(token.context, "groups", {})
+    for group_body in token.amend({"groups": groups})["groups"]:
+        answer.add(answer.encoded([group_body]))
+        yield
+    answer.send()
+
+
+def _whole_group(group: OffsetFetchGroup, answered: Sequence[Body]) -> Body:
+    failed = next((each for each in answered if each["error_code"]), None)
+    if failed is not None or group.topics is None:
+        return failed or answered[0]
+    return {**answered[0], "topics": _joined(group.topics, answered)}
+
+
+def _bytes_of(partition: Body) -> int:
+    return PARTITION_BYTES + len(partition["metadata"])
+
+
+def _size(group: OffsetFetchGroup) -> int:
+    """How much a group costs: all that it has is much."""
+    return AT_ONCE if group.topics is None else sum(1 + len(each.partition_indexes) for each in group.topics)
+
+
+def _parts_of_group(group: OffsetFetchGroup) -> list[OffsetFetchGroup]:
+    if not group.topics:
+        return [group]
+    return [OffsetFetchGroup(group.group_id, topics) for topics in _divided(group.topics)]
+
+
+def _divided(topics: tuple[Topic, ...]) -> list[tuple[Topic, ...]]:
+    """The topics in parts of AT_ONCE partitions; one may be in several."""
+    parts: list[tuple[Topic, ...]] = []
+    part: list[Topic] = []
+    room = AT_ONCE
+    for topic in topics:
+        items = _items(topic)
+        for start in range(0, max(len(items), 1), AT_ONCE):
+            piece = items[start : start + AT_ONCE]
+            if part and len(piece) > room:
+                parts.append(tuple(part))
+                part, room = [], AT_ONCE
+            part.append(topic if len(piece) == len(items) else type(topic)(topic.name, piece))
+            room -= max(len(piece), 1)
+    return [*parts, tuple(part)]
+
+
+def _joined(topics: Sequence[AnyTopic], bodies: Sequence[Body]) -> list[Body]:
+    """The topics of all parts' answers, each as often as it was asked for."""
+    answered = (topic for body in bodies for topic in body["topics"])
+    joined: list[Body] = []
+    for topic in topics:
+        first = next(answered)
+        partitions: list[Body] = [*first["partitions"]]
+        while len(partitions) < len(_items(topic)):
+            partitions += next(answered)["partitions"]
+        joined.append({**first, "partitions": partitions})
+    return joined
+
+
+def _items(topic: AnyTopic) -> tuple[Any, ...]:
+    return topic.partitions if isinstance(topic, OffsetCommitTopic) else topic.partition_indexes
