@@ -124,7 +124,7 @@ class OffsetsShadow(Shadow):
     def clean_group(self, group_id: str) -> core.Effects:
         """It is time to look what has expired; while appends are not answered the core does not look."""
         group = self.core.groups.get(group_id)
-        since = self.now if group is None or group.empty_since_ms is None else group.empty_since_ms
+        since = None if group is None or group.state_since_ms == -1 else group.state_since_ms
 
         def allowed(spec: Spec, kept: Kept, followed: Followed) -> tuple[Told, ...]:
             if followed.group is None or kept.line:
