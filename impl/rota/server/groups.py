@@ -26,6 +26,7 @@ from rota.coordinator import (
     JoinGroupProtocol,
     LeaveGroup,
     MemberIdentity,
+    Notice,
     OffsetCommit,
     OffsetDelete,
     OffsetFetch,
@@ -153,7 +154,9 @@ class GroupService:
         self._timers.clear()
         self._answers.finish()
         try:
-            self._answer(self.core.unload().replies)
+            effects = self.core.unload()
+            self._tell(effects.notices)
+            self._answer(effects.replies)
         finally:
             self._stopped = True
 
@@ -256,9 +259,7 @@ class GroupService:
     def _do(self, effects: Effects) -> None:
         if self._stopped:
             return
-        for notice in effects.notices:
-            if log.isEnabledFor(logging.INFO):
-                log.info(line(notice))
+        self._tell(effects.notices)
         for timer in effects.timers:
             if isinstance(timer, Arm):
                 self._timers.arm(timer.timer_id, timer.delay_ms)
@@ -272,6 +273,11 @@ class GroupService:
             self._answer(effects.replies)
         else:
             self._answers.add(self._answered(effects.replies))
+
+    def _tell(self, notices: tuple[Notice, ...]) -> None:
+        if notices and log.isEnabledFor(logging.INFO):
+            for notice in notices:
+                log.info(line(notice))
 
     def _answer(self, replies: tuple[tuple[Token, Reply], ...]) -> None:
         for token, reply in replies:
