@@ -45,6 +45,7 @@ from rota.server.log_lines import line
 from rota.server.offset_bodies import (
     Amended,
     AnyTopics,
+    Prepared,
     TopicResolver,
     commit_request,
     delete_request,
@@ -215,28 +216,28 @@ class GroupService:
             return self.core.offset_commit(part, context.version, token, now_ms)
 
         self._clean_if_crowded()
-        prepare = partial(commit_request, body, context.version, self._topics)
+        prepare = commit_request(body, context.version, self._topics)
         return self._in_parts(body, context, prepare, parts_of, ask, whole)
 
     def _offset_fetch(self, body: Body, context: RequestContext) -> Iterator[None] | None:
         def ask(part: OffsetFetch, token: Token) -> Effects:
             return self.core.offset_fetch(part, context.version, token)
 
-        prepare = partial(fetch_request, body, context.version, self._topics)
+        prepare = fetch_request(body, context.version, self._topics)
         return self._in_parts(body, context, prepare, parts_of_fetch, ask, whole_fetch)
 
     def _offset_delete(self, body: Body, context: RequestContext) -> Iterator[None] | None:
         def ask(part: OffsetDelete, token: Token) -> Effects:
             return self.core.offset_delete(part, context.version, token, subscribed_topics)
 
-        prepare = partial(delete_request, body, self._topics)
+        prepare = delete_request(body, self._topics)
         return self._in_parts(body, context, prepare, parts_of, ask, whole)
 
     def _in_parts(
         self,
         body: Body,
         context: RequestContext,
-        prepare: Callable[[], tuple[R, Callable[[Body], Body]]],
+        prepare: Prepared[R],
         divide: Callable[[R], Sequence[R]],
         ask: Callable[[R, Token], Effects],
         answer: Callable[[R, Amended, Sequence[Body]], Iterator[None]],
@@ -247,7 +248,7 @@ class GroupService:
         """
 
         def steps() -> Iterator[None]:
-            request, response = prepare()
+            request, response = yield from prepare
             token = Amended(context, response)
             yield
             parts = divide(request)
