@@ -448,3 +448,31 @@ def test_a_server_with_many_groups_ends_within_two_seconds(connect):
         many_groups(client, 20_000)
         begun = time.process_time()
     assert time.process_time() - begun < 1
+
+
+def test_planted_bug_groups_are_deleted_in_one_step(serving, stretches, connect, monkeypatch):
+    monkeypatch.setattr("rota.server.group_admin.DELETED_AT_ONCE", 10**6)
+    with pytest.raises(AssertionError):
+        test_many_groups_are_listed_and_deleted_in_turns_with_others(serving, stretches, connect)
+
+
+def test_planted_bug_fetches_are_read_at_each_produce(serving, stretches, user, monkeypatch):
+    monkeypatch.setattr(fetch._Parked, "has_grown", lambda self, log, size: True)
+    with pytest.raises(AssertionError):
+        test_each_produce_reads_waiting_fetches_only_when_they_have_enough(serving, stretches, user)
+
+
+def test_planted_bug_offsets_are_stored_in_one_step(serving, stretches, connect, monkeypatch):
+    monkeypatch.setattr("rota.server.offset_parts.AT_ONCE", 10**6)
+    with pytest.raises(AssertionError):
+        test_offsets_of_many_topics_are_told_whole(8, serving, stretches, connect)
+
+
+def test_planted_bug_what_is_too_much_is_kept(serving, connect, monkeypatch):
+    monkeypatch.setattr("rota.coordinator.memory.Memory.error", lambda self, *arguments: 0)
+    for test in (
+        test_members_metadata_have_a_limit_for_each_group_and_for_all,
+        test_offsets_have_a_limit_for_each_group_and_for_all,
+    ):
+        with pytest.raises((AssertionError, TimeoutError)):
+            test(serving, connect)
