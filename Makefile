@@ -137,7 +137,7 @@ offenders: $(VENV)/ready-run
 herd: $(VENV)/ready-test
 	$(BIN)/python -m bench.herd
 
-# Some five minutes, on a quiet machine with Java and a compiler for C: rota's server beside Apache Kafka, each
+# Some ten minutes, on a quiet machine with Java and a compiler for C: rota's server beside Apache Kafka, each
 # ratio beside the committed one; exit 1 where one has fallen. SERVER_BENCH=--write commits to the new ones.
 server-bench: $(VENV)/ready-run
 	$(BIN)/python -m bench.server $(SERVER_BENCH)

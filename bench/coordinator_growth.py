@@ -1,7 +1,7 @@
-"""How the coordinator's core grows: with members of one group, with groups, in memory, in a day of virtual time.
+"""How the coordinator's core grows: with members and groups, in memory, in a day of virtual time.
 
-Rates are of the processor's time, without sockets; see `bench.coordinator` for what is counted. They are a section
-of `bench.server`.
+Rates are of the processor's time, without sockets; see `bench.coordinator` for what is counted. They are a
+section of `bench.server`.
 """
 
 from __future__ import annotations

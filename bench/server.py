@@ -1,4 +1,4 @@
-"""`rota serve` beside Apache Kafka over the wire: heartbeats and rebalances, as ratios.
+"""`rota serve` beside Apache Kafka over the wire: heartbeats and rebalances, as ratios; and its core alone.
 
     .venv/bin/python -m bench.server [--only SECTION] [--target HOST:PORT] [--write]
 
@@ -19,11 +19,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from bench.coordinator_growth import (
+    day_rounds,
+    group_work,
+    heartbeat_work,
+    memory_rounds,
+    pair_work,
+    rate_rounds,
+    wanted_rounds,
+)
 from bench.server_client import (
     Failed,
     compiled,
@@ -42,7 +51,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 FILE, PAGE = "server.json", "server-figures.md"
 
 ROUNDS = 5
-WARM_UPS = 2
+WARM_UPS = 5
 """Rounds that do not count."""
 
 SECONDS = 1.0
@@ -52,6 +61,8 @@ BURSTS = {1: "one by one", 16: "bursts of 16"}
 CONNECTIONS = (1, 4)
 MEMBERS = (10, 100, 1_000)
 MANY = 10_000
+MOST = 100_000
+HOURS = 24
 
 Round = Callable[[], Sequence[float]]
 """One round on one side: a value for each figure of the measurement."""
@@ -69,20 +80,27 @@ class Figure:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Figures that come out of the same rounds, and how a round is made ready on either side."""
+    """Figures that come out of the same rounds, and how a round is made ready on either side.
+
+    `theirs` is None where nobody is compared with. exact: a round gives what all the others would.
+    """
 
     section: str
     figures: tuple[Figure, ...]
     ours: AbstractContextManager[Round]
-    theirs: AbstractContextManager[Round]
-    beside: str
+    theirs: AbstractContextManager[Round] | None = None
+    beside: str = ""
+    exact: bool = False
 
     def rows(self, rounds: int, warm_ups: int) -> Iterator[Row]:
         """Alternates between the sides; warm-ups do not count."""
-        with self.ours as ours, self.theirs as theirs:
+        if self.exact:
+            rounds, warm_ups = 1, 0
+        with self.ours as ours, self.theirs or nullcontext(tuple) as theirs:
             values = [(ours(), theirs()) for _ in range(warm_ups + rounds)][warm_ups:]
         for index, figure in enumerate(self.figures):
-            mine, other = (tuple(_short(side[index]) for side in each) for each in zip(*values, strict=True))
+            mine = tuple(_short(one[index]) for one, _ in values)
+            other = tuple(_short(one[index]) for _, one in values if one)
             words = (figure.what, figure.unit, figure.more)
             yield Row(self.section, *words, mine, other, self.beside, figure.wanted)
 
@@ -175,7 +193,36 @@ def rebalance_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[
     yield Measurement("rebalances", figures, large, small, f"rota with {MEMBERS[-1]:,}")
 
 
-MEASUREMENTS = {"heartbeats": heartbeat_measurements, "rebalances": rebalance_measurements}
+def core_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measurement]:
+    """The coordinator's core without sockets, beside what is wanted and beside itself."""
+    for work, what, wanted in (
+        (heartbeat_work, "heartbeats", 300_000),
+        (pair_work, "joins and syncs", 50_000),
+    ):
+        figure = Figure(f"{what}, a group of ten", "a second", more=True, wanted=1.0)
+        sides = rate_rounds(work, 10), wanted_rounds(wanted)
+        yield Measurement("core", (figure,), *sides, "wanted")
+        figure = Figure(f"{what}, a group of {MOST:,}", "a second", more=True)
+        sides = rate_rounds(work, MOST), rate_rounds(work, 10)
+        yield Measurement("core", (figure,), *sides, "a group of ten")
+    figure = Figure(f"joins and syncs, {MOST:,} groups of one", "a second", more=True)
+    sides = rate_rounds(group_work, MOST), rate_rounds(group_work, 10)
+    yield Measurement("core", (figure,), *sides, "ten groups")
+    figures = (
+        Figure(f"memory of a member in a group of {MANY:,}", "bytes", more=False),
+        Figure(f"memory of a group of one, of {MANY:,}", "bytes", more=False),
+    )
+    yield Measurement("core", figures, memory_rounds(MANY), exact=True)
+    what = f"growth from the first hour to the end of {HOURS} of virtual time"
+    figures = (Figure(what, "bytes", more=False),)
+    yield Measurement("core", figures, day_rounds(10, HOURS), exact=True)
+
+
+MEASUREMENTS = {
+    "heartbeats": heartbeat_measurements,
+    "rebalances": rebalance_measurements,
+    "core": core_measurements,
+}
 """Section → its measurements, of two sides; the compiled client is given to all."""
 
 

@@ -35,6 +35,12 @@ A group with a member on each connection: all join with changed metadata, and wh
 all sync; the leader assigns a share to everybody. From the first request to the last answer, by the Python
 client.
 """,
+    "core": """\
+The coordinator alone, without sockets and codec: requests in, effects carried out (timers in the wheel,
+appends acknowledged). Seconds are the processor's. *Joins and syncs* are counted in pairs; all members of a
+group join and sync. The day: ten members heartbeat every three seconds and commit each minute, each hour one
+leaves and another comes, and a group is made and cleaned away; the bytes are a further level of the wheel.
+""",
 }
 """Section of the page → what is measured in it."""
 

@@ -333,11 +333,15 @@ def target() -> Iterator[tuple[Target, Faults]]:
     """A fresh server."""
     probe, faults = Probe(), Faults()
     logging.getLogger().addHandler(faults)
+    # What this process has beside the server is not the server's to look through for garbage.
+    gc.collect()
+    gc.freeze()
     try:
         with running(SETTINGS, coordinator=probe.coordinator) as address:
             yield Target(address, probe), faults
     finally:
         logging.getLogger().removeHandler(faults)
+        gc.unfreeze()
 
 
 def served(names: list[str]) -> dict[str, range]:

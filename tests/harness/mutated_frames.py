@@ -5,8 +5,8 @@
 Half of the frames are real ones (of kafka-python and librdkafka, in real_frames.txt) and usual ones, with
 bytes exchanged, taken out or put in; half are bodies from the codec's tables, one or two fields of which have
 odd values. They come in segments, each with a server of its own and a seed that follows from its number: FILE
-has a line for each that is done, and a run goes on behind the last one. Printed is, by API, how many were sent
-and how many were decoded and reached a handler.
+has a line for each that is done, and a run goes on behind the last one. Printed is, by API, how many were
+sent, and how many were decoded and reached a handler.
 """
 
 from __future__ import annotations

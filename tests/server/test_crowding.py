@@ -174,17 +174,17 @@ def test_a_large_group_is_described_whole_though_it_is_more_than_an_answer_has_r
 def test_many_groups_are_listed_and_deleted_in_turns_with_others(serving, stretches, connect):
     server, address = serving()
     client = connect(address)
-    many_groups(client, 20_000)
+    many_groups(client, 10_000)
     longest, answer = stretches.of(lambda: client.call("ListGroups", 5))
     names = [each["group_id"] for each in answer["groups"]]
-    assert (len(set(names)), answer["error_code"]) == (20_000, 0)
+    assert (len(set(names)), answer["error_code"]) == (10_000, 0)
     assert longest < STRETCH_MS
     begun = cpu(server)
     longest, answer = stretches.of(lambda: client.call("DeleteGroups", 2, groups_names=names + names[:5]))
     assert [each["group_id"] for each in answer["results"]] == names
     assert {each["error_code"] for each in answer["results"]} == {0}
     assert longest < STRETCH_MS
-    assert cpu(server) - begun < 10
+    assert cpu(server) - begun < 5
     assert not server.groups.core.groups
     assert server.groups.core._memory.held == 0
 
@@ -211,7 +211,7 @@ def test_every_version_of_list_is_put_together(version, serving, connect, monkey
 def test_cleaning_of_many_groups_takes_turns(serving, stretches, connect):
     server, address = serving(offsets_retention_check_interval_ms=2_000)
     client = connect(address)
-    many_groups(client, 10_000)
+    many_groups(client, 5_000)
 
     def cleaned():
         deadline = time.monotonic() + 60
@@ -268,6 +268,27 @@ def test_offsets_of_many_partitions_are_told_whole(version, serving, stretches, 
     assert found["error_code"] == 0
     offsets = [[each["committed_offset"] for each in topic["partitions"]] for topic in found["topics"]]
     assert offsets == [list(range(1, 5_001))] * 2
+
+
+@pytest.mark.parametrize("version", [8, 10])
+def test_offsets_of_many_topics_are_told_whole(version, serving, stretches, connect):
+    server, address = serving()
+    client = connect(address)
+    names = [f"topic-{each}" for each in range(10_000)]
+    client.call("Metadata", 9, topics=[{"name": each} for each in names])
+    ids = {name: server.topics.named(name).topic_id for name in names}
+    keys = [{"topic_id": ids[name]} if version >= 10 else {"name": name} for name in names]
+    topics = [{**key, "partitions": [{"partition_index": 0, "committed_offset": 7}]} for key in keys]
+    body = {"group_id": "g", "topics": topics, **COMMIT}
+    longest, answer = stretches.of(lambda: client.call("OffsetCommit", version, **body))
+    assert longest < STRETCH_MS
+    assert [each["partitions"][0]["error_code"] for each in answer["topics"]] == [0] * 10_000
+    group = {"group_id": "g", "topics": [{**key, "partition_indexes": [0]} for key in keys]}
+    longest, answer = stretches.of(lambda: client.call("OffsetFetch", version, groups=[group]))
+    assert longest < STRETCH_MS
+    (found,) = answer["groups"]
+    assert [{**each, **key} for each, key in zip(found["topics"], keys, strict=True)] == found["topics"]
+    assert {each["partitions"][0]["committed_offset"] for each in found["topics"]} == {7}
 
 
 def test_each_produce_reads_waiting_fetches_only_when_they_have_enough(serving, stretches, user):
@@ -427,3 +448,31 @@ def test_a_server_with_many_groups_ends_within_two_seconds(connect):
         many_groups(client, 20_000)
         begun = time.process_time()
     assert time.process_time() - begun < 1
+
+
+def test_planted_bug_groups_are_deleted_in_one_step(serving, stretches, connect, monkeypatch):
+    monkeypatch.setattr("rota.server.group_admin.DELETED_AT_ONCE", 10**6)
+    with pytest.raises(AssertionError):
+        test_many_groups_are_listed_and_deleted_in_turns_with_others(serving, stretches, connect)
+
+
+def test_planted_bug_fetches_are_read_at_each_produce(serving, stretches, user, monkeypatch):
+    monkeypatch.setattr(fetch._Parked, "has_grown", lambda self, log, size: True)
+    with pytest.raises(AssertionError):
+        test_each_produce_reads_waiting_fetches_only_when_they_have_enough(serving, stretches, user)
+
+
+def test_planted_bug_offsets_are_stored_in_one_step(serving, stretches, connect, monkeypatch):
+    monkeypatch.setattr("rota.server.offset_parts.AT_ONCE", 10**6)
+    with pytest.raises(AssertionError):
+        test_offsets_of_many_topics_are_told_whole(8, serving, stretches, connect)
+
+
+def test_planted_bug_what_is_too_much_is_kept(serving, connect, monkeypatch):
+    monkeypatch.setattr("rota.coordinator.memory.Memory.error", lambda self, *arguments: 0)
+    for test in (
+        test_members_metadata_have_a_limit_for_each_group_and_for_all,
+        test_offsets_have_a_limit_for_each_group_and_for_all,
+    ):
+        with pytest.raises((AssertionError, TimeoutError)):
+            test(serving, connect)

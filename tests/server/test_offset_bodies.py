@@ -23,6 +23,20 @@ COMMIT = {"group_id": "g", "generation_id_or_member_epoch": 4, "member_id": "m"}
 ID = uuid4()
 
 
+def made(prepare):
+    """What is made in steps, at once."""
+
+    def made(*arguments):
+        steps = prepare(*arguments)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+
+    return made
+
+
 class OneTopic:
     """One topic "t" of two partitions, until it goes."""
 
@@ -44,7 +58,7 @@ def test_a_commit_is_handed_on_whole():
     partition = PART | {"committed_leader_epoch": 3}
     body = COMMIT | {"retention_time_ms": 60_000, "group_instance_id": "i", "topics": []}
     body["topics"] = [{"name": "t", "partitions": [partition, PART | {"partition_index": 2}]}]
-    request, _ = commit_request(body, 9, OneTopic())
+    request, _ = made(commit_request)(body, 9, OneTopic())
     assert (request.group_id, request.generation_id_or_member_epoch, request.member_id) == ("g", 4, "m")
     assert (request.retention_time_ms, request.group_instance_id) == (60_000, "i")
     ((topic,),) = [request.topics]
@@ -52,7 +66,9 @@ def test_a_commit_is_handed_on_whole():
 
 
 def test_what_a_version_does_not_have_is_not_asked_for():
-    request, _ = commit_request(COMMIT | {"topics": [{"name": "t", "partitions": [PART]}]}, 2, OneTopic())
+    request, _ = made(commit_request)(
+        COMMIT | {"topics": [{"name": "t", "partitions": [PART]}]}, 2, OneTopic()
+    )
     assert (request.retention_time_ms, request.group_instance_id) == (-1, None)
     assert request.topics[0].partitions[0].committed_leader_epoch == -1
 
@@ -62,7 +78,7 @@ def test_what_a_version_does_not_have_is_not_asked_for():
 def test_stability_is_asked_for(version, stable):
     group = {"group_id": "g", "topics": None}
     body = group if version < 8 else {"groups": [group]}
-    request, _ = fetch_request(
+    request, _ = made(fetch_request)(
         body | ({"require_stable": stable} if version >= 7 else {}), version, OneTopic()
     )
     assert request.groups == (OffsetFetchGroup("g", None),)
@@ -72,7 +88,7 @@ def test_stability_is_asked_for(version, stable):
 def test_topics_by_id_are_asked_for_by_name_and_told_by_id():
     topics = OneTopic()
     asked = [{"topic_id": key, "partition_indexes": [0]} for key in (ID, UUID(int=1))]
-    request, response = fetch_request({"groups": [{"group_id": "g", "topics": asked}]}, 10, topics)
+    request, response = made(fetch_request)({"groups": [{"group_id": "g", "topics": asked}]}, 10, topics)
     assert request.groups == (OffsetFetchGroup("g", (OffsetFetchTopic("t", (0,)),)),)
     reply = {
         "groups": [{"group_id": "g", "topics": [{"name": "t", "partitions": ["told"]}], "error_code": 0}]
@@ -87,10 +103,10 @@ def test_topics_by_id_are_asked_for_by_name_and_told_by_id():
 
 def test_without_topics_every_name_is_one_and_no_id():
     body = COMMIT | {"topics": [{"name": "any", "partitions": [PART | {"partition_index": 2**31 - 1}]}]}
-    request, _ = commit_request(body, 9, AnyTopics())
+    request, _ = made(commit_request)(body, 9, AnyTopics())
     assert [topic.name for topic in request.topics] == ["any"]
     body["topics"] = [{"topic_id": ID, "partitions": [PART]}]
-    request, response = commit_request(body, 10, AnyTopics())
+    request, response = made(commit_request)(body, 10, AnyTopics())
     assert request.topics == ()
     refused = [{"partition_index": 1, "error_code": ErrorCode.UNKNOWN_TOPIC_ID}]
     assert response({"topics": []}) == {"topics": [{"topic_id": ID, "partitions": refused}]}

@@ -6,8 +6,9 @@ import socket
 import pytest
 
 from rota.server import broker
-from rota.server.connection import WRITTEN_TOGETHER, Connection
+from rota.server.connection import Connection
 from rota.server.intake import Intake
+from rota.server.outgoing import WRITTEN_TOGETHER
 from rota.server.turns import Turns
 from rota.wire import decode_response, encode_request, frame
 
@@ -186,7 +187,7 @@ def test_a_lost_connection_is_not_written_to():
 
 
 def test_planted_bug_a_write_for_each_answer(monkeypatch):
-    monkeypatch.setattr("rota.server.connection.WRITTEN_TOGETHER", 0)
+    monkeypatch.setattr("rota.server.outgoing.WRITTEN_TOGETHER", 0)
     with pytest.raises(ValueError, match="too many values to unpack"):
         test_a_burst_is_answered_in_one_write()
 

@@ -1,6 +1,7 @@
-"""Requests decoded in slices: the same bodies and refusals as in one go, within bounds, in short steps."""
+"""Requests decoded and responses encoded in slices: as in one go, within bounds, in short steps."""
 
 import random
+import re
 import tracemalloc
 from time import thread_time
 
@@ -15,6 +16,8 @@ from rota.wire import (
     decode_request,
     decode_request_in_slices,
     encode_request,
+    encode_response,
+    encode_response_in_slices,
     request_header,
 )
 from rota.wire.runtime import MAX_TAGS
@@ -130,3 +133,20 @@ def test_long_frames_are_read_in_short_steps_and_records_are_not_copied():
     assert len(records) == 50 << 20
     assert peak < 1_000_000
     assert longest < 0.005
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_what_is_written_in_slices_is_the_same(bodies, data):
+    name, version = data.draw(st.sampled_from(KINDS))
+    body = data.draw(bodies(api(name).response, version, version in api(name).flexible))
+    written, _ = result(encode_response_in_slices(name, version, body, 7))
+    assert written == encode_response(name, version, body, 7)
+
+
+def test_what_cannot_be_written_in_slices_is_refused_in_the_same_words():
+    body = {"topics": [{"name": "t", "partitions": [{"partition_index": "one"}]}]}
+    with pytest.raises(WireError) as refused:
+        encode_response("OffsetCommit", 8, body, 7)
+    with pytest.raises(WireError, match=re.escape(str(refused.value))):
+        result(encode_response_in_slices("OffsetCommit", 8, body, 7))

@@ -116,6 +116,30 @@ class LongAnswer:
         return bytes((*out, number))
 
 
+def sent_in_steps(
+    context: RequestContext, array: str, body: Body, behind: int = 0, size: int = 500
+) -> Iterator[None]:
+    """Answers with this body, whose array has many elements: so many are encoded in one step."""
+    answer = LongAnswer(context, array, {name: body[name] for name in body if name != array}, behind)
+    for elements in slices(body[array], size):
+        answer.add(answer.encoded(elements), len(elements))
+        yield
+    answer.send()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LongReply:
+    """A request whose answer has an array of many elements: the token that the coordinator gets."""
+
+    context: RequestContext
+    array: str
+    later: Later
+
+    def reply(self, body: Body) -> None:
+        """Sends the answer, in steps."""
+        self.later.add(sent_in_steps(self.context, self.array, body))
+
+
 class Gathered:
     """The answers to the parts of a request; `done` is called with all of them when the last one is in."""
 

@@ -19,6 +19,7 @@ from typing import Any, Protocol, cast
 
 from rota.server.incoming import FrameError, Incoming
 from rota.server.intake import Intake, frame_limit
+from rota.server.outgoing import Outgoing
 from rota.server.turns import Turns
 from rota.wire import (
     Request,
@@ -34,12 +35,6 @@ log = logging.getLogger(__name__)
 
 READ_AHEAD = 64 * 1024
 """Bytes taken in beside what a connection is busy with before it is not read any more."""
-
-WRITTEN_TOGETHER = 64 * 1024
-"""Bytes of responses that wait for the end of an iteration; whatever makes them more is written with them."""
-
-MAX_RESPONSE = 2**31 - 1
-"""Bytes of a response that the length in front of it can say."""
 
 _API_VERSIONS = api("ApiVersions")
 
@@ -123,7 +118,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._incoming = Incoming(self, broker.intake, broker.max_frame)
-        self._unsent = bytearray()
+        self._outgoing = Outgoing(self._write, self._unanswerable)
         self._steps: Iterator[None] | None = None
         self._in_flight: RequestContext | None = None
         self._is_dropped = False
@@ -154,7 +149,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._incoming.clear()
-        self._unsent.clear()
+        self._outgoing.clear()
         self._broker.connections.discard(self)
         if self._idle is not None:
             self._idle.cancel()
@@ -197,7 +192,7 @@ class Connection(asyncio.Protocol):
         if reason:
             log.info("closing the connection of %s: %s", self.client_host, reason)
         self._incoming.clear()
-        self._write()
+        self._outgoing.flush()
         self._transport.close()
 
     def abort(self) -> None:
@@ -212,41 +207,25 @@ class Connection(asyncio.Protocol):
         """
         if self._transport is None or self._transport.is_closing():
             return
-        try:
-            payload = encode_response(name, version, body, correlation_id)
-        except WireError as error:
-            log.warning("closing the connection of %s: %s", self.client_host, error)
-            self.close()
-        else:
-            self.answer_encoded(payload)
+        self._last_active = self._loop.time()
+        if self._outgoing.add(name, version, body, correlation_id) and not self._working:
+            self._go_on_soon()
 
     def answer_encoded(self, payload: bytes) -> None:
         """An encoded response. Never raises: what no frame can hold closes this connection."""
         if self._transport is None or self._transport.is_closing():
             return
         self._last_active = self._loop.time()
-        if len(payload) > MAX_RESPONSE:
-            log.warning("closing the connection of %s: %d bytes of response", self.client_host, len(payload))
-            self.close()
-            return
-        length = len(payload).to_bytes(4, "big")
-        if len(payload) > WRITTEN_TOGETHER:
-            self._unsent += length
-            self._write()
-            self._transport.write(payload)  # as it is: to add it to the others is to copy it
-            return
-        self._unsent += length
-        self._unsent += payload
-        if len(self._unsent) > WRITTEN_TOGETHER:
-            self._write()
-        elif not self._working:
+        if self._outgoing.add_encoded(payload) and not self._working:
             self._go_on_soon()
 
-    def _write(self) -> None:
-        """Writes the responses that wait for it. What is too much for the client pauses writing at once."""
-        if self._unsent and self._transport is not None and not self._transport.is_closing():
-            together, self._unsent = self._unsent, bytearray()
-            self._transport.write(together)
+    def _unanswerable(self, why: str) -> None:
+        log.warning("closing the connection of %s: %s", self.client_host, why)
+        self.close()
+
+    def _write(self, data: bytes | bytearray) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
 
     def dropped(self, context: RequestContext) -> None:
         """A request is in flight that will not be answered: from now on the connection counts as idle.
@@ -275,9 +254,9 @@ class Connection(asyncio.Protocol):
     def _go_on(self) -> None:
         """Handles requests, in turn with those of others; what has been answered does not wait for that."""
         self._will_go_on = False
-        if self._incoming or self._steps is not None or self._ended:
+        if self._incoming or self._steps is not None or self._outgoing.is_encoding or self._ended:
             self._broker.turns.go_on(self)
-        self._write()
+        self._outgoing.flush()
 
     def work(self, until: float) -> bool:
         """Handles the next requests, as long as none is in flight, and writes what has been answered.
@@ -288,7 +267,7 @@ class Connection(asyncio.Protocol):
         while (more := self._work()) and monotonic() < until:
             pass
         self._working = False
-        self._write()
+        self._outgoing.flush()
         if self._ended and not more and self._transport is not None:
             self._transport.close()
         self._update_reading()
@@ -296,6 +275,8 @@ class Connection(asyncio.Protocol):
 
     def _work(self) -> bool:
         """Goes on by one request, or one step of it. Whether there was anything to do."""
+        if self._outgoing.step():
+            return True
         if self._steps is not None:
             self._step(self._steps)
             return True
@@ -326,7 +307,8 @@ class Connection(asyncio.Protocol):
         """Whether a request can be handled now."""
         if self._transport is None or self._transport.is_closing() or self._finishing:
             return False
-        return self._in_flight is None and self._writable and self._steps is None
+        busy = self._in_flight is not None or self._steps is not None or self._outgoing.is_encoding
+        return self._writable and not busy
 
     def _next_frame(self) -> bytes | memoryview | None:
         """The payload of the next complete frame; an impossible length closes the connection."""

@@ -218,6 +218,7 @@ class Fetches:
         if parked is None:
             return None
         parked.timer.cancel()
+        context.when_lost(_nothing)  # it refers to the context: a cycle would keep both for long
         for log in parked.logs:
             del self._watching[log][context]
             if not self._watching[log]:
@@ -253,6 +254,10 @@ class Fetches:
         return _Wanted(
             item["partition"], item["fetch_offset"], item["partition_max_bytes"], epoch, log, error_code
         )
+
+
+def _nothing() -> None:
+    """For a client that is lost when its fetch is answered."""
 
 
 def _last(context: RequestContext, fetch: _Fetch) -> Iterator[None]:

@@ -37,7 +37,7 @@ from rota.coordinator import (
     Token,
 )
 from rota.log.group_replay import StoredGroup
-from rota.server.answers import Gathered, Later, Part, as_body, slices
+from rota.server.answers import AT_ONCE, Gathered, Later, LongReply, Part, as_body, slices
 from rota.server.connection import RequestContext
 from rota.server.group_admin import GroupAdmin
 from rota.server.group_log import Answered, GroupLog, MemoryLog
@@ -45,13 +45,14 @@ from rota.server.log_lines import line
 from rota.server.offset_bodies import (
     Amended,
     AnyTopics,
+    Prepared,
     TopicResolver,
     commit_request,
     delete_request,
     fetch_request,
     subscribed_topics,
 )
-from rota.server.offset_parts import parts_of, parts_of_fetch, whole, whole_fetch
+from rota.server.offset_parts import is_long, parts_of, parts_of_fetch, whole, whole_fetch
 from rota.server.stored_records import group_record, offset_record
 from rota.server.timers import LoopTimers
 from rota.server.turns import Turns
@@ -71,7 +72,7 @@ CROWDED_SECONDS = 10
 """How often is cleaned while groups take more than half of the memory that they may."""
 
 Body = Mapping[str, Any]
-T = TypeVar("T")
+R = TypeVar("R", OffsetCommit, OffsetDelete, OffsetFetch)
 
 
 class FirstByName:
@@ -196,65 +197,78 @@ class GroupService:
         )
         self._do(self.core.heartbeat(request, context.version, context))
 
-    def _leave_group(self, body: Mapping[str, Any], context: RequestContext) -> None:
-        members = tuple(MemberIdentity(**_known(MemberIdentity, item)) for item in body.get("members", ()))
-        request = LeaveGroup(**_known(LeaveGroup, body) | {"members": members})
-        self._do(self.core.leave_group(request, context.version, context))
+    def _leave_group(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
+        if len(body.get("members", ())) > AT_ONCE:
+            return self._many_leave(body, context)
+        self._do(self.core.leave_group(_leaving(body), context.version, context))
+        return None
 
-    def _offset_commit(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
-        request, response = commit_request(body, context.version, self._topics)
-        token, now_ms = Amended(context, response), _wall_clock_ms()
-        if not request.topics:
-            token.reply({"topics": []})
-            return None
+    def _many_leave(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None]:
+        request = _leaving(body)
+        yield
+        token = LongReply(context, "members", self._answers)
+        self._do(self.core.leave_group(request, context.version, token))
+
+    def _offset_commit(self, body: Body, context: RequestContext) -> Iterator[None] | None:
+        now_ms = _wall_clock_ms()
 
         def ask(part: OffsetCommit, token: Token) -> Effects:
             return self.core.offset_commit(part, context.version, token, now_ms)
 
         self._clean_if_crowded()
-        return self._in_parts(ask, parts_of(request), partial(whole, request, token), token)
+        prepare = commit_request(body, context.version, self._topics)
+        return self._in_parts(body, context, prepare, parts_of, ask, whole)
 
-    def _offset_fetch(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
-        request, response = fetch_request(body, context.version, self._topics)
-
+    def _offset_fetch(self, body: Body, context: RequestContext) -> Iterator[None] | None:
         def ask(part: OffsetFetch, token: Token) -> Effects:
             return self.core.offset_fetch(part, context.version, token)
 
-        token = Amended(context, response)
-        return self._in_parts(ask, parts_of_fetch(request), partial(whole_fetch, request, token), token)
+        prepare = fetch_request(body, context.version, self._topics)
+        return self._in_parts(body, context, prepare, parts_of_fetch, ask, whole_fetch)
 
-    def _offset_delete(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
-        request, response = delete_request(body, self._topics)
-
+    def _offset_delete(self, body: Body, context: RequestContext) -> Iterator[None] | None:
         def ask(part: OffsetDelete, token: Token) -> Effects:
             return self.core.offset_delete(part, context.version, token, subscribed_topics)
 
-        token = Amended(context, response)
-        return self._in_parts(ask, parts_of(request), partial(whole, request, token), token)
+        prepare = delete_request(body, self._topics)
+        return self._in_parts(body, context, prepare, parts_of, ask, whole)
 
     def _in_parts(
         self,
-        ask: Callable[[T, Token], Effects],
-        parts: Sequence[T],
-        answer: Callable[[Sequence[Body]], Iterator[None]],
-        token: Amended,
+        body: Body,
+        context: RequestContext,
+        prepare: Prepared[R],
+        divide: Callable[[R], Sequence[R]],
+        ask: Callable[[R, Token], Effects],
+        answer: Callable[[R, Amended, Sequence[Body]], Iterator[None]],
     ) -> Iterator[None] | None:
-        """Asks the coordinator for all parts, one in a step; `answer` answers with what it said.
+        """Asks the coordinator for all parts of a request; `answer` answers with what it said.
 
-        A request of one part is answered through the token.
+        At once, if it is a small one: it has one part.
         """
-        if len(parts) == 1:
-            self._do(ask(parts[0], token))
-            return None
-        gathered = Gathered(len(parts), lambda bodies: self._answers.add(answer(bodies)))
-        return self._asked(ask, parts, gathered)
 
-    def _asked(
-        self, ask: Callable[[T, Token], Effects], parts: Sequence[T], gathered: Gathered
-    ) -> Iterator[None]:
-        for number, part in enumerate(parts):
-            self._do(ask(part, gathered.part(number)))
+        def steps() -> Iterator[None]:
+            request, response = yield from prepare
+            token = Amended(context, response)
             yield
+            parts = divide(request)
+            yield
+            if not parts:
+                token.reply({"topics": []})
+            elif len(parts) == 1:
+                self._do(ask(parts[0], token))
+            else:
+                arrived = partial(answer, request, token)
+                gathered = Gathered(len(parts), lambda bodies: self._answers.add(arrived(bodies)))
+                for number, part in enumerate(parts):
+                    self._do(ask(part, gathered.part(number)))
+                    yield
+
+        if is_long(body):
+            return steps()
+        for _ in steps():
+            pass
+        return None
 
     def _do(self, effects: Effects) -> None:
         if self._stopped:
@@ -281,7 +295,7 @@ class GroupService:
 
     def _answer(self, replies: tuple[tuple[Token, Reply], ...]) -> None:
         for token, reply in replies:
-            cast(RequestContext | Amended | Part, token).reply(as_body(reply))
+            cast(RequestContext | Amended | LongReply | Part, token).reply(as_body(reply))
 
     def _answered(self, replies: tuple[tuple[Token, Reply], ...]) -> Iterator[None]:
         for part in slices(replies, ANSWERED_AT_ONCE):
@@ -308,6 +322,11 @@ class GroupService:
 
 def _wall_clock_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def _leaving(body: Body) -> LeaveGroup:
+    members = tuple(MemberIdentity(**_known(MemberIdentity, item)) for item in body.get("members", ()))
+    return LeaveGroup(**_known(LeaveGroup, body) | {"members": members})
 
 
 def _known(kind: type, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,10 @@ answers is that of a broker of Kafka 4.4.0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from rota.coordinator import (
@@ -23,6 +23,7 @@ from rota.coordinator import (
     OffsetFetchGroup,
     OffsetFetchTopic,
 )
+from rota.server.answers import slices
 from rota.server.connection import RequestContext
 from rota.server.errors import ErrorCode, Refusal
 from rota.wire import WireError
@@ -35,7 +36,13 @@ BATCHED_SINCE = 8
 
 _NO_TOPIC_ID = UUID(int=0)
 
+TOPICS_AT_ONCE = 1_000
+"""How many topics of a request are looked up in one step."""
+
 Body = Mapping[str, Any]
+R = TypeVar("R")
+Prepared = Generator[None, None, tuple[R, Callable[[Body], Body]]]
+"""A request for the coordinator, and how its reply becomes the response: made in steps."""
 
 
 class ResolvedTopic(Protocol):
@@ -129,19 +136,22 @@ class RequestedTopics:
         return {"topics": [{self.key_field: key, "partitions": partitions} for key, partitions in answered]}
 
 
-def commit_request(
-    body: Body, version: int, topics: TopicResolver
-) -> tuple[OffsetCommit, Callable[[Body], Body]]:
-    """An OffsetCommit for the coordinator, and how its reply becomes the response.
+def commit_request(body: Body, version: int, topics: TopicResolver) -> Prepared[OffsetCommit]:
+    """An OffsetCommit for the coordinator, and how its reply becomes the response; in steps.
 
     Topics and partitions that there are not are left out. If nothing is left, a broker does not ask its
     coordinator.
     """
     asked = RequestedTopics("topic_id" if version >= BY_ID_SINCE else "name", topics)
-    known = [asked.existing(topic) for topic in body["topics"]]
-    wanted = [
-        OffsetCommitTopic(name, tuple(_partition(each) for each in there)) for name, there in known if there
-    ]
+    wanted: list[OffsetCommitTopic] = []
+    for some in slices(body["topics"], TOPICS_AT_ONCE):
+        known = [asked.existing(topic) for topic in some]
+        wanted += [
+            OffsetCommitTopic(name, tuple(_partition(each) for each in there))
+            for name, there in known
+            if there
+        ]
+        yield
     request = OffsetCommit(
         group_id=body["group_id"],
         topics=tuple(wanted),
@@ -171,18 +181,21 @@ def _partition(body: Body) -> OffsetCommitPartition:
     )
 
 
-def delete_request(body: Body, topics: TopicResolver) -> tuple[OffsetDelete, Callable[[Body], Body]]:
-    """An OffsetDelete for the coordinator, and how its reply becomes the response.
+def delete_request(body: Body, topics: TopicResolver) -> Prepared[OffsetDelete]:
+    """An OffsetDelete for the coordinator, and how its reply becomes the response; in steps.
 
     The coordinator is asked in any case; after an error for the whole request nothing is said of topics.
     """
     asked = RequestedTopics("name", topics)
-    known = [asked.existing(topic) for topic in body["topics"]]
-    wanted = (
-        OffsetDeleteTopic(name, tuple(each["partition_index"] for each in there))
-        for name, there in known
-        if there
-    )
+    wanted: list[OffsetDeleteTopic] = []
+    for some in slices(body["topics"], TOPICS_AT_ONCE):
+        known = [asked.existing(topic) for topic in some]
+        wanted += [
+            OffsetDeleteTopic(name, tuple(each["partition_index"] for each in there))
+            for name, there in known
+            if there
+        ]
+        yield
 
     def response(reply: Body) -> Body:
         return reply if reply["error_code"] else {**reply, **asked.response(reply)}
@@ -202,14 +215,13 @@ def subscribed_topics(metadata: bytes) -> list[str] | None:
     return topics
 
 
-def fetch_request(
-    body: Body, version: int, topics: TopicResolver
-) -> tuple[OffsetFetch, Callable[[Body], Body]]:
-    """An OffsetFetch for the coordinator, and how its reply becomes the response."""
+def fetch_request(body: Body, version: int, topics: TopicResolver) -> Prepared[OffsetFetch]:
+    """An OffsetFetch for the coordinator, and how its reply becomes the response; in steps."""
     if version >= BY_ID_SINCE:
-        return _fetch_by_id(body, topics)
-    groups = body["groups"] if version >= BATCHED_SINCE else [body]
-    asked = (_group(each["group_id"], each["topics"]) for each in groups)
+        return (yield from _fetch_by_id(body, topics))
+    asked = []
+    for each in body["groups"] if version >= BATCHED_SINCE else [body]:
+        asked.append((yield from _group(each["group_id"], each["topics"])))
     request = OffsetFetch(tuple(asked), body.get("require_stable", False))
     return request, _as_it_is if version >= BATCHED_SINCE else _single_group
 
@@ -223,14 +235,17 @@ def _single_group(reply: Body) -> Body:
     return {"topics": group["topics"], "error_code": group["error_code"]}
 
 
-def _fetch_by_id(body: Body, topics: TopicResolver) -> tuple[OffsetFetch, Callable[[Body], Body]]:
+def _fetch_by_id(body: Body, topics: TopicResolver) -> Prepared[OffsetFetch]:
     """Topics of unknown ids are left out, and answered after the others of their group."""
     groups, unknown = [], []
     for group in body["groups"]:
         asked = group["topics"]
-        names = [(_look_up(topics, topic["topic_id"])[0], topic) for topic in asked or ()]
+        names: list[tuple[str, Body]] = []
+        for some in slices(asked or (), TOPICS_AT_ONCE):
+            names += [(_look_up(topics, topic["topic_id"])[0], topic) for topic in some]
+            yield
         known = [{**topic, "name": name} for name, topic in names if name]
-        groups.append(_group(group["group_id"], None if asked is None else known))
+        groups.append((yield from _group(group["group_id"], None if asked is None else known)))
         unknown.append([_unknown(topic) for name, topic in names if not name])
 
     def response(reply: Body) -> Body:
@@ -245,12 +260,14 @@ def _fetch_by_id(body: Body, topics: TopicResolver) -> tuple[OffsetFetch, Callab
     return OffsetFetch(tuple(groups), body.get("require_stable", False)), response
 
 
-def _group(group_id: str, asked: Sequence[Body] | None) -> OffsetFetchGroup:
+def _group(group_id: str, asked: Sequence[Body] | None) -> Generator[None, None, OffsetFetchGroup]:
     if asked is None:
         return OffsetFetchGroup(group_id, None)
-    return OffsetFetchGroup(
-        group_id, tuple(OffsetFetchTopic(topic["name"], tuple(topic["partition_indexes"])) for topic in asked)
-    )
+    wanted: list[OffsetFetchTopic] = []
+    for some in slices(asked, TOPICS_AT_ONCE):
+        wanted += [OffsetFetchTopic(topic["name"], tuple(topic["partition_indexes"])) for topic in some]
+        yield
+    return OffsetFetchGroup(group_id, tuple(wanted))
 
 
 def _identified(answered: Sequence[Body], topics: TopicResolver) -> Iterator[Body]:

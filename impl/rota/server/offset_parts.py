@@ -19,12 +19,15 @@ from rota.coordinator import (
     OffsetFetchGroup,
     OffsetFetchTopic,
 )
-from rota.server.answers import AT_ONCE, MAX_BYTES, LongAnswer
+from rota.server.answers import AT_ONCE, MAX_BYTES, sent_in_steps
 from rota.server.errors import ErrorCode
 from rota.server.offset_bodies import BATCHED_SINCE, Amended
 
 FIRST_BYTES = 24 << 20
 """What the first group of an answer may have, if it is more than MAX_BYTES: all that a group may store."""
+
+ERROR_SINCE = 2
+"""First OffsetFetch version whose answer has an error for the whole, behind its topics."""
 
 PARTITION_BYTES = 64
 """What a partition of an OffsetFetch counts for in its answer beside its metadata."""
@@ -35,8 +38,17 @@ Topic = TypeVar("Topic", bound=AnyTopic)
 Request = TypeVar("Request", OffsetCommit, OffsetDelete)
 
 
+def is_long(body: Body) -> bool:
+    """Whether a request, as it was sent, is better gone through in steps."""
+    topics = [topic for group in body.get("groups", [body]) for topic in group["topics"] or ()]
+    parts = (topic.get("partitions", topic.get("partition_indexes")) for topic in topics)
+    return len(topics) + sum(map(len, parts)) > AT_ONCE
+
+
 def parts_of(request: Request) -> list[Request]:
-    """The request in parts; itself if it is small."""
+    """The request in parts; itself if it is small. A commit of nothing has none."""
+    if isinstance(request, OffsetCommit) and not request.topics:
+        return []
     divided = cast(Any, _divided(cast(tuple[AnyTopic, ...], request.topics)))
     return [replace(request, topics=topics) for topics in divided] if len(divided) > 1 else [request]
 
@@ -46,7 +58,9 @@ def whole(request: OffsetCommit | OffsetDelete, token: Amended, bodies: Sequence
     failed = next((body for body in bodies if body.get("error_code")), None)
     body = failed or {**bodies[0], "topics": _joined(request.topics, bodies)}
     yield
-    token.reply(body)
+    amended = token.amend(body)
+    yield
+    yield from sent_in_steps(token.context, "topics", amended)
 
 
 def parts_of_fetch(request: OffsetFetch) -> list[OffsetFetch]:
@@ -73,14 +87,13 @@ def whole_fetch(request: OffsetFetch, token: Amended, bodies: Sequence[Body]) ->
         taken += size
         groups.append(found)
         yield
-    if token.context.version < BATCHED_SINCE:
-        token.reply({"groups": groups})
-        return
-    answer = LongAnswer(token.context, "groups", {})
-    for group_body in token.amend({"groups": groups})["groups"]:
-        answer.add(answer.encoded([group_body]))
-        yield
-    answer.send()
+    amended = token.amend({"groups": groups})
+    yield
+    if token.context.version >= BATCHED_SINCE:
+        yield from sent_in_steps(token.context, "groups", amended, size=1)
+    else:
+        behind = 2 if token.context.version >= ERROR_SINCE else 0
+        yield from sent_in_steps(token.context, "topics", amended, behind)
 
 
 def _whole_group(group: OffsetFetchGroup, answered: Sequence[Body]) -> Body:

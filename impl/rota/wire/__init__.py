@@ -15,6 +15,7 @@ from rota.wire.codec import (
     decode_response,
     encode_request,
     encode_response,
+    encode_response_in_slices,
     frame,
     request_header,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "decode_response",
     "encode_request",
     "encode_response",
+    "encode_response_in_slices",
     "frame",
     "membership_apis",
     "request_header",

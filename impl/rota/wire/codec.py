@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from rota.wire.decoder import Decode, SlicedDecode, decoder, sliced_decoder
-from rota.wire.encoder import Encode, encoder
+from rota.wire.encoder import Encode, SlicedEncode, encoder, sliced_encoder
 from rota.wire.errors import UnsupportedVersion, WireError
 from rota.wire.explain import objections
 from rota.wire.runtime import FAILURES, plain_tags, read_tags, reading_failure, write_tags
@@ -103,15 +103,21 @@ def encode_response(
 ) -> bytes:
     """Header and body of a response, without the length in front. `odd` and errors: as `encode_request`."""
     how = _writing(api(name), version, "response", odd)
+    return _write(how, body, _response_header(how, correlation_id, header_tags))
+
+
+def encode_response_in_slices(
+    name: str, version: int, body: Mapping[str, Any], correlation_id: int
+) -> Generator[None, None, bytearray]:
+    """As `encode_response`, of a long body, by a generator that yields often."""
+    how = _writing(api(name), version, "response", False)
+    out = _response_header(how, correlation_id, _NO_TAGS)
     try:
-        out = bytearray(_LENGTH.pack(correlation_id))
-        if how.flexible_header and header_tags:
-            write_tags(out, header_tags)
-        elif how.flexible_header:
-            out.append(0)
+        yield from _slicing_out(how.api, version)(body, out)
     except FAILURES as error:
-        raise WireError(f"{how.label} header: {error}") from None
-    return _write(how, body, out)
+        reason = next(objections(how.fields, how.version, body), str(error))
+        raise WireError(f"{how.label}: {reason}") from None
+    return out
 
 
 def decode_request(payload: bytes, trailing: bool = False) -> Request:
@@ -213,6 +219,18 @@ def _read_header_tags(data: bytes | memoryview, pos: int) -> tuple[Mapping[int, 
     return plain_tags(data, spans), pos
 
 
+def _response_header(how: _Writing, correlation_id: int, tags: Mapping[int, bytes]) -> bytearray:
+    try:
+        out = bytearray(_LENGTH.pack(correlation_id))
+        if how.flexible_header and tags:
+            write_tags(out, tags)
+        elif how.flexible_header:
+            out.append(0)
+    except FAILURES as error:
+        raise WireError(f"{how.label} header: {error}") from None
+    return out
+
+
 def _write(how: _Writing, body: Mapping[str, Any], out: bytearray) -> bytes:
     try:
         how.encode(body, out)
@@ -279,6 +297,13 @@ def _reading(found: Api, version: int, kind: str) -> _Reading:
 def _slicing(found: Api, version: int) -> SlicedDecode:
     return sliced_decoder(
         found.request, version, version in found.flexible, f"{found.name} v{version} request"
+    )
+
+
+@cache
+def _slicing_out(found: Api, version: int) -> SlicedEncode:
+    return sliced_encoder(
+        found.response, version, version in found.flexible, f"{found.name} v{version} response"
     )
 
 

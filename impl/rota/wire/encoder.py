@@ -11,13 +11,14 @@ is due, bytes for a string, and `Raw` in place of any value.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from rota.wire.schema import FIXED, Field
 from rota.wire.source import Source, absent, element_of, present, runs, tagged
 
 Encode = Callable[[Mapping[str, Any], bytearray], None]
+SlicedEncode = Callable[[Mapping[str, Any], bytearray], Generator[None, None, None]]
 
 
 def encoder(fields: Sequence[Field], version: int, flexible: bool, label: str, odd: bool = False) -> Encode:
@@ -26,20 +27,32 @@ def encoder(fields: Sequence[Field], version: int, flexible: bool, label: str, o
     return encode
 
 
-def program(fields: Sequence[Field], version: int, flexible: bool, odd: bool = False) -> Source:
+def sliced_encoder(fields: Sequence[Field], version: int, flexible: bool, label: str) -> SlicedEncode:
+    """As `encoder`, for long bodies: a generator function that yields after every element of an array."""
+    encode: SlicedEncode = program(fields, version, flexible, sliced=True).compile("encode", label)
+    return encode
+
+
+def program(
+    fields: Sequence[Field], version: int, flexible: bool, odd: bool = False, sliced: bool = False
+) -> Source:
     """The source of the encoder."""
     source = Source()
     with source.block("def encode(body, out):"):
         source.add("push = out.append")
-        (_OddWriter if odd else _Writer)(source, version, flexible).struct(fields, "body")
+        if sliced:
+            # Whatever the fields are, a generator.
+            source.add("if body is None: yield")
+        (_OddWriter if odd else _Writer)(source, version, flexible, sliced).struct(fields, "body")
     return source
 
 
 class _Writer:
-    def __init__(self, source: Source, version: int, flexible: bool) -> None:
+    def __init__(self, source: Source, version: int, flexible: bool, sliced: bool) -> None:
         self.source = source
         self.version = version
         self.flexible = flexible
+        self.sliced = sliced
 
     def struct(self, fields: Sequence[Field], value: str) -> None:
         """Writes the structure that the variable `value` holds."""
@@ -122,6 +135,8 @@ class _Writer:
             return
         element = self.source.fresh("e")
         with self.source.block(f"for {element} in {value}:"):
+            if self.sliced:
+                self.source.add("yield")
             self.value(element_of(field), element)
 
     def tags(self, known: Sequence[Field], get: str) -> None:

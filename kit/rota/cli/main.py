@@ -114,7 +114,7 @@ def main() -> None:
 
 
 def entry() -> None:
-    """The console script, and `python -m rota`."""
+    """The command, when all of it is imported (`rota.__main__`)."""
     streams.prepare()
     interrupts.listen()
     try:
@@ -124,7 +124,3 @@ def entry() -> None:
         sys.exit(USAGE)
     compiled_code.find_a_place()
     main(prog_name="rota")
-
-
-if __name__ == "__main__":
-    entry()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import logging
 import resource
 import signal
@@ -19,6 +18,7 @@ from rota.cli.keeping import try_files, write_files
 from rota.log import Fsync
 from rota.server import KNOWN, SERVED, USUAL, DataDir, Settings, SettingsError, StorageError, default
 from rota.server import serve as serve_until
+from rota.server.garbage import collect_seldom
 
 _SETTINGS = ", ".join(KNOWN)
 _WIDTH = max(map(len, KNOWN))
@@ -149,8 +149,7 @@ async def _serve(
         if port_file is not None:
             write_files([(port_file, address.rpartition(":")[2] + "\n")])
             written.append(port_file)
-        # What has been loaded stays: the collector need not look at it again, which would hold up everybody.
-        gc.freeze()
+        collect_seldom()
         click.echo(f"listening on {address}")
 
     try:

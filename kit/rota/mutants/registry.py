@@ -12,6 +12,7 @@ from rota.explore.result import DEADLOCK
 from rota.invariants import classic, endless
 from rota.kernel import Kind, System, SystemRef
 from rota.mutants.bugs import (
+    admin,
     clients,
     dialogues,
     dialogues_admin,
@@ -40,7 +41,19 @@ class UnknownMutantError(KeyError):
 
 
 MUTANTS: Mapping[str, Mutant] = collect(
-    *(join, rebalance, voting, sync, heartbeat, leave, timers, persistence, static, moves, offsets, clients)
+    join,
+    rebalance,
+    voting,
+    sync,
+    heartbeat,
+    leave,
+    timers,
+    persistence,
+    static,
+    moves,
+    offsets,
+    admin,
+    clients,
 )
 
 FOUND_BY_DIALOGUES: Mapping[str, Mutant] = collect(dialogues, dialogues_admin, dialogues_doors)

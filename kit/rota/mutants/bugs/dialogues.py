@@ -50,7 +50,6 @@ from rota.spec.offset_state import (
 from rota.spec.vocabulary import AppendError
 
 SECOND_JOINS = "03-second-joins-a-stable-group"
-TWO_SHARE = "20j-two-processes-share-an-instance-id"
 DELETES = "16d-operator-deletes-offsets"
 WHO_COMMITS = "09b-who-may-commit"
 LOG_COMMITS = "09c-commit-waits-for-the-log"
@@ -82,17 +81,6 @@ def handed_out_id_made_static(spec: Spec, group: Group | None, call: Call) -> St
 def instances_cannot_be_removed(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
     """An instance id without a member id is nobody's."""
     return ()
-
-
-@bug("leave.fenced-instance-id", dies_in=SCENARIOS, by=TWO_SHARE)
-def fenced_member_takes_the_other_along(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
-    """Whose place another process has taken may leave, as if nothing were."""
-    refused = spec.ask("static.validate", step.live, identity.member_id, identity.group_instance_id)
-    return (
-        ()
-        if refused is not ErrorCode.FENCED_INSTANCE_ID
-        else spec.apply("leave.by-instance-id", step, replace(identity, member_id=""))
-    )
 
 
 @bug("loading.over-capacity", dies_in=CHECKLIST, by="testOnLoadedExceedGroupMaxSizeTriggersRebalance")

@@ -106,20 +106,6 @@ def absent_group_deleted(spec: Spec, group: Group | None, call: Call) -> Steps:
     return () if group is not None else admin_rules.delete(spec, Group(), call)
 
 
-@bug("admin.delete-non-empty-group", dies_in=SCENARIOS, by=DELETES_GROUP)
-def members_lose_their_group(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A group is deleted though it has members."""
-    return ()
-
-
-@bug("admin.delete", dies_in=SCENARIOS, by=DELETES_GROUP)
-def handed_out_ids_stay(spec: Spec, group: Group | None, call: Call) -> Steps:
-    """A group that is deleted keeps the ids that it has handed out."""
-    steps = admin_rules.delete(spec, group, call)
-    kept = Group(pending=group.pending) if group is not None else None
-    return tuple(replace(step, group=kept) for step in steps)
-
-
 @bug("admin.deletion-failed", dies_in=SCENARIOS, by=NOT_DELETED)
 def group_gone_anyway(
     spec: Spec, group: Group | None, record: GroupRecord, error: AppendError | None

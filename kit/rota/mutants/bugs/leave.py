@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rota.mutants.mutant import bug
-from rota.spec import Call, Group, GroupState, LeaveGroupRequest, LeavingMember, Spec, Step
+from rota.spec import Call, ErrorCode, Group, GroupState, LeaveGroupRequest, LeavingMember, Spec, Step
 from rota.spec.classic import leave as leave_rules
 from rota.spec.classic.step import Steps
 from rota.spec.context import only, request_of
@@ -58,3 +58,14 @@ def parked_join_forgotten(spec: Spec, step: Step, member_id: str) -> Steps:
     """Who is removed while its JoinGroup is parked is not told."""
     member = replace(step.live.members[member_id], awaiting_join=None)
     return leave_rules.remove_member(spec, step.to(step.live.with_member(member_id, member)), member_id)
+
+
+@bug("leave.fenced-instance-id", dies_in="raw-static", by="join.membership-fixed-in-a-generation")
+def fenced_member_takes_the_other_along(spec: Spec, step: Step, identity: LeavingMember) -> Steps:
+    """Whose place another process has taken may leave, as if nothing were."""
+    refused = spec.ask("static.validate", step.live, identity.member_id, identity.group_instance_id)
+    return (
+        ()
+        if refused is not ErrorCode.FENCED_INSTANCE_ID
+        else spec.apply("leave.by-instance-id", step, replace(identity, member_id=""))
+    )

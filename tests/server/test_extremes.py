@@ -1,0 +1,26 @@
+"""Every field of every request at its extremes: a sample of the list, which `make extremes` sends whole."""
+
+import pytest
+
+from harness.extremes import judged, served
+from rota.server.groups import GroupService
+
+SERVED = served([])
+SAMPLE = 25
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_no_extreme_harms_anybody(name):
+    assert [*judged(name, SERVED[name], SAMPLE, seed=1)] == []
+
+
+def test_planted_bug_a_handler_that_trusts_its_client(monkeypatch):
+    monkeypatch.setattr(GroupService, "_heartbeat", lambda self, body, caller: body["member_id"].index("m"))
+    with pytest.raises(AssertionError):
+        assert [*judged("Heartbeat", SERVED["Heartbeat"], SAMPLE, seed=1)] == []
+
+
+def test_planted_bug_frames_in_one_go(monkeypatch):
+    monkeypatch.setattr("rota.server.turns.TURN_SECONDS", 1)
+    monkeypatch.setattr("rota.server.turns.ITERATION_SECONDS", 1)
+    assert any("held the loop" in line for line in judged("Metadata", range(12, 14)))
