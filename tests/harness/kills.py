@@ -187,13 +187,12 @@ class Tally:
     answered: int = 0
     cut: int = 0
     finished: int = 0
-    seconds: float = 0.0
 
     def __str__(self) -> str:
         ends = ", ".join(f"{count} in {what}" for what, count in sorted(self.ended.items()))
         return (
             f"{sum(self.ended.values())} kills ({ends}): {self.answered} answers, all as told after the "
-            f"restart; {self.cut} torn tails cut, {self.finished} times unfinished work ended; {self.seconds:.0f} s"
+            f"restart; {self.cut} torn tails cut, {self.finished} times unfinished work ended"
         )
 
 
@@ -206,7 +205,6 @@ def run(folder: Path, kills: int, seed: int, fsync: str = "always", forgetful: b
     groups = [f"commits-{number}" for number in range(6)] + [f"deletes-{number}" for number in range(3)]
     ledger = Ledger({group: [-1] for group in groups} | {"members": [None]})
     tally = Tally()
-    began = time.monotonic()
     for life in range(kills + 1):
         doom = _doom(life, generator) if life < kills else None
         with _server(folder, fsync, doom, forgetful) as (process, port):
@@ -223,7 +221,7 @@ def run(folder: Path, kills: int, seed: int, fsync: str = "always", forgetful: b
     told = (folder / SAID).read_text()
     if "Traceback" in told:
         raise Lost(f"the server said:\n{told[-3000:]}")
-    tally.answered, tally.seconds = ledger.answered, time.monotonic() - began
+    tally.answered = ledger.answered
     tally.cut = told.count("cut off the end")
     tally.finished = told.count("deleted: ") + told.count("took its place")
     return tally
