@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
+import subprocess
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.kafka_on_disk import DUMPS, ask, commit, dumped, lead
+from harness.kafka_on_disk import DUMPS, ask, commit, dumped, lead, tools_api
 from rota.conformance.targets.java import NoJava, find_java
 from rota.conformance.targets.kafka_jars import NoJars, fetched
 from rota.coordinator import (
@@ -29,17 +29,14 @@ from rota.server.stored_records import group_record, offset_record
 SETTINGS = {"group.initial.rebalance.delay.ms": 0, "offsets.topic.num.partitions": 1}
 
 
-@pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the tool's library is put."""
+@pytest.fixture(autouse=True)
+def tool() -> None:
     try:
         fetched(DUMPS)
         find_java(DUMPS.java, "Kafka")
-    except (NoJars, NoJava) as cause:
+        tools_api()
+    except (NoJars, NoJava, OSError, subprocess.SubprocessError) as cause:
         pytest.skip(f"{DUMPS.name}: {cause}")
-    if shutil.which("mvn") is None:
-        pytest.skip("no mvn, to fetch a library of the tool with")
-    return tmp_path_factory.mktemp("tools")
 
 
 def fill(address: str) -> None:
@@ -108,10 +105,10 @@ def kafka_offset(record: OffsetRecord) -> dict[str, Any]:
     return {**found, "expireTimestamp": record.expire_timestamp_ms}
 
 
-def state_of_dump(segment: Path, folder: Path) -> dict[str, Any]:
+def state_of_dump(segment: Path) -> dict[str, Any]:
     """What is left when the records that Kafka prints have been read in order."""
     state: dict[str, Any] = {}
-    for key, payload in dumped(segment, folder):
+    for key, payload in dumped([segment]):
         assert key is not None
         data = key["data"]
         kind = {"1": "offset {group} {topic} {partition}", "2": "group {group}"}[key["type"]]
@@ -137,7 +134,7 @@ def loaded(data_dir: DataDir) -> GroupCoordinator:
     return coordinator
 
 
-def test_what_kafka_prints_is_what_the_coordinator_has(tmp_path: Path, tools: Path) -> None:
+def test_what_kafka_prints_is_what_the_coordinator_has(tmp_path: Path) -> None:
     data_dir = DataDir(str(tmp_path / "data"))
     made: list[GroupCoordinator] = []
 
@@ -149,7 +146,7 @@ def test_what_kafka_prints_is_what_the_coordinator_has(tmp_path: Path, tools: Pa
         fill(address)
         state = state_of(made[0])
     (segment,) = (tmp_path / "data" / "__consumer_offsets-0").glob("*.log")
-    printed = state_of_dump(segment, tools)
+    printed = state_of_dump(segment)
     by_member = printed["group dynamic"].pop("currentStateTimestamp")
     assert by_member <= state["group dynamic"].pop("currentStateTimestamp")
     printed["group static"].pop("currentStateTimestamp")
@@ -163,7 +160,7 @@ def test_what_kafka_prints_is_what_the_coordinator_has(tmp_path: Path, tools: Pa
     assert again == state
 
 
-def test_kafka_reads_transactions_and_their_ends(tmp_path: Path, tools: Path) -> None:
+def test_kafka_reads_transactions_and_their_ends(tmp_path: Path) -> None:
     storage = Storage.open(DataDir(str(tmp_path / "data")), 1, LogOptions())
     offset = OffsetRecord("t", 0, 5, -1, "", 1_700_000_000_000)
     appends = [
@@ -176,4 +173,4 @@ def test_kafka_reads_transactions_and_their_ends(tmp_path: Path, tools: Path) ->
     (segment,) = (tmp_path / "data" / "__consumer_offsets-0").glob("*.log")
     value = {"version": "3", "data": kafka_offset(offset)}
     key = {"type": "1", "data": {"group": "g", "topic": "t", "partition": 0}}
-    assert list(dumped(segment, tools)) == [(key, value), (None, None), (key, value)]
+    assert list(dumped([segment])) == [(key, value), (None, None), (key, value)]

@@ -5,21 +5,35 @@ Groups are made in each; then each goes on with the other's folders, and answers
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.kafka_on_disk import RELEASE, KafkaOnDisk, ask, commit, lead
+from harness.kafka_on_disk import DUMPS, RELEASE, KafkaOnDisk, ask, commit, dumped, lead, tools_api
 from rota.conformance.targets.java import NoJava, find_java
 from rota.conformance.targets.kafka_jars import NoJars, fetched
 from rota.log import Disk
 from rota.log.data_folder import open_folder
+from rota.log.group_records import (
+    GroupKey,
+    Key,
+    OffsetKey,
+    OffsetValue,
+    UnknownValue,
+    Value,
+    decode_key,
+    decode_value,
+)
 from rota.server import DataDir, running
+from rota.wire.records import decode_batch, split
 
 PARTITIONS = 3
 SETTINGS = {
@@ -139,3 +153,54 @@ def test_groups_move_between_brokers_that_share_nothing_but_folders(
     assert before["heartbeat static 2"]["error_code"] == 22
     assert before["offsets left"]["topics"][0]["partitions"][0]["committed_offset"] == 42
     assert before["offsets gone"]["topics"] == []
+
+
+def test_we_read_kafkas_files_as_its_own_tool_does(folder: Path, exchanged: object) -> None:
+    try:
+        fetched(DUMPS)
+        tools_api()
+    except (NoJars, OSError, subprocess.SubprocessError) as cause:
+        pytest.skip(f"{DUMPS.name}: {cause}")
+    segments = sorted((folder / "of-kafka").glob("*/*.log"))
+    found = [plain(*entry) for segment in segments for entry in entries(segment)]
+    assert found == list(dumped(segments))
+    assert len(found) > 20
+
+
+def entries(segment: Path) -> Iterator[tuple[Key, Value | None]]:
+    """Every record as our codec reads it."""
+    for _, batch in split(segment.read_bytes()):
+        for record in decode_batch(batch):
+            key = decode_key(record.key)
+            yield key, decode_value(key, record.value)
+
+
+def plain(key: Key, value: Value | None) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """A record as the tool prints it: without what its version does not have, and without the topic id."""
+    assert isinstance(key, OffsetKey | GroupKey)
+    kind = "1" if isinstance(key, OffsetKey) else "2"
+    names = ("group", "topic", "partition")
+    printed_key = {"type": kind, "data": {name: getattr(key, name) for name in names if hasattr(key, name)}}
+    if value is None:
+        return printed_key, None
+    assert not isinstance(value, UnknownValue)
+    if isinstance(value, OffsetValue):
+        data = value._asdict()
+        del data["expire_timestamp" if value.version != 1 else "leader_epoch"], data["topic_id"]
+    else:
+        data = asdict(value)
+        for member in data["members"]:
+            del member["tags"]
+    del data["version"], data["tags"]
+    return printed_key, {"version": str(value.version), "data": camel(data)}
+
+
+def camel(value: Any) -> Any:
+    """With Kafka's names, bytes as the tool prints them."""
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, list | tuple):
+        return [camel(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {re.sub("_(.)", lambda found: found[1].upper(), name): camel(each) for name, each in value.items()}

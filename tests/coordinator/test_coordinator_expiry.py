@@ -35,8 +35,8 @@ def offset(topic="t", age=0, index=0, expires=-1):
     return OffsetRecord(topic, index, 5, -1, "", NOW - age, expires)
 
 
-def loaded(world, record, *offsets):
-    world.do(world.core.load("g", record, offsets))
+def loaded(world, record, *offsets, pending=()):
+    world.do(world.core.load("g", record, offsets, pending))
 
 
 def clean(world, now=NOW):
@@ -80,6 +80,22 @@ def test_a_group_goes_with_its_last_offset(world):
     tombstones = (OffsetTombstone("t", 0), OffsetTombstone("t", 1))
     assert world.records == [OffsetBatch(tombstones), GroupTombstone(tombstones)]
     assert (dict(world.core.groups), left(world)) == ({}, set())
+
+
+def test_a_group_that_has_only_what_transactions_have_pending_goes_without_it(world):
+    loaded(world, None, pending=[(9, offset("t"))])
+    clean(world)
+    assert world.records == [GroupTombstone()]
+    world.do(world.core.end_transaction(9, True))
+    assert left(world) == {("t", 0)}
+
+
+def test_a_group_is_deleted_with_what_transactions_have_pending(world):
+    loaded(world, None, offset("u"), pending=[(9, offset("t"))])
+    world.do(world.core.delete_groups(["g"], 2, world.token(Asked())))
+    assert world.records == [GroupTombstone((OffsetTombstone("t", 0), OffsetTombstone("u", 0)))]
+    world.do(world.core.end_transaction(9, True))
+    assert left(world) == set()
 
 
 @pytest.mark.parametrize(("age", "stays"), [(WEEK - 1, True), (WEEK, False)])

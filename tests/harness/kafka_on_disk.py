@@ -7,7 +7,8 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rota.conformance.dialogues.negotiation import wait_until_ready
 from rota.conformance.targets import kafka_broker
 from rota.conformance.targets.guard import guarded
 from rota.conformance.targets.java import find_java
-from rota.conformance.targets.kafka_jars import RELEASES, fetched
+from rota.conformance.targets.kafka_jars import RELEASES, fetched, libraries
 from rota.conformance.targets.process import Process
 from rota.wire import decode_response, encode_request, frame
 
@@ -26,6 +27,7 @@ DUMPS = RELEASES["kafka-3.9.2"]
 TOOLS_API = f"org.apache.kafka:kafka-tools-api:{DUMPS.version}"
 
 
+LOADING = 14
 METADATA = "Grüße, 世界 🙂"
 """What is kept beside each offset."""
 
@@ -65,7 +67,24 @@ class KafkaOnDisk:
 
 
 def ask(address: str, name: str, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
-    """One request on a connection of its own, and the body of its response."""
+    """One request on a connection of its own, and the body of its response; again while groups are loaded."""
+    deadline = time.monotonic() + 20
+    while LOADING in set(_error_codes(found := _asked(address, name, version, body))):
+        assert time.monotonic() < deadline, "it goes on loading"
+        time.sleep(0.2)
+    return found
+
+
+def _error_codes(value: Any) -> Iterator[int]:
+    if isinstance(value, dict):
+        yield value.get("error_code", 0)
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _error_codes(each)
+
+
+def _asked(address: str, name: str, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout=20) as connection:
         connection.sendall(frame(encode_request(name, version, body, 1, "asker")))
@@ -118,26 +137,29 @@ def lead(address: str, group: str, instance: str | None = None) -> str:
     return member
 
 
-def dumped(segment: Path, folder: Path) -> Iterator[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
-    """Key and payload of each record in a segment, as Kafka's DumpLogSegments prints them.
+def tools_api() -> Path:
+    """The folder of the library that DumpLogSegments needs beside the release's own; fetched once."""
+    kept = libraries(DUMPS).parent / "tools-api"
+    if not kept.is_dir():
+        copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
+        with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+            to = f"-DoutputDirectory={folder}/jars"
+            fetch = ["mvn", "--batch-mode", "--quiet", copy, f"-Dartifact={TOOLS_API}", to]
+            subprocess.run(fetch, check=True, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
+            if not kept.is_dir():
+                Path(folder, "jars").rename(kept)
+    return kept
 
-    A control record has no key here, a tombstone no payload. `folder` is for what has to be fetched.
+
+def dumped(segments: Sequence[Path]) -> Iterator[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+    """Key and payload of each record in these segments, as Kafka's DumpLogSegments prints them.
+
+    A control record has no key here, a tombstone no payload.
     """
-    copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
-    if not list(folder.glob("*.jar")):
-        fetch = [
-            "mvn",
-            "--batch-mode",
-            "--quiet",
-            copy,
-            f"-Dartifact={TOOLS_API}",
-            f"-DoutputDirectory={folder}",
-        ]
-        subprocess.run(fetch, check=True, capture_output=True, timeout=120, stdin=subprocess.DEVNULL)
     java = find_java(DUMPS.java, "Kafka").path
-    command = (java, "-cp", f"{fetched(DUMPS).resolve()}/*:{folder}/*", "kafka.tools.DumpLogSegments")
+    command = (java, "-cp", f"{fetched(DUMPS).resolve()}/*:{tools_api()}/*", "kafka.tools.DumpLogSegments")
     done = subprocess.run(
-        [*command, "--offsets-decoder", "--files", str(segment)],
+        [*command, "--offsets-decoder", "--files", ",".join(map(str, segments))],
         check=True,
         capture_output=True,
         text=True,

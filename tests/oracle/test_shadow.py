@@ -113,7 +113,7 @@ def test_a_commit_may_create_a_group_and_a_deletion_take_it_away_and_bring_it_ba
     (tombstone,) = shadow.delete_groups(["g"], 2, "delete").appends
     assert shadow.follow("g").state == "absent"
     shadow.heartbeat(Heartbeat("g", 1, "m1"), 4, "beat")
-    shadow.appended(tombstone.append_id, 7)
+    shadow.appended(tombstone.append_id, 56)
     assert shadow.follow("g").state == "Empty"
     assert shadow.follow("g").group.generation_id == 2
     shadow.join_group(JOIN, 3, "c", "/h", "again")

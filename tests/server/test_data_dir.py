@@ -124,6 +124,39 @@ def test_what_is_too_large_does_not_take_others_with_it(data_dir):
     storage.close()
 
 
+class SlowDisk(Disk):
+    """Takes a tenth of a second for each sync of a file; counts them."""
+
+    seconds = 0.0
+    syncs = 0
+
+    def open(self, path, create=False):
+        file = super().open(path, create)
+        sync = file.sync
+
+        def slowly():
+            self.syncs += 1
+            time.sleep(self.seconds)
+            sync()
+
+        file.sync = slowly
+        return file
+
+
+def test_partitions_are_synced_at_the_same_time(data_dir):
+    disk = SlowDisk()
+    storage = Storage.open(data_dir, 50, LogOptions(), disk)
+    record = OffsetRecord("t", 0, 5, -1, "", 1)
+    appends = [Append(number, str(number), OffsetBatch((record,))) for number in range(10)]
+    assert storage.write(appends) == [0] * 10
+    disk.seconds, disk.syncs, begin = 0.2, 0, time.monotonic()
+    assert storage.write(appends) == [0] * 10
+    assert disk.syncs == 10
+    assert time.monotonic() - begin < 1.5
+    disk.seconds = 0
+    storage.close()
+
+
 def test_what_the_format_cannot_carry_does_not_either(data_dir):
     storage = Storage.open(data_dir, 1, LogOptions())
     record = OffsetRecord("t", 0, 5, -1, "", 1)

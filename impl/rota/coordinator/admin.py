@@ -152,4 +152,4 @@ def remove_group(
 
     entry = DeferredEvent(effect)
     store.deferred.append(entry)
-    step.append_deferred(group_id, GroupTombstone(store.tombstones(group_id)), entry)
+    step.append_deferred(group_id, GroupTombstone(store.tombstones(group_id, with_pending)), entry)

@@ -51,11 +51,15 @@ class OffsetStore:
         if not appended:
             del self.appended[group_id]
 
-    def tombstones(self, group_id: str) -> tuple[OffsetTombstone, ...]:
-        """One for each offset that the log may have of a group, in order of topic and partition."""
+    def tombstones(self, group_id: str, with_pending: bool = True) -> tuple[OffsetTombstone, ...]:
+        """One for each offset that the log may have of a group, in order of topic and partition.
+
+        What only transactions have pending is among them `with_pending`.
+        """
         committed = self.committed.get(group_id, {})
         found = {(topic, index) for topic, partitions in committed.items() for index in partitions}
-        found |= {key[1:] for offsets in self.pending.values() for key in offsets if key[0] == group_id}
+        if with_pending:
+            found |= {key[1:] for offsets in self.pending.values() for key in offsets if key[0] == group_id}
         for records in self.appended.get(group_id, ()):
             found |= {(record.topic, record.partition_index) for record in records}
         return tuple(OffsetTombstone(*key) for key in sorted(found))

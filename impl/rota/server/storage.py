@@ -10,6 +10,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -25,6 +26,10 @@ log = logging.getLogger(__name__)
 
 BATCH_OVERHEAD, RECORD_OVERHEAD = 61, 32
 """Most bytes that a batch, and each of its records, have beside keys and values."""
+
+
+PARTITIONS_AT_ONCE = 16
+"""Partitions that are synced, or recovered, at a time."""
 
 
 class StorageError(Exception):
@@ -56,6 +61,7 @@ class Storage:
         self._options = options
         self._lock = lock
         self._partitions: dict[int, PartitionFiles] = {}
+        self._threads = ThreadPoolExecutor(PARTITIONS_AT_ONCE, "rota-partitions")
 
     @staticmethod
     def open(data_dir: DataDir, partitions: int, options: LogOptions, files: Files | None = None) -> Storage:
@@ -68,10 +74,11 @@ class Storage:
             except DataFolderError as error:
                 raise StorageError(str(error)) from None
         try:
-            for partition in folder.present():
-                storage._partition(partition)
+            for _ in storage._threads.map(storage._partition, folder.present()):
+                pass
+            storage._partitions = dict(sorted(storage._partitions.items()))
         except BaseException as error:
-            storage._give_back()
+            storage.close()
             if isinstance(error, DataFolderError | DamagedLog | LogError | OSError):
                 raise StorageError(f"cannot read {data_dir.path}: {error}") from None
             raise
@@ -97,27 +104,48 @@ class Storage:
         """Appends records; the error code of each append, once it may be acknowledged."""
         codes = [int(ErrorCode.NONE)] * len(appends)
         now_ms = time.time_ns() // 1_000_000
+        written: dict[int, list[_Batch]] = {}
         for partition, found in self._by_partition(appends, codes).items():
             batches = list(self._batches(found, codes, now_ms))
-            try:
-                files = self._partition(partition)
-                files.append_all([batch.data for batch in batches])
-                files.sync_if_due(_monotonic_ms())
-            except LogError as error:
-                log.error("partition %d of the log: %s", partition, error)
-                _fail(codes, batches, error.error_code)
-            except (OSError, DamagedLog) as error:
-                log.error("partition %d of the log: %s", partition, error)
-                _fail(codes, batches, ErrorCode.KAFKA_STORAGE_ERROR)
+            error_code = self._append(partition, batches)
+            if error_code == ErrorCode.NONE:
+                written[partition] = batches
+            else:
+                _fail(codes, batches, error_code)
+        for partition, error_code in self._synced(list(written)):
+            if error_code != ErrorCode.NONE:
+                _fail(codes, written[partition], error_code)
         return codes
 
     def sync_if_due(self) -> None:
         """Syncs what the policy wants synced by now; what fails is told by the next append too."""
-        for partition, files in self._partitions.items():
-            try:
-                files.sync_if_due(_monotonic_ms())
-            except LogError as error:
-                log.error("partition %d of the log: %s", partition, error)
+        for _ in self._synced(list(self._partitions)):
+            pass
+
+    def _append(self, partition: int, batches: Sequence[_Batch]) -> int:
+        try:
+            self._partition(partition).append_all([batch.data for batch in batches])
+        except (LogError, OSError, DamagedLog) as error:
+            log.error("partition %d of the log: %s", partition, error)
+            return error.error_code if isinstance(error, LogError) else ErrorCode.KAFKA_STORAGE_ERROR
+        return ErrorCode.NONE
+
+    def _synced(self, partitions: Sequence[int]) -> Iterable[tuple[int, int]]:
+        """Each partition, and the error code of its sync if one is due.
+
+        Syncs of several go on at a time: a file system makes one of them.
+        """
+        if len(partitions) < 2 or self._options.fsync is Fsync.NEVER:
+            return [(partition, self._sync(partition)) for partition in partitions]
+        return zip(partitions, self._threads.map(self._sync, partitions), strict=True)
+
+    def _sync(self, partition: int) -> int:
+        try:
+            self._partitions[partition].sync_if_due(_monotonic_ms())
+        except LogError as error:
+            log.error("partition %d of the log: %s", partition, error)
+            return error.error_code
+        return ErrorCode.NONE
 
     def compacting(self) -> Iterator[None]:
         """Compacts the partitions that need it, in pieces; between two of them there may be other calls."""
@@ -130,16 +158,13 @@ class Storage:
 
     def close(self) -> None:
         """Syncs everything and gives the folder back."""
+        self._threads.shutdown()
         for partition, files in self._partitions.items():
             try:
                 files.close()
             except LogError as error:
                 log.error("closing partition %d of the log: %s", partition, error)
         self._lock.close()
-
-    def _give_back(self) -> None:
-        """After a start that failed."""
-        self.close()
 
     def _partition(self, partition: int) -> PartitionFiles:
         """A partition, opened if it is not. Errors: DamagedLog; LogError; OSError."""

@@ -105,16 +105,13 @@ Input = Ask | Due | Logged | Moved | Resigned | About | Ended | Cleaned
 class Picks:
     """The core's choices: numbers given with each input, taken modulo the number of candidates; then 0."""
 
+    now_ms: Callable[[], int]
     left: list[int] = field(default_factory=list)
     fresh: str = ""
 
     def new_member_id(self, prefix: str) -> str:
         """The id that goes with the input."""
         return self.fresh
-
-    def now_ms(self) -> int:
-        """Not known: the spec has no wall clock."""
-        return -1
 
     def protocol(self, tied: tuple[str, ...]) -> str:
         """One of the tied protocols."""
@@ -139,7 +136,7 @@ class Lockstep:
     ) -> None:
         self.now = 0
         self.inputs: list[Input] = []
-        self._picks = Picks()
+        self._picks = Picks(lambda: self.now)
         self._appends: list[int] = []
         self.config = config or core.CoordinatorConfig()
         self.shadow = Shadow(self.config, self._picks, make, lambda: self.now)
