@@ -94,7 +94,7 @@ bench-spark: $(VENV)/ready-test
 	$(BIN)/python -m bench.spark --group warm --group main --group growth --group naive --group executors \
 	  --plot docs/images/spark.svg
 
-PROFILES := kafka-4.x kafka-3.x kafka-2.1
+PROFILES := kafka-4.x kafka-3.x kafka-2.1 rota
 # What holds everywhere: judged alone it lets a profile be explored to the end in which something else does not.
 HARMLESS := shape.fields-match-state
 
