@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check standard nightly walks bench-spark herd profiles reference test test-long lint pin lock clean server-bench offenders
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-long test-kills lint pin lock clean server-bench offenders
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -94,7 +94,7 @@ bench-spark: $(VENV)/ready-test
 	$(BIN)/python -m bench.spark --group warm --group main --group growth --group naive --group executors \
 	  --plot docs/images/spark.svg
 
-PROFILES := kafka-4.x kafka-3.x kafka-2.1
+PROFILES := kafka-4.x kafka-3.x kafka-2.1 rota
 # What holds everywhere: judged alone it lets a profile be explored to the end in which something else does not.
 HARMLESS := shape.fields-match-state
 
@@ -133,6 +133,10 @@ reference: $(VENV)/ready-run
 # What one client can do to the others: forty minutes, on a quiet machine. `make offenders NAME=gzip-bomb`: only that.
 offenders: $(VENV)/ready-run
 	$(BIN)/python -m bench.offenders $(if $(NAME),--only $(NAME)) --docs docs
+
+# A thousand kills of a server that keeps its groups, half of them within a call to the disk: half an hour.
+test-kills: $(VENV)/ready-test
+	ROTA_KILLS=1000 $(BIN)/python -m pytest tests/log/test_kills.py -s
 
 herd: $(VENV)/ready-test
 	$(BIN)/python -m bench.herd

@@ -15,9 +15,7 @@ from math import ceil
 from multiprocessing.connection import Connection as Pipe
 from time import monotonic
 
-from bench.server import Connection, group
-
-from rota.wire import encode_request, frame
+from bench.server_client import Member, group
 
 MEMBERS = 20
 EVERY = 0.1
@@ -78,7 +76,7 @@ def _ms(seconds: float) -> float:
 class _Member:
     """One connection. out: bytes that the system has not taken; waiting: unanswered beats, in order."""
 
-    connection: Connection
+    connection: Member
     request: bytes
     out: bytearray = field(default_factory=bytearray)
     received: bytearray = field(default_factory=bytearray)
@@ -122,7 +120,7 @@ CONNECTION_LOST = -2
 def members(address: str, pipe: Pipe, count: int = MEMBERS) -> None:
     """The process: says when all are there, beats until it is told to stop, then says how that went."""
     entered = group(address, count)  # never left: what is measured may have frozen the server
-    those = [_Member(each, _request(each)) for each in entered.__enter__()]
+    those = [_Member(each, each.heartbeat()) for each in entered.__enter__()]
     selector = selectors.DefaultSelector()
     for one in those:
         one.connection.socket.setblocking(False)
@@ -132,10 +130,6 @@ def members(address: str, pipe: Pipe, count: int = MEMBERS) -> None:
     pipe.send(_until_told(those, selector, pipe))
     pipe.close()
     os._exit(0)
-
-
-def _request(member: Connection) -> bytes:
-    return frame(encode_request("Heartbeat", 4, member.place(), 1, "member"))
 
 
 def _until_told(those: Sequence[_Member], selector: selectors.BaseSelector, pipe: Pipe) -> list[Beat]:

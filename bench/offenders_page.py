@@ -10,6 +10,8 @@ from bench.offenders_limits import CHEAP, LIMITS, Limit
 from bench.offenders_list import OFFENCES
 from bench.offenders_table import Row, rows_in
 
+from rota.server.intake import FRAME_LIMITS
+
 HEAD = """# What one client can do to the others
 
 <!-- Written by `make offenders`; do not edit. -->
@@ -23,6 +25,11 @@ each offence that somebody has thought of, what bounds it, and what it does to w
 
 What is refused is refused to the offender alone. A setting is given by `rota serve --set NAME=VALUE`; a name
 in capitals is a constant of that module.
+"""
+
+FRAMES = """
+What each request may have, if it is longer than 4 KiB: bytes of its frame, and elements of all its arrays,
+tagged fields among them. A longer one closes its connection as soon as its length and its API are read.
 """
 
 MEASURED = """
@@ -39,7 +46,7 @@ the server has closed on the offender. Measured on {machine}; *nobody* is the ma
 
 def page(figures: str) -> str:
     """The page. figures: the text of offenders.json."""
-    return "\n".join((HEAD, *_limits(), *_measured(figures), *_meanings())) + "\n"
+    return "\n".join((HEAD, *_limits(), *_frames(), *_measured(figures), *_meanings())) + "\n"
 
 
 def _limits() -> Iterator[str]:
@@ -52,6 +59,15 @@ def _limits() -> Iterator[str]:
         for cheap in CHEAP:
             if name in cheap.offences:
                 yield f"| {name} | nothing: {cheap.how} | | | | |"
+
+
+def _frames() -> Iterator[str]:
+    yield FRAMES
+    yield "| request | bytes | elements |"
+    yield "|---|--:|--:|"
+    for name, limit in FRAME_LIMITS.items():
+        own = f"{limit.bytes:,}" if limit.bytes < 2**31 - 1 else "as `socket.request.max.bytes`"
+        yield f"| {name} | {own} | {limit.elements:,} |"
 
 
 def _row(name: str, limit: Limit) -> str:

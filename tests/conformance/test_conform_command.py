@@ -74,8 +74,8 @@ def test_text_ends_with_the_verdict_after_what_was_not_checked(tmp_path: Path) -
     outcome = run("--embedded", "--seed", "7", "--out", str(tmp_path), *QUICK)
     lines = outcome.stdout.splitlines()
     assert outcome.exit_code == 0
-    assert lines[0] == "rota conform: target rota, profile kafka-4.x, 2 cases, seed 7"
-    assert lines[-1].startswith("conforms: rota against kafka-4.x (2 cases in ")
+    assert lines[0] == "rota conform: target rota, profile rota, 2 cases, seed 7"
+    assert lines[-1].startswith("conforms: rota against rota (2 cases in ")
     assert any(line.startswith("not checked: no case is about a log ") for line in lines[:-1])
     assert run("--embedded", "--quiet", "--out", str(tmp_path), *QUICK).stdout.count("\n") == 1
 
@@ -96,7 +96,7 @@ def test_a_verdict_names_what_it_rests_on(tmp_path: Path) -> None:
     told = json.loads(run(*chosen, "--json").stdout)
     identity = told["identity"]
     assert set(identity["versions"]) == {"rota", "python"}
-    asked = {"target": told["target"], "profile": "kafka-4.x", "seed": 7, "known": [], "slow": False}
+    asked = {"target": told["target"], "profile": "rota", "seed": 7, "known": [], "slow": False}
     assert identity["settings"] == {**identity["settings"], **asked}
     lines = run(*chosen).stdout.splitlines()
     short = identity["sources"][:12]
@@ -131,7 +131,7 @@ def test_failure_is_printed_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "a → Heartbeat v4  generation 0  member_id @a",
         "again        rota conform --target rota heartbeat.illegal-generation.older",
         "broken rules: heartbeat.illegal-generation\n",
-        "violated: rota against kafka-4.x: 1 rule broken in heartbeat (1 case in ",
+        "violated: rota against rota: 1 rule broken in heartbeat (1 case in ",
     ):
         assert text in outcome.stdout
     assert "| heartbeat.illegal-generation.older | MUST | fail |" in page.read_text()

@@ -15,15 +15,20 @@ from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.results import Ending
 from rota.conformance.runner import PLAYS, Options, play
 from rota.conformance.targets.grammar import parse_target
+from rota.server import SERVED
 
 SLOW = {"timers.new-member-expired.five-minutes", "expiry.empty-group.since-last-member"}
 
 
-def test_embedded_conforms(tmp_path: Path) -> None:
-    outcome = CliRunner().invoke(conform, ["--embedded", "--json", "--seed", "4", "--out", str(tmp_path)])
+@pytest.mark.parametrize("profile", SERVED)
+def test_embedded_conforms(tmp_path: Path, profile: str) -> None:
+    """With its mends, as it is if nothing is said, and to the letter of Kafka."""
+    said = [] if profile == "rota" else ["--profile", profile]
+    fixed = ["--embedded", "--json", "--seed", "4", "--out", str(tmp_path)]
+    outcome = CliRunner().invoke(conform, [*fixed, *said])
     report = json.loads(outcome.stdout)
     assert {case["id"]: case["verdict"] for case in report["cases"] if case["verdict"] != "pass"} == {}
-    assert (outcome.exit_code, report["verdict"]) == (0, "conforms")
+    assert (outcome.exit_code, report["verdict"], report["profile"]) == (0, "conforms", profile)
     assert report["seconds"] < 25
     assert {skipped["id"] for skipped in report["not_checked"]} == SLOW
 

@@ -1,7 +1,7 @@
 """The delay of a rebalance that starts from Empty: its extensions, and what ends it."""
 
+from rota.coordinator import MENDED, GroupState, JoinGroupReply
 from rota.coordinator import ErrorCode as E
-from rota.coordinator import GroupState, JoinGroupReply
 
 UNKNOWN = JoinGroupReply(E.UNKNOWN_MEMBER_ID)
 
@@ -139,3 +139,14 @@ def test_a_dead_group_starts_no_generation(world):
     world.group().state = GroupState.DEAD
     world.advance(3_000)
     assert (world.state(), world.group().generation_id) == ("Dead", 0)
+
+
+def test_mended_who_is_long_gone_does_not_lengthen_the_delay(world):
+    mended = type(world)(mends=MENDED)
+    calls = [mended.client(name, rebalance=3_000).enter() for name in "ab"]
+    mended.advance(3_000)
+    assert [call.error for call in calls] == [0, 0]
+    mended.leave("a-1", "b-2")
+    alone = mended.client("c").enter()
+    mended.advance(3_000)
+    assert not alone.parked

@@ -287,13 +287,37 @@ def killed_first(does: tuple[str, ...]) -> Iterator[Run]:
             yield Run((Life(does, at, "kill"), Life(("one",), None, "power", survival)))
 
 
+def torn_first() -> Iterator[Run]:
+    """The power goes off at each call; what is acknowledged after that is not put behind torn bytes."""
+    does = ("one", "three", "three")
+    for at in range(calls_of(Life(("one",))), calls_of(Life(does)) + 1):
+        for survival in SURVIVALS:
+            yield Run((Life(does, at, "power", survival), Life(("one",), None, "power", Survival("none"))))
+
+
+def recovery_cut() -> Iterator[Run]:
+    """The power goes off in a roll or a compaction, and again at every other call of the recovery."""
+    does = ("three", "three", "roll", "compact")
+    survivals = (Survival("none"), Survival("seed", 3))
+    for at in range(calls_of(Life(does[:2])), calls_of(Life(does)) + 1):
+        for first, second in product(survivals, survivals):
+            before = Life(does, at, "power", first)
+            for again in range(0, 40, 2):
+                yield Run((before, Life((), again, "power", second), Life(("one",), 45, "power", first)))
+
+
 FAMILIES: dict[str, Callable[[], Iterator[Run]]] = {
     "anything": lambda: shortest_first(2),
     "compaction": lambda: shortest_first(1, ("three", "three", "roll")),
     "full disk": lambda: shortest_first(3, ("full",), ("three", "freed")),
-    "full in compaction": lambda: shortest_first(
+    "full in rewriting": lambda: shortest_first(
+        2, ("three", "roll", "full", "compact"), ("compact", "freed")
+    ),
+    "full in listing": lambda: shortest_first(
         2, ("three", "three", "roll", "full", "compact"), ("compact", "freed")
     ),
+    "torn": torn_first,
+    "recovery": recovery_cut,
     "killed": lambda: killed_first(("three", "three")),
     "killed in compaction": lambda: killed_first(("three", "three", "roll", "compact")),
 }

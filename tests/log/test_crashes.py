@@ -21,6 +21,7 @@ from harness.log_runs import FAMILIES, Life, Run, Violation, play, random_run, s
 from rota.log import frames, partition, recovery
 from rota.log.cleaner import Group
 from rota.log.folder import CLEANED, SWAP, Folder, segment_name
+from rota.log.sidecars import Sealed
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -30,7 +31,7 @@ def test_small_runs_keep_what_was_promised(family: str) -> None:
     for run in FAMILIES[family]():
         play(run)
         runs += 1
-    assert runs > 300, "the family has become too small to show anything"
+    assert runs > 200, "the family has become too small to show anything"
 
 
 @pytest.mark.parametrize("failing", [False, True], ids=["ending", "failing"])
@@ -80,9 +81,9 @@ FORGOTTEN = {
     ("sync_folder", "put_in_place"): "compaction",
     ("sync_folder", "_open_active"): "killed",
     ("truncate", "_cut_torn"): "full disk",
-    ("truncate", "_cut_off"): "anything",
-    ("truncate", "write_segments"): "full in compaction",
-    ("truncate", "rewrite"): "full in compaction",
+    ("truncate", "_cut_off"): "torn",
+    ("truncate", "write_segments"): "full in listing",
+    ("truncate", "rewrite"): "full in rewriting",
 }
 """What is forgotten, and in which function ("": everywhere) → a family of runs that finds it."""
 
@@ -178,3 +179,19 @@ def test_a_violation_is_told_as_a_run() -> None:
     assert "fsync" in told
     assert "power" in told
     assert "calls of the last life: " in told
+
+
+def test_a_recovery_that_ends_a_swap_before_it_looks_whether_it_was_decided_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What the list of segments does not have takes the place of what it has."""
+
+    def hasty(self: recovery.Recovery, sealed: Sealed) -> None:
+        name, swap = segment_name(sealed.base), segment_name(sealed.base, SWAP)
+        if self.folder.exists(swap):
+            self.folder.rename(swap, name)
+        elif not self._is(name, sealed):
+            raise self._damage(name, sealed)
+
+    monkeypatch.setattr(recovery.Recovery, "_check_sealed", hasty)
+    print(found("recovery"))

@@ -21,6 +21,14 @@ def mended_walk():
     return pin.pinned_walk(MENDED)
 
 
+@pytest.fixture(scope="session")
+def whole_walk():
+    """The walk of the machine of everything."""
+    from oracle import pin
+
+    return pin.whole_walk()
+
+
 @pytest.fixture
 def walk_for(walk, mended_walk):
     """The walk whose examples show a bug."""

@@ -1,7 +1,8 @@
 """What the lockstep machine reaches and which bugs it finds, as files that a test compares.
 
-`python tests/oracle/pin.py` writes them anew: coverage.txt beside this file, docs/planted-bugs.md. Review the
-difference like code: a pair that is gone is something that is not tested any more.
+`python tests/oracle/pin.py` writes them anew: coverage.txt and whole_coverage.txt beside this file, and
+docs/planted-bugs.md. Review the difference like code: a pair that is gone is something that is not tested any
+more.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from rota.coordinator import MENDED, UNMENDED, Mends
-from rota.mutants.core import bugs_of_dialogues, bugs_of_the_lockstep
+from rota.mutants.core import bugs_of_dialogues, bugs_of_everything, bugs_of_the_lockstep
 from rota.oracle.bug_table import page
 from rota.oracle.hunt import hunt
-from rota.oracle.walk import Walk, walk
+from rota.oracle.offsets_lockstep import OffsetsLockstep
+from rota.oracle.offsets_machine import EverythingFollowsSpec
+from rota.oracle.walk import Walk, judged_beside, walk
 
 HERE = Path(__file__).resolve().parent
 COVERAGE = HERE / "coverage.txt"
+WHOLE_COVERAGE = HERE / "whole_coverage.txt"
 PAGE = HERE.parents[1] / "docs" / "planted-bugs.md"
 
 EXAMPLES = 800
@@ -29,26 +33,43 @@ def pinned_walk(mends: Mends = UNMENDED) -> Walk:
     return walk(EXAMPLES, STEPS, mends=mends)
 
 
-def pinned() -> set[tuple[str, str]]:
-    """Pairs (slug of a rule, state of the group before the step) that it has to reach."""
-    lines = COVERAGE.read_text(encoding="utf-8").splitlines()
+def whole_walk() -> Walk:
+    """The walk of the machine of everything, whose coverage is pinned too."""
+    return walk(EXAMPLES, STEPS, machine=EverythingFollowsSpec)
+
+
+def pinned(file: Path = COVERAGE) -> set[tuple[str, str]]:
+    """Pairs (slug of a rule, state of the group before the step) that a walk has to reach."""
+    lines = file.read_text(encoding="utf-8").splitlines()
     return {(slug, state) for slug, state in (line.split() for line in lines)}
 
 
+def beside_members(one: Walk) -> set[tuple[str, str]]:
+    """What a walk reached of the rules that are not about members."""
+    return {pair for pair in one.visited if pair[0] in judged_beside()}
+
+
+def _write_pairs(file: Path, pairs: set[tuple[str, str]]) -> None:
+    file.write_text("".join(f"{slug} {state}\n" for slug, state in sorted(pairs)), encoding="utf-8")
+
+
 def main() -> None:
-    """Write both files."""
-    result, mended = pinned_walk(), pinned_walk(MENDED)
-    for one in (result, mended):
+    """Write all three files."""
+    result, mended, whole = pinned_walk(), pinned_walk(MENDED), whole_walk()
+    for one in (result, mended, whole):
         if one.found is not None:
             raise one.found
-    lines = [f"{slug} {state}\n" for slug, state in sorted(result.visited)]
-    COVERAGE.write_text("".join(lines), encoding="utf-8")
+    _write_pairs(COVERAGE, result.visited)
+    _write_pairs(WHOLE_COVERAGE, beside_members(whole))
     bugs = bugs_of_the_lockstep()
     played = {False: result.examples, True: mended.examples}
     findings = [found for bug in bugs.values() if (found := hunt(bug, played[bug.mended])) is not None]
-    missed = bugs.keys() - {finding.bug.name for finding in findings}
-    PAGE.write_text(page(findings, list(bugs_of_dialogues().values()), SHOWN, STEPS), encoding="utf-8")
-    print(f"{len(lines)} pairs, {len(findings)} bugs found, not found: {sorted(missed) or 'none'}")
+    further = bugs_of_everything()
+    kept = [found for bug in further.values() if (found := hunt(bug, whole.examples, OffsetsLockstep))]
+    missed = {*bugs, *further} - {finding.bug.name for finding in (*findings, *kept)}
+    PAGE.write_text(page(findings, kept, list(bugs_of_dialogues().values()), SHOWN, STEPS), encoding="utf-8")
+    pairs = len(result.visited) + len(beside_members(whole))
+    print(f"{pairs} pairs, {len(findings) + len(kept)} bugs found, not found: {sorted(missed) or 'none'}")
 
 
 if __name__ == "__main__":

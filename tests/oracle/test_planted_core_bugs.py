@@ -9,10 +9,17 @@ import pytest
 
 from oracle import pin
 from rota.coordinator import heartbeat
-from rota.mutants.core import StaleBugError, bugs_of_dialogues, bugs_of_the_lockstep, planted
+from rota.mutants.core import (
+    StaleBugError,
+    bugs_of_dialogues,
+    bugs_of_everything,
+    bugs_of_the_lockstep,
+    planted,
+)
 from rota.oracle.bug_table import AMONG, ITSELF, OTHER, TRIED, where_named
 from rota.oracle.hunt import hunt
-from rota.oracle.walk import judged
+from rota.oracle.offsets_lockstep import OffsetsLockstep
+from rota.oracle.walk import judged, judged_beside
 from rota.spec import RULES
 
 LONGEST = 12
@@ -45,9 +52,25 @@ def test_a_planted_bug_is_found_and_shortened(name, walk_for):
     assert where_named(BUGS[name], finding) in ((OTHER,) if name in ELSEWHERE else (ITSELF, AMONG, TRIED))
 
 
+KEPT = bugs_of_everything()
+
+
+def test_every_rule_beside_members_has_a_bug_and_every_bug_a_rule():
+    assert judged_beside() == {bug.rule for bug in KEPT.values()}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_planted_bug_beside_members_is_found_and_shortened(name, whole_walk):
+    finding = hunt(KEPT[name], whole_walk.examples, OffsetsLockstep)
+    assert finding is not None, f"{KEPT[name].meaning} is not noticed in {len(whole_walk.examples)} examples"
+    found = finding.divergence
+    assert 1 <= finding.steps <= LONGEST, str(found)
+    assert all(len(line) <= 140 for line in str(found).splitlines()), str(found)
+
+
 def test_the_page_has_the_same_bugs_and_rules():
     rows = re.findall(r"^\| `([\w.-]+)` \| ([\w-]+): (.*?) \|", pin.PAGE.read_text(encoding="utf-8"), re.M)
-    bugs = (*BUGS.values(), *bugs_of_dialogues().values())
+    bugs = (*BUGS.values(), *KEPT.values(), *bugs_of_dialogues().values())
     told = [(bug.rule, bug.name, bug.meaning) for bug in bugs]
     assert rows == told, "docs/planted-bugs.md is stale: python tests/oracle/pin.py"
 

@@ -92,7 +92,7 @@ def test_the_rules_since_a_version_stand_beside_it() -> None:
     (row,) = [
         line for line in version_pages.lines() if line.startswith("| 4 |") and "member-id-required" in line
     ]
-    assert "kafka-4.x, kafka-3.x |" in row
+    assert "kafka-4.x, kafka-3.x, rota |" in row
     assert "kafka-2.1" not in row
 
 

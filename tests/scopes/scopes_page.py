@@ -13,7 +13,7 @@ from rota.scopes import Configuration, load, names
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "scopes.md"
 MARK = re.compile(r"<!-- scope: (\S+) -->\n(?:\n(?:\|.*\n)+)?")
 
-OLDER = ("kafka-3.x", "kafka-2.1")
+OTHERS = ("kafka-3.x", "kafka-2.1", "rota")
 """Profiles under which a configuration may be pinned beside the default."""
 
 
@@ -70,7 +70,7 @@ def table(configurations: Iterable[Configuration]) -> str:
             states(one),
             str((one.expected or {}).get("depth", "–")),
             "–" if one.seconds is None else f"{one.seconds:.0f}",
-            ", ".join(profile for profile in OLDER if one.counts(profile)) or "–",
+            ", ".join(profile for profile in OTHERS if one.counts(profile)) or "–",
         )
         for one in configurations
     ]

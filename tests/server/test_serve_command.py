@@ -52,6 +52,24 @@ def test_signals_end_it(number, code, serve, member, tmp_path):
     assert not port_file.exists()
 
 
+@pytest.mark.parametrize(("profile", "told"), [("rota", 14), ("kafka-4.x", None)])
+def test_the_profile_decides_whether_it_mends(profile, told, serve, member):
+    """The JoinGroup that a later one of its member replaces: answered by rota, never by Kafka."""
+    said = ("--profile", profile) if profile != "rota" else ()
+    process, address = serve(*said, "--set", "group.initial.rebalance.delay.ms=1000")
+    earlier, later = member(address), member(address)
+    earlier.ask()
+    later.member_id = earlier.member_id
+    later.ask()
+    assert later.joined()["error_code"] == 0
+    if told is None:
+        assert earlier.silent(0.2)
+    else:
+        assert earlier.receive()["error_code"] == told
+    process.terminate()
+    assert process.wait(timeout=30) == 0
+
+
 def test_port_in_use(serve, tmp_path):
     port_file = tmp_path / "port"
     process, address = serve("--port-file", str(port_file))
@@ -63,7 +81,8 @@ def test_port_in_use(serve, tmp_path):
     assert process.wait(timeout=30) == 0
 
 
-def test_bad_settings():
+def test_bad_settings_and_profiles():
+    assert "'kafka-3.x' is not one of 'rota', 'kafka-4.x'" in refused("--profile", "kafka-3.x")
     unknown = refused("--set", "group.max.sizes=3")
     assert "unknown setting 'group.max.sizes'; known are auto.create.topics.enable, connections" in unknown
     assert "num.partitions cannot be '0'; give a whole number from 1" in refused("--set", "num.partitions=0")

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from rota.log.errors import DamagedLog
 from rota.log.files import OpenFile
 from rota.log.folder import CLEANED, SWAP, Folder, segment_name
-from rota.log.frames import WINDOW, BadBatch, frames
+from rota.log.frames import BadBatch, frames
 from rota.log.options import LogOptions
 from rota.log.sidecars import Sealed, write_all
 from rota.wire.records import (
@@ -36,6 +36,9 @@ from rota.wire.records import (
 
 Group = Sequence[Sealed]
 """Segments, one after the other, that become one."""
+
+PIECE = 1 << 16
+"""Bytes of segments that are read in one piece of a compaction, some milliseconds' work."""
 
 _MOST_OFFSETS = 2**31 - 1
 _REWRITTEN = ("none", "gzip")
@@ -74,7 +77,7 @@ def groups(sealed: Sequence[Sealed], segment_bytes: int) -> Iterator[Group]:
 
 
 def latest_offsets(folder: Folder, dirty: Sequence[Sealed]) -> Generator[None, None, Latest]:
-    """What the segments that no compaction has seen say of their keys; it stops after each WINDOW."""
+    """What the segments that no compaction has seen say of their keys; it stops after each PIECE."""
     latest = Latest({})
     read = 0
     for info, batch in _batches(folder, dirty):
@@ -83,7 +86,7 @@ def latest_offsets(folder: Folder, dirty: Sequence[Sealed]) -> Generator[None, N
                 if record.key is not None:
                     latest.offsets[record.key] = record.offset
         read += len(batch)
-        if read >= WINDOW:
+        if read >= PIECE:
             read = 0
             yield
     return latest
@@ -92,7 +95,7 @@ def latest_offsets(folder: Folder, dirty: Sequence[Sealed]) -> Generator[None, N
 def rewrite(
     folder: Folder, group: Group, latest: Latest, now_ms: int, options: LogOptions
 ) -> Generator[None, None, Sealed | None]:
-    """What is left of a group of segments, in a file of its own; it stops after each WINDOW.
+    """What is left of a group of segments, in a file of its own; it stops after each PIECE.
 
     None if all of the only segment is left.
     """
@@ -108,7 +111,7 @@ def rewrite(
             changed = changed or kept is not batch
             pending.append(kept)
             waiting += len(batch)
-            if waiting >= WINDOW:
+            if waiting >= PIECE:
                 size, crc = _flushed(file, pending, size, crc)
                 waiting = 0
                 yield

@@ -67,7 +67,7 @@ class PartitionFiles:
 
     @property
     def in_doubt(self) -> bool:
-        """Whether what was refused by KAFKA_STORAGE_ERROR may nevertheless be there when it is opened again."""
+        """Whether what KAFKA_STORAGE_ERROR refused may nevertheless be there when it is opened again."""
         return self._torn or bool(self._failed)
 
     def append(self, batch: bytes) -> int:

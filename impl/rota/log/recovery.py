@@ -280,8 +280,8 @@ class Recovery:
 def _write_again(file: OpenFile, start: int, end: int) -> None:
     """Writes over a part of a file what is in it.
 
-    After a sync that failed, in a process before this one, the system may hold it in memory only and think that
-    it is on the disk; the next sync would then do nothing.
+    After a sync that failed, in a process before this one, the system may hold it in memory only and think
+    that it is on the disk; the next sync would then do nothing.
     """
     for position in range(start, end, WINDOW):
         data = file.read_at(position, min(WINDOW, end - position))

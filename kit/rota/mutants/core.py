@@ -17,6 +17,11 @@ from importlib import import_module
 from importlib.resources import files
 from types import FunctionType
 
+TABLES = ("core_bugs.toml", "offset_bugs.toml")
+
+BESIDE_MEMBERS = ("hosting.", "offsets.", "transactions.", "admin.", "expiry.")
+"""Rules of the spec, by the beginning of their slugs, that are about no group's members."""
+
 
 class StaleBugError(Exception):
     """A bug does not fit the coordinator's source any more; the message says which and why."""
@@ -46,14 +51,21 @@ class CoreBug:
 @cache
 def core_bugs() -> Mapping[str, CoreBug]:
     """All planted bugs by name, in the order of the rules."""
-    text = (files("rota.mutants") / "core_bugs.toml").read_text(encoding="utf-8")
-    bugs = [CoreBug(**entry) for entry in tomllib.loads(text)["bug"]]
+    texts = ((files("rota.mutants") / name).read_text(encoding="utf-8") for name in TABLES)
+    bugs = [CoreBug(**entry) for text in texts for entry in tomllib.loads(text)["bug"]]
     return {bug.name: bug for bug in bugs}
 
 
 def bugs_of_the_lockstep() -> Mapping[str, CoreBug]:
-    """Those that the lockstep machine has to find: all but those that a dialogue is named for."""
-    return {name: bug for name, bug in core_bugs().items() if not bug.dialogue}
+    """Those of members, which the lockstep machine has to find; but those that a dialogue is named for."""
+    bugs = core_bugs().items()
+    return {name: bug for name, bug in bugs if not (bug.dialogue or bug.rule.startswith(BESIDE_MEMBERS))}
+
+
+def bugs_of_everything() -> Mapping[str, CoreBug]:
+    """Those that the machine of everything has to find: of what a coordinator keeps beside members."""
+    bugs = core_bugs().items()
+    return {name: bug for name, bug in bugs if not bug.dialogue and bug.rule.startswith(BESIDE_MEMBERS)}
 
 
 def bugs_of_dialogues() -> Mapping[str, CoreBug]:

@@ -6,17 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rota.mutants.core import CoreBug
 from rota.oracle.hunt import Finding
+from rota.oracle.walk import OUT_OF_REACH
 
 ITSELF, AMONG, TRIED, OTHER = "itself", "used by it", "tried before", "nowhere"
 
 HEAD = """# Bugs planted in the coordinator
 
 Each rule of the spec that the lockstep machine judges has at least one bug in rota's coordinator
-(`kit/rota/mutants/core_bugs.toml`). The machine finds every one: requests of several members with right and
-wrong fields, timers and answers of the log go to coordinator and spec side by side, in virtual time, and
-after every step answers, timers, records and the visible state must be those of one of the steps that the
-spec allows. What it found is made shorter until nothing can be left out; the dialogue that remains is what a
-report prints.
+(`core_bugs.toml` and `offset_bugs.toml` in `kit/rota/mutants`). The machine finds every one: requests of
+several members with right and wrong fields, timers and answers of the log go to coordinator and spec side by
+side, in virtual time, and after every step answers, timers, records and the visible state must be those of
+one of the steps that the spec allows. What it found is made shorter until nothing can be left out; the
+dialogue that remains is what a report prints.
 
 This page is written by `python tests/oracle/pin.py`. The machine makes the same examples every time (with
 the same version of Hypothesis), of up to {steps} actions each.
@@ -42,21 +43,39 @@ def where_named(bug: CoreBug, finding: Finding) -> str:
 BY_DIALOGUES = """
 ## Bugs that dialogues find
 
-What the machine leaves alone (offsets, transactions, expiry), and what the spec leaves open. A dialogue of
-the coordinator's own tests notices each.
+What the spec leaves open, or no group alone can show. A dialogue of the coordinator's own tests notices each.
+"""
+
+BESIDE = """
+## Beside members
+
+Offsets, transactions of offsets, the administration and expiry have a machine of their own, which does all
+that the other does, too. Out of its reach, and why:
+
+{out_of_reach}
 """
 
 
 def page(
-    findings: Sequence[Finding], by_dialogues: Sequence[CoreBug], shown: Iterable[str], steps: int
+    findings: Sequence[Finding],
+    beside: Sequence[Finding],
+    by_dialogues: Sequence[CoreBug],
+    shown: Iterable[str],
+    steps: int,
 ) -> str:
     """The page.
 
-    Parameters: by_dialogues, the bugs that the machine does not look for; shown, names of bugs whose reports
-    are given in full; steps, of an example, at most.
+    Parameters: findings, of the machine of members; beside, of the other; by_dialogues, the bugs that neither
+    looks for; shown, names of bugs whose reports are given in full; steps, of an example, at most.
     """
-    tables = (*_summary(findings), *_table(findings), *_dialogues(by_dialogues))
+    others = (_out_of_reach(), *_summary(beside), *_table(beside))
+    tables = (*_summary(findings), *_table(findings), *others, *_dialogues(by_dialogues))
     return "\n".join((HEAD.format(steps=steps), *tables, *_reports(findings, shown)))
+
+
+def _out_of_reach() -> str:
+    lines = (f"- `{slug}`: {why}." for slug, why in OUT_OF_REACH.items())
+    return BESIDE.format(out_of_reach="\n".join(lines))
 
 
 def _dialogues(bugs: Sequence[CoreBug]) -> Iterator[str]:

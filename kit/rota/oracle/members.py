@@ -68,12 +68,13 @@ class Members(RuleBasedStateMachine):
 
     make: Make = GroupCoordinator
     mends: Mends = UNMENDED
+    kind: type[Lockstep] = Lockstep
 
     def __init__(self) -> None:
         super().__init__()
         self.picks: tuple[int, ...] = ()
         self.creations_stored = True
-        self.lockstep = Lockstep(CoordinatorConfig(mends=type(self).mends), type(self).make)
+        self.lockstep = self.kind(CoordinatorConfig(mends=type(self).mends), type(self).make)
 
     @property
     def group(self) -> Group:

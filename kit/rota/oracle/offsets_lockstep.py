@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rota import coordinator as core
-from rota.oracle.lockstep import GROUP_ID, About, Cleaned, Ended, Input, Lockstep, Logged
+from rota.oracle.lockstep import GROUP_ID, About, Cleaned, Ended, Input, Lockstep, Logged, Picks
 from rota.oracle.offsets_shadow import OffsetsShadow
 from rota.oracle.offsets_translate import Question
 from rota.oracle.shadow import Make
@@ -15,13 +15,27 @@ METADATA_MAX = 8
 """The most of an offset's metadata here, in UTF-16 code units."""
 
 
+class Clocked(Picks):
+    """The core's choices, with the virtual time in place of the wall clock's."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def now_ms(self) -> int:
+        """The virtual time."""
+        return self._clock()
+
+
 class OffsetsLockstep(Lockstep):
     """Core and spec, of one group with all that it has. Parameters: as of `Lockstep`."""
 
     def __init__(
         self, config: core.CoordinatorConfig | None = None, make: Make = core.GroupCoordinator
     ) -> None:
-        super().__init__(config or core.CoordinatorConfig(offset_metadata_max_bytes=METADATA_MAX), make)
+        given = config or core.CoordinatorConfig()
+        super().__init__(replace(given, offset_metadata_max_bytes=METADATA_MAX), make)
+        self._picks = Clocked(lambda: self.now)
         self.offsets = OffsetsShadow(self.config, self._picks, make, lambda: self.now)
         self.shadow = self.offsets
 

@@ -52,11 +52,8 @@ SUBSCRIPTIONS = (subscription("t"), subscription("t", "u"), subscription("v"), s
 class EverythingFollowsSpec(CoordinatorFollowsSpec):
     """Core and spec in lockstep, with all that a group has."""
 
+    kind = OffsetsLockstep
     lockstep: OffsetsLockstep
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lockstep = OffsetsLockstep(make=type(self).make)
 
     @initialize(quick=st.booleans())
     def the_log(self, quick: bool) -> None:

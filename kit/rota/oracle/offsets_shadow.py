@@ -35,8 +35,8 @@ from rota.oracle.translate import (
     spec_group,
     spec_timer_effects,
 )
+from rota.server.offset_bodies import subscribed_topics
 from rota.spec import Call, Spec
-from rota.spec.offset_delete import topics_of
 from rota.spec.offset_state import GroupForgotten, OffsetRead, OffsetStep, RetentionCheck, TransactionEnd
 from rota.spec.versions import as_sent
 from rota.spec.vocabulary import AppendError
@@ -99,7 +99,7 @@ class OffsetsShadow(Shadow):
         if isinstance(request, core.TxnOffsetCommit):
             return self.core.txn_offset_commit(request, version, token, self.now)
         if isinstance(request, core.OffsetDelete):
-            return self.core.offset_delete(request, version, token, topics_of)
+            return self.core.offset_delete(request, version, token, subscribed_topics)
         if isinstance(request, Fetch):
             asked = core.OffsetFetchGroup(request.group_id, request.topics)
             return self.core.offset_fetch(core.OffsetFetch((asked,), request.require_stable), version, token)
@@ -122,7 +122,10 @@ class OffsetsShadow(Shadow):
         return self._judged(group_id, event, ask, allowed)
 
     def clean_group(self, group_id: str) -> core.Effects:
-        """It is time to look what has expired; while appends are not answered the core does not look."""
+        """It is time to look what has expired; while appends are not answered the core does not look.
+
+        Since when the group is in its state the core says itself: the spec has no clock.
+        """
         group = self.core.groups.get(group_id)
         since = None if group is None or group.state_since_ms == -1 else group.state_since_ms
 
@@ -132,7 +135,7 @@ class OffsetsShadow(Shadow):
             steps = spec.retention(followed.group, RetentionCheck(self.now, since))
             return outcomes(spec, kept, followed.group, steps)
 
-        ask = partial(self.core.clean, self.now, topics_of)
+        ask = partial(self.core.clean, self.now, subscribed_topics)
         return self._judged(group_id, "what has expired is looked for", ask, allowed)
 
     def appended(self, append_id: int, error_code: int = 0) -> core.Effects:

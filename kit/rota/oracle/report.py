@@ -28,6 +28,11 @@ ORDER = ("answer", "group", "offsets", "record", "timer")
 UNEXPECTED = {"answer": "there is an ", "record": "there is a ", "group": "there is a "}
 
 
+def _kind(topic: str) -> str:
+    """What a topic is about, also where it is there again."""
+    return topic.partition(" ")[0].rstrip(",")
+
+
 @dataclass(frozen=True)
 class Difference:
     """One field in which the sides differ; NOTHING where a side lacks it, or the whole topic (field "")."""
@@ -45,7 +50,7 @@ class Difference:
         if self.core is NOTHING:
             return f"there is no {self.topic}"
         if self.spec is NOTHING:
-            return f"{UNEXPECTED[self.topic.partition(' ')[0]]}{self.topic}, which the spec does not have"
+            return f"{UNEXPECTED[_kind(self.topic)]}{self.topic}, which the spec does not have"
         name, actual, wanted = self.field, shown(self.core, self.field), shown(self.spec, self.field)
         return f"the {self.topic} has {name} {actual}, not {wanted}"
 
@@ -84,7 +89,7 @@ def differences(spec: Observation, actual: Observation) -> tuple[Difference, ...
                 for name in {**mine, **theirs}
                 if mine.get(name, NOTHING) != theirs.get(name, NOTHING)
             ]
-    return tuple(sorted(found, key=lambda one: ORDER.index(one.topic.partition(" ")[0])))
+    return tuple(sorted(found, key=lambda one: ORDER.index(_kind(one.topic))))
 
 
 def _missing(topic: str, spec: Fields | None, actual: Fields | None) -> Difference:

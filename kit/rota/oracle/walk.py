@@ -12,6 +12,7 @@ from hypothesis.internal.constants_ast import Constants
 from hypothesis.stateful import run_state_machine_as_test
 
 from rota.coordinator import UNMENDED, GroupCoordinator, Mends
+from rota.mutants.core import BESIDE_MEMBERS
 from rota.oracle.lockstep import Input
 from rota.oracle.machine import CoordinatorFollowsSpec
 from rota.oracle.minimise import minimised
@@ -19,13 +20,25 @@ from rota.oracle.report import Divergence
 from rota.oracle.shadow import Make
 from rota.spec import RULES
 
-OUTSIDE = ("hosting.", "offsets.", "transactions.", "admin.", "expiry.")
-"""Rules of the spec, by the beginning of their slugs, that the machine leaves alone."""
+OUT_OF_REACH = {
+    "hosting.inactive": "the core is not asked before it runs",
+    "hosting.loading": "the core is not asked while it loads",
+    "hosting.elsewhere": "the core is asked for its own groups only",
+    "hosting.find-coordinator": "the server answers, without the core",
+    "offsets.rebalance-before-membership": "brokers before Kafka 2.5 do so",
+    "offsets.deleted-at-once": "brokers with the Scala coordinator do so",
+}
+"""Rules that no machine reaches, and why."""
 
 
 def judged() -> set[str]:
-    """Slugs of all rules by which the machine judges a coordinator."""
-    return {slug for slug in RULES if not slug.startswith(OUTSIDE)}
+    """Slugs of all rules of members, by which the machine judges a coordinator."""
+    return {slug for slug in RULES if not slug.startswith(BESIDE_MEMBERS)}
+
+
+def judged_beside() -> set[str]:
+    """Slugs of all other rules, by which the machine of everything judges it."""
+    return RULES.keys() - judged() - OUT_OF_REACH.keys()
 
 
 @dataclass
@@ -47,14 +60,21 @@ class Walk:
         return sum(map(len, self.examples))
 
 
-def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator, mends: Mends = UNMENDED) -> Walk:
+def walk(
+    examples: int,
+    steps: int = 40,
+    make: Make = GroupCoordinator,
+    mends: Mends = UNMENDED,
+    machine: type[CoordinatorFollowsSpec] = CoordinatorFollowsSpec,
+) -> Walk:
     """Run the machine, derandomized: the same examples every time. Stops at the first divergence, shortened.
 
-    Parameters: examples, how many; steps, of each, at most; make, builds the core, which has these mends.
+    Parameters: examples, how many; steps, of each, at most; make, builds the core, which has these mends;
+    machine, which one.
     """
     result = Walk()
 
-    class Recorded(CoordinatorFollowsSpec):
+    class Recorded(machine):  # type: ignore[valid-type, misc]
         def teardown(self) -> None:
             if result.found is None:
                 result.examples.append(self.lockstep.inputs)
@@ -67,7 +87,8 @@ def walk(examples: int, steps: int = 40, make: Make = GroupCoordinator, mends: M
         with no_constants_of_sources():
             run_state_machine_as_test(Recorded, settings=_settings(examples, steps))
     except Divergence as found:
-        result.examples[-1], result.found = minimised(result.examples[-1], found, make, mends)
+        shortest = minimised(result.examples[-1], found, make, mends, machine.kind)
+        result.examples[-1], result.found = shortest
     return result
 
 

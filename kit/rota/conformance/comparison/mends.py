@@ -94,7 +94,7 @@ NOT_MENDED: Sequence[tuple[str, str]] = (
     ),
     (
         "`weakness.unused-id-holds-up`",
-        "whoever comes with its id a moment later would cost everybody a second rebalance; the wait has an end",
+        "whoever comes with its id a moment later would cost everybody a second rebalance; the wait ends",
     ),
     ("`weakness.taken-for-dead-and-consuming`", "by design: partitions are not leased"),
     ("`weakness.busy-client-taken-for-dead`", "the client's own, and gone since 0.10.1"),
