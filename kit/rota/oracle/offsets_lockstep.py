@@ -15,18 +15,6 @@ METADATA_MAX = 8
 """The most of an offset's metadata here, in UTF-16 code units."""
 
 
-class Clocked(Picks):
-    """The core's choices, with the virtual time in place of the wall clock's."""
-
-    def __init__(self, clock: Callable[[], int]) -> None:
-        super().__init__()
-        self._clock = clock
-
-    def now_ms(self) -> int:
-        """The virtual time."""
-        return self._clock()
-
-
 class OffsetsLockstep(Lockstep):
     """Core and spec, of one group with all that it has. Parameters: as of `Lockstep`."""
 
@@ -35,7 +23,7 @@ class OffsetsLockstep(Lockstep):
     ) -> None:
         given = config or core.CoordinatorConfig()
         super().__init__(replace(given, offset_metadata_max_bytes=METADATA_MAX), make)
-        self._picks = Clocked(lambda: self.now)
+        self._picks = Picks(lambda: self.now)
         self.offsets = OffsetsShadow(self.config, self._picks, make, lambda: self.now)
         self.shadow = self.offsets
 
