@@ -80,7 +80,8 @@ def test_a_configuration_of_other_profiles_is_refused(invoke: Invoke) -> None:
     result = invoke("--profile", "kafka-2.1", "--scope", "tiny", "--configuration", "no-handshake")
     assert (result.exit_code, result.stderr) == (
         2,
-        "rota: configuration no-handshake is not for kafka-2.1; say --profile kafka-4.x or kafka-3.x or rota\n",
+        "rota: configuration no-handshake is not for kafka-2.1; "
+        "say --profile kafka-4.x or kafka-3.x or rota\n",
     )
 
 
