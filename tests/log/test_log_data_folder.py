@@ -36,6 +36,15 @@ def test_a_folder_is_found_again(tmp_path):
     assert kafka_uuid(UUID(int=1)) == "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
+def test_the_folder_itself_outlives_a_power_failure(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(Disk, "sync_folder", lambda disk, path: synced.append(path))
+    for _ in range(2):
+        with locked(str(tmp_path / "some" / "where")):
+            pass
+    assert synced == [str(tmp_path / "some"), str(tmp_path)]
+
+
 def test_a_start_that_was_cut_short_is_no_foreign_folder(tmp_path):
     (tmp_path / ".lock").touch()
     (tmp_path / "rota-log.properties.new").write_text("vers")

@@ -24,7 +24,7 @@ def served():
     """A server in a process of its own, and its address."""
     options = [each for pair in SETTINGS.items() for each in ("--set", "{}={}".format(*pair))]
     process = subprocess.Popen(
-        (sys.executable, "-m", "rota.cli.main", "serve", *options), stdout=subprocess.PIPE, text=True
+        (sys.executable, "-m", "rota", "serve", *options), stdout=subprocess.PIPE, text=True
     )
     yield process, process.stdout.readline().split()[-1]
     process.kill()

@@ -9,7 +9,7 @@ import pytest
 
 from rota.server import KNOWN
 
-SERVE = (sys.executable, "-m", "rota.cli.main", "serve")
+SERVE = (sys.executable, "-m", "rota", "serve")
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from rota.log.files import Files
+from rota.log.files import Disk, Files
 
 TOPIC = "__consumer_offsets"
 FORMAT = 1
@@ -105,7 +105,7 @@ def locked(path: str) -> Iterator[None]:
     see that. Errors: DataFolderError.
     """
     try:
-        os.makedirs(path, exist_ok=True)
+        _make(path)
         descriptor = os.open(f"{path}/{_LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise DataFolderError(_unusable(path, error)) from None
@@ -134,6 +134,17 @@ def partition_of(group_id: str, partitions: int) -> int:
 def kafka_uuid(value: UUID) -> str:
     """An id in Kafka's text form."""
     return urlsafe_b64encode(value.bytes).decode().rstrip("=")
+
+
+def _make(path: str) -> None:
+    """Makes a folder, and those that it is in, to be there after a power failure too. Errors: OSError."""
+    missing, folder = [], os.path.abspath(path)
+    while not os.path.exists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    os.makedirs(path, exist_ok=True)
+    for made in missing:
+        Disk().sync_folder(os.path.dirname(made))
 
 
 def _known(files: Files, path: str, partitions: int) -> DataFolder:
