@@ -38,7 +38,7 @@ STOP_SECONDS = 2.0
 STARVED = 0.05
 """Of the time: a server that waits longer for a processor shows what else the machine does."""
 
-COMMAND = [sys.executable, "-m", "rota.cli.main", "serve"]
+COMMAND = [sys.executable, "-m", "rota", "serve"]
 SETTINGS = ("group.initial.rebalance.delay.ms=0", "log.retention.bytes=4194304")
 """Members join at once; a partition keeps little, so that what it keeps on purpose is no leak."""
 

@@ -69,7 +69,7 @@ def at(address: str, name: str) -> Side:
 @contextmanager
 def rota() -> Iterator[Side]:
     """`rota serve` in a process of its own."""
-    command = [sys.executable, "-m", "rota.cli.main", "serve", "--set", f"{INITIAL_DELAY}=0"]
+    command = [sys.executable, "-m", "rota", "serve", "--set", f"{INITIAL_DELAY}=0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

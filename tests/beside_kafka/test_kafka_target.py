@@ -80,7 +80,7 @@ def test_shared_by_equal_settings_and_replaced_when_dead(brokers: Brokers, tmp_p
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_no_broker_outlives_a_run(tmp_path: Path, number: signal.Signals) -> None:
     there()
-    command = [sys.executable, "-m", "rota.cli.main", "conform", "--target", KAFKA, "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "rota", "conform", "--target", KAFKA, "--out", str(tmp_path)]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen([*command, "leave"], env=environment, stdout=subprocess.PIPE) as run:
         assert run.stdout is not None

@@ -18,7 +18,7 @@ def check(seed: str, out: Path, *arguments: str) -> str:
     command = [
         sys.executable,
         "-m",
-        "rota.cli.main",
+        "rota",
         "check",
         "--out",
         str(out),

@@ -44,7 +44,7 @@ def alone(folder: Path, *arguments: str, seed: str = "random", **environment: st
         sys.executable,
         "-B",
         "-m",
-        "rota.cli.main",
+        "rota",
         "check",
         "--json",
         "--out",

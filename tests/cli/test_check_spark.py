@@ -292,7 +292,7 @@ def test_on_a_standalone_cluster(cluster: str, tmp_path: Path) -> None:
 
     def runs(*more: str) -> list[dict[str, Any]]:
         what = ["--engine", "spark", "--scope", "tiny", "--configuration", "core", "--configuration", "leave"]
-        command = [sys.executable, "-m", "rota.cli.main", "check", *what, "--master", cluster, *more]
+        command = [sys.executable, "-m", "rota", "check", *what, "--master", cluster, *more]
         done = subprocess.run(
             [*command, "--py-files", str(toy), "--json", "--stats"], cwd=tmp_path, capture_output=True,
             env={**os.environ, "SPARK_LOCAL_IP": HOSTS[0]}, text=True, timeout=300, check=False,

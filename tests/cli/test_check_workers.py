@@ -309,7 +309,7 @@ def test_an_interrupt_keeps_what_is_there_although_something_before_it_is_missin
 def test_an_interrupt_ends_the_workers(tmp_path: Path, send: Callable[[int, int], None]) -> None:
     names = ("core", "two-faults", "three-fault")
     chosen = [word for name in names for word in ("--configuration", name)]
-    command = [sys.executable, "-m", "rota.cli.main", "check", *chosen, "--workers", "2"]
+    command = [sys.executable, "-m", "rota", "check", *chosen, "--workers", "2"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as running:

@@ -140,7 +140,7 @@ def test_run_returns_what_the_call_returns() -> None:
 
 def test_module_and_script_behave_alike() -> None:
     finished = subprocess.run(
-        [sys.executable, "-m", "rota.cli.main", "nope"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "rota", "nope"], capture_output=True, text=True, check=False
     )
     assert finished.returncode == 2
     assert finished.stderr.startswith("rota: no such command 'nope'")

@@ -97,7 +97,7 @@ def test_the_same_seed_gives_the_same_bytes_in_any_process(tmp_path: Path) -> No
         wanted = (*SIMULATE, "--mutant", "leader-not-replaced", "--json", "--out", ".")
         folder.mkdir()
         made = subprocess.run(
-            [sys.executable, "-m", "rota.cli.main", *wanted],
+            [sys.executable, "-m", "rota", *wanted],
             cwd=folder,
             capture_output=True,
             check=False,
@@ -130,7 +130,7 @@ def test_options_of_other_verbs_and_impossible_ones(
     arguments: tuple[str, ...], words: str, tmp_path: Path
 ) -> None:
     made = subprocess.run(
-        [sys.executable, "-m", "rota.cli.main", *arguments],
+        [sys.executable, "-m", "rota", *arguments],
         cwd=tmp_path,
         capture_output=True,
         text=True,

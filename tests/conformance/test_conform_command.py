@@ -188,14 +188,14 @@ def test_unwritable_report(tmp_path: Path) -> None:
 
 
 def test_a_command_is_started_for_each_case(tmp_path: Path) -> None:
-    command = f"cmd:{sys.executable} -m rota.cli.main serve --port {{port}}"
+    command = f"cmd:{sys.executable} -m rota serve --port {{port}}"
     outcome = run("--target", command, "--json", "--out", str(tmp_path), *QUICK)
     assert (outcome.exit_code, json.loads(outcome.stdout)["counts"]) == (0, {"pass": 2})
 
 
 def test_interrupted_keeps_what_is_there(tmp_path: Path) -> None:
     waiting = ["--slow", "timers.new-member-expired.five-minutes", *QUICK]
-    command = [sys.executable, "-m", "rota.cli.main", "conform", "--embedded", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "rota", "conform", "--embedded", "--out", str(tmp_path)]
     with subprocess.Popen([*command, *waiting], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         while not process.stdout.readline().startswith(b"pass        leave"):

@@ -37,7 +37,7 @@ SLOW = "join.group-max-size-reached.last-missing"
 
 QUICK = ["heartbeat.unknown-member.no-group", "leave.unknown-group.refused"]
 
-COMMAND = [sys.executable, "-m", "rota.cli.main", "conform"]
+COMMAND = [sys.executable, "-m", "rota", "conform"]
 
 
 class Clock:

@@ -57,7 +57,7 @@ def test_a_fault_in_every_way(way: str, plain: Result, tmp_path: Path) -> None:
 
 
 def command(*arguments: str) -> list[str]:
-    base = [sys.executable, "-m", "rota.cli.main", "check", "--json", "--quiet"]
+    base = [sys.executable, "-m", "rota", "check", "--json", "--quiet"]
     return [*base, "--scope", "small", "--configuration", "fault-leave", *arguments]
 
 
