@@ -13,6 +13,7 @@ from pathlib import Path
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.targets.kafka_broker import launch
 from rota.conformance.targets.kafka_jars import RELEASES
+from rota.conformance.targets.process import NotStarted
 
 KAFKA = "kafka-4.4.0"
 JVM = ("-Xms1g", "-Xmx1g")
@@ -68,12 +69,15 @@ def at(address: str, name: str) -> Side:
 
 @contextmanager
 def rota() -> Iterator[Side]:
-    """`rota serve` in a process of its own."""
+    """`rota serve` in a process of its own. Errors: NotStarted."""
     command = [sys.executable, "-m", "rota", "serve", "--set", f"{INITIAL_DELAY}=0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            yield Side("rota", process.stdout.readline().split()[-1], process.pid)
+            told = process.stdout.readline().split()
+            if not told:
+                raise NotStarted("rota serve ended without a word")
+            yield Side("rota", told[-1], process.pid)
         finally:
             process.terminate()
 

@@ -272,6 +272,13 @@ def test_a_member_that_is_refused_ends_it() -> None:
         pass
 
 
+def test_rota_is_started_as_its_users_do() -> None:
+    with server_sides.rota() as side, server_client.group(side.address, 1) as members:
+        assert server_client.heartbeats(members, 1, 0.01)[0] > 0
+        assert side.pid == server_sides.listener(int(side.address.rpartition(":")[2]))
+        assert side.cpu_seconds() > 0
+
+
 def test_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_client, "COMPILER", "no-such-compiler")
     with pytest.raises(server_client.Failed, match="install a compiler"):

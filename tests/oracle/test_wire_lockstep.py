@@ -62,24 +62,24 @@ SERVER_BUGS = {
     bug(
         "a connection is not muted",
         "connection:Connection._ready",
-        "self._in_flight is None and ",
+        "self._in_flight is not None or ",
         "",
     ): "two requests are under way|is not armed|a response out of order",
     bug(
         "a connection stays muted",
         "connection:Connection.ended",
-        "if not self._advancing:",
-        "if self._advancing:",
+        "self._in_flight = None",
+        "pass",
     ): "is held up by nothing|goes unnoticed",
     bug(
         "the last frame waits for more bytes",
-        "connection:Connection._next_frame",
-        "if len(self._received) < 4 + size:",
-        "if len(self._received) <= 4 + size:",
+        "incoming:Incoming.next_frame",
+        "or len(self._received) < 4 + size:",
+        "or len(self._received) <= 4 + size:",
     ): "is held up by nothing",
     bug(
         "what came behind a frame is thrown away",
-        "connection:Connection._next_frame",
+        "incoming:Incoming.next_frame",
         "del self._received[: 4 + size]",
         "self._received.clear()",
     ): "is held up by nothing|closes a connection without a reason|goes unnoticed",
@@ -87,7 +87,7 @@ SERVER_BUGS = {
         "a reply to a lost connection fails",
         "connection:Connection.answer",
         "if self._transport is None or self._transport.is_closing():",
-        "if False:",
+        "if self._transport.is_closing():",
     ): "NoneType|written to a connection that is lost|without a reason",
     bug(
         "all responses are number 0",
@@ -97,8 +97,8 @@ SERVER_BUGS = {
     ): "a response out of order",
     bug(
         "a frame of an impossible length is waited for",
-        "connection:Connection._next_frame",
-        "if not 0 <= size <= self._broker.max_frame:",
+        "incoming:Incoming._next_size",
+        "if not 0 < size <= most:",
         "if size < 0:",
     ): "goes unnoticed",
     bug(
@@ -121,15 +121,15 @@ SERVER_BUGS = {
     ): "a timer fires that is not armed",
     bug(
         "the old version's member id is lost",
-        "groups:GroupService._leave_group",
+        "groups:_leaving",
         "LeaveGroup(**_known(LeaveGroup, body) | {",
         'LeaveGroup(**_known(LeaveGroup, body) | {"member_id": "", ',
     ): "is heard otherwise than it was sent",
     bug(
         "instance ids are lost",
         "groups:GroupService._join_group",
-        "JoinGroup(**_known(JoinGroup, body) | {",
-        'JoinGroup(**_known(JoinGroup, body) | {"group_instance_id": None, ',
+        'body.get("group_instance_id")',
+        "None",
     ): "is heard otherwise than it was sent",
     bug(
         "shares are mixed up",
