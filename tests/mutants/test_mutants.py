@@ -25,6 +25,7 @@ ALONE = {
     "join.one-leader-per-generation": ("generation-stands-still", "fault"),
     "join.list-is-the-membership": ("generation-stands-still", "fault"),
     "sync.one-owner": ("generation-stands-still", "fault"),
+    "static.one-member-per-process": ("loaded-without-instances", "move-static"),
     "join.no-pile-up": ("newcomer-without-timer", "pile-up"),
 }
 """Properties that are never the first to report a mutant, and one that each kills when judged alone."""

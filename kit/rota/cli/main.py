@@ -124,3 +124,7 @@ def entry() -> None:
         sys.exit(USAGE)
     compiled_code.find_a_place()
     main(prog_name="rota")
+
+
+if __name__ == "__main__":
+    entry()

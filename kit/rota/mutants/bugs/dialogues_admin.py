@@ -9,14 +9,14 @@ from dataclasses import replace
 
 from rota.mutants.bugs.retell import retold, untold
 from rota.mutants.mutant import CHECKLIST, SCENARIOS, bug
-from rota.spec import Call, ErrorCode, Group, GroupRecord, Hosting, Spec, Step
+from rota.spec import Call, ErrorCode, Group, GroupRecord, Hosting, Spec
 from rota.spec import admin as admin_rules
 from rota.spec import admin_deletion as deletion_rules
 from rota.spec import offsets as offset_rules
 from rota.spec import transactions as transaction_rules
 from rota.spec.admin_messages import DescribeGroupsReply, ListGroupsRequest
 from rota.spec.classic.step import Steps
-from rota.spec.context import only, request_of
+from rota.spec.context import request_of
 from rota.spec.messages import ReplyMessage
 from rota.spec.offset_messages import TxnOffsetCommitRequest
 from rota.spec.offset_state import (
@@ -151,12 +151,6 @@ def offsets_outlive_the_group(
 def simple_groups_are_empty_ones(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
     """The offsets of a group without members expire together, when the group is old enough."""
     return ()
-
-
-@bug("expiry.empty-group", dies_in=SCENARIOS, by=EXPIRE)
-def retention_counts_from_the_commit(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
-    """In an Empty group the retention counts from each commit, as if nobody had used the group since."""
-    return only(Step(group).tell_offsets(Expire(check.now_ms, None, removable=True)))
 
 
 @bug("expiry.expired", dies_in=SCENARIOS, by=EXPIRE)

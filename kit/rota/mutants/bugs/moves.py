@@ -71,7 +71,7 @@ def _without_parts(group: Group) -> Group:
     return group.with_each((i, replace(m, assignment=b"")) for i, m in group.members.items())
 
 
-@bug("loading.load", dies_in="move-static", by="static.one-member-per-process", seen_in="KAFKA-10284")
+@bug("loading.load", dies_in="move-static", by="answers.unknown-is-no-member", seen_in="KAFKA-10284")
 def loaded_without_instances(spec: Spec, group: Group | None, record: GroupRecord | None) -> Steps:
     """Who is static is not read: the next restart adds a member."""
     return tuple(

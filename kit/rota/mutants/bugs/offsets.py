@@ -143,6 +143,12 @@ def any_generation_transacts(spec: Spec, group: Group | None, call: Call) -> Ste
     return ()
 
 
+@bug("expiry.empty-group", dies_in="raw-retention", by="timers.match-state")
+def retention_counts_from_the_commit(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
+    """In an Empty group the retention counts from each commit, as if nobody had used the group since."""
+    return only(Step(group).tell_offsets(Expire(check.now_ms, None, removable=True)))
+
+
 @bug("expiry.subscribed-group", dies_in="retention", by="offsets.acknowledged-is-told", seen_in="KAFKA-13636")
 def subscribed_offsets_expire(spec: Spec, group: Group, check: RetentionCheck) -> Steps:
     """In a stable group the offsets of topics that are read expire with the others."""
