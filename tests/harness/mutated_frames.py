@@ -240,6 +240,7 @@ class Segment:
             frame(encode_request("Heartbeat", 4, {"group_id": "nobody", "member_id": "m"}, 1, "b"))
         )
         while not heard.written:
+            assert not heard.is_closed
             await asyncio.sleep(0)
         assert decode_response("Heartbeat", 4, heard.written[4:]).body["error_code"] == 25
 
