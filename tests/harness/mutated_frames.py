@@ -281,7 +281,6 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("rota-out/frames.jsonl"))
     asked = parser.parse_args()
     asked.out.parent.mkdir(parents=True, exist_ok=True)
-    logging.getLogger("rota").setLevel(logging.WARNING)
     lines = [json.loads(line) for line in asked.out.read_text().splitlines()] if asked.out.exists() else []
     end = time.monotonic() + asked.seconds
     with asked.out.open("a") as out:
@@ -294,4 +293,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    logging.getLogger("rota").setLevel(logging.WARNING)
     sys.exit(main())
