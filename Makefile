@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check standard nightly walks bench-spark herd profiles reference test test-long test-kills lint pin lock clean server-bench offenders
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-long test-kills lint pin lock clean server-bench offenders extremes frames
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -129,6 +129,14 @@ reference: $(VENV)/ready-run
 	$(BIN)/python tests/designs/designs_page.py
 	$(BIN)/python tests/scopes/scopes_page.py
 	$(BIN)/python -m rota.report.prove_page
+
+# Every field of every request at its extremes, some minutes; `make extremes NAME=JoinGroup`: only that API.
+extremes: $(VENV)/ready-test
+	$(BIN)/python tests/harness/extremes.py $(NAME)
+
+# Ten million mutated frames, a quarter of an hour; goes on where it was ended.
+frames: $(VENV)/ready-test
+	$(BIN)/python tests/harness/mutated_frames.py --out $(OUT)/frames.jsonl
 
 # What one client can do to the others: forty minutes, on a quiet machine. `make offenders NAME=gzip-bomb`: only that.
 offenders: $(VENV)/ready-run

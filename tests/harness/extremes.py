@@ -33,6 +33,9 @@ from rota.wire.schema import Field
 STRETCH = 0.025
 """Seconds of processor time that an iteration of the event loop may take."""
 
+AGAIN = 3
+"""How often a case that took longer is sent once more; the shortest counts."""
+
 SMALL_FRAME, DEAR = 100_000, 10 << 20
 """A frame of no more bytes than the first may cost no more than the second."""
 
@@ -367,9 +370,10 @@ def judged(name: str, versions: range, most: int = sys.maxsize, seed: int = 0) -
         there.cost(cases[0])
         for case in sampled(cases, most, seed):
             cost = there.cost(case)
-            if cost.seconds > STRETCH:
-                # Once more: what is made at the first time, a garbage collection, is not the frame's.
-                cost = min(cost, there.cost(case), key=lambda each: each.seconds)
+            for _ in range(AGAIN):
+                # What is made at the first time, or a machine that is busy, is not the frame's.
+                if cost.seconds > STRETCH:
+                    cost = min(cost, there.cost(case), key=lambda each: each.seconds)
             if len(case.data) <= SMALL_FRAME and len(case.data) > 8_000:
                 peak = there.cost(case, memory=True).peak
                 cost = Cost(case, cost.outcome, cost.seconds, peak)

@@ -240,6 +240,7 @@ class Segment:
             frame(encode_request("Heartbeat", 4, {"group_id": "nobody", "member_id": "m"}, 1, "b"))
         )
         while not heard.written:
+            assert not heard.is_closed
             await asyncio.sleep(0)
         assert decode_response("Heartbeat", 4, heard.written[4:]).body["error_code"] == 25
 
@@ -280,7 +281,6 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("rota-out/frames.jsonl"))
     asked = parser.parse_args()
     asked.out.parent.mkdir(parents=True, exist_ok=True)
-    logging.getLogger("rota").setLevel(logging.WARNING)
     lines = [json.loads(line) for line in asked.out.read_text().splitlines()] if asked.out.exists() else []
     end = time.monotonic() + asked.seconds
     with asked.out.open("a") as out:
@@ -293,4 +293,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    logging.getLogger("rota").setLevel(logging.WARNING)
     sys.exit(main())

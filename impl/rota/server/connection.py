@@ -340,6 +340,7 @@ class Connection(asyncio.Protocol):
         yield
         del payload
         steps = self._handled(request)
+        del request
         if steps is not None:
             yield from steps
 

@@ -1,0 +1,43 @@
+"""Mutated frames: a few thousand of those that `make frames` sends by the million."""
+
+import json
+
+import pytest
+
+from harness import mutated_frames
+from harness.mutated_frames import main, report, run_segment
+from rota.server.groups import GroupService
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    monkeypatch.setattr(mutated_frames, "SEGMENT", 3_000)
+
+
+def test_no_mutated_frame_is_a_fault_and_half_of_them_reach_a_handler():
+    line = run_segment(7)
+    assert line["faults"] == []
+    assert line["reached"].total() > 0.5 * line["sent"].total() == 1_500
+    assert set(line["reached"]) == set(line["sent"]) > {"JoinGroup", "Produce", "OffsetCommit"}
+
+
+def trusting(self, body, context):
+    body["member_id"].index("m")
+    context.reply({"error_code": 25})
+
+
+def test_planted_bug_a_handler_that_trusts_its_client(monkeypatch):
+    monkeypatch.setattr(GroupService, "_heartbeat", trusting)
+    assert any("Heartbeat failed" in fault for fault in run_segment(7)["faults"])
+
+
+def test_a_run_goes_on_behind_its_last_segment(tmp_path, monkeypatch, capsys):
+    out = tmp_path / "frames.jsonl"
+    monkeypatch.setattr(mutated_frames, "SEGMENT", 200)
+    for frames in (200, 600, 600):
+        monkeypatch.setattr("sys.argv", ["frames", "--frames", str(frames), "--seed", "3", "--out", str(out)])
+        assert main() == 0
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [line["segment"] for line in lines] == [3, 4, 5]
+    assert report(lines) in capsys.readouterr().out
+    assert "all                         600" in report(lines)
