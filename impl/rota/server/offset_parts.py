@@ -128,7 +128,7 @@ def _bytes_of(metadata: str) -> int:
 
 
 class Room:
-    """What the parts of an OffsetFetch may bring together: when it is used up, the coordinator is not asked."""
+    """What the parts of an OffsetFetch may bring: when it is used up, the coordinator is not asked."""
 
     def __init__(self) -> None:
         self._left = FIRST_BYTES
