@@ -473,6 +473,24 @@ def test_a_server_with_many_groups_ends_within_two_seconds(connect):
     assert time.process_time() - begun < 1
 
 
+def test_what_is_deleted_leaves_no_cycles(serving, connect):
+    """The collector of a server seldom looks for them among what has been there for long."""
+    _, address = serving()
+    client = connect(address)
+    create(client)
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(300):
+            assert commit(client, f"g{number}", [0]) == [0]
+        names = [f"g{number}" for number in range(300)]
+        deleted = client.call("DeleteGroups", 2, groups_names=names)
+        assert {each["error_code"] for each in deleted["results"]} == {0}
+        assert gc.collect() < 300
+    finally:
+        gc.enable()
+
+
 def test_planted_bug_groups_are_deleted_in_one_step(serving, stretches, connect, monkeypatch):
     monkeypatch.setattr("rota.server.group_admin.DELETED_AT_ONCE", 10**6)
     with pytest.raises(AssertionError):
