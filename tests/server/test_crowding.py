@@ -270,6 +270,29 @@ def test_offsets_of_many_partitions_are_told_whole(version, serving, stretches, 
     assert offsets == [list(range(1, 5_001))] * 2
 
 
+@pytest.mark.parametrize("version", [7, 9])
+def test_all_offsets_of_a_group_asked_for_again_and_again(version, serving, stretches, connect):
+    """It is looked up once; what has no room any more is not looked up at all."""
+    server, address = serving()
+    client = connect(address)
+    create(client, partitions=1_000)
+    for name in ("g", "h", "i"):
+        assert set(commit(client, name, range(1_000), "x" * 2_000)) == {0}
+    asked = []
+    fetch_offsets = server.groups.core.offset_fetch
+    server.groups.core.offset_fetch = lambda part, *rest: asked.append(part) or fetch_offsets(part, *rest)
+    names = ["g", "h", "i", "no"] * 300 if version >= 8 else ["g"]
+    wanted = [{"group_id": name, "topics": None} for name in names]
+    body = {"groups": wanted} if version >= 8 else wanted[0]
+    longest, answer = stretches.of(lambda: client.call("OffsetFetch", version, **body))
+    found = answer["groups"] if version >= 8 else [answer]
+    counts = [sum(len(topic["partitions"]) for topic in each["topics"]) for each in found]
+    assert counts[:4] == [1_000, 1_000, 0, 0][: len(names)]
+    assert [each["error_code"] for each in found[:4]] == [0, 0, 14, 0][: len(names)]
+    assert len(asked) == len(set(names))
+    assert longest < STRETCH_MS
+
+
 @pytest.mark.parametrize("version", [8, 10])
 def test_offsets_of_many_topics_are_told_whole(version, serving, stretches, connect):
     server, address = serving()
@@ -448,6 +471,24 @@ def test_a_server_with_many_groups_ends_within_two_seconds(connect):
         many_groups(client, 20_000)
         begun = time.process_time()
     assert time.process_time() - begun < 1
+
+
+def test_what_is_deleted_leaves_no_cycles(serving, connect):
+    """The collector of a server seldom looks for them among what has been there for long."""
+    _, address = serving()
+    client = connect(address)
+    create(client)
+    gc.collect()
+    gc.disable()
+    try:
+        for number in range(300):
+            assert commit(client, f"g{number}", [0]) == [0]
+        names = [f"g{number}" for number in range(300)]
+        deleted = client.call("DeleteGroups", 2, groups_names=names)
+        assert {each["error_code"] for each in deleted["results"]} == {0}
+        assert gc.collect() < 300
+    finally:
+        gc.enable()
 
 
 def test_planted_bug_groups_are_deleted_in_one_step(serving, stretches, connect, monkeypatch):

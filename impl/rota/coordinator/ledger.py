@@ -66,6 +66,15 @@ class DeferredEvent:
     error_code: int | None = None
     in_doubt: bool = False
 
+    def complete(self, reply_to: ReplyTo, error_code: int) -> None:
+        """Call the effect and let go of it: it may refer to this event, and both would stay for long."""
+        self.effect(reply_to, error_code)
+        self.effect = _completed
+
+
+def _completed(reply_to: ReplyTo, error_code: int) -> None:
+    """In place of an effect that was called."""
+
 
 @dataclass(slots=True)
 class Ledger:

@@ -146,13 +146,13 @@ def complete_deferred(step: Step, store: OffsetStore) -> None:
     """
     while store.deferred and store.deferred[0].error_code is not None:
         entry = store.deferred.popleft()
-        entry.effect(step.reply, entry.error_code or ErrorCode.NONE)
+        entry.complete(step.reply, entry.error_code or ErrorCode.NONE)
 
 
 def fail_deferred(step: Step, store: OffsetStore, error_code: int) -> None:
     """Complete all deferred events with an error."""
     while store.deferred:
-        store.deferred.popleft().effect(step.reply, error_code)
+        store.deferred.popleft().complete(step.reply, error_code)
 
 
 def offset_fetch(step: Step, store: OffsetStore, request: OffsetFetch, parked: ParkedRequest) -> None:

@@ -23,7 +23,7 @@ from rota.wire import api
 
 log = logging.getLogger(__name__)
 
-MAX_BYTES = 8 << 20
+MAX_BYTES = 4 << 20
 """What an answer may have of groups or offsets. What is first in it is whole in any case."""
 
 AT_ONCE = 2_000

@@ -52,7 +52,7 @@ from rota.server.offset_bodies import (
     fetch_request,
     subscribed_topics,
 )
-from rota.server.offset_parts import is_long, parts_of, parts_of_fetch, whole, whole_fetch
+from rota.server.offset_parts import Room, is_long, parts_of, parts_of_fetch, whole, whole_fetch
 from rota.server.stored_records import group_record, offset_record
 from rota.server.timers import LoopTimers
 from rota.server.turns import Turns
@@ -220,8 +220,13 @@ class GroupService:
         return self._in_parts(body, context, prepare, parts_of, ask, whole)
 
     def _offset_fetch(self, body: Body, context: RequestContext) -> Iterator[None] | None:
-        def ask(part: OffsetFetch, token: Token) -> Effects:
+        room = Room()
+
+        def fetch(part: OffsetFetch, token: Token) -> Effects:
             return self.core.offset_fetch(part, context.version, token)
+
+        def ask(part: OffsetFetch, token: Token) -> Effects:
+            return room.ask(part, token, fetch)
 
         prepare = fetch_request(body, context.version, self._topics)
         return self._in_parts(body, context, prepare, parts_of_fetch, ask, whole_fetch)
@@ -255,7 +260,7 @@ class GroupService:
             yield
             if not parts:
                 token.reply({"topics": []})
-            elif len(parts) == 1:
+            elif len(parts) == 1 and not is_long(body):
                 self._do(ask(parts[0], token))
             else:
                 arrived = partial(answer, request, token)

@@ -6,18 +6,22 @@ together from the answers to these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from rota.coordinator import (
+    Effects,
     OffsetCommit,
     OffsetCommitTopic,
     OffsetDelete,
     OffsetDeleteTopic,
     OffsetFetch,
     OffsetFetchGroup,
+    OffsetFetchReply,
+    OffsetFetchReplyGroup,
     OffsetFetchTopic,
+    Token,
 )
 from rota.server.answers import AT_ONCE, MAX_BYTES, sent_in_steps
 from rota.server.errors import ErrorCode
@@ -29,6 +33,9 @@ FIRST_BYTES = 24 << 20
 ERROR_SINCE = 2
 """First OffsetFetch version whose answer has an error for the whole, behind its topics."""
 
+NO_ROOM = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+"""What a group gets for which an answer has no room: clients ask for it again."""
+
 PARTITION_BYTES = 64
 """What a partition of an OffsetFetch counts for in its answer beside its metadata."""
 
@@ -39,8 +46,11 @@ Request = TypeVar("Request", OffsetCommit, OffsetDelete)
 
 
 def is_long(body: Body) -> bool:
-    """Whether a request, as it was sent, is better gone through in steps."""
-    topics = [topic for group in body.get("groups", [body]) for topic in group["topics"] or ()]
+    """Whether a request, as it was sent, is better gone through in steps, as one for all of a group is."""
+    groups = body.get("groups", [body])
+    if any(group["topics"] is None for group in groups):
+        return True
+    topics = [topic for group in groups for topic in group["topics"]]
     parts = (topic.get("partitions", topic.get("partition_indexes")) for topic in topics)
     return len(topics) + sum(map(len, parts)) > AT_ONCE
 
@@ -64,10 +74,14 @@ def whole(request: OffsetCommit | OffsetDelete, token: Amended, bodies: Sequence
 
 
 def parts_of_fetch(request: OffsetFetch) -> list[OffsetFetch]:
-    """The same for an OffsetFetch: a part asks for one group, unless the request is small."""
+    """The same for an OffsetFetch: a part asks for one group, unless the request is small.
+
+    A group that is asked for again in the same way is in one part only.
+    """
     if sum(_size(group) for group in request.groups) <= AT_ONCE:
         return [request]
-    return [replace(request, groups=(part,)) for group in request.groups for part in _parts_of_group(group)]
+    asked = dict.fromkeys(request.groups)
+    return [replace(request, groups=(part,)) for group in asked for part in _parts_of_group(group)]
 
 
 def whole_fetch(request: OffsetFetch, token: Amended, bodies: Sequence[Body]) -> Iterator[None]:
@@ -75,18 +89,24 @@ def whole_fetch(request: OffsetFetch, token: Amended, bodies: Sequence[Body]) ->
 
     A group for which the answer has no room gets an error, upon which a client asks again.
     """
-    rest, taken = iter(bodies), 0
-    groups: list[Body] = []
-    for group in request.groups:
+    rest = iter(bodies)
+    answers: dict[OffsetFetchGroup, tuple[Body, int]] = {}
+    for group in dict.fromkeys(request.groups):
         answered = [each for _ in _parts_of_group(group) for each in next(rest)["groups"]]
         found = _whole_group(group, answered)
-        size = sum(_bytes_of(partition) for topic in found["topics"] for partition in topic["partitions"])
-        if taken + size > (MAX_BYTES if groups else FIRST_BYTES):
-            error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-            found, size = {"group_id": group.group_id, "topics": [], "error_code": error}, 0
-        taken += size
-        groups.append(found)
+        size = sum(_bytes_of(each["metadata"]) for topic in found["topics"] for each in topic["partitions"])
+        answers[group] = found, size
         yield
+    taken = 0
+    groups: list[Body] = []
+    for group in request.groups:
+        found, size = answers[group]
+        if taken + size > (MAX_BYTES if groups else FIRST_BYTES):
+            groups.append({"group_id": group.group_id, "topics": [], "error_code": NO_ROOM})
+        else:
+            groups.append(found)
+            taken += size
+    yield
     amended = token.amend({"groups": groups})
     yield
     if token.context.version >= BATCHED_SINCE:
@@ -103,13 +123,38 @@ def _whole_group(group: OffsetFetchGroup, answered: Sequence[Body]) -> Body:
     return {**answered[0], "topics": _joined(group.topics, answered)}
 
 
-def _bytes_of(partition: Body) -> int:
-    return PARTITION_BYTES + len(partition["metadata"])
+def _bytes_of(metadata: str) -> int:
+    return PARTITION_BYTES + len(metadata)
+
+
+class Room:
+    """What the parts of an OffsetFetch may bring: when it is used up, the coordinator is not asked."""
+
+    def __init__(self) -> None:
+        self._left = FIRST_BYTES
+
+    def ask(self, part: OffsetFetch, token: Token, ask: Callable[[OffsetFetch, Token], Effects]) -> Effects:
+        """The coordinator's answer to a part, or that there is no room for one."""
+        if self._left <= 0:
+            none = tuple(OffsetFetchReplyGroup(group.group_id, (), NO_ROOM) for group in part.groups)
+            return Effects(((token, OffsetFetchReply(none)),))
+        effects = ask(part, token)
+        for _, reply in effects.replies:
+            if isinstance(reply, OffsetFetchReply):
+                self._left -= sum(
+                    _bytes_of(partition.metadata)
+                    for group in reply.groups
+                    for topic in group.topics
+                    for partition in topic.partitions
+                )
+        return effects
 
 
 def _size(group: OffsetFetchGroup) -> int:
     """How much a group costs: all that it has is much."""
-    return AT_ONCE if group.topics is None else sum(1 + len(each.partition_indexes) for each in group.topics)
+    if group.topics is None:
+        return AT_ONCE + 1
+    return sum(1 + len(each.partition_indexes) for each in group.topics)
 
 
 def _parts_of_group(group: OffsetFetchGroup) -> list[OffsetFetchGroup]:
