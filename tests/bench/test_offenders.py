@@ -214,4 +214,4 @@ def test_the_command_measures_and_judges(
     assert "true does not say where it listens" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["--only", "somebody"])
-    assert COMMAND[-1] == "serve"
+    assert COMMAND[-2:] == ["rota", "serve"]
