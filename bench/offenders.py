@@ -94,7 +94,8 @@ def line(row: Row) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Measure, print, write. Returns the exit code: 1 if anything is wrong."""
     given, plan = _arguments(arguments)
-    rows = []
+    rows: list[Row] = []
+    failed = False
     print(HEAD, flush=True)
     try:
         for row in measure([OFFENCES[name] for name in given.only or OFFENCES], given.connections, plan):
@@ -102,10 +103,10 @@ def main(arguments: Sequence[str]) -> int:
             rows.append(row)
     except Failed as error:
         print(f"bench: {error}", file=sys.stderr)
-        return 1
-    if given.docs:
+        failed = True
+    if given.docs and rows:
         _write(given.docs, rows)
-    return int(any(row.faults for row in rows))
+    return int(failed or any(row.faults for row in rows))
 
 
 def _write(folder: Path, rows: Sequence[Row]) -> None:

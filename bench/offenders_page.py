@@ -58,7 +58,7 @@ def _limits() -> Iterator[str]:
                 yield _row(name, limit)
         for cheap in CHEAP:
             if name in cheap.offences:
-                yield f"| {name} | nothing: {cheap.how} | | | | |"
+                yield f"| {name} | (cheap: {cheap.how}) | | | | |"
 
 
 def _frames() -> Iterator[str]:
