@@ -31,6 +31,7 @@ DOES = {
     "reopen": "an orderly stop and start",
     "full": "the disk is full in a moment",
     "freed": "there is room again",
+    "between": "a compaction, with a batch acknowledged between its pieces",
 }
 """What a process may do, and what may happen to it."""
 
@@ -177,6 +178,10 @@ def _done(
     elif what in ("compact", "late"):
         sent.compacted_to = log.segment_bases[-1]
         log.compact(SOON if what == "compact" else LATE)
+    elif what == "between":
+        sent.compacted_to = log.segment_bases[-1]
+        for _ in log.compacting(SOON):
+            turn(log, sent, 1)
     else:
         turn(log, sent, 1 if what == "one" else 3)
     return log
@@ -306,9 +311,19 @@ def recovery_cut() -> Iterator[Run]:
                 yield Run((before, Life((), again, "power", second), Life(("one",), 45, "power", first)))
 
 
+def killed_then_cut() -> Iterator[Run]:
+    """A process is killed in a compaction; the power goes off at each call of the recovery."""
+    does = ("three", "three", "roll", "compact")
+    for at in range(calls_of(Life(does[:3])), calls_of(Life(does)) + 1):
+        for again in range(44):
+            for survival in (Survival("none"), *(Survival("seed", number) for number in range(3))):
+                yield Run((Life(does, at, "kill"), Life((), again, "power", survival)))
+
+
 FAMILIES: dict[str, Callable[[], Iterator[Run]]] = {
     "anything": lambda: shortest_first(2),
     "compaction": lambda: shortest_first(1, ("three", "three", "roll")),
+    "appends between": lambda: shortest_first(2, ("three", "three", "roll"), ("between", "one")),
     "full disk": lambda: shortest_first(3, ("full",), ("three", "freed")),
     "full in rewriting": lambda: shortest_first(
         2, ("three", "roll", "full", "compact"), ("compact", "freed")
@@ -318,6 +333,7 @@ FAMILIES: dict[str, Callable[[], Iterator[Run]]] = {
     ),
     "torn": torn_first,
     "recovery": recovery_cut,
+    "killed, recovery cut": killed_then_cut,
     "killed": lambda: killed_first(("three", "three")),
     "killed in compaction": lambda: killed_first(("three", "three", "roll", "compact")),
 }
@@ -328,7 +344,7 @@ def random_run(generator: random.Random, failing: bool = False) -> Run:
     """Up to four lives of up to six things each, ended anywhere; with failing calls or without."""
     lives = []
     for _ in range(generator.randint(1, 4)):
-        weights = (6, 4, 1, 2, 1, 1, 2 * failing, 2 * failing)
+        weights = (6, 4, 1, 2, 1, 1, 2 * failing, 2 * failing, 1)
         does = tuple(generator.choices(tuple(DOES), weights, k=generator.randint(0, 6)))
         most = generator.choice((12, 40, 40 + 25 * len(does)))
         kind = generator.choice(("none", "all", "keep", "lose", "seed", "seed", "seed"))

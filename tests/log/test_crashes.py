@@ -74,12 +74,11 @@ FORGOTTEN = {
     ("sync", "rewrite"): "compaction",
     ("sync", "write_segments"): "anything",
     ("sync", "_open_active"): "killed",
-    ("sync_folder", "run"): "anything",
+    ("sync_folder", "run"): "killed, recovery cut",
     ("sync_folder", "_adopted"): "anything",
     ("sync_folder", "write_segments"): "anything",
     ("sync_folder", "roll"): "anything",
     ("sync_folder", "put_in_place"): "compaction",
-    ("sync_folder", "_open_active"): "killed",
     ("truncate", "_cut_torn"): "full disk",
     ("truncate", "_cut_off"): "torn",
     ("truncate", "write_segments"): "full in listing",
@@ -88,6 +87,10 @@ FORGOTTEN = {
 """What is forgotten, and in which function ("": everywhere) → a family of runs that finds it."""
 
 LESS_KNOWN = {
+    (
+        "sync_folder",
+        "_open_active",
+    ): "keeps what recovery renamed from a later swap of that name; no run so small",
     ("sync", "_note_synced"): "a note that is lost makes what follows it be judged less strictly, never lost",
     ("sync", "_adopted"): "these runs have no folder of another broker's; test_adoption has",
 }

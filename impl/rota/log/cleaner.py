@@ -133,7 +133,7 @@ def _flushed(file: OpenFile, pending: list[bytes], size: int, crc: int) -> tuple
 def put_in_place(folder: Folder, group: Group, decide: Callable[[], None]) -> None:
     """Lets the rewritten segment take the place of its group; `decide` says so to whoever recovers.
 
-    What comes after `decide` need not be synced: a recovery does it again.
+    All of it is synced before another swap file may take the name of this one.
     Errors: OSError, before `decide` or after it.
     """
     base = group[0].base
@@ -146,6 +146,7 @@ def put_in_place(folder: Folder, group: Group, decide: Callable[[], None]) -> No
         folder.unlink(segment_name(one.base))
     folder.drop_indexes(base)
     folder.rename(swap, segment_name(base))
+    folder.sync()
 
 
 def _batches(folder: Folder, segments: Sequence[Sealed]) -> Iterator[tuple[BatchInfo, bytes]]:

@@ -92,6 +92,8 @@ class Recovery:
     def run(self) -> Recovered:
         """Makes the folder a log. Errors: DamagedLog; OSError."""
         self.folder.make()
+        # A list that a killed process put in place may be seen and not be on the disk; it is acted on now.
+        self.folder.sync()
         segments = read_segments(self.folder)
         adopted = segments is None and any(map(self._size, self.folder.bases()))
         self.synced = self.folder.open(SYNCED, create=True)
