@@ -32,7 +32,7 @@ from rota.report.events import CaseFinished
 from rota.report.live_line import CLEAR, LiveLine
 from rota.wire import decode_request, encode_response, frame
 
-SLOW = "join.group-max-size-reached.last-missing"
+SLOW = "static.replaced.haunted"
 """Five seconds, and the first in the catalogue's order."""
 
 QUICK = ["heartbeat.unknown-member.no-group", "leave.unknown-group.refused"]
