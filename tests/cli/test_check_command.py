@@ -103,7 +103,9 @@ def test_json_is_one_object_and_the_report(invoke: Invoke, tmp_path: Path) -> No
     assert told["seconds_total"] >= told["seconds"] > 0
     assert told["violation"] is None
     assert {"name": "can_share", "depth": 16} in told["witnesses"]
-    assert {one["verdict"] for one in told["properties"]} == {"holds", "unjudged"}
+    assert {one["verdict"] for one in told["properties"]} == {"holds", "known", "unjudged"}
+    known = [one["name"] for one in told["properties"] if one["verdict"] == "known"]
+    assert known == ["weakness.newcomer-remembered"]
     assert sum(told["runs"][0]["histogram"]) == told["runs"][0]["distinct"]
 
 

@@ -72,7 +72,7 @@ def test_without_a_violation_nothing_is_proved(invoke: Invoke) -> None:
     assert {one["verdict"] for one in told["properties"] if one["kind"] != "witness"} == {"undecided"}
     coverage = told["coverage"]
     assert coverage == {**coverage, "walks": 300, "distinct": 148, "distinct_is_exact": True}
-    assert coverage["witnesses_reached"] == coverage["witnesses"] == 3
+    assert coverage["witnesses_reached"] == coverage["witnesses"] == 4
     assert coverage["rules_fired"] + len(told["not_fired"]) == coverage["rules"]
     assert told["runs"][0]["coverage"]["values"]["budget"] == 1
 
