@@ -75,7 +75,7 @@ def test_text_ends_with_the_verdict_after_what_was_not_checked(tmp_path: Path) -
     lines = outcome.stdout.splitlines()
     assert outcome.exit_code == 0
     assert lines[0] == "rota conform: target rota, profile rota, 2 cases, seed 7"
-    assert lines[-1].startswith("conforms: rota against rota (2 cases in ")
+    assert lines[-1].startswith("conforms: rota against profile rota (2 cases in ")
     assert any(line.startswith("not checked: no case is about a log ") for line in lines[:-1])
     assert run("--embedded", "--quiet", "--out", str(tmp_path), *QUICK).stdout.count("\n") == 1
 
@@ -131,7 +131,7 @@ def test_failure_is_printed_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "a → Heartbeat v4  generation 0  member_id @a",
         "again        rota conform --target rota heartbeat.illegal-generation.older",
         "broken rules: heartbeat.illegal-generation\n",
-        "violated: rota against rota: 1 rule broken in heartbeat (1 case in ",
+        "violated: rota against profile rota: 1 rule broken in heartbeat (1 case in ",
     ):
         assert text in outcome.stdout
     assert "| heartbeat.illegal-generation.older | MUST | fail |" in page.read_text()

@@ -126,7 +126,7 @@ def test_on_a_terminal_one_line_is_written_over(tmp_path: Path) -> None:
     for line in shown.split("\r\n"):
         last = line.rpartition(CLEAR)[2]  # what stays of the line
         assert "of 3 cases" not in last, line
-    assert shown.rstrip().rpartition("\n")[2].startswith("conforms: rota against rota (3 cases in ")
+    assert shown.rstrip().rpartition("\n")[2].startswith("conforms: rota against profile rota (3 cases in ")
 
 
 def everything(end: int) -> str:
@@ -154,7 +154,7 @@ def test_an_interrupt_keeps_what_is_there_and_names_the_rest(tmp_path: Path) -> 
     assert [line.split()[0] for line in first] == ["rota", "pass", "pass"]
     assert process.returncode == 130
     assert "not checked: interrupted: 1 case\n" in rest
-    assert rest.splitlines()[-1].startswith("interrupted: rota against rota (2 of 3 cases in ")
+    assert rest.splitlines()[-1].startswith("interrupted: rota against profile rota (2 of 3 cases in ")
     report = json.loads((tmp_path / "conform-rota.json").read_text())
     assert (report["verdict"], len(report["cases"])) == ("interrupted", 2)
     assert [skipped["id"] for skipped in report["not_checked"]] == [waiting]

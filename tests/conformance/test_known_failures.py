@@ -53,7 +53,7 @@ def test_a_known_failure_is_said_with_its_reason_everywhere(tmp_path: Path) -> N
     assert outcome.exit_code == 0
     why = "generations are not looked at (https://example.org/17)"
     lines = outcome.stdout.splitlines()
-    assert lines[-1].startswith("conforms but for 1 known: rota against rota (2 cases in ")
+    assert lines[-1].startswith("conforms but for 1 known: rota against profile rota (2 cases in ")
     assert f"known: {OLDER}: {why}" in lines
     report = json.loads((tmp_path / "json").read_text())
     assert (report["verdict"], report["counts"]) == ("conforms", {"pass": 1, "known": 1})
@@ -79,7 +79,9 @@ def test_a_failure_that_is_not_listed_fails_the_run(tmp_path: Path) -> None:
     assert f"FAIL {NEWER} (MUST)" in outcome.stdout
     assert f"FAIL {OLDER}" not in outcome.stdout
     last = outcome.stdout.splitlines()[-1]
-    assert last.startswith("violated: rota against rota: 1 rule broken in heartbeat, 1 known (2 cases in ")
+    assert last.startswith(
+        "violated: rota against profile rota: 1 rule broken in heartbeat, 1 known (2 cases in "
+    )
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -89,7 +91,7 @@ def test_a_known_failure_that_passes_is_named(tmp_path: Path, strict: bool) -> N
     assert outcome.exit_code == (1 if strict else 0)
     assert f"passes, though known to fail: {OLDER}; take it out of the list" in outcome.stdout
     verdict = "violated" if strict else "conforms"
-    says = f"{verdict}: rota against rota: 1 known failure passes (2 cases in "
+    says = f"{verdict}: rota against profile rota: 1 known failure passes (2 cases in "
     assert outcome.stdout.splitlines()[-1].startswith(says)
     report = json.loads((tmp_path / "conform-rota.json").read_text())
     assert (report["passing_though_known"], report["strict"]) == ([OLDER], strict)

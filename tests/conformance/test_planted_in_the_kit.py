@@ -44,7 +44,7 @@ def everyone_tells(outcome: Result, folder: Path) -> None:
     assert set(re.findall(r"^known: (\S+): ", printed, re.MULTILINE)) == known
     assert "\n1 pass, 2 fail, 1 known\n" in printed
     assert "broken rules: heartbeat.unknown-member, heartbeat.illegal-generation\n" in printed
-    says = "violated: rota against rota: 2 rules broken in heartbeat, 1 known (4 cases in "
+    says = "violated: rota against profile rota: 2 rules broken in heartbeat, 1 known (4 cases in "
     assert printed.splitlines()[-1].startswith(says)
 
     report = json.loads((folder / "json").read_text())

@@ -111,7 +111,7 @@ def test_rota_serves_what_it_mends_and_kafka_to_the_letter(tmp_path: Path) -> No
     """Each passes by its own profile, and by the other's does not where a mend shows."""
     mended, report, printed = judged(tmp_path, *MENDED)
     assert (report["profile"], set(mended.values())) == ("rota", {"pass"})
-    assert printed.splitlines()[-1].startswith("conforms: rota against rota (")
+    assert printed.splitlines()[-1].startswith("conforms: rota against profile rota (")
     letter, report, _ = judged(tmp_path, "--profile", "kafka-4.x", *MENDED)
     assert (report["profile"], set(letter.values())) == ("kafka-4.x", {"pass"})
     with running({"group.initial.rebalance.delay.ms": 300}) as address:
@@ -139,7 +139,7 @@ def test_rota_is_a_kafka_4_and_shown_to_be_no_kafka_3(tmp_path: Path) -> None:
     assert f"not checked: nothing is expected of {OLDER}: {unjudged}\n" in printed
     assert f"again        rota conform --target rota --profile {OLDER} admin.describe.preparing\n" in printed
     assert printed.splitlines()[0].startswith(f"rota conform: target rota, profile {OLDER}, 14 cases")
-    assert printed.splitlines()[-1].startswith(f"conforms: rota against {OLDER} (14 cases in ")
+    assert printed.splitlines()[-1].startswith(f"conforms: rota against profile {OLDER} (14 cases in ")
 
 
 @pytest.mark.parametrize("name", ["kafka-2.1", "kafka-5.x"])

@@ -21,7 +21,7 @@ class MarkdownReport(Collected):
         self._write("\n".join(self._lines(started, finished)) + "\n")
 
     def _lines(self, started: RunStarted, finished: RunFinished) -> Iterator[str]:
-        yield f"# {started.target} against {started.profile}"
+        yield f"# {started.target} against profile {started.profile}"
         yield ""
         yield verdict_line(started, finished, self.results)
         yield ""

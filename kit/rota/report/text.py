@@ -134,7 +134,7 @@ def verdict_line(started: RunStarted, finished: RunFinished, results: Sequence[C
     of = f" of {started.cases}" if len(results) < started.cases else ""
     seconds = f"{len(results)}{of} {'case' if started.cases == 1 else 'cases'} in {finished.seconds:.1f} s"
     seconds += f", sources {started.identity.short}"
-    return f"{verdict}: {started.target} against {started.profile}{why} ({seconds})"
+    return f"{verdict}: {started.target} against profile {started.profile}{why} ({seconds})"
 
 
 def _broken(results: Sequence[CaseResult]) -> list[str]:
