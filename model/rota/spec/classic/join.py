@@ -152,7 +152,7 @@ def fenced_instance_id(spec: Spec, group: Group | None, call: Call) -> Steps:
 
     Its sender is a process whose place another process with the same group.instance.id has taken.
 
-    Left out: the line in the broker's log that names both member ids and the operation, which no client sees.
+    Left out: the line in the broker's log that names both member ids and the operation. No client sees it.
     """
     group = existing(group)
     if not _invalid(spec, group, call, ErrorCode.FENCED_INSTANCE_ID):
