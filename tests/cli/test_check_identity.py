@@ -281,7 +281,7 @@ def test_where_no_state_is_declared_terminal_the_verdict_says_that_deadlock_was_
 # ---- machines that are no functions
 
 
-SPARK = pytest.param("spark", marks=pytest.mark.spark)
+SPARK = pytest.param("spark", marks=(pytest.mark.spark, pytest.mark.long))
 
 
 @pytest.mark.parametrize("engine", [*(name for name in engines.ENGINES if name != "spark"), SPARK])

@@ -91,6 +91,7 @@ def test_tiny_on_the_reference_engine(one: Configuration, judged: Judged) -> Non
     assert fast.explore(system(one.settings_for(PROFILE))).answer == result.answer
 
 
+@pytest.mark.long
 def test_a_fault_on_both_engines() -> None:
     settings = SMALL.configuration("fault-no-handshake").settings
     assert fast.explore(system(settings)).answer == reference.explore(system(settings)).answer
