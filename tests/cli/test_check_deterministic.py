@@ -32,7 +32,9 @@ def check(seed: str, out: Path, *arguments: str) -> str:
 def test_traces_are_byte_identical(tmp_path: Path) -> None:
     traces = []
     for seed in ("1", "77"):
-        check(seed, tmp_path / seed, "--mutant", "session-takes-parked", "--configuration", "fault", "--quiet")
+        check(
+            seed, tmp_path / seed, "--mutant", "session-takes-parked", "--configuration", "fault", "--quiet"
+        )
         (trace,) = (tmp_path / seed).glob("trace-*.jsonl")
         traces.append(trace.read_bytes())
     assert traces[0] == traces[1]
