@@ -25,8 +25,8 @@ check: $(VENV)/ready-run
 
 # Three processes: what explores, what else computes, and what mostly waits for sockets and brokers, which is shown as
 # it goes. What failed is said once more at the end.
-EXPLORING := environment explore scopes
-COMPUTING := cli invariants kernel mutants proofs spec
+EXPLORING := designs environment explore log scopes
+COMPUTING := cli invariants kernel mutants oracle proofs spec
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
 test: lint
 	@mkdir -p $(OUT)

@@ -56,6 +56,7 @@ def test_a_larger_one_on_the_reference_engine() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_spark_agrees() -> None:
     """On a violation of either kind, on one that holds, and on a mutant: workers rebuild the systems."""

@@ -79,7 +79,12 @@ def images(system: System, reachable: Search) -> set[State]:
     return {image(state, broker.prospects, broker.live) for state in reachable(system)}
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
+LONG = "a crash of one of two, admitted at once"
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name == LONG)) for name in CONFIGURATIONS]
+)
 def test_image_of_all_states_is_the_settled_system(name: str, reachable: Search) -> None:
     full = world(settle=False, **CONFIGURATIONS[name])
     assert images(full, reachable) == reachable(world(settle=True, **CONFIGURATIONS[name]))

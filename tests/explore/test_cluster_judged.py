@@ -218,6 +218,7 @@ BUGS: dict[str, tuple[Any, str, Callable[[Any], Any], Callable[[System, Path], R
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bug", BUGS)
 def test_bugs_in_counting_are_found(bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whose, name, planted, how = BUGS[bug]

@@ -34,6 +34,7 @@ def agree(system: System, context: Any, limits: Limits | None = None, **how: Any
     return slow.answer == fast.answer and slow.violation == fast.violation
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_spark_agrees_with_the_reference_with_more_partitions_than_cores(context: Any) -> None:
     assert agree(toys.channel(), context, partitions=5)
