@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, partial
@@ -54,7 +53,7 @@ from rota.server.offset_bodies import (
 )
 from rota.server.offset_parts import Room, is_long, parts_of, parts_of_fetch, whole, whole_fetch
 from rota.server.stored_records import group_record, offset_record
-from rota.server.timers import LoopTimers
+from rota.server.timers import LoopTimers, wall_clock_ms
 from rota.server.turns import Turns
 
 log = logging.getLogger(__name__)
@@ -82,7 +81,7 @@ class FirstByName:
     """
 
     def now_ms(self) -> int:
-        return _wall_clock_ms()
+        return wall_clock_ms()
 
     def new_member_id(self, prefix: str) -> str:
         return f"{prefix[:PREFIX_MAX]}-{uuid4()}"
@@ -210,7 +209,7 @@ class GroupService:
         self._do(self.core.leave_group(request, context.version, token))
 
     def _offset_commit(self, body: Body, context: RequestContext) -> Iterator[None] | None:
-        now_ms = _wall_clock_ms()
+        now_ms = wall_clock_ms()
 
         def ask(part: OffsetCommit, token: Token) -> Effects:
             return self.core.offset_commit(part, context.version, token, now_ms)
@@ -310,7 +309,7 @@ class GroupService:
     def _clean(self) -> None:
         self._cleaned_at = self._loop.time()
         self._cleaning = self._loop.call_at(self._cleaned_at + self._clean_every, self._clean)
-        self._cleaner.add(self._admin.clean(_wall_clock_ms()))
+        self._cleaner.add(self._admin.clean(wall_clock_ms()))
 
     def _clean_if_crowded(self) -> None:
         if self.core.crowded and self._loop.time() - self._cleaned_at >= CROWDED_SECONDS:
@@ -323,10 +322,6 @@ class GroupService:
     def _appended(self, append_id: int, error_code: int) -> None:
         if not self._stopped:
             self._do(self.core.appended(append_id, error_code))
-
-
-def _wall_clock_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _leaving(body: Body) -> LeaveGroup:

@@ -19,6 +19,7 @@ from rota.log import DamagedLog, Disk, Files, Fsync, LogError, LogOptions, Parti
 from rota.log.data_folder import DataFolder, DataFolderError, locked, open_folder, partition_of
 from rota.log.group_replay import Replay, StoredGroup
 from rota.server.stored_records import Entries, entries_of
+from rota.server.timers import wall_clock_ms
 from rota.wire import WireError
 from rota.wire.records import Record, encode_batch
 
@@ -103,7 +104,7 @@ class Storage:
     def write(self, appends: Sequence[Append]) -> list[int]:
         """Appends records; the error code of each append, once it may be acknowledged."""
         codes = [int(ErrorCode.NONE)] * len(appends)
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = wall_clock_ms()
         written: dict[int, list[_Batch]] = {}
         for partition, found in self._by_partition(appends, codes).items():
             batches = list(self._batches(found, codes, now_ms))
@@ -152,7 +153,7 @@ class Storage:
         for partition, files in tuple(self._partitions.items()):
             try:
                 if files.dirty_ratio() >= self._options.min_cleanable_ratio:
-                    yield from files.compacting(time.time_ns() // 1_000_000)
+                    yield from files.compacting(wall_clock_ms())
             except (LogError, DamagedLog) as error:
                 log.error("compacting partition %d of the log: %s", partition, error)
 

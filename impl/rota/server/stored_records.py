@@ -15,6 +15,7 @@ from rota.coordinator import (
     OffsetTombstone,
     TransactionMarker,
 )
+from rota.coordinator.offset_messages import NO_PRODUCER_ID
 from rota.log.group_records import (
     GROUP_VALUE,
     OFFSET_VALUE,
@@ -29,8 +30,6 @@ from rota.log.group_records import (
     encode_marker,
     encode_value,
 )
-
-NO_PRODUCER_ID = -1
 
 Entry = tuple[bytes, bytes | None]
 """A record's key and value, None for a tombstone."""

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Hashable
 from math import ceil, inf
-from time import monotonic
+from time import monotonic, time_ns
 from typing import Generic, TypeVar
 
 from rota.coordinator import TimingWheel
@@ -21,6 +21,11 @@ GRACE_MS = 200
 
 FIRING_SECONDS = 0.005
 """How long timers fire in one iteration of the event loop."""
+
+
+def wall_clock_ms() -> int:
+    """Milliseconds since 1970, as records and retention count them."""
+    return time_ns() // 1_000_000
 
 
 class LoopTimers(Generic[T]):
