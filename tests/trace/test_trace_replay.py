@@ -44,7 +44,7 @@ def edited(trace: Trace, line: int, change: Callable[[dict[str, Any]], None]) ->
 )
 def test_a_trace_is_reproduced_from_its_file(fault: str, steps: int) -> None:
     trace = read(dumps(found(fault)))
-    assert replay(trace, rebuild(trace, trusted={TOY})) == steps
+    assert len(replay(trace, rebuild(trace, trusted={TOY})).path) == steps
 
 
 def test_a_system_without_the_fault_differs_at_the_first_step_that_it_cannot_do() -> None:

@@ -9,7 +9,7 @@ import click
 from rota.cli.check_system import use_current_directory
 from rota.cli.errors import HOLDS, VIOLATED, UsageError, one_line
 from rota.report.format import coloured, counted, width
-from rota.trace import ReplayError, Trace, TraceFileError, UntrustedFactory, dumps, read, rebuild, text
+from rota.trace import ReplayError, Run, Trace, TraceFileError, UntrustedFactory, dumps, read, rebuild, text
 from rota.trace import replay as follow
 
 
@@ -28,8 +28,8 @@ def load(path: Path) -> Trace:
 REMEDY = "let `rota check` write it again"
 
 
-def reproduce(trace: Trace, trusted: str | None) -> int:
-    """Replay; the number of steps. Errors: ReplayError; UsageError where the system cannot be built."""
+def reproduce(trace: Trace, trusted: str | None) -> Run:
+    """Replay. Errors: ReplayError; UsageError where the system cannot be built."""
     if trusted is not None:
         use_current_directory()
     try:
@@ -62,11 +62,11 @@ def trace(ctx: click.Context, /, file: Path, form: str, replay: bool, system: st
         click.echo(text(loaded, width()) if form == "text" else dumps(loaded), nl=False)
         return
     try:
-        steps = reproduce(loaded, system)
+        run = reproduce(loaded, system)
     except ReplayError as error:
         differs = one_line(f"{loaded.property_name} is not reproduced; {error}")
         click.echo(f"{coloured('differs', 'violated')}: {differs}")
         ctx.exit(VIOLATED)
     name = one_line(loaded.property_name)
-    click.echo(f"{coloured('reproduced', 'holds')}: {name} after {counted(steps, 'step')}")
+    click.echo(f"{coloured('reproduced', 'holds')}: {name} after {counted(len(run.path), 'step')}")
     ctx.exit(HOLDS)

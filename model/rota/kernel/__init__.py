@@ -6,6 +6,7 @@ predicate over views of one or two machines. Engines (`rota.explore`) know nothi
 tested on toys with known counts and need no change for a new protocol.
 """
 
+from rota.kernel.depiction import Arrow, Depiction, Lane, Values
 from rota.kernel.encoding import Digest, component_hash, encode, state_hash
 from rota.kernel.guarded import Asking, guarded, keeping
 from rota.kernel.machine import Machine, Message, Outcome, Send, Value
@@ -32,11 +33,14 @@ __all__ = [
     "PER_LABEL",
     "PER_MACHINE",
     "PER_RULE",
+    "Arrow",
     "Asking",
+    "Depiction",
     "Digest",
     "Fairness",
     "FrozenMap",
     "Kind",
+    "Lane",
     "Liveness",
     "LivenessKind",
     "LocalStep",
@@ -54,6 +58,7 @@ __all__ = [
     "Transition",
     "UserError",
     "Value",
+    "Values",
     "View",
     "component_hash",
     "encode",

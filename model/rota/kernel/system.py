@@ -9,6 +9,7 @@ from importlib import import_module
 from itertools import product
 from typing import Any
 
+from rota.kernel.depiction import PLAIN, Depiction
 from rota.kernel.encoding import component_hash, state_hash
 from rota.kernel.machine import Machine, Message, Outcome
 from rota.kernel.mistakes import UserError
@@ -53,7 +54,7 @@ class System:
     Parameters: name; machines, names unique; properties; ref, how a worker process rebuilds it (None:
     it cannot be shipped); symmetry, if some machines are interchangeable; liveness, what is claimed of
     endless runs, which only the search for lassos judges; rules, the slugs that outcomes of its machines
-    have: a check names those that never fire.
+    have: a check names those that never fire; depiction, what a picture of it shows.
     """
 
     name: str
@@ -63,6 +64,7 @@ class System:
     symmetry: Symmetry | None = None
     liveness: tuple[Liveness, ...] = ()
     rules: tuple[str, ...] = ()
+    depiction: Depiction = PLAIN
 
     def __post_init__(self) -> None:
         if len(self.index) != len(self.machines):

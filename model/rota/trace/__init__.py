@@ -10,7 +10,7 @@ from rota.trace.model import DEADLOCK, SCHEMA, Component, LocalStep, Origin, Sig
 from rota.trace.reach import REACH, reaching
 from rota.trace.record import origin_of, record, record_mistake
 from rota.trace.render import Difference, differences, render
-from rota.trace.replay import ReplayError, UntrustedFactory, rebuild, replay
+from rota.trace.replay import ReplayError, Run, UntrustedFactory, rebuild, replay
 from rota.trace.text import text
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "LocalStep",
     "Origin",
     "ReplayError",
+    "Run",
     "Sight",
     "Step",
     "Trace",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from importlib import import_module
 
 from rota.kernel import State, System, SystemRef, Transition
@@ -55,8 +56,21 @@ def _is_own(factory: str) -> bool:
     return made_in.startswith(OWN)
 
 
-def replay(trace: Trace, system: System) -> int:
-    """Follow a trace; the number of its steps, after which the property is violated.
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A trace with the states and transitions that it describes.
+
+    states: one more than steps, the start state first; path: the transition of each step.
+    """
+
+    trace: Trace
+    system: System
+    states: tuple[State, ...]
+    path: tuple[Transition, ...]
+
+
+def replay(trace: Trace, system: System) -> Run:
+    """Follow a trace through a system, at whose end the property must be violated.
 
     Every step must be a transition of the system with the same label, rules and component hashes, the
     last state must contradict the property (or an endless run must close, be fair and contradict it), and
@@ -71,9 +85,10 @@ def replay(trace: Trace, system: System) -> int:
     for step in trace.steps:
         path.append(_follow(system, state, step))
         state = path[-1].target
-    _judge(trace, system, [start, *(transition.target for transition in path)], path)
+    states = [start, *(transition.target for transition in path)]
+    _judge(trace, system, states, path)
     _compare(trace, record(system, trace.property_name, start, path, trace.origin, trace.cycle))
-    return len(path)
+    return Run(trace, system, tuple(states), tuple(path))
 
 
 def _start(trace: Trace, system: System) -> State:
