@@ -22,7 +22,7 @@ Missing = Callable[[Subscription, Client], str]
 class Move:
     """A move of a client.
 
-    text: what it does, after its name; sign: the text of its outcomes, a pattern; needs: in the order in
+    text: what it does, put after its name; sign: the same of its outcomes, a pattern; needs: in the order in
     which they are told.
     """
 
@@ -47,7 +47,7 @@ def refused(
     for move in moves:
         why = move.missing(subscription, value)
         if why and not any(move.is_of(outcome, value) for outcome in there):
-            yield Refusal(f"{value.name} {move.text}", why)
+            yield Refusal(f"{value.name}{move.text}", why)
 
 
 WAITS_FOR = {
@@ -110,6 +110,14 @@ def _in(*phases: Phase) -> Missing:
     return lambda _, value: "" if value.phase in phases else _stands(value)
 
 
+def _runs(_: Subscription, value: Client) -> str:
+    return "" if value.phase is Phase.CRASHED else "its process has not died"
+
+
+def _polls(_: Subscription, value: Client) -> str:
+    return "" if value.phase is Phase.PROCESSING else "its application is not busy with what it got"
+
+
 def _ended(_: Subscription, value: Client) -> str:
     return _stands(value) if value.phase in ENDED else ""
 
@@ -151,29 +159,29 @@ SETTLED = (*IDLE, _looks_for_its_place)
 HEARTBEATS = (_on_the_wire, _unread, _in(Phase.STABLE, Phase.PROCESSING), _looks_for_its_place)
 
 MOVES = (
-    Move("sends JoinGroup", "sends JoinGroup", (_on_the_wire, _unread, _in(Phase.UNJOINED))),
-    Move("has a request taken", "'s .* reaches the coordinator", (_nothing_sent,)),
-    Move("reads an answer", r"reads \w+ [A-Z_]+( and leaves)?", (_on_the_wire, _busy, _nothing_to_read)),
-    Move("heartbeats", "heartbeats", HEARTBEATS),
-    Move("asks for its offsets", "sends OffsetFetch", (*IDLE, _knows_its_place)),
-    Move("reads a record and commits", "reads a record and commits", (*SETTLED, _reads_nothing)),
-    Move("rejoins of its own accord", "rejoins of its own accord", SETTLED),
-    Move("changes its subscription", "changes its subscription", (*SETTLED, _changed)),
-    Move("notices a new partition", "notices a .*", (*SETTLED, _follows)),
-    Move("leaves", "leaves|closes without a word", SETTLED),
-    Move("is polled by nobody", "(leaves|stops), nobody polls", SETTLED),
-    Move("processes for longer than its session", "processes for .*", SETTLED),
-    Move("polls again", "polls again", (_on_the_wire, _in(Phase.PROCESSING))),
-    Move("gives up waiting", "gives up waiting .*", (_on_the_wire, _unread, _does_not_wait)),
-    Move("retries its JoinGroup", "retries .*", (_on_the_wire, _unread, _in(Phase.JOINING))),
-    Move("left a request behind that arrives", "left a .* behind .*", (_left_nothing,)),
-    Move("loses its connection", "loses its connection", (_ended, _nothing_under_way)),
-    Move("crashes", "crashes", (_ended,)),
-    Move("restarts", "restarts", (_in(Phase.CRASHED),)),
+    Move(" sends JoinGroup", "sends JoinGroup", (_on_the_wire, _unread, _in(Phase.UNJOINED))),
+    Move("'s request reaches the coordinator", "'s .* reaches the coordinator", (_nothing_sent,)),
+    Move(" reads an answer", r"reads \w+ [A-Z_]+( and leaves)?", (_on_the_wire, _busy, _nothing_to_read)),
+    Move(" heartbeats", "heartbeats", HEARTBEATS),
+    Move(" asks for its offsets", "sends OffsetFetch", (*IDLE, _knows_its_place)),
+    Move(" reads a record and commits", "reads a record and commits", (*SETTLED, _reads_nothing)),
+    Move(" rejoins of its own accord", "rejoins of its own accord", SETTLED),
+    Move(" changes its subscription", "changes its subscription", (*SETTLED, _changed)),
+    Move(" notices a new partition", "notices a .*", (*SETTLED, _follows)),
+    Move(" leaves", "leaves|closes without a word", SETTLED),
+    Move(" leaves, nobody polls", "(leaves|stops), nobody polls", SETTLED),
+    Move(" processes for longer than its session", "processes for .*", SETTLED),
+    Move(" polls again", "polls again", (_on_the_wire, _polls)),
+    Move(" gives up waiting", "gives up waiting .*", (_on_the_wire, _unread, _does_not_wait)),
+    Move(" retries its JoinGroup", "retries .*", (_on_the_wire, _unread, _in(Phase.JOINING))),
+    Move(" left a request behind that arrives", "left a .* behind .*", (_left_nothing,)),
+    Move(" loses its connection", "loses its connection", (_ended, _nothing_under_way)),
+    Move(" crashes", "crashes", (_ended,)),
+    Move(" restarts", "restarts", (_runs,)),
 )
 """The moves of a client."""
 
-_POLLED = Move("heartbeats", "heartbeats", SETTLED)
+_POLLED = Move(" heartbeats", "heartbeats", SETTLED)
 
 OLD_MOVES = tuple(_POLLED if one.text == _POLLED.text else one for one in MOVES)
 """Those of a client before 0.10.1, which heartbeats only while the application polls."""
