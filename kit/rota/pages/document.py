@@ -1,4 +1,4 @@
-"""A whole page: one file that loads nothing, runs nothing but its own script and shows strangers' texts as text."""
+"""A whole page: one file that loads nothing, runs only its own script and shows strangers' texts as text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def document(
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(style_text, script_text, sources)),
+        element(
+            "meta", http_equiv="Content-Security-Policy", content=_policy(style_text, script_text, sources)
+        ),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="generator", content="rota"),

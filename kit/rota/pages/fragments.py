@@ -27,7 +27,9 @@ SHORT = 56
 LONGEST_COPY, LONGEST_COPIES = 200_000, 450_000
 """Letters of a run in another form, and of all of them, that a page carries."""
 
-SWITCH = element("button", "◐", type="button", class_="theme", aria_label="Switch between dark and light", hidden=True)
+SWITCH = element(
+    "button", "◐", type="button", class_="theme", aria_label="Switch between dark and light", hidden=True
+)
 """Chooses between day and night."""
 
 
@@ -57,7 +59,9 @@ def why(story: Story, link: str = svg.STEP) -> Markup:
     if not story.why:
         return joined()
     items = [element("li", linked(sentence, story, link)) for sentence in story.why]
-    return element("section", element("h2", "Why", id="why"), element("ol", *items), class_="why", aria_labelledby="why")
+    return element(
+        "section", element("h2", "Why", id="why"), element("ol", *items), class_="why", aria_labelledby="why"
+    )
 
 
 def linked(sentence: str, story: Story, link: str = svg.STEP) -> Markup:
@@ -114,7 +118,12 @@ def beginning(story: Story, link: str = svg.STEP) -> Markup:
     text = "This is how it starts." if story.moments else "Nothing has happened yet."
     number = element("span", "0", class_="number")
     return element(
-        "article", element("h3", number, " start"), element("p", text), class_="step", id=f"{link}0", data_step=0
+        "article",
+        element("h3", number, " start"),
+        element("p", text),
+        class_="step",
+        id=f"{link}0",
+        data_step=0,
     )
 
 
@@ -129,7 +138,8 @@ def _violated(story: Story, index: int) -> Markup | None:
         if now.get(claim.name) is Light.VIOLATED and before.get(claim.name) is not Light.VIOLATED
     ]
     shown = (
-        element("span", "✗ violated: ", element("code", one.name), element("span", f" {one.meaning}")) for one in fresh
+        element("span", "✗ violated: ", element("code", one.name), element("span", f" {one.meaning}"))
+        for one in fresh
     )
     return joined(shown) if fresh else None
 
@@ -142,7 +152,9 @@ def _detail(event: Event) -> Iterator[Markup]:
 def _changes(event: Event, story: Story) -> Iterator[Markup]:
     titles = {lane.machine: lane.title for lane in story.lanes}
     for machine, changes in groupby(event.differences, key=lambda one: one.machine):
-        rows = (element("tr", element("th", one.path or "value", scope="row"), _change(one)) for one in changes)
+        rows = (
+            element("tr", element("th", one.path or "value", scope="row"), _change(one)) for one in changes
+        )
         caption = element("caption", titles.get(machine, machine))
         yield element("table", caption, element("tbody", joined(rows)), class_="changes")
     if story.moments and not event.differences:
@@ -156,11 +168,18 @@ def _change(change: Difference) -> Markup:
         return element("td", _sign("−", "removed"), _text(change.old, "old"))
     long = len(change.old) + len(change.new) > SHORT
     arrow = element("span", " → ", element("span", "becomes", class_="unseen"), class_="to")
-    return element("td", _text(change.old, "old"), arrow, _text(change.new, "new"), class_="long" if long else None)
+    return element(
+        "td", _text(change.old, "old"), arrow, _text(change.new, "new"), class_="long" if long else None
+    )
 
 
 def _sign(sign: str, said: str) -> Markup:
-    return element("span", element("span", f"{sign} ", aria_hidden="true"), element("span", said, class_="unseen"), class_="sign")
+    return element(
+        "span",
+        element("span", f"{sign} ", aria_hidden="true"),
+        element("span", said, class_="unseen"),
+        class_="sign",
+    )
 
 
 def _text(text: str, kind: str) -> Markup:
@@ -184,10 +203,14 @@ def copies(story: Story) -> Markup:
             left.append(name)
             continue
         room -= len(text)
-        button = element("button", "Copy", type="button", class_="copy", hidden=True, aria_label=f"Copy as {name}")
+        button = element(
+            "button", "Copy", type="button", class_="copy", hidden=True, aria_label=f"Copy as {name}"
+        )
         body = element("pre", text, tabindex="0", aria_label=f"The run as {name}")
         forms.append(element("details", element("summary", name), button, body, class_="form"))
-    missing = f"Too long for this page: {', '.join(left)}. `rota trace FILE --as FORM` writes them." if left else ""
+    missing = (
+        f"Too long for this page: {', '.join(left)}. `rota trace FILE --as FORM` writes them." if left else ""
+    )
     return element(
         "section",
         element("h2", "Take it with you", id="copies"),

@@ -112,7 +112,14 @@ def moments_as_data(story: Story) -> dict[str, Any]:
             entry = []
             for position, one in enumerate(machines(story, index)):
                 captions = [number(visible(text)) for text in one.captions]
-                value = [number("\n".join(one.lines)), one.fresh, captions, number(visible(one.band)), one.number, one.moved]
+                value = [
+                    number("\n".join(one.lines)),
+                    one.fresh,
+                    captions,
+                    number(visible(one.band)),
+                    one.number,
+                    one.moved,
+                ]
                 if last.get(one.name) != value:
                     entry.append([position, *value])
                     last[one.name] = value

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from rota.pages.document import Markup, element, joined
-from rota.trace.svg import STEP
 from rota.trace.story import Claim, Light, Moment, Story
+from rota.trace.svg import STEP
 
 SIGNS = {Light.HOLDS: "✓", Light.SILENT: "–", Light.VIOLATED: "✗"}
 """What stands beside the colour of a light."""
@@ -96,7 +96,9 @@ def ownership_strip(story: Story, link: str = STEP) -> Markup:
     for thing in things:
         cells = [cell(moment.owners.get(thing, ())) for moment in story.moments]
         twice = [at for at, one in enumerate(cells) if one.kind == "overlap"]
-        rows.append((joined(element("span", thing), _found(f"overlap at {_spans(twice)}", twice, link)), cells))
+        rows.append(
+            (joined(element("span", thing), _found(f"overlap at {_spans(twice)}", twice, link)), cells)
+        )
     return _strip("Who owns what", rows, len(story.moments), link)
 
 
@@ -110,17 +112,23 @@ def _found(words: str, steps: Sequence[int], link: str) -> Markup | None:
 def lights(story: Story, link: str = STEP) -> Markup:
     """What properties say at each moment: those that are violated, then the others behind a summary."""
     known = [claim for claim in story.claims if any(claim.name in moment.lights for moment in story.moments)]
-    bad = [one for one in known if any(moment.lights.get(one.name) is Light.VIOLATED for moment in story.moments)]
+    bad = [
+        one for one in known if any(moment.lights.get(one.name) is Light.VIOLATED for moment in story.moments)
+    ]
     fine = [one for one in known if one not in bad]
     count = len(story.moments)
     parts = []
     if bad:
-        parts.append(_strip("Violated properties", (_row(one, story.moments, link) for one in bad), count, link))
+        parts.append(
+            _strip("Violated properties", (_row(one, story.moments, link) for one in bad), count, link)
+        )
     if fine:
         title = f"{len(fine)} other" if bad else f"{len(fine)}"
         noun = "properties are" if len(fine) > 1 else "property is"
         summary = element("summary", f"{title} {noun} not violated")
-        rest = _strip("Properties that are not violated", (_row(one, story.moments, link) for one in fine), count, link)
+        rest = _strip(
+            "Properties that are not violated", (_row(one, story.moments, link) for one in fine), count, link
+        )
         parts.append(element("details", summary, rest, open=len(fine) <= 6))
     if parts:
         signs = (joined(element("b", SIGNS[one]), f" {words}") for one, words in _MEANINGS)

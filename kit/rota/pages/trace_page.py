@@ -1,4 +1,4 @@
-"""The page of a run: the chart, the step that is chosen beside it, why, who owned what, what properties said."""
+"""The page of a run: the chart, the chosen step beside it, why, who owned what, what properties said."""
 
 from __future__ import annotations
 

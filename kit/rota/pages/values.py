@@ -81,5 +81,10 @@ def _laid_out(group: _Group, indent: str) -> list[str]:
 def changed(old: Sequence[str], new: Sequence[str]) -> tuple[int, ...]:
     """The lines of a value, by number, that its last value did not have there."""
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    fresh = [number for code, _, _, low, high in codes if code in ("insert", "replace") for number in range(low, high)]
+    fresh = [
+        number
+        for code, _, _, low, high in codes
+        if code in ("insert", "replace")
+        for number in range(low, high)
+    ]
     return tuple(number for number in fresh if new[number].strip(" ,()[]{}"))

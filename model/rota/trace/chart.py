@@ -110,7 +110,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Chart:
-    """A story's chart. at: machine -> where its lane is; gap: between lanes; loop: from and to, of a lasso."""
+    """A story's chart. at: machine -> where its lane is; gap: between lanes; loop: a lasso's."""
 
     story: Story
     lanes: tuple[Lane, ...]

@@ -71,7 +71,9 @@ def svg(story: Story, *, standalone: bool) -> str:
 
 def _colours() -> Markup:
     """The rules with colours written in, by day and, where it is night, by night: no program is left out."""
-    night = "".join(f"{line}\n" for line in _written(DARK).splitlines() if "fill:" in line or "stroke:" in line)
+    night = "".join(
+        f"{line}\n" for line in _written(DARK).splitlines() if "fill:" in line or "stroke:" in line
+    )
     return Markup(f"{_written(LIGHT)}@media (prefers-color-scheme: dark) {{\n{night}}}\n")
 
 
@@ -222,9 +224,7 @@ def _arrow(arrow: Arrow, y: int, laid: Chart) -> Markup:
     source, target = laid.at[arrow.source], laid.at[arrow.target]
     parts = _to_itself(arrow, source, y, laid) if source == target else _across(arrow, source, target, y)
     said = f"{arrow.source} → {arrow.target}: {arrow.text}{' (lost)' if arrow.lost else ''}"
-    return element(
-        "g", element("title", said), joined(parts), class_="arrow lost" if arrow.lost else "arrow"
-    )
+    return element("g", element("title", said), joined(parts), class_="arrow lost" if arrow.lost else "arrow")
 
 
 def _across(arrow: Arrow, source: int, target: int, y: int) -> Iterator[Markup]:
@@ -266,11 +266,19 @@ def _loop(laid: Chart) -> Markup | None:
     inside = element("rect", x=4, y=top, width=laid.width - 8, height=bottom - top, rx=9)
     low, high = bottom - 22, top + 22
     back = element(
-        "path", class_="way", d=f"M{right - 26} {low}h18a10 10 0 0 0 10 -10V{high + 10}a10 10 0 0 0 -10 -10h-12"
+        "path",
+        class_="way",
+        d=f"M{right - 26} {low}h18a10 10 0 0 0 10 -10V{high + 10}a10 10 0 0 0 -10 -10h-12",
     )
     tip = _tip(right - 22, high, -1)
     return element(
-        "g", element("title", said), inside, back, tip, _turned(said, right + 18, (top + bottom) // 2), class_="loop"
+        "g",
+        element("title", said),
+        inside,
+        back,
+        tip,
+        _turned(said, right + 18, (top + bottom) // 2),
+        class_="loop",
     )
 
 
