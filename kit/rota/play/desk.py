@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from threading import RLock
-from typing import Any
 
 from rota.play.chart import Chart
-from rota.play.saving import Named, saved
+from rota.play.saving import Named, examples, saved
 from rota.play.session import PlayError, Session
 from rota.play.view import Json, view
 from rota.trace import dumps
@@ -43,7 +42,7 @@ class Desk:
     def ask(self, said: Json) -> Json:
         """What is asked for by `do`. Errors: PlayError."""
         do = said.get("do")
-        if do not in self._asks:
+        if not isinstance(do, str) or do not in self._asks:
             raise PlayError(f"nobody can {do!r} here; there is {', '.join(self._asks)}")
         with self._lock:
             return self._asks[do](said)
@@ -52,7 +51,8 @@ class Desk:
         """Everything that the page shows."""
         with self._lock:
             title = self.session.system.name
-            return {"version": self.version, "title": title, "facts": self.facts, **view(self.session)}
+            shown = {"version": self.version, "title": title, "facts": self.facts}
+            return {**shown, "examples": examples(self.session), **view(self.session)}
 
     def _go(self, said: Json, to: Session) -> Json:
         """Stand elsewhere; but not by a page that shows what is no longer so."""
@@ -72,7 +72,11 @@ class Desk:
         trace = saved(self.session, self.named, _text(said, "expression", empty=True))
         name = f"{self.named.configuration or 'run'}-{self.session.at}-steps.jsonl"
         reached = trace.origin.reach
-        what = f"a run to a state in which {reached}" if reached else f"a run that violates {trace.property_name}"
+        what = (
+            f"a run to a state in which {reached}"
+            if reached
+            else f"a run that violates {trace.property_name}"
+        )
         return {"name": name, "content": dumps(trace), "what": what}
 
     def _picture(self, said: Json) -> Json:

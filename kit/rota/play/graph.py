@@ -18,8 +18,8 @@ SECONDS = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A state. depth: steps from where the search began, at least; came: the node before it, and how it is come
-    to from there; None where the search began; open: something that it leads to is not in the picture."""
+    """A state. depth: steps from where the search began, at least; came: the node before it and the way from
+    there, None where the search began; open: something that it leads to is not in the picture."""
 
     number: int
     state: State
@@ -68,9 +68,7 @@ class Graph:
         return tuple(way)
 
 
-def explored(
-    system: System, start: State, most: int = MOST_STATES, seconds: float = SECONDS
-) -> Graph:
+def explored(system: System, start: State, most: int = MOST_STATES, seconds: float = SECONDS) -> Graph:
     """The nearest states to one. Errors: PlayError for a mistake of the system's own."""
     return _Search(system, start, most, time.monotonic() + seconds).run()
 

@@ -18,8 +18,8 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Marks:
-    """What is marked. here: the node at which a person stands, None where it is not drawn; way: the nodes of the
-    run, in order; broken: the nodes that contradict a property; texts: what is said of each node."""
+    """What is marked. here: the node at which a person stands, None where it is not drawn; way: the nodes of
+    the run, in order; broken: the nodes that contradict a property; texts: what is said of each node."""
 
     here: int | None
     way: Sequence[int]
@@ -30,6 +30,8 @@ class Marks:
 def picture(graph: Graph, marks: Marks) -> str:
     """An SVG element. Nodes are links to `#nNUMBER`, with their number in `data-node`."""
     places = arranged(graph)
+    leading = {edge.source for edge in graph.edges if edge.source != edge.target}
+    ends = {node.number for node in graph.nodes if node.number not in leading and not node.open}
     width = max(x for x, _ in places.values()) + MARGIN
     height = max(y for _, y in places.values()) + MARGIN
     size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
@@ -37,7 +39,7 @@ def picture(graph: Graph, marks: Marks) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" {size} role="group" '
         f'aria-label="State graph: {escape(graph.said)}">',
         *_lines(graph, places, marks),
-        *(_node(node, places[node.number], marks) for node in graph.nodes),
+        *(_node(node, places[node.number], marks, node.number in ends) for node in graph.nodes),
         "</svg>",
     ]
     return "".join(parts)
@@ -99,16 +101,17 @@ def _line(edge: Edge, kind: str, places: Mapping[int, Place], graph: Graph) -> s
         curve = f"C {x + bend:g} {y:g} {to_x - bend:g} {to_y:g} {to_x - RADIUS:g} {to_y:g}"
     else:  # back, or within a column: around the outside
         kind += " back"
-        curve = f"C {x + ACROSS / 2:g} {y - DOWN:g} {to_x + ACROSS / 2:g} {to_y - DOWN:g} {to_x:g} {to_y - RADIUS:g}"
+        above, beside = to_y - DOWN, to_x + ACROSS / 2
+        curve = f"C {x + ACROSS / 2:g} {y - DOWN:g} {beside:g} {above:g} {to_x:g} {to_y - RADIUS:g}"
     title = escape("\n".join(edge.labels))
     return f'<path class="{kind}" d="M {x:g} {y:g} {curve}"><title>{title}</title></path>'
 
 
-def _node(node: Node, place: Place, marks: Marks) -> str:
-    """A circle: a ring in it where nothing leads on, a cross where a property is contradicted."""
+def _node(node: Node, place: Place, marks: Marks, end: bool) -> str:
+    """A circle: a thick one where nothing leads on (end), a cross where a property is contradicted."""
     kinds = ["node"]
     kinds += ["way"] * (node.number in marks.way) + ["here"] * (node.number == marks.here)
-    kinds += ["broken"] * (node.number in marks.broken) + ["open"] * node.open
+    kinds += ["broken"] * (node.number in marks.broken) + ["open"] * node.open + ["end"] * end
     x, y = place
     shapes = [f'<circle cx="{x:g}" cy="{y:g}" r="{RADIUS}"/>']
     if node.number in marks.broken:

@@ -16,7 +16,8 @@ class Refused:
     """A move that is not possible here.
 
     label: what it would do; by: the machine that does not do it or refuses a message of it; message: that
-    message as text, empty where the move is not begun at all; reason: the machine's own, empty if it has none.
+    message as text, empty where the move is not begun at all; reason: the machine's own, empty if it says
+    none.
     """
 
     label: str

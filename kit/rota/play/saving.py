@@ -53,6 +53,11 @@ def _origin(system: System, named: Named) -> Origin:
     return replace(named, factory=own.factory, settings=own.settings, reach=own.reach)
 
 
+def examples(session: Session) -> list[str]:
+    """A few expressions that are true here, to begin with."""
+    return list(dict.fromkeys(_facts(session.system, session.state)))[:12]
+
+
 def _description(session: Session) -> str:
     """An expression that is true of the state: about what the last step has changed, if it can be."""
     before = session.states[session.at - 1] if session.at else None
@@ -71,7 +76,11 @@ def _facts(system: System, state: tuple[Any, ...]) -> Iterator[str]:
     """What is plainly so of each machine, or of a field of it, as expressions, the most telling ones first."""
     values = list(zip(system.machines, state, strict=True))
     found = [(machine.name, *one) for machine, value in values for one in _plain(value)]
-    for wanted in (_is_word, lambda _, plain: isinstance(plain, int), lambda _, plain: isinstance(plain, str)):
+    for wanted in (
+        _is_word,
+        lambda _, plain: isinstance(plain, int),
+        lambda _, plain: isinstance(plain, str),
+    ):
         for name, path, plain in found:
             shown = plain.value if isinstance(plain, Enum) else plain
             if wanted(path, plain) and isinstance(shown, str | int):

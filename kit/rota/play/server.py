@@ -14,11 +14,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from socket import socket
 from typing import Any
 
 from rota.play.desk import Desk
+from rota.play.page import page
 from rota.play.session import PlayError
 
 MOST_BYTES = 64 * 1024
@@ -31,18 +31,9 @@ SILENT = 20.0
 GRACE = 3.0
 """Seconds from the moment at which the last page was closed, in which it may come back: it was reloaded."""
 
-PAGES = {
-    "/": ("play.html", "text/html; charset=utf-8"),
-    "/play.css": ("play.css", "text/css; charset=utf-8"),
-    "/play.js": ("play.js", "text/javascript; charset=utf-8"),
-}
-
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
 HEADERS = {
-    "Content-Security-Policy": POLICY,
+    # the page itself says what it may load and run; that it stands in no frame can only be said here
+    "Content-Security-Policy": "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -204,10 +195,9 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refusal(403, "this is asked by another site")
 
     def _page(self) -> tuple[int, str, bytes]:
-        if self.path not in PAGES:
+        if self.path != "/":
             raise _Refusal(404, "there is nothing here; the page is at /")
-        name, kind = PAGES[self.path]
-        return 200, kind, files("rota.play").joinpath(name).read_bytes()
+        return 200, "text/html; charset=utf-8", page().encode()
 
     def _ask(self) -> tuple[int, str, bytes]:
         if self.path != ASK:
@@ -216,10 +206,10 @@ class _Handler(BaseHTTPRequestHandler):
         if not secrets.compare_digest(token.encode(), self.server.token.encode()):
             raise _Refusal(403, "the token is missing or wrong; open the address that was printed")
         said = self._said()
-        page = said.get("page")
-        if not isinstance(page, str) or len(page) > 64:
+        who = said.get("page")
+        if not isinstance(who, str) or len(who) > 64:
             raise _Refusal(400, "page: give a short text that names the page that asks")
-        self.server.attendance.heard(page, closed=said.get("do") == "bye")
+        self.server.attendance.heard(who, closed=said.get("do") == "bye")
         try:
             answer: Mapping[str, Any] = {} if said.get("do") == "bye" else self.server.desk.ask(said)
         except PlayError as error:

@@ -92,11 +92,14 @@ class Session:
         return replace(self, path=(), at=0)._along(tuple(path))
 
     def walked(self, steps: int, seed: int) -> Session:
-        """So many steps further at random, fewer if nothing is possible any more. Errors: PlayError."""
+        """So many steps further at random, fewer if nothing leads on. Errors: PlayError.
+
+        What changes nothing is no step of a walk: a state in which all heartbeat would be the end of most.
+        """
         chooser, state = random.Random(seed), self.state
         path: list[Transition] = []
         for _ in range(min(steps, MOST_STEPS - self.at)):
-            here = successors(self.system, state)
+            here = [move for move in successors(self.system, state) if move.target != state]
             if not here:
                 break
             path.append(chooser.choice(here))
@@ -169,9 +172,7 @@ def _shortest(
     raise PlayError(f"no state that can be reached from here is one in which {text}; all were looked at")
 
 
-def _way(
-    came: dict[State, tuple[State, Transition]], start: State, end: State
-) -> tuple[Transition, ...]:
+def _way(came: dict[State, tuple[State, Transition]], start: State, end: State) -> tuple[Transition, ...]:
     """How a state was come to. The start may be on the way back to itself, and ends it nevertheless."""
     way: list[Transition] = []
     state = end

@@ -1,155 +1,175 @@
-"""A session as what the page shows: nothing but texts, numbers, lists and objects of these."""
+"""A session as what the page shows: texts, numbers, and pieces of markup in which every text is escaped."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, is_dataclass
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 from rota.designs import suites
-from rota.kernel import State, Transition
+from rota.kernel import Transition
+from rota.pages import fragments
+from rota.pages.document import Markup, element, joined
+from rota.pages.state import state_panel
+from rota.pages.strips import SIGNS, ownership_strip
 from rota.play.offers import Offer, Refused
-from rota.play.rules_tried import Trial, trials
+from rota.play.rules_tried import Asked, Trial, trials
 from rota.play.session import Session
 from rota.spec import RULES
-from rota.trace import render
-from rota.trace.lights import claims, lights
-from rota.trace.record import steps_of
-from rota.trace.story import Light, Moment, Story
+from rota.trace.story import Claim, Light, Moment, Story
 from rota.trace.telling import told
 
 Json = dict[str, Any]
+
+AT = "at-"
+"""Before the number of a step in what links to it."""
+
+WORDS = {Light.VIOLATED: "violated", Light.HOLDS: "hold", Light.SILENT: "claim nothing here"}
 
 
 def view(session: Session) -> Json:
     """All that the page shows of a session."""
     story = told(session.system, session.states, session.path)
     moment = story.moments[session.at]
+    titles = {lane.machine: lane.title for lane in story.lanes}
+    order = [*titles, *(one.machine for one in session.offers if one.machine not in titles)]
+    offers = sorted(session.offers, key=lambda one: order.index(one.machine))
     return {
         "at": session.at,
-        "run": [{"label": event.label, "machine": event.machine} for event in story.events],
-        "machines": list(_machines(session, story, moment)),
-        "offers": [_offer(session, offer) for offer in session.offers],
-        "claims": [
-            {**asdict(claim), "light": moment.lights[claim.name].value}
-            for claim in story.claims
-            if claim.name in moment.lights
-        ],
+        "last": len(session.path),
+        "step": story.events[session.at - 1].label if session.at else "at the start",
+        "chart": fragments.chart(story, AT) if session.path else "",
+        "state": state_panel(story, session.at),
+        "owners": ownership_strip(story, AT),
+        "lights": lights(story.claims, moment),
+        "offers": [_offer(session, one, titles) for one in offers],
+        "refused": joined(_refused(one, titles) for one in offers),
         "notice": story.notice,
     }
 
 
-# ---- the state
+# ---- what is possible
 
 
-def _machines(session: Session, story: Story, moment: Moment) -> Iterator[Json]:
-    """The machines: those with lanes first, in their order."""
-    titles = {lane.machine: lane.title for lane in story.lanes}
-    names = [machine.name for machine in session.system.machines]
-    changed = story.events[session.at - 1].differences if session.at else ()
-    for name in sorted(names, key=lambda one: [*titles].index(one) if one in titles else len(titles)):
-        yield {
-            "name": name,
-            "title": titles.get(name, name),
-            "band": moment.bands.get(name, ""),
-            "caption": list(moment.captions.get(name, ())),
-            "owns": [what for what, holders in moment.owners.items() if name in holders],
-            "value": tree("", session.state[names.index(name)]),
-            "changed": [_change(one) for one in changed if one.machine == name],
-        }
-
-
-def tree(name: str, value: Any) -> Json:
-    """A value with its parts. usual: it is what it is where nothing has happened, so a page may hide it."""
-    parts = [
-        {**tree(part, inner), "usual": usual} for part, inner, usual in _parts(value)
-    ] if not isinstance(value, str | bytes) else []
-    return {"name": name, "text": "" if parts else render(value), "kind": _kind(value), "parts": parts}
-
-
-def _parts(value: Any) -> Iterator[tuple[str, Any, bool]]:
-    if is_dataclass(value) and not isinstance(value, type):
-        if "__str__" in vars(type(value)):
-            return
-        for one in fields(value):
-            inner = getattr(value, one.name)
-            yield one.name, inner, bool(inner == one.default)
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield render(key), inner, False
-    elif isinstance(value, tuple) and any(is_dataclass(one) for one in value):
-        for number, inner in enumerate(value, 1):
-            yield str(number), inner, False
-
-
-def _kind(value: Any) -> str:
-    return type(value).__name__ if is_dataclass(value) else ""
-
-
-# ---- what is possible, and what is not
-
-
-def _offer(session: Session, offer: Offer) -> Json:
+def _offer(session: Session, offer: Offer, titles: Mapping[str, str]) -> Json:
     numbers = {move: number for number, move in enumerate(session.moves)}
     return {
-        "machine": offer.machine,
+        "title": titles.get(offer.machine, offer.machine),
         "mistake": offer.mistake,
         "moves": [_move(session, numbers[move], move) for move in offer.moves],
-        "refused": [_refused(one) for one in offer.refused],
     }
 
 
 def _move(session: Session, number: int, move: Transition) -> Json:
-    names = [machine.name for machine in session.system.machines]
-    (step,) = steps_of(names, session.state, (move,))
+    """A move, with what it would change."""
+    story = told(session.system, (session.state, move.target), (move,))
+    event, (before, after) = story.events[0], story.moments
+    breaks = [
+        name
+        for name, light in after.lights.items()
+        if light is Light.VIOLATED and before.lights.get(name) is not Light.VIOLATED
+    ]
+    tried = trials(session.system, session.state, move)
     return {
         "number": number,
-        "label": step.label or f"a step of {move.local_steps[0].machine}",
-        "rules": [{"rule": slug, "title": titles().get(slug, "")} for slug in step.rules],
-        "changes": [{"machine": one.machine, **_change(one)} for one in step.differences],
-        "messages": [
-            {"sender": one.sender, "machine": one.machine, "text": one.message}
-            for one in step.local_steps
-            if one.sender is not None
-        ],
-        "breaks": breaks(session, session.state, move),
-        "trials": [_trial(one) for one in trials(session.system, session.state, move)],
+        "label": event.label,
+        "still": move.target == session.state,
+        "breaks": breaks,
+        "rules": list(dict.fromkeys(event.rules)),
+        "preview": joined(fragments.step(event, story, "would-"), _trials(tried)),
     }
 
 
-def breaks(session: Session, state: State, move: Transition) -> list[str]:
-    """The properties that a move, or the state after it, contradicts and that held before."""
-    named = claims(session.system)
-    before, after = lights(session.system, (state, move.target), (move,), named)
-    bad = Light.VIOLATED
-    return [name for name, light in after.items() if light is bad and before.get(name) is not bad]
+def _trials(tried: Sequence[Trial]) -> Markup:
+    """The rules that were asked, in order, with what refused."""
+    parts = []
+    for one in tried:
+        title = f"Rules that {one.machine} asks about {one.about}"
+        lines = element("ol", joined(_asked(each) for each in one.asked), class_="asked")
+        parts.append(element("section", element("h4", title), lines))
+    return joined(parts)
 
 
-def _change(one: Any) -> Json:
-    return {"path": one.path, "old": one.old, "new": one.new}
-
-
-def _refused(one: Refused) -> Json:
-    return {**asdict(one), "said": one.said}
-
-
-def _trial(one: Trial) -> Json:
-    asked: Sequence[Json] = [
-        {
-            "rule": each.rule,
-            "title": titles().get(each.rule, ""),
-            "fired": each.fired,
-            "guard": each.guard.text if each.guard else "",
-            "place": each.guard.place if each.guard else "",
-        }
-        for each in one.asked
-    ]
-    return {"machine": one.machine, "about": one.about, "asked": asked}
+def _asked(one: Asked) -> Markup:
+    sign, said = ("✓", "fires") if one.fired else ("✗", "refuses")
+    guard = None
+    if one.guard is not None:
+        place = element("span", one.guard.place, class_="quiet")
+        guard = element("p", "its guard: ", element("code", one.guard.text), " ", place)
+    words = titles_of_rules().get(one.rule, "")
+    return element(
+        "li",
+        element("span", f"{sign} ", aria_hidden="true"),
+        element("code", one.rule),
+        element("span", f" {said}", class_="quiet"),
+        element("p", words) if words else None,
+        guard,
+        class_="fires" if one.fired else "refuses",
+    )
 
 
 @cache
-def titles() -> Mapping[str, str]:
+def titles_of_rules() -> Mapping[str, str]:
     """The first line of every rule that rota knows, by its slug."""
     tables = (RULES, *(design.rules for design in suites.DESIGNS.values()))
     return {slug: rule.title for table in tables for slug, rule in table.items()}
+
+
+# ---- what is not possible
+
+
+def _refused(offer: Offer, titles: Mapping[str, str]) -> Markup:
+    """What a machine cannot begin, those with the same reason together."""
+    if not offer.refused:
+        return joined()
+    ordered = sorted(offer.refused, key=lambda one: (not one.message, one.said))
+    rows = (_reason(said, list(several)) for said, several in groupby(ordered, key=lambda one: one.said))
+    title = titles.get(offer.machine, offer.machine)
+    return element("section", element("h4", title), element("dl", joined(rows), class_="reasons"))
+
+
+def _reason(said: str, several: Sequence[Refused]) -> Markup:
+    labels = joined(element("li", _label(one)) for one in several)
+    return element("div", element("dt", said), element("dd", element("ul", labels)))
+
+
+def _label(one: Refused) -> Iterator[Markup]:
+    yield element("span", one.label)
+    if one.message:
+        yield element("span", f" (it would take {one.message})", class_="quiet")
+
+
+# ---- what is claimed
+
+
+def lights(claims: Sequence[Claim], moment: Moment) -> Markup:
+    """What the properties say of a moment: those that are violated in full, the others behind a summary."""
+    lit = [(one, moment.lights[one.name]) for one in claims if one.name in moment.lights]
+    if not lit:
+        return element("p", "This system claims nothing of its states.", class_="quiet")
+    bad = [one for one in lit if one[1] is Light.VIOLATED]
+    fine = sorted((one for one in lit if one not in bad), key=lambda one: one[1] is Light.SILENT)
+    counts = ((sum(light is each for _, light in lit), each) for each in WORDS)
+    summary = joined(
+        element("span", element("b", SIGNS[light]), f" {count} {WORDS[light]}", class_=f"count {light.value}")
+        for count, light in counts
+        if count
+    )
+    return joined(
+        element("ul", joined(_claim(*one) for one in bad), class_="claims") if bad else None,
+        element(
+            "details",
+            element("summary", summary, class_="counts"),
+            element("ul", joined(_claim(*one) for one in fine), class_="claims"),
+        ),
+    )
+
+
+def _claim(claim: Claim, light: Light) -> Markup:
+    return element(
+        "li",
+        element("b", SIGNS[light], title=WORDS[light]),
+        element("span", element("code", claim.name), f" {claim.meaning}"),
+        class_=light.value,
+    )
