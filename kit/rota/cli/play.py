@@ -187,7 +187,8 @@ def _of_design(design: str, selection: Selection) -> Chosen:
 def _of_trace(path: Path, selection: Selection, serving: Serving) -> Chosen:
     """The system that a trace came from, at the end of its run."""
     others = {"--design": serving.design, "--configuration": selection.configurations,
-              "--scope": selection.scope, "--mutant": selection.mutant, "--set": selection.settings}  # fmt: skip
+              "--scope": selection.scope, "--mutant": selection.mutant,
+              "--set": selection.settings}  # fmt: skip
     _alone("--trace", others)
     trace = load(path)
     try:

@@ -70,18 +70,13 @@ def _run() -> Markup:
     )
     tabs = element(
         "div",
-        element("button", "Run", type="button", role="tab", aria_selected="true", aria_controls="run", id="tab-run"),
-        element(
-            "button", "State graph", type="button", role="tab", aria_selected="false", aria_controls="graph",
-            id="tab-graph", tabindex="-1",
-        ),
+        _tab("Run", "run", chosen=True),
+        _tab("State graph", "graph", chosen=False),
         role="tablist",
         class_="tabs",
-    )  # fmt: skip
-    controls = element(
-        "div", start, back, where, forward, tabs, _button("Save trace", "save", "Save the run as a trace (s)"),
-        class_="controls",
-    )  # fmt: skip
+    )
+    save = _button("Save trace", "save", "Save the run as a trace (s)")
+    controls = element("div", start, back, where, forward, tabs, save, class_="controls")
     run = element("div", id="run", role="tabpanel", aria_labelledby="tab-run", class_="shown-run")
     graph = element(
         "div",
@@ -92,6 +87,13 @@ def _run() -> Markup:
         id="graph", role="tabpanel", aria_labelledby="tab-graph", hidden=True,
     )  # fmt: skip
     return element("section", controls, _jump(), run, graph, class_="panel run", aria_label="The run")
+
+
+def _tab(text: str, shows: str, *, chosen: bool) -> Markup:
+    return element(
+        "button", text, type="button", role="tab", aria_selected="true" if chosen else "false",
+        aria_controls=shows, id=f"tab-{shows}", tabindex="0" if chosen else "-1",
+    )  # fmt: skip
 
 
 def _button(text: str, do: str, said: str = "") -> Markup:

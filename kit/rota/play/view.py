@@ -17,7 +17,7 @@ from rota.play.offers import Offer, Refused
 from rota.play.rules_tried import Asked, Trial, trials
 from rota.play.session import Session
 from rota.spec import RULES
-from rota.trace.story import Claim, Light, Moment, Story
+from rota.trace.story import Claim, Light, Moment
 from rota.trace.telling import told
 
 Json = dict[str, Any]
