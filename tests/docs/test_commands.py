@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 import pytest
-from harness.commands import ROOT, Terminal, differs
 
+from harness.commands import ROOT, Terminal, differs
 from rota.cli.main import COMMANDS, main
 from rota.report.site.blocks import BlockError, Mark, blocks, unmarked
 
