@@ -1,72 +1,74 @@
-"""`rota trace`: show the file of a trace, convert it, or replay it."""
+"""`rota trace`: show the file of a trace in many forms, or replay it."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from rota.cli.check_system import use_current_directory
 from rota.cli.errors import HOLDS, VIOLATED, UsageError, one_line
+from rota.cli.keeping import write_files
+from rota.cli.trace_file import load, reproduce
+from rota.cli.trace_forms import FORMS, shown
 from rota.report.format import coloured, counted, width
-from rota.trace import ReplayError, Run, Trace, TraceFileError, UntrustedFactory, dumps, read, rebuild, text
-from rota.trace import replay as follow
-
-
-def load(path: Path) -> Trace:
-    """Read a trace file. Errors: UsageError with the line and the cause."""
-    try:
-        return read(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}; give the path of a trace file") from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: byte {error.start} is no UTF-8, so this is no trace; {REMEDY}") from None
-    except TraceFileError as error:
-        raise UsageError(f"{path} line {error.line}: {error.cause}; {REMEDY}") from None
-
-
-REMEDY = "let `rota check` write it again"
-
-
-def reproduce(trace: Trace, trusted: str | None) -> Run:
-    """Replay. Errors: ReplayError; UsageError where the system cannot be built."""
-    if trusted is not None:
-        use_current_directory()
-    try:
-        system = rebuild(trace, trusted={trusted} if trusted else ())
-    except UntrustedFactory as error:
-        raise UsageError(f"{error}; allow that with --system {error.factory}") from None
-    except Exception as error:  # whatever the factory, or the settings in the file, make of it
-        cause = f"{type(error).__name__}: {error}"
-        raise UsageError(f"cannot build the system of this trace ({cause}); {REMEDY}") from error
-    return follow(trace, system)
+from rota.trace import ReplayError, Trace, text
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--as", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True,
+@click.option("--as", "form", type=click.Choice(list(FORMS)), default="text", show_default=True,
               help="How to show it.")  # fmt: skip
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH",
+              help="Write what --as shows to this file, and print its name. A page (html) goes beside FILE "
+                   "where stdout is a terminal.")  # fmt: skip
 @click.option("--replay", is_flag=True, help="Follow it through the system that it came from.")
 @click.option(
-    "--system", metavar="MODULE:NAME", help="With --replay: this code from outside of rota may run."
+    "--system", metavar="MODULE:NAME", help="This code from outside of rota may run, to follow the trace."
 )
 @click.pass_context
-def trace(ctx: click.Context, /, file: Path, form: str, replay: bool, system: str | None) -> None:
+def trace(
+    ctx: click.Context, /, file: Path, form: str, out: Path | None, replay: bool, system: str | None
+) -> None:
     """Show the trace in FILE, or replay it.
 
     A replay exits 0 if the system does every step and the last one contradicts the property as the file
     says, and 1 with the first step that differs.
     """
     loaded = load(file)
-    if not replay:
-        click.echo(text(loaded, width()) if form == "text" else dumps(loaded), nl=False)
-        return
+    if replay:
+        ctx.exit(_replayed(loaded, system))
+    if form == "html" and out is None and _to_a_terminal():
+        out = file.with_suffix(FORMS[form].suffix)
+    if out is not None:
+        _written(loaded, form, system, file, out)
+    elif form == "text":
+        click.echo(text(loaded, width()), nl=False)
+    else:
+        click.echo(shown(loaded, form, system), nl=False)
+
+
+def _to_a_terminal() -> bool:
+    """Whether what is printed is read by a person, who would not read a page like that."""
+    return sys.stdout.isatty()
+
+
+def _written(loaded: Trace, form: str, system: str | None, file: Path, out: Path) -> None:
+    """Put it into a file. Errors: UsageError."""
+    if out.exists() and file.samefile(out):
+        raise UsageError(f"--out {out} is the trace itself; name another file")
+    write_files([(out, shown(loaded, form, system))])
+    click.echo(f"{form}: {out}")
+
+
+def _replayed(loaded: Trace, system: str | None) -> int:
+    """Say whether the trace is reproduced; the exit code."""
     try:
         run = reproduce(loaded, system)
     except ReplayError as error:
         differs = one_line(f"{loaded.property_name} is not reproduced; {error}")
         click.echo(f"{coloured('differs', 'violated')}: {differs}")
-        ctx.exit(VIOLATED)
+        return VIOLATED
     name = one_line(loaded.property_name)
     click.echo(f"{coloured('reproduced', 'holds')}: {name} after {counted(len(run.path), 'step')}")
-    ctx.exit(HOLDS)
+    return HOLDS
