@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from rota.cli import trace_show
 from rota.cli.errors import HOLDS, VIOLATED, UsageError, one_line
 from rota.cli.keeping import write_files
 from rota.cli.trace_file import load, reproduce
@@ -23,12 +25,22 @@ from rota.trace import ReplayError, Trace, text
               help="Write what --as shows to this file, and print its name. A page (html) goes beside FILE "
                    "where stdout is a terminal.")  # fmt: skip
 @click.option("--replay", is_flag=True, help="Follow it through the system that it came from.")
+@click.option("--show", "expressions", multiple=True, metavar="EXPR",
+              help="What this is in every state along it, in the language of `rota check --reach`, such as "
+                   "'coordinator.group.state'; repeatable.")  # fmt: skip
 @click.option(
     "--system", metavar="MODULE:NAME", help="This code from outside of rota may run, to follow the trace."
 )
 @click.pass_context
 def trace(
-    ctx: click.Context, /, file: Path, form: str, out: Path | None, replay: bool, system: str | None
+    ctx: click.Context,
+    /,
+    file: Path,
+    form: str,
+    out: Path | None,
+    replay: bool,
+    expressions: tuple[str, ...],
+    system: str | None,
 ) -> None:
     """Show the trace in FILE, or replay it.
 
@@ -36,8 +48,8 @@ def trace(
     says, and 1 with the first step that differs.
     """
     loaded = load(file)
-    if replay:
-        ctx.exit(_replayed(loaded, system))
+    if replay or expressions:
+        ctx.exit(_replayed(loaded, system, expressions))
     if form == "html" and out is None and _to_a_terminal():
         out = file.with_suffix(FORMS[form].suffix)
     if out is not None:
@@ -61,14 +73,18 @@ def _written(loaded: Trace, form: str, system: str | None, file: Path, out: Path
     click.echo(f"{form}: {out}")
 
 
-def _replayed(loaded: Trace, system: str | None) -> int:
-    """Say whether the trace is reproduced; the exit code."""
+def _replayed(loaded: Trace, system: str | None, expressions: Sequence[str]) -> int:
+    """Say whether the trace is reproduced, or what is asked of its states; the exit code."""
     try:
         run = reproduce(loaded, system)
     except ReplayError as error:
         differs = one_line(f"{loaded.property_name} is not reproduced; {error}")
         click.echo(f"{coloured('differs', 'violated')}: {differs}")
         return VIOLATED
+    if expressions:
+        for line in trace_show.lines(loaded, trace_show.columns(run, expressions)):
+            click.echo(line)
+        return HOLDS
     name = one_line(loaded.property_name)
     click.echo(f"{coloured('reproduced', 'holds')}: {name} after {counted(len(run.path), 'step')}")
     return HOLDS

@@ -32,7 +32,7 @@ def content(path: Path, what: str, remedy: str) -> str:
 
 
 def built(trace: Trace, trusted: str | None) -> System:
-    """The system of a trace. trusted: MODULE:NAME of code outside of rota that may run. Errors: UsageError."""
+    """The system of a trace. trusted: MODULE:NAME outside of rota that may run. Errors: UsageError."""
     if trusted is not None:
         use_current_directory()
     try:
