@@ -4,17 +4,52 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from rota.cli import trace_show
+from rota.cli.check_system import parse_settings
 from rota.cli.errors import HOLDS, VIOLATED, UsageError, one_line
 from rota.cli.keeping import write_files
+from rota.cli.options import SETTING, takes
+from rota.cli.trace_elsewhere import played
 from rota.cli.trace_file import load, reproduce
 from rota.cli.trace_forms import FORMS, shown
+from rota.cli.trace_systems import Elsewhere
 from rota.report.format import coloured, counted, width
+from rota.spec import PROFILES
 from rota.trace import ReplayError, Trace, text
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Where else its actions are played, as typed."""
+
+    profile: str | None = None
+    mutant: str | None = None
+    without_mutant: bool = False
+    settings: tuple[str, ...] = ()
+
+    @property
+    def system(self) -> Elsewhere:
+        """Errors: UsageError."""
+        if self.without_mutant and self.mutant:
+            raise UsageError("--mutant and --without-mutant are two systems; name one of them")
+        settings = tuple(parse_settings(self.settings).items())
+        return Elsewhere(self.profile, self.mutant, self.without_mutant, settings)
+
+
+ELSEWHERE = (
+    click.option(
+        "--profile", metavar="|".join(PROFILES), help="Play its actions under this line of brokers."
+    ),
+    click.option("--mutant", metavar="NAME", help="Play its actions with this bug in place of its own."),
+    click.option("--without-mutant", is_flag=True, help="Play its actions without the bug that is planted."),
+    SETTING,
+)
+"""The options of `_Asked`."""
 
 
 @click.command()
@@ -28,6 +63,7 @@ from rota.trace import ReplayError, Trace, text
 @click.option("--show", "expressions", multiple=True, metavar="EXPR",
               help="What this is in every state along it, in the language of `rota check --reach`, such as "
                    "'coordinator.group.state'; repeatable.")  # fmt: skip
+@takes("elsewhere", _Asked, *ELSEWHERE)
 @click.option(
     "--system", metavar="MODULE:NAME", help="This code from outside of rota may run, to follow the trace."
 )
@@ -40,16 +76,20 @@ def trace(
     out: Path | None,
     replay: bool,
     expressions: tuple[str, ...],
+    elsewhere: _Asked,
     system: str | None,
 ) -> None:
     """Show the trace in FILE, or replay it.
 
     A replay exits 0 if the system does every step and the last one contradicts the property as the file
     says, and 1 with the first step that differs.
+
+    With --profile, --mutant, --without-mutant or --set the same actions are played in another system, up to
+    the first step that is not the same there: exit 1 with what is there instead, 0 if all steps are the same.
     """
     loaded = load(file)
-    if replay or expressions:
-        ctx.exit(_replayed(loaded, system, expressions))
+    if replay or expressions or elsewhere.system.asked:
+        ctx.exit(_replayed(loaded, system, expressions, elsewhere.system))
     if form == "html" and out is None and _to_a_terminal():
         out = file.with_suffix(FORMS[form].suffix)
     if out is not None:
@@ -73,18 +113,20 @@ def _written(loaded: Trace, form: str, system: str | None, file: Path, out: Path
     click.echo(f"{form}: {out}")
 
 
-def _replayed(loaded: Trace, system: str | None, expressions: Sequence[str]) -> int:
-    """Say whether the trace is reproduced, or what is asked of its states; the exit code."""
+def _replayed(loaded: Trace, system: str | None, expressions: Sequence[str], elsewhere: Elsewhere) -> int:
+    """Say whether the trace is reproduced, or what is asked of its run; the exit code."""
     try:
         run = reproduce(loaded, system)
     except ReplayError as error:
         differs = one_line(f"{loaded.property_name} is not reproduced; {error}")
         click.echo(f"{coloured('differs', 'violated')}: {differs}")
         return VIOLATED
-    if expressions:
-        for line in trace_show.lines(loaded, trace_show.columns(run, expressions)):
-            click.echo(line)
-        return HOLDS
     name = one_line(loaded.property_name)
-    click.echo(f"{coloured('reproduced', 'holds')}: {name} after {counted(len(run.path), 'step')}")
-    return HOLDS
+    lines = [f"{coloured('reproduced', 'holds')}: {name} after {counted(len(run.path), 'step')}"]
+    code = HOLDS
+    if expressions:
+        lines = list(trace_show.lines(loaded, trace_show.columns(run, expressions)))
+    elif elsewhere.asked:
+        lines, code = played(run, elsewhere)
+    click.echo("\n".join(lines))
+    return code

@@ -118,7 +118,7 @@ def _step(step: Step, width: int, paths: int) -> Iterator[Line]:
     for machine, changes in groupby(step.differences, key=lambda change: change.machine):
         name = machine
         for change in changes:
-            yield f"     {name:<{width}}  {change.path:<{path_width}}  ", _change(change)
+            yield f"     {name:<{width}}  {change.path:<{path_width}}  ", exchange(change)
             name = ""
     if not step.differences:
         yield "     nothing changes", ""
@@ -126,7 +126,8 @@ def _step(step: Step, width: int, paths: int) -> Iterator[Line]:
         yield f"     {'rules':<{width}}  ", ", ".join(step.rules)
 
 
-def _change(change: Difference) -> str:
+def exchange(change: Difference) -> str:
+    """What came, went, or is there in place of what."""
     if change.old is None:
         return f"+ {change.new}"
     if change.new is None:
