@@ -144,7 +144,6 @@ def test_what_is_played(chosen: Any, arguments: tuple[str, ...], name: str, fact
     ("arguments", "why"),
     [
         (("--configuration", "cor"), "there is no configuration 'cor'; did you mean core?"),
-        (("--configuration", "core", "--configuration", "tie"), "one configuration is played at a time"),
         (("--mutant", "nobody"), "there is no mutant 'nobody'"),
         (("--design", "classic"), "there is no design 'classic'"),
         (("--design", "watchers", "--scope", "tiny"), "--scope does not go with --design"),
