@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from rota.kernel import SystemRef
 from rota.play import Session
 from rota.play.desk import Desk
 from rota.play.saving import saved
@@ -44,7 +46,8 @@ def test_a_system_that_says_nothing_is_played(two_phase: ModuleType) -> None:
 
 
 def test_a_machine_that_talks_is_quoted(two_phase: ModuleType) -> None:
-    session = Session.of(two_phase.talking())
+    system = replace(two_phase.talking(), ref=SystemRef("two_phase:talking"))
+    session = Session.of(system)
     assert refused(session) == {"tm commits": "tm: 3 have not prepared yet"}
     prepared = session.jumped('rm/1 == "prepared"')
     assert refused(prepared) == {
@@ -53,4 +56,4 @@ def test_a_machine_that_talks_is_quoted(two_phase: ModuleType) -> None:
     }
     trace = saved(prepared, Origin())
     assert trace.origin.reach is not None
-    assert replay(trace, reaching(two_phase.talking(), trace.origin.reach)).states == prepared.states
+    assert replay(trace, reaching(system, trace.origin.reach)).states == prepared.states
