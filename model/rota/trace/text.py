@@ -8,24 +8,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from rota.trace.model import DEADLOCK, MISTAKE, Sight, Step, Trace
+from rota.trace.model import MISTAKE, Sight, Step, Trace
 from rota.trace.render import Difference
+from rota.trace.words import by, ending, named_origin
 
 WIDTH = 110
 """Columns."""
 
 PATH = 0.4
 """Widest column of paths, of the page; longer paths push their values to the right."""
-
-REACHED = "The last state is one:"
-ENDING = "The last state says otherwise:"
-ENDINGS = {
-    "step": "The last step says otherwise:",
-    "liveness": "For ever, or again and again, it is otherwise:",
-    DEADLOCK: REACHED,
-    MISTAKE: "",
-}
-"""What stands between the property's sentence and what it sees, by the property's kind."""
 
 MARGIN, FURTHER = 30, 24
 """Columns that a value of several lines has at least; how far it is indented on lines of its own, else."""
@@ -52,7 +43,7 @@ def text(trace: Trace, columns: int = WIDTH) -> str:
 
 
 def _lines(trace: Trace, paths: int) -> Iterator[Line]:
-    yield "", f"{_what(trace)} {_by(trace)}"
+    yield "", f"{_what(trace)} {by(trace)}"
     yield "  ", trace.meaning
     yield from _origin(trace)
     yield EMPTY
@@ -80,14 +71,6 @@ def _what(trace: Trace) -> str:
     return f"{trace.property_name}{kind} is violated"
 
 
-def _by(trace: Trace) -> str:
-    """How long the run is."""
-    if trace.cycle is None:
-        return f"after {steps(len(trace.steps))}"
-    ever = f"{trace.cycle} more that repeat for ever" if trace.cycle else "nothing more for ever"
-    return f"by a run that never ends: {steps(len(trace.steps) - trace.cycle)}, then {ever}"
-
-
 def _goes_on(trace: Trace) -> str:
     """What comes after the last step of an endless run."""
     if not trace.cycle:
@@ -95,21 +78,8 @@ def _goes_on(trace: Trace) -> str:
     return f"and so on for ever: step {len(trace.steps) - trace.cycle + 1} comes next again"
 
 
-def steps(count: int) -> str:
-    """A number of steps in words."""
-    return "1 step" if count == 1 else f"{count} steps"
-
-
 def _origin(trace: Trace) -> Iterator[Line]:
-    origin = trace.origin
-    named = (
-        ("scope", origin.scope),
-        ("configuration", origin.configuration),
-        ("profile", origin.profile),
-        ("mutant", origin.mutant),
-    )
-    parts = [f"system {trace.system}", *(f"{what} {name}" for what, name in named if name)]
-    yield "  ", ", ".join(parts)
+    yield "  ", ", ".join(f"{what} {name}" for what, name in named_origin(trace))
 
 
 def _step(step: Step, width: int, paths: int) -> Iterator[Line]:
@@ -143,8 +113,7 @@ def _cut(text: str, width: int) -> str:
 
 
 def _why(trace: Trace, width: int) -> Iterator[Line]:
-    ending = REACHED if trace.origin.reach is not None else ENDINGS.get(trace.kind, ENDING)
-    yield "why  ", f"{trace.meaning} {ending}"
+    yield "why  ", f"{trace.meaning} {ending(trace)}"
     shown: set[tuple[str, str]] = set()
     for choice, sights in groupby(trace.why, key=lambda sight: sight.choice):
         if choice > 1:
