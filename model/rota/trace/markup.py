@@ -1,4 +1,4 @@
-"""Markup that cannot be broken by what is in it: HTML and SVG are built from elements, and every text is escaped.
+"""Markup that cannot be broken by what is in it: HTML and SVG built from elements, every text escaped.
 
 What is in a story may come from anywhere: a client id may be a script. So only `element` makes `Markup`, any
 other text becomes characters, and what is no character of a line is written as JSON writes it.
@@ -60,7 +60,7 @@ def _pieces(children: Iterable[Child]) -> Iterable[str]:
             yield from map(escaped, child)
 
 
-def element(name: str, *children: Child, **attributes: Value) -> Markup:
+def element(name: str, /, *children: Child, **attributes: Value) -> Markup:
     """An element. An attribute's name has `-` where its keyword has `_`, and no `_` at its end.
 
     Errors: ValueError for a name that is none.
