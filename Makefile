@@ -16,12 +16,13 @@ check: $(VENV)/ready-run
 	$(BIN)/rota conform --embedded --out $(OUT)
 	@mkdir -p $(OUT)
 	$(BIN)/rota conform --target librdkafka-mock --quiet \
-	  --report json=$(MOCK).json --report junit=$(MOCK).junit.xml --report md=$(MOCK).md; code=$$?; \
+	  --report json=$(MOCK).json --report junit=$(MOCK).junit.xml \
+	  --report md=$(MOCK).md --report html=$(MOCK).html; code=$$?; \
 	  test $$code -eq 1 || { echo "rota: librdkafka-mock deviates and must end with exit 1, not $$code" >&2; exit 1; }
 	@echo
 	@echo "The spec holds, rota's own server conforms, librdkafka's mock does not (as expected)."
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
-	@echo "  conform-librdkafka-mock.json, .junit.xml and .md (what it does otherwise, with dialogues)"
+	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
 # Three processes: what explores, what else computes, and what mostly waits for sockets and brokers, which is shown as
 # it goes. What failed is said once more at the end. What drives pages in a browser is not among them.

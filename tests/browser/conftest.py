@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from browser import subjects
 from browser.driving import Driver
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "rota-out/docs/index.html"
 AXE = ROOT / "rota-out/browser/node_modules/axe-core/axe.min.js"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -79,3 +83,38 @@ def axe() -> Path:
     if not AXE.exists():
         pytest.skip(f"axe-core is not installed; {INSTALLS}")
     return AXE
+
+
+@pytest.fixture(scope="package")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Makes a page that is a file, once, and says where it is; the front page of the docs is built before."""
+
+    @cache
+    def file(name: str) -> Path:
+        if name == "docs":
+            if not DOCS.exists():
+                pytest.skip("the docs are not built; `make docs` does that")
+            return DOCS
+        made: Path = getattr(subjects, subjects.FILES[name])(tmp_path_factory.mktemp(name))
+        return made
+
+    return file
+
+
+@pytest.fixture
+def address(files: Callable[[str], Path]) -> Iterator[Callable[[str], str]]:
+    """The address of a page. `rota play` is started, and ended with the test."""
+    with ExitStack() as started:
+
+        def address(name: str) -> str:
+            if name == "play":
+                return started.enter_context(subjects.playing())
+            return files(name).as_uri()
+
+        yield address
+
+
+@pytest.fixture
+def texts(files: Callable[[str], Path]) -> Callable[[str], list[str]]:
+    """What can be read on a page, however it is looked at."""
+    return lambda name: subjects.TEXTS[name](files(name))

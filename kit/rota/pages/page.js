@@ -67,6 +67,13 @@
     }
   }
 
+  function prepareCommands() {
+    for (const button of document.querySelectorAll("[data-copies]")) {
+      button.hidden = false;
+      button.addEventListener("click", () => copyFrom(button, button.dataset.copies, "Command"));
+    }
+  }
+
   // The machines at each moment: what the page has of the start, and what changed from moment to moment.
   function machinesOf(player) {
     const data = player.querySelector("script.moments"), panel = player.querySelector(".machines");
@@ -197,6 +204,7 @@
       one.addEventListener("click", switchTheme);
     }
     prepareCopies();
+    prepareCommands();
     const players = [...document.querySelectorAll("[data-story]")].map(prepare);
     if (!players.length) return;
     let active = players[0];
