@@ -136,6 +136,7 @@
     const last = Number(player.dataset.last);
     const steps = new Map([...player.querySelectorAll(".steps > [data-step]")].map((one) => [Number(one.dataset.step), one]));
     const rows = new Map([...player.querySelectorAll(".event[data-step]")].map((one) => [Number(one.dataset.step), one]));
+    const grounds = new Map([...player.querySelectorAll(".ground[data-step]")].map((one) => [Number(one.dataset.step), one]));
     const picture = player.querySelector(".picture");
     const showMachines = machinesOf(player), showColumns = cursors(player);
     let chosen = -1;
@@ -149,6 +150,7 @@
         if (at === index) one.setAttribute("aria-current", "step");
         else one.removeAttribute("aria-current");
       }
+      for (const [at, one] of grounds) one.classList.toggle("current", at === index);
       chosen = index;
       player.querySelector(".now").textContent = index;
       for (const one of player.querySelectorAll("[data-go]")) {
@@ -164,7 +166,7 @@
     }
 
     function inSight(index) {
-      const ground = rows.get(index)?.querySelector(".ground");
+      const ground = grounds.get(index);
       if (!ground) { picture.scrollTop = 0; return; }
       const view = picture.getBoundingClientRect(), row = ground.getBoundingClientRect();
       const titles = picture.querySelector(".titles").offsetHeight;

@@ -31,7 +31,7 @@ def player(story: Story, link: str = STEP) -> Markup:
         _part("Machines", state_panel(story, 0), "at the start"),
         _part("Properties", lights(story, link)),
     )
-    chosen = max(story.marks, default=min(1, len(story.events)))
+    chosen = max(story.marks, default=_first_that_repeats(story))
     return element(
         "section",
         chart(story, link),
@@ -44,6 +44,11 @@ def player(story: Story, link: str = STEP) -> Markup:
         data_chosen=chosen,
         aria_label="The run, step by step",
     )
+
+
+def _first_that_repeats(story: Story) -> int:
+    """The first step of a lasso's cycle, else the first step."""
+    return min(len(story.events), len(story.events) - story.cycle + 1 if story.cycle else 1)
 
 
 def _controls(story: Story) -> Markup:

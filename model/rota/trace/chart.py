@@ -13,7 +13,7 @@ from rota.kernel import Arrow, Lane
 from rota.trace.markup import visible
 from rota.trace.story import Event, Story
 
-NUMBER, LABEL, MARGIN = 40, 236, 18
+NUMBER, LABEL, MARGIN = 40, 204, 18
 """Widths of the column of numbers, of that of labels, and left and right of all."""
 
 LOOP = 74
@@ -22,10 +22,13 @@ LOOP = 74
 HEAD = 62
 """Height of the lanes' titles."""
 
-FIRST, ARROW, LINE, LEAST = 33, 27, 17, 48
+FIRST, ARROW, LINE, LEAST = 33, 28, 17, 48
 """Within a row: where the first arrow is, how far arrows and lines of a label are apart, the least height."""
 
-NEAREST, FURTHEST = 118, 230
+TEXT_LINE = 13
+"""How far lines of an arrow's text are apart."""
+
+NEAREST, FURTHEST = 112, 172
 """How far neighbouring lanes are apart, as their arrows' texts want it."""
 
 LABEL_SIZE, TITLE_SIZE, ARROW_SIZE, BAND_SIZE, SMALL = 13.5, 13, 11.5, 10.5, 11
@@ -47,12 +50,12 @@ def width(text: str, size: float) -> float:
 
 def _em(letter: str) -> float:
     if letter in NARROW:
-        return 0.32
+        return 0.37
     if letter in WIDE:
-        return 0.88
+        return 0.93
     if east_asian_width(letter) in "WF":
         return 1.0
-    return 0.66 if letter.isupper() else 0.54
+    return 0.7 if letter.isupper() else 0.6
 
 
 def cut(text: str, room: float, size: float) -> str:
@@ -84,16 +87,30 @@ def broken(text: str, room: float, size: float, most: int = LINES) -> tuple[str,
 
 
 @dataclass(frozen=True)
+class Placed:
+    """An arrow's place. lines: of its text, above it."""
+
+    arrow: Arrow
+    y: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Row:
-    """An event's place. lines: of its label; arrows: those drawn, with where each is; tick: where it is over,
-    and what changed is as it is now."""
+    """An event's place. lines: of its label; arrows: those drawn; tick: where it is over, and what changed is
+    as it is now."""
 
     event: Event
     top: int
     bottom: int
     lines: tuple[str, ...]
-    arrows: tuple[tuple[Arrow, int], ...]
+    arrows: tuple[Placed, ...]
     tick: int
+
+    def reached(self, machine: str) -> int:
+        """Where a machine last took part in it."""
+        own = [one.y for one in self.arrows if machine in (one.arrow.source, one.arrow.target)]
+        return own[-1] if own else self.tick
 
 
 @dataclass(frozen=True)
@@ -129,7 +146,7 @@ def chart(story: Story) -> Chart:
     gap = _gap(story, lanes)
     left = MARGIN + NUMBER + LABEL + gap // 2
     at = {lane.machine: left + gap * number for number, lane in enumerate(lanes)}
-    rows = tuple(_rows(story.events, at))
+    rows = tuple(_rows(story.events, at, gap))
     height = (rows[-1].bottom if rows else LEAST) + MARGIN
     right = left + gap * max(0, len(lanes) - 1) + gap // 2
     loop = None
@@ -152,24 +169,42 @@ def _gap(story: Story, lanes: Sequence[Lane]) -> int:
     return round(min(FURTHEST, max(NEAREST, *wanted, 0)))
 
 
-def _rows(events: Iterable[Event], at: Mapping[str, int]) -> Iterable[Row]:
+def _rows(events: Iterable[Event], at: Mapping[str, int], gap: int) -> Iterable[Row]:
     top = 6
     for event in events:
         lines = broken(event.label or "(no label)", LABEL - 14, LABEL_SIZE)
         drawn = [arrow for arrow in event.arrows if arrow.source in at and arrow.target in at]
-        arrows = tuple((arrow, top + FIRST + ARROW * number) for number, arrow in enumerate(drawn))
-        tick = arrows[-1][1] if arrows else top + 22
+        arrows = tuple(_placed(drawn, top + FIRST, at, gap))
+        tick = arrows[-1].y if arrows else top + 22
         written = top + 26 + LINE * (len(lines) - 1 + bool(event.at)) + 14
         bottom = max(top + LEAST, tick + 18, written)
         yield Row(event, top, bottom, lines, arrows, tick)
         top = bottom
 
 
+def _placed(drawn: Iterable[Arrow], y: int, at: Mapping[str, int], gap: int) -> Iterable[Placed]:
+    """Arrows one below the other; the first line of the first one's text is level with the label."""
+    for arrow in drawn:
+        apart = abs(at[arrow.source] - at[arrow.target])
+        lines = _even(arrow.text, (apart or gap) - (24 if apart else 44))
+        y += TEXT_LINE * max(0, len(lines) - 1)
+        yield Placed(arrow, y, lines)
+        y += ARROW
+
+
+def _even(text: str, room: int) -> tuple[str, ...]:
+    """An arrow's text in two lines at most, of much the same length."""
+    lines = broken(text, room, ARROW_SIZE, 2)
+    if len(lines) < 2 or lines[-1].endswith("…"):
+        return lines
+    tries = (broken(text, room * part / 10, ARROW_SIZE, 2) for part in (6, 7, 8, 9))
+    return next((one for one in tries if not any(line.endswith("…") for line in one)), lines)
+
+
 def _bands(story: Story, at: Mapping[str, int], rows: Sequence[Row], height: int) -> Iterable[Band]:
     """Each machine's bands from top to bottom, lanes in order; equal texts have the same number."""
     if len(story.moments) != len(rows) + 1:
         return
-    cuts = [0, *(row.tick for row in rows), height]
     numbers: dict[str, int] = {}
     for moment in story.moments:
         for machine in at:
@@ -182,5 +217,7 @@ def _bands(story: Story, at: Mapping[str, int], rows: Sequence[Row], height: int
             following = story.moments[position + 1].bands.get(machine, "") if position < len(rows) else None
             if text != following:
                 if text:
-                    yield Band(machine, text, numbers[text] % BANDS, cuts[since], cuts[position + 1])
+                    top = rows[since - 1].reached(machine) if since else 0
+                    end = rows[position].reached(machine) if position < len(rows) else height
+                    yield Band(machine, text, numbers[text] % BANDS, top, end)
                 since = position + 1

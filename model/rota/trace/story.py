@@ -75,8 +75,8 @@ class Story:
     why: numbered sentences that lead to the contradiction, which is the last; cycle: that many of the last
     events repeat for ever, None where the run ends; copies: name of a form -> the run in it, to be copied;
     notice: what could not be found out, and why; empty where nothing is missing; outcome: what the verdict
-    comes to (SILENT: undecided); marked: indexes of the events at which that shows, none given: of the last
-    one where the outcome is VIOLATED.
+    comes to (SILENT: undecided); marked: indexes of the events at which that shows; none given: of the last
+    one, where the outcome is VIOLATED and the run ends.
     """
 
     title: str
@@ -96,6 +96,6 @@ class Story:
     @property
     def marks(self) -> frozenset[int]:
         """The indexes of the events that are marked."""
-        if not self.marked and self.outcome is Light.VIOLATED and self.events:
+        if not self.marked and self.outcome is Light.VIOLATED and self.cycle is None and self.events:
             return frozenset({self.events[-1].index})
         return frozenset(self.marked)

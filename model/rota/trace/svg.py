@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.resources import files
 
-from rota.kernel import Arrow, Lane
+from rota.kernel import Lane
 from rota.trace.chart import (
     ARROW_SIZE,
     BAND_SIZE,
@@ -18,9 +18,11 @@ from rota.trace.chart import (
     LINE,
     MARGIN,
     NUMBER,
+    TEXT_LINE,
     TITLE_SIZE,
     Band,
     Chart,
+    Placed,
     Row,
     chart,
     cut,
@@ -48,6 +50,10 @@ DARK = {
 
 STEP = "step-"
 """Before the number of a step in the name of its place on a page."""
+
+
+SAID = (("repeats for ever", 130), ("for ever", 70), ("∞", 0))
+"""What is written beside a loop, and how high it must be for that."""
 
 
 def style() -> str:
@@ -125,10 +131,12 @@ def body(laid: Chart, link: str | None = None) -> Markup:
     """Everything below the titles. link: what rows link to, before their number; None: they are no links."""
     return joined(
         _loop(laid),
+        (_ground(row, laid) for row in laid.rows),
         (_lane(lane, laid) for lane in laid.lanes),
         (_band(band, laid) for band in laid.bands),
         (_event(row, laid, link) for row in laid.rows),
         (_name(band, laid) for band in laid.bands),
+        _way_back(laid),
     )
 
 
@@ -162,11 +170,15 @@ def _name(band: Band, laid: Chart) -> Markup:
     )
 
 
-def _ground(row: Row, laid: Chart) -> Markup:
-    """What lies below a row."""
+def _ground(row: Row, laid: Chart, name: str = "ground") -> Markup:
+    """What lies below a row, or over it, to be touched."""
+    if name == "ground" and row.event.index in laid.story.marks and laid.story.outcome is Light.VIOLATED:
+        name = "ground violated"
+    high = row.bottom - row.top
     return element(
-        "rect", class_="ground", x=4, y=row.top, width=laid.width - 8, height=row.bottom - row.top, rx=7
-    )
+        "rect", class_=name, x=5, y=row.top + 1, width=laid.width - 10, height=high - 2, rx=7,
+        data_step=row.event.index,
+    )  # fmt: skip
 
 
 def _event(row: Row, laid: Chart, link: str | None) -> Markup:
@@ -174,11 +186,11 @@ def _event(row: Row, laid: Chart, link: str | None) -> Markup:
     violated = marked and laid.story.outcome is Light.VIOLATED
     parts = joined(
         element("title", f"{event.index} {event.label}"),
-        _ground(row, laid),
+        _ground(row, laid, "touch") if link else None,
         _number(row, "✗" if violated else "●" if marked else ""),
         _label(row),
         _changes(row, laid),
-        (_arrow(arrow, y, laid) for arrow, y in row.arrows),
+        (_arrow(one, laid) for one in row.arrows),
         _beginning(row, laid),
     )
     classes = "event violated" if violated else "event marked" if marked else "event"
@@ -209,38 +221,45 @@ def _label(row: Row) -> Markup:
 def _changes(row: Row, laid: Chart) -> Markup:
     """A ring on the lane of each machine that changed."""
     changed = dict.fromkeys(one.machine for one in row.event.differences if one.machine in laid.at)
-    return joined(element("circle", class_="changed", cx=laid.at[one], cy=row.tick, r=4) for one in changed)
+    return joined(
+        element("circle", class_="changed", cx=laid.at[one], cy=row.reached(one), r=4) for one in changed
+    )
 
 
 def _beginning(row: Row, laid: Chart) -> Markup | None:
     """A dot on the lane of the machine that began it."""
     if row.event.machine not in laid.at:
         return None
-    y = row.arrows[0][1] if row.arrows else row.tick
+    y = row.arrows[0].y if row.arrows else row.tick
     return element("circle", class_="began", cx=laid.at[row.event.machine], cy=y, r=4.5)
 
 
-def _arrow(arrow: Arrow, y: int, laid: Chart) -> Markup:
+def _arrow(placed: Placed, laid: Chart) -> Markup:
+    arrow = placed.arrow
     source, target = laid.at[arrow.source], laid.at[arrow.target]
-    parts = _to_itself(arrow, source, y, laid) if source == target else _across(arrow, source, target, y)
+    parts = _to_itself(placed, source) if source == target else _across(placed, source, target)
     said = f"{arrow.source} → {arrow.target}: {arrow.text}{' (lost)' if arrow.lost else ''}"
     return element("g", element("title", said), joined(parts), class_="arrow lost" if arrow.lost else "arrow")
 
 
-def _across(arrow: Arrow, source: int, target: int, y: int) -> Iterator[Markup]:
+def _across(placed: Placed, source: int, target: int) -> Iterator[Markup]:
     """From lane to lane; what is lost ends in a cross before it is there."""
+    arrow, y = placed.arrow, placed.y
     way = 1 if target > source else -1
     end = source + (target - source) * 7 // 10 if arrow.lost else target - way * 6
     yield element("line", class_="way", x1=source, x2=end, y1=y, y2=y)
     yield _cross(end, y) if arrow.lost else _tip(end, y, way)
-    shown = cut(arrow.text, abs(target - source) - 22, ARROW_SIZE)
-    yield element("text", shown, x=(source + target) // 2, y=y - 7, text_anchor="middle")
+    middle, first = (source + target) // 2, y - 7 - TEXT_LINE * (len(placed.lines) - 1)
+    for number, line in enumerate(placed.lines):
+        yield element("text", line, x=middle, y=first + TEXT_LINE * number, text_anchor="middle")
 
 
-def _to_itself(arrow: Arrow, x: int, y: int, laid: Chart) -> Iterator[Markup]:
+def _to_itself(placed: Placed, x: int) -> Iterator[Markup]:
+    y = placed.y
     yield element("path", class_="way", d=f"M{x} {y - 10}h18a5 5 0 0 1 0 10h-12")
-    yield _cross(x + 8, y) if arrow.lost else _tip(x + 6, y, -1)
-    yield element("text", cut(arrow.text, laid.gap - 40, ARROW_SIZE), x=x + 28, y=y - 2)
+    yield _cross(x + 8, y) if placed.arrow.lost else _tip(x + 6, y, -1)
+    for number, line in enumerate(placed.lines):
+        yield element("text", line, x=x + 28, y=y - 2 - TEXT_LINE * (len(placed.lines) - 1 - number))
 
 
 def _tip(x: int, y: int, way: int) -> Markup:
@@ -252,33 +271,40 @@ def _cross(x: int, y: int) -> Markup:
 
 
 def _loop(laid: Chart) -> Markup | None:
-    """The part of a lasso that comes again, and the way back at its side."""
+    """What frames the part of a lasso that comes again."""
+    if laid.loop is None or laid.loop[0] == laid.loop[1]:
+        return None
+    top, bottom = laid.loop
+    frame = element("rect", x=4, y=top, width=laid.width - 8, height=bottom - top, rx=9)
+    return element("g", element("title", _for_ever(laid)), frame, class_="loop")
+
+
+def _way_back(laid: Chart) -> Markup | None:
+    """Beside the lanes: from the last step of a lasso to the first one that comes again."""
     if laid.loop is None:
         return None
     (top, bottom), right = laid.loop, laid.width - MARGIN - 30
     if top == bottom:
-        said = "stays here for ever"
-        back = element("path", class_="way", d=f"M{right - 20} {top}h14a9 9 0 0 0 0 -18h-6")
-        tip = _tip(right - 12, top - 18, -1)
-        return element("g", element("title", said), back, tip, _turned(said, right + 12, top), class_="loop")
+        back, tip = f"M{right - 22} {top}h14a9 9 0 0 0 0 -18h-6", _tip(right - 14, top - 18, -1)
+        words, middle = "stays here", top - 34
+    else:
+        low, high = bottom - 16, top + 16
+        back = f"M{right - 26} {low}h18a10 10 0 0 0 10 -10V{high + 10}a10 10 0 0 0 -10 -10h-12"
+        tip, middle = _tip(right - 22, high, -1), (top + bottom) // 2
+        words = next(text for text, room in SAID if room <= bottom - top)
+    said = _turned(words, right + 18, middle)
+    title = element("title", _for_ever(laid))
+    return element("g", title, element("path", class_="way", d=back), tip, said, class_="loop")
+
+
+def _for_ever(laid: Chart) -> str:
     count = laid.story.cycle
-    said = f"{count} steps, again and again" if count != 1 else "1 step, again and again"
-    inside = element("rect", x=4, y=top, width=laid.width - 8, height=bottom - top, rx=9)
-    low, high = bottom - 22, top + 22
-    back = element(
-        "path",
-        class_="way",
-        d=f"M{right - 26} {low}h18a10 10 0 0 0 10 -10V{high + 10}a10 10 0 0 0 -10 -10h-12",
-    )
-    tip = _tip(right - 22, high, -1)
-    return element(
-        "g",
-        element("title", said),
-        inside,
-        back,
-        tip,
-        _turned(said, right + 18, (top + bottom) // 2),
-        class_="loop",
+    if not count:
+        return "It stays here for ever."
+    return (
+        "The last step is repeated for ever."
+        if count == 1
+        else f"The last {count} steps are repeated for ever."
     )
 
 
