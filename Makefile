@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint pin lock clean server-bench offenders extremes frames
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint pin lock clean server-bench offenders extremes frames docs test-docs tutorial
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -27,7 +27,7 @@ check: $(VENV)/ready-run
 # Three processes: what explores, what else computes, and what mostly waits for sockets and brokers, which is shown as
 # it goes. What failed is said once more at the end. What drives pages in a browser is not among them.
 EXPLORING := designs environment explore log scopes
-COMPUTING := cli invariants kernel mutants oracle proofs spec
+COMPUTING := cli docs invariants kernel mutants oracle proofs spec
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
 test: lint
 	@mkdir -p $(OUT)
@@ -45,7 +45,7 @@ test: lint
 # Every page, driven as a person would in headless Chromium; Debian's is installed where none is found. Two minutes
 # at most. `make test-browser SHOTS=1` also leaves pictures of them in rota-out/screenshots, to be looked at.
 AXE := $(OUT)/browser/node_modules/axe-core/axe.min.js
-test-browser: $(VENV)/ready-browser $(AXE)
+test-browser: $(VENV)/ready-browser $(AXE) docs
 	@tests/browser/chromium.sh
 	@rm -f $(OUT)/tests-browser.xml
 	$(call PYTEST,browser,tests/browser $(if $(SHOTS),--screenshots=$(OUT)/screenshots))
@@ -91,6 +91,24 @@ $(VENV)/ready-browser: $(VENV)/ready-run locks/browser.txt
 	@echo "rota: installing what drives a browser (about 50 MB, once)"
 	@$(PIP) install --require-hashes -r locks/browser.txt
 	@touch $@
+
+$(VENV)/ready-docs: $(VENV)/ready-run locks/docs.txt
+	@$(PIP) install --require-hashes -r locks/docs.txt
+	@touch $@
+
+# The site, from docs and from the spec itself; a warning is an error. Its pages use no network.
+docs: $(VENV)/ready-docs
+	$(BIN)/python -m rota.report.site $(OUT)/docs-source
+	$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d $(OUT)/docs-doctrees $(OUT)/docs-source $(OUT)/docs
+	@echo "rota: open $(OUT)/docs/index.html"
+
+# Commands in the docs that take long, a quarter of an hour together; `make test` runs the quick ones.
+test-docs: $(VENV)/ready-test
+	$(BIN)/python -m pytest -m docs -s tests/docs
+
+# The commands of the tutorial, in a folder and a home of their own, up to the bug it is about.
+tutorial: $(VENV)/ready-test
+	$(BIN)/python tests/docs/tutorial.py
 
 # Larger worlds: minutes; then an hour, one configuration after the other, each going on where it was ended.
 standard: $(VENV)/ready-run
@@ -176,9 +194,11 @@ server-bench: $(VENV)/ready-run
 
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+TESTED := fast spark proofs liveness targets bench test dev
 lock:
-	$(LOCK) pyproject.toml $(foreach one,fast spark proofs liveness targets bench test dev,--extra $(one)) -o locks/test.txt
+	$(LOCK) pyproject.toml $(foreach extra,$(TESTED),--extra $(extra)) -o locks/test.txt
 	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets -c locks/test.txt -o locks/run.txt
+	$(LOCK) pyproject.toml --extra docs -c locks/test.txt -o locks/docs.txt
 	$(LOCK) pyproject.toml --extra browser --extra test -c locks/test.txt -o locks/browser.txt
 	$(LOCK) locks/build.in -c locks/test.txt -o locks/build.txt
 

@@ -39,7 +39,7 @@ def text(trace: Trace, columns: int = WIDTH) -> str:
     lines = (
         line for head, words in _lines(trace, int(PATH * columns)) for line in _wrapped(head, words, columns)
     )
-    return "".join(f"{line if line.isprintable() else _escaped(line)}\n" for line in lines)
+    return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def _lines(trace: Trace, paths: int) -> Iterator[Line]:
@@ -88,7 +88,7 @@ def _step(step: Step, width: int, paths: int) -> Iterator[Line]:
     for machine, changes in groupby(step.differences, key=lambda change: change.machine):
         name = machine
         for change in changes:
-            yield f"     {name:<{width}}  {change.path:<{path_width}}  ", _change(change)
+            yield f"     {name:<{width}}  {change.path:<{path_width}}  ", exchange(change)
             name = ""
     if not step.differences:
         yield "     nothing changes", ""
@@ -96,7 +96,8 @@ def _step(step: Step, width: int, paths: int) -> Iterator[Line]:
         yield f"     {'rules':<{width}}  ", ", ".join(step.rules)
 
 
-def _change(change: Difference) -> str:
+def exchange(change: Difference) -> str:
+    """What came, went, or is there in place of what."""
     if change.old is None:
         return f"+ {change.new}"
     if change.new is None:
@@ -154,5 +155,8 @@ def _wrapped(head: str, words: str, columns: int) -> Iterator[str]:
     yield from lines or [head.rstrip()]
 
 
-def _escaped(line: str) -> str:
+def printable(line: str) -> str:
+    """The line; what is no character of one is written as JSON writes it."""
+    if line.isprintable():
+        return line
     return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)
