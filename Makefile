@@ -48,7 +48,7 @@ AXE := $(OUT)/browser/node_modules/axe-core/axe.min.js
 test-browser: $(VENV)/ready-browser $(AXE) docs
 	@tests/browser/chromium.sh
 	@rm -f $(OUT)/tests-browser.xml
-	$(call PYTEST,browser,tests/browser $(if $(SHOTS),--screenshots=$(OUT)/screenshots))
+	$(call PYTEST,browser,tests/browser $(if $(SHOTS),tests/browser/screenshots.py --screenshots=$(OUT)/screenshots))
 
 $(AXE): tests/browser/package.json tests/browser/package-lock.json
 	@command -v npm >/dev/null || { echo "rota: no npm found; axe-core, which judges accessibility, comes from it (Debian: apt-get install npm)" >&2; exit 2; }

@@ -37,7 +37,9 @@ FLAGS = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--screenshots", type=Path, help="also leave pictures of the pages in this folder")
+    parser.addoption(
+        "--screenshots", type=Path, default=ROOT / "rota-out/screenshots", help="where pictures of pages go"
+    )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -103,12 +105,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @pytest.fixture
 def address(files: Callable[[str], Path]) -> Iterator[Callable[[str], str]]:
-    """The address of a page. `rota play` is started, and ended with the test."""
+    """The address of a page. `rota play` and the docs have a server each, which ends with the test."""
     with ExitStack() as started:
 
         def address(name: str) -> str:
             if name == "play":
                 return started.enter_context(subjects.playing())
+            if name == "docs":
+                return started.enter_context(subjects.served(files(name).parent))
             return files(name).as_uri()
 
         yield address

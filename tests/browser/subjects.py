@@ -9,7 +9,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 from rota.conformance.catalogue import all_cases
 from rota.kernel import Arrow, Lane, State, System, Transition
@@ -190,11 +193,61 @@ TEXTS: Mapping[str, Callable[[Path], list[str]]] = {
 """Name of a page -> what can be read on it, off its file."""
 
 
+STRANGER = f"""
+from collections.abc import Sequence
+from typing import Any
+
+from rota.kernel import Kind, Outcome, Property, System, View
+
+TEXT = {HOSTILE!r}
+
+
+class Stranger:
+    name = role = TEXT
+
+    def initial(self) -> Sequence[str]:
+        return (TEXT,)
+
+    def actions(self, value: str) -> Sequence[Outcome]:
+        return (Outcome(value + "!", label=TEXT, rules=(TEXT,)),) if len(value) < 50 else ()
+
+    def receive(self, value: str, sender: str, message: Any) -> Sequence[Outcome]:
+        return ()
+
+
+def system() -> System:
+    view = View(TEXT, lambda value: value)
+    claim = Property(TEXT, Kind.SAFETY, TEXT, (view,), lambda value: len(value) < 45)
+    return System(TEXT, (Stranger(),), (claim,))
+"""
+"""A system in which every name and text would run something."""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
 @contextmanager
-def playing(*arguments: str) -> Iterator[str]:
-    """`rota play`, for as long as it is looked at. Gives its address."""
-    command = [sys.executable, "-m", "rota", "play", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+def served(folder: Path) -> Iterator[str]:
+    """A folder of files behind an address, as a site is."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@contextmanager
+def playing(*arguments: str, folder: Path = ROOT) -> Iterator[str]:
+    """`rota play` in a folder, for as long as it is looked at. Gives its address."""
+    command = [sys.executable, "-m", "rota", "play", "--no-browser", "--idle", "5", *arguments]
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             said = ""
