@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rota.conformance.dialogues.registry import PARTS
 from rota.conformance.dialogues.transcript import render
@@ -213,7 +214,8 @@ def _select(label: str, name: str, values: Sequence[str] | Mapping[str, int]) ->
 def _groups(started: RunStarted, results: Sequence[CaseResult]) -> Iterator[Markup]:
     """The cases, those that matter most first."""
     groups = {group: [one for one in results if one.verdict in group.verdicts] for group in GROUPS}
-    dialogues = _dialogues([one for group, found in groups.items() if group.drawn for one in found])
+    drawn = [one for group, found in groups.items() if group.drawn for one in found]
+    dialogues = _dialogues(started.target, drawn)
     for group, found in groups.items():
         if not found:
             continue
@@ -227,12 +229,12 @@ def _groups(started: RunStarted, results: Sequence[CaseResult]) -> Iterator[Mark
             yield element("section", title, inner, class_="group")
 
 
-def _dialogues(results: Sequence[CaseResult]) -> Mapping[str, Markup]:
+def _dialogues(target: str, results: Sequence[CaseResult]) -> Mapping[str, Markup]:
     """Id of a case -> its dialogue, as a chart and as text, as far as there is room."""
     texts: dict[str, Markup] = {}
     charts: dict[str, Markup] = {}
     room = ROOM
-    for write, written in ((_text, texts), (_picture, charts)):
+    for write, written in ((_text, texts), (partial(_picture, target), charts)):
         for result in results:
             markup = write(result) if result.lines and room > 0 else Markup()
             if 0 < len(markup) <= room:
@@ -300,9 +302,9 @@ def _facts(result: CaseResult) -> Iterator[tuple[str, str]]:
     yield "took", f"{result.seconds:.1f} s"
 
 
-def _picture(result: CaseResult) -> Markup:
+def _picture(target: str, result: CaseResult) -> Markup:
     """The dialogue as a sequence chart."""
-    laid = geometry.chart(told(result))
+    laid = geometry.chart(told(result, target))
     drawn = joined(
         element("g", svg.lanes(laid), class_="head"),
         element("g", svg.body(laid), transform=f"translate(0 {geometry.HEAD})"),
