@@ -99,8 +99,8 @@ def step(event: Event, story: Story, link: str = svg.STEP) -> Markup:
     facts = [
         element("p", event.at, class_="at") if event.at else None,
         element("p", violated, class_="broken") if violated else None,
-        joined(_detail(event)),
         joined(_changes(event, story)),
+        joined(_detail(event)),
         _rules(event),
     ]
     return element(
@@ -145,8 +145,15 @@ def _violated(story: Story, index: int) -> Markup | None:
 
 
 def _detail(event: Event) -> Iterator[Markup]:
-    if event.detail:
-        yield element("pre", "\n".join(event.detail), class_="detail", tabindex="0", aria_label="Details")
+    """Beside what it changed, it is for who wants to know more."""
+    if not event.detail:
+        return
+    text = "\n".join(line for one in event.detail for line in lines(visible(one)))
+    shown = element("pre", text, class_="detail", tabindex="0", aria_label="Details")
+    if event.differences:
+        yield element("details", element("summary", "Messages in full"), shown, class_="more")
+    else:
+        yield shown
 
 
 def _changes(event: Event, story: Story) -> Iterator[Markup]:

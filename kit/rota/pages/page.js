@@ -67,6 +67,16 @@
     }
   }
 
+  // On paper everything is open.
+  function preparePrint() {
+    let closed = [];
+    addEventListener("beforeprint", () => {
+      closed = [...document.querySelectorAll("details:not(.form):not([open])")];
+      for (const one of closed) one.open = true;
+    });
+    addEventListener("afterprint", () => { for (const one of closed) one.open = false; });
+  }
+
   // The machines at each moment: what the page has of the start, and what changed from moment to moment.
   function machinesOf(player) {
     const data = player.querySelector("script.moments"), panel = player.querySelector(".machines");
@@ -199,6 +209,7 @@
       one.addEventListener("click", switchTheme);
     }
     prepareCopies();
+    preparePrint();
     const players = [...document.querySelectorAll("[data-story]")].map(prepare);
     if (!players.length) return;
     let active = players[0];

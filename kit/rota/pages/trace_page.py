@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rota.pages.document import Markup, document, element, embedded, joined
 from rota.pages.fragments import beginning, chart, copies, head, step, why
 from rota.pages.state import moments_as_data, state_panel
 from rota.pages.strips import lights, ownership_strip
-from rota.trace import Run, Trace
+from rota.trace import Run, Trace, dumps, text
 from rota.trace.story import Story
 from rota.trace.svg import STEP
+from rota.trace.telling import telling
 
 
 def page(story: Story) -> str:
@@ -77,6 +80,5 @@ def _part(title: str, content: Markup, when: str = "") -> Markup | None:
 
 def html(trace: Trace, run: Run | None) -> str:
     """The page of a trace. run: its replay, None where its system is not at hand."""
-    from rota.trace.telling import telling
-
-    return page(telling(trace, run))
+    story = telling(trace, run)
+    return page(replace(story, copies={"text": text(trace), **story.copies, "JSON lines": dumps(trace)}))
