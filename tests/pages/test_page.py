@@ -13,9 +13,8 @@ from hashlib import sha256
 from harness.elements import elements, having
 from harness.stories import story_of
 from rota.pages.document import document, part
-from rota.pages.fragments import LONGEST_COPY
 from rota.pages.state import state_panel
-from rota.pages.trace_page import page, player
+from rota.pages.trace_page import LARGEST, page, player
 from rota.trace.markup import Markup, joined
 from rota.trace.story import Light, Story
 
@@ -154,7 +153,7 @@ def test_a_page_of_two_hundred_steps_is_small_and_soon_made() -> None:
 
 
 def test_what_would_make_a_page_too_large_is_named_instead() -> None:
-    story = replace(story_of(), copies={"short": "s", "endless": "e" * (LONGEST_COPY + 1)})
+    story = replace(story_of(), copies={"short": "s", "endless": "e" * LARGEST})
     text = page(story)
     assert [one.text for one in having(text, "summary") if one.text in story.copies] == ["short"]
     assert "Too long for this page: endless." in having(text, class_="copies")[0].text

@@ -24,8 +24,8 @@ NAMED = re.compile(r"\bsteps? (\d+)\b")
 SHORT = 56
 """Old and new values of so many letters together stand on one line."""
 
-LONGEST_COPY, LONGEST_COPIES = 200_000, 450_000
-"""Letters of a run in another form, and of all of them, that a page carries."""
+OLD = 90
+"""The most letters of a value that is no more; it was shown in full when it came."""
 
 SWITCH = element(
     "button", "◐", type="button", class_="theme", aria_label="Switch between dark and light", hidden=True
@@ -172,12 +172,21 @@ def _change(change: Difference) -> Markup:
     if change.old is None:
         return element("td", _sign("+", "added"), _text(change.new or "", "new"))
     if change.new is None:
-        return element("td", _sign("−", "removed"), _text(change.old, "old"))
-    long = len(change.old) + len(change.new) > SHORT
+        return element("td", _sign("−", "removed"), _text(_cut(change.old), "old"))
+    old = _cut(change.old)
+    long = len(old) + len(change.new) > SHORT
     arrow = element("span", " → ", element("span", "becomes", class_="unseen"), class_="to")
     return element(
         "td", _text(change.old, "old"), arrow, _text(change.new, "new"), class_="long" if long else None
     )
+
+
+def _cut(text: str) -> str:
+    """What is gone, as far as one must see it to know it."""
+    if len(text) <= OLD:
+        return text
+    name, bracket, _ = text.partition("(")
+    return f"{name}(…)" if bracket and name.isidentifier() else f"{text[:OLD]}…"
 
 
 def _sign(sign: str, said: str) -> Markup:
@@ -200,27 +209,31 @@ def _rules(event: Event) -> Markup | None:
     return element("div", element("h4", "Rules that fired"), element("ul", joined(slugs), class_="rules"))
 
 
-def copies(story: Story) -> Markup:
-    """The run in other forms, each to be copied; without the script, or where it may not copy, to be read."""
-    if not story.copies:
-        return joined()
-    forms, left, room = [], [], LONGEST_COPIES
+def copies(story: Story, room: int) -> Markup:
+    """The run in other forms, each to be copied; without the script, or where it may not copy, to be read.
+
+    room: so many bytes the page has for them; what is longer is named.
+    """
+    forms, left = [], []
     for name, text in story.copies.items():
-        if len(text) > min(LONGEST_COPY, room):
-            left.append(name)
-            continue
-        room -= len(text)
         button = element(
             "button", "Copy", type="button", class_="copy", hidden=True, aria_label=f"Copy as {name}"
         )
         body = element("pre", text, tabindex="0", aria_label=f"The run as {name}")
-        forms.append(element("details", element("summary", name), button, body, class_="form"))
+        form = element("details", element("summary", name), button, body, class_="form")
+        if len(form.encode()) > room:
+            left.append(name)
+            continue
+        room -= len(form.encode())
+        forms.append(form)
+    if not forms:
+        return joined()
     missing = (
-        f"Too long for this page: {', '.join(left)}. `rota trace FILE --as FORM` writes them." if left else ""
+        f"Too long for this page: {', '.join(left)}. `rota trace FILE --as FORM` writes it." if left else ""
     )
     return element(
         "section",
-        element("h2", "Take it with you", id="copies"),
+        element("h2", "Copy this run as", id="copies"),
         element("div", *forms, class_="forms"),
         element("p", missing, class_="quiet") if missing else None,
         class_="copies",

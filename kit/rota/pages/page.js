@@ -115,6 +115,10 @@
   }
 
   function cursors(player) {
+    player.addEventListener("mouseover", (event) => {
+      const cell = event.target.closest(".strip td");
+      if (cell) cell.title = cell.querySelector(".unseen").textContent;
+    });
     return [...player.querySelectorAll(".strip")].map((strip) => {
       const bar = document.createElement("div");
       bar.className = "cursor";

@@ -13,10 +13,14 @@ from rota.trace.story import Story
 from rota.trace.svg import STEP
 from rota.trace.telling import telling
 
+LARGEST = 900_000
+"""Bytes of a page, less those that every page has; only a run of very many steps needs more by itself."""
+
 
 def page(story: Story) -> str:
     """A story as one file of HTML."""
-    main = element("main", why(story), player(story), copies(story))
+    run = joined(why(story), player(story))
+    main = element("main", run, copies(story, LARGEST - len(run.encode())))
     said = element("p", class_="unseen said", role="status", aria_live="polite")
     skip = element("a", "Skip to the steps", href=f"#{STEP}1", class_="skip")
     return document(f"{story.title}: {story.verdict}", joined(skip, head(story), main, said))
