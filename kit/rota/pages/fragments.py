@@ -170,15 +170,13 @@ def _changes(event: Event, story: Story) -> Iterator[Markup]:
 
 def _change(change: Difference) -> Markup:
     if change.old is None:
-        return element("td", _sign("+", "added"), _text(change.new or "", "new"))
+        return element("td", element("span", "+ ", class_="sign"), _text(change.new or "", "new"))
+    old = _text(_cut(change.old), "old")
     if change.new is None:
-        return element("td", _sign("−", "removed"), _text(_cut(change.old), "old"))
-    old = _cut(change.old)
-    long = len(old) + len(change.new) > SHORT
-    arrow = element("span", " → ", element("span", "becomes", class_="unseen"), class_="to")
-    return element(
-        "td", _text(change.old, "old"), arrow, _text(change.new, "new"), class_="long" if long else None
-    )
+        return element("td", element("span", "− ", class_="sign"), old)
+    long = len(_cut(change.old)) + len(change.new) > SHORT
+    arrow = element("span", " → ", class_="to")
+    return element("td", old, arrow, _text(change.new, "new"), class_="long" if long else None)
 
 
 def _cut(text: str) -> str:
@@ -187,15 +185,6 @@ def _cut(text: str) -> str:
         return text
     name, bracket, _ = text.partition("(")
     return f"{name}(…)" if bracket and name.isidentifier() else f"{text[:OLD]}…"
-
-
-def _sign(sign: str, said: str) -> Markup:
-    return element(
-        "span",
-        element("span", f"{sign} ", aria_hidden="true"),
-        element("span", said, class_="unseen"),
-        class_="sign",
-    )
 
 
 def _text(text: str, kind: str) -> Markup:
