@@ -46,6 +46,7 @@ def telling(trace: Trace, run: Run | None = None) -> Story:
         facts=tuple(_facts(trace)),
         why=why(trace),
         cycle=trace.cycle,
+        **_outcome(trace),
     )
     return replace(story, copies={MERMAID: chart(story)})
 
@@ -60,8 +61,16 @@ def told(system: System, states: Sequence[State], path: Sequence[Transition]) ->
         title=system.name,
         verdict=f"after {steps(len(path))}" if path else "at the start",
         facts=(("system", system.name),),
+        outcome=Light.SILENT,
     )
     return replace(story, copies={MERMAID: chart(story)})
+
+
+def _outcome(trace: Trace) -> dict[str, Any]:
+    """A run to a described state violates nothing; its last step is there."""
+    if trace.origin.reach is None:
+        return {}
+    return {"outcome": Light.HOLDS, "marked": (len(trace.steps),) if trace.steps else ()}
 
 
 def _followed(trace: Trace, run: Run) -> Story:
