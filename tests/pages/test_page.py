@@ -16,7 +16,7 @@ from rota.pages.document import document, part
 from rota.pages.state import state_panel
 from rota.pages.trace_page import LARGEST, page, player
 from rota.trace.markup import Markup, joined
-from rota.trace.story import Light, Story
+from rota.trace.story import Light, Moment, Story
 
 
 def test_every_step_is_there_as_text() -> None:
@@ -96,6 +96,16 @@ def test_a_story_without_moments_has_no_states() -> None:
     assert not having(text, "script", type="application/json")
     assert "0.250 s" in having(text, id="step-1")[0].text
     assert not having(text, class_="violated")
+
+
+def test_what_is_seen_from_outside_has_bands_and_no_states() -> None:
+    outside = tuple(Moment(bands={"c1": f"generation {at}"}) for at in range(4))
+    text = page(
+        replace(bare(), moments=outside, events=tuple(replace(one, differences=()) for one in bare().events))
+    )
+    assert not having(text, class_="machines")
+    assert "Nothing changes." not in text
+    assert len(having(text, class_="name")) == 4
 
 
 def test_a_story_of_nothing_is_a_page() -> None:

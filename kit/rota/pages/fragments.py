@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from rota.pages.document import Markup, element, joined
+from rota.pages.state import knows_values
 from rota.pages.strips import SIGNS
 from rota.pages.values import lines
 from rota.trace import chart as geometry
@@ -115,7 +116,7 @@ def step(event: Event, story: Story, link: str = svg.STEP) -> Markup:
 
 def beginning(story: Story, link: str = svg.STEP) -> Markup:
     """What stands in the place of a step before the first one."""
-    text = "This is how it starts." if story.moments else "Nothing has happened yet."
+    text = "This is how it starts." if knows_values(story) else "Nothing has happened yet."
     number = element("span", "0", class_="number")
     return element(
         "article",
@@ -164,7 +165,7 @@ def _changes(event: Event, story: Story) -> Iterator[Markup]:
         )
         caption = element("caption", titles.get(machine, machine))
         yield element("table", caption, element("tbody", joined(rows)), class_="changes")
-    if story.moments and not event.differences:
+    if knows_values(story) and not event.differences:
         yield element("p", "Nothing changes.", class_="quiet")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rota.pages.document import Markup, document, element, embedded, joined
 from rota.pages.fragments import beginning, chart, copies, head, step, why
-from rota.pages.state import moments_as_data, state_panel
+from rota.pages.state import knows_values, moments_as_data, state_panel
 from rota.pages.strips import lights, ownership_strip
 from rota.trace import Run, Trace, dumps, text
 from rota.trace.story import Story
@@ -43,7 +43,7 @@ def player(story: Story, link: str = STEP) -> Markup:
         "section",
         chart(story, link),
         element("div", _controls(story), element("div", steps, class_="steps"), moments, class_="chosen"),
-        embedded(moments_as_data(story), class_="moments") if story.moments else None,
+        embedded(moments_as_data(story), class_="moments") if knows_values(story) else None,
         class_="player",
         data_story=True,
         data_link=link,
