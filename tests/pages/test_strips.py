@@ -15,7 +15,7 @@ def cells(strip: str) -> list[tuple[str, int, str]]:
         (
             one.attributes["class"] or "",
             int(one.attributes.get("colspan") or 1),
-            one.attributes["title"] or "",
+            one.inside[-1].text,
         )
         for one in having(strip, "td")
     ]
