@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from rota.pages.document import Markup, element, joined
+from rota.pages.state import knows_values
 from rota.pages.strips import SIGNS
 from rota.pages.values import lines
 from rota.trace import chart as geometry
@@ -24,8 +25,8 @@ NAMED = re.compile(r"\bsteps? (\d+)\b")
 SHORT = 56
 """Old and new values of so many letters together stand on one line."""
 
-LONGEST_COPY, LONGEST_COPIES = 200_000, 450_000
-"""Letters of a run in another form, and of all of them, that a page carries."""
+OLD = 90
+"""The most letters of a value that is no more; it was shown in full when it came."""
 
 SWITCH = element(
     "button", "◐", type="button", class_="theme", aria_label="Switch between dark and light", hidden=True
@@ -99,8 +100,8 @@ def step(event: Event, story: Story, link: str = svg.STEP) -> Markup:
     facts = [
         element("p", event.at, class_="at") if event.at else None,
         element("p", violated, class_="broken") if violated else None,
-        joined(_detail(event)),
         joined(_changes(event, story)),
+        joined(_detail(event)),
         _rules(event),
     ]
     return element(
@@ -115,7 +116,7 @@ def step(event: Event, story: Story, link: str = svg.STEP) -> Markup:
 
 def beginning(story: Story, link: str = svg.STEP) -> Markup:
     """What stands in the place of a step before the first one."""
-    text = "This is how it starts." if story.moments else "Nothing has happened yet."
+    text = "This is how it starts." if knows_values(story) else "Nothing has happened yet."
     number = element("span", "0", class_="number")
     return element(
         "article",
@@ -145,8 +146,15 @@ def _violated(story: Story, index: int) -> Markup | None:
 
 
 def _detail(event: Event) -> Iterator[Markup]:
-    if event.detail:
-        yield element("pre", "\n".join(event.detail), class_="detail", tabindex="0", aria_label="Details")
+    """Beside what it changed, it is for who wants to know more."""
+    if not event.detail:
+        return
+    text = "\n".join(line for one in event.detail for line in lines(visible(one)))
+    shown = element("pre", text, class_="detail", tabindex="0", aria_label="Details")
+    if event.differences:
+        yield element("details", element("summary", "Messages in full"), shown, class_="more")
+    else:
+        yield shown
 
 
 def _changes(event: Event, story: Story) -> Iterator[Markup]:
@@ -157,29 +165,27 @@ def _changes(event: Event, story: Story) -> Iterator[Markup]:
         )
         caption = element("caption", titles.get(machine, machine))
         yield element("table", caption, element("tbody", joined(rows)), class_="changes")
-    if story.moments and not event.differences:
+    if knows_values(story) and not event.differences:
         yield element("p", "Nothing changes.", class_="quiet")
 
 
 def _change(change: Difference) -> Markup:
     if change.old is None:
-        return element("td", _sign("+", "added"), _text(change.new or "", "new"))
+        return element("td", element("span", "+ ", class_="sign"), _text(change.new or "", "new"))
+    old = _text(_cut(change.old), "old")
     if change.new is None:
-        return element("td", _sign("−", "removed"), _text(change.old, "old"))
-    long = len(change.old) + len(change.new) > SHORT
-    arrow = element("span", " → ", element("span", "becomes", class_="unseen"), class_="to")
-    return element(
-        "td", _text(change.old, "old"), arrow, _text(change.new, "new"), class_="long" if long else None
-    )
+        return element("td", element("span", "− ", class_="sign"), old)
+    long = len(_cut(change.old)) + len(change.new) > SHORT
+    arrow = element("span", " → ", class_="to")
+    return element("td", old, arrow, _text(change.new, "new"), class_="long" if long else None)
 
 
-def _sign(sign: str, said: str) -> Markup:
-    return element(
-        "span",
-        element("span", f"{sign} ", aria_hidden="true"),
-        element("span", said, class_="unseen"),
-        class_="sign",
-    )
+def _cut(text: str) -> str:
+    """What is gone, as far as one must see it to know it."""
+    if len(text) <= OLD:
+        return text
+    name, bracket, _ = text.partition("(")
+    return f"{name}(…)" if bracket and name.isidentifier() else f"{text[:OLD]}…"
 
 
 def _text(text: str, kind: str) -> Markup:
@@ -193,27 +199,31 @@ def _rules(event: Event) -> Markup | None:
     return element("div", element("h4", "Rules that fired"), element("ul", joined(slugs), class_="rules"))
 
 
-def copies(story: Story) -> Markup:
-    """The run in other forms, each to be copied; without the script, or where it may not copy, to be read."""
-    if not story.copies:
-        return joined()
-    forms, left, room = [], [], LONGEST_COPIES
+def copies(story: Story, room: int) -> Markup:
+    """The run in other forms, each to be copied; without the script, or where it may not copy, to be read.
+
+    room: so many bytes the page has for them; what is longer is named.
+    """
+    forms, left = [], []
     for name, text in story.copies.items():
-        if len(text) > min(LONGEST_COPY, room):
-            left.append(name)
-            continue
-        room -= len(text)
         button = element(
             "button", "Copy", type="button", class_="copy", hidden=True, aria_label=f"Copy as {name}"
         )
         body = element("pre", text, tabindex="0", aria_label=f"The run as {name}")
-        forms.append(element("details", element("summary", name), button, body, class_="form"))
+        form = element("details", element("summary", name), button, body, class_="form")
+        if len(form.encode()) > room:
+            left.append(name)
+            continue
+        room -= len(form.encode())
+        forms.append(form)
+    if not forms:
+        return joined()
     missing = (
-        f"Too long for this page: {', '.join(left)}. `rota trace FILE --as FORM` writes them." if left else ""
+        f"Too long for this page: {', '.join(left)}. `rota trace FILE --as FORM` writes it." if left else ""
     )
     return element(
         "section",
-        element("h2", "Take it with you", id="copies"),
+        element("h2", "Copy this run as", id="copies"),
         element("div", *forms, class_="forms"),
         element("p", missing, class_="quiet") if missing else None,
         class_="copies",

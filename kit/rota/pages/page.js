@@ -67,6 +67,23 @@
     }
   }
 
+  function prepareCommands() {
+    for (const button of document.querySelectorAll("[data-copies]")) {
+      button.hidden = false;
+      button.addEventListener("click", () => copyFrom(button, button.dataset.copies, "Command"));
+    }
+  }
+
+  // On paper everything is open.
+  function preparePrint() {
+    let closed = [];
+    addEventListener("beforeprint", () => {
+      closed = [...document.querySelectorAll("details:not(.form):not([open])")];
+      for (const one of closed) one.open = true;
+    });
+    addEventListener("afterprint", () => { for (const one of closed) one.open = false; });
+  }
+
   // The machines at each moment: what the page has of the start, and what changed from moment to moment.
   function machinesOf(player) {
     const data = player.querySelector("script.moments"), panel = player.querySelector(".machines");
@@ -105,6 +122,10 @@
   }
 
   function cursors(player) {
+    player.addEventListener("mouseover", (event) => {
+      const cell = event.target.closest(".strip td");
+      if (cell) cell.title = cell.querySelector(".unseen").textContent;
+    });
     return [...player.querySelectorAll(".strip")].map((strip) => {
       const bar = document.createElement("div");
       bar.className = "cursor";
@@ -199,6 +220,8 @@
       one.addEventListener("click", switchTheme);
     }
     prepareCopies();
+    prepareCommands();
+    preparePrint();
     const players = [...document.querySelectorAll("[data-story]")].map(prepare);
     if (!players.length) return;
     let active = players[0];

@@ -47,12 +47,9 @@ def _runs(cells: Sequence[Cell]) -> Iterable[Markup]:
     at = 0
     for cell, group in groupby(cells):
         count = len(list(group))
-        said = f"{cell.said}, {_span(at, at + count - 1)}"
+        said = element("span", f"{cell.said}, {_span(at, at + count - 1)}", class_="unseen")
         shown = element("span", cell.text, aria_hidden="true", class_="shown") if cell.text else None
-        yield element(
-            "td", shown, element("span", said, class_="unseen"), colspan=count if count > 1 else None,
-            class_=cell.kind, title=said,
-        )  # fmt: skip
+        yield element("td", shown, said, colspan=count if count > 1 else None, class_=cell.kind)
         at += count
 
 

@@ -17,7 +17,7 @@ from rota.trace.replay import Run
 from rota.trace.sequence import chart
 from rota.trace.story import Event, Light, Moment, Story
 from rota.trace.why import why
-from rota.trace.words import named_origin, steps, title, verdict
+from rota.trace.words import NO_LABEL, named_origin, steps, title, verdict
 
 NOT_AT_HAND = (
     "The system that this trace comes from is not at hand, so nothing is known of its states but what the "
@@ -44,7 +44,7 @@ def telling(trace: Trace, run: Run | None = None) -> Story:
         title=title(trace),
         verdict=verdict(trace),
         facts=tuple(_facts(trace)),
-        why=why(trace, run),
+        why=why(trace),
         cycle=trace.cycle,
         **_outcome(trace),
     )
@@ -163,7 +163,7 @@ def _event(step: Step, arrows: Sequence[Arrow] | Iterator[Arrow]) -> Event:
     """What a step is. Its messages stand below it in full."""
     return Event(
         index=step.index,
-        label=step.label or "(a step without a label)",
+        label=step.label or NO_LABEL,
         machine=step.local_steps[0].machine if step.local_steps else "",
         arrows=tuple(arrows),
         differences=step.differences,
