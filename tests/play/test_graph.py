@@ -33,6 +33,10 @@ def test_the_whole_of_a_small_system_is_there(core: Session) -> None:
     assert graph.said.startswith("all 148 states")
 
 
+def test_steps_are_not_judged_by_the_order_of_nodes(core: Session) -> None:
+    assert Chart.of(core, 0).broken == frozenset()
+
+
 def test_what_is_left_out_is_said(core: Session) -> None:
     graph = of(core, 20)
     assert len(graph.nodes) == 20

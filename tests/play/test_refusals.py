@@ -148,7 +148,7 @@ def test_a_fault_that_the_budget_forbids_is_named(built: Callable[..., System]) 
     assert refused["c2 crashes"].said == "budget: no fault left of 1 for a crash"
     assert refused["c2 crashes"].message == "Charge(crash)"
     core = Session.of(built("core"))
-    assert "budget: this configuration has no crash" in {
+    assert "budget: this configuration does not allow that" in {
         one.said for offer in core.offers for one in offer.refused
     }
 

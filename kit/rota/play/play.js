@@ -132,8 +132,9 @@
       row.classList.toggle("ahead", step > now.at);
       if (step === now.at) row.setAttribute("aria-current", "step");
     }
-    const here = picture.querySelector("[aria-current] .ground");
+    const here = picture.querySelector(`.ground[data-step="${now.at}"]`);
     if (!here) return;
+    here.classList.add("current");
     const view = picture.getBoundingClientRect(), row = here.getBoundingClientRect();
     picture.scrollTop += row.bottom - view.top - picture.clientHeight + 30;
   }

@@ -137,7 +137,7 @@ def _reason(said: str, several: Sequence[Refused]) -> Markup:
 def _label(one: Refused) -> Iterator[Markup]:
     yield element("span", one.label)
     if one.message:
-        yield element("span", f" (it would take {one.message})", class_="quiet")
+        yield element("code", one.message, class_="message", title=f"what {one.by} refuses")
 
 
 # ---- what is claimed
