@@ -198,6 +198,9 @@
     graphed = true;
     put(one(".graph-picture"), answer.svg);
     one(".graph-said").textContent = answer.said;
+    // one of the nodes can be tabbed to; arrows lead to the others
+    for (const each of document.querySelectorAll(".graph .node")) each.setAttribute("tabindex", "-1");
+    (one(".graph .here") || one(".graph .node")).setAttribute("tabindex", "0");
     const here = one(".graph .here circle"), picture = one(".graph-picture");
     if (here) {
       const view = picture.getBoundingClientRect(), node = here.getBoundingClientRect();
@@ -205,6 +208,21 @@
       picture.scrollTop += node.top - view.top - view.height / 2;
     }
     one(".graph-node").textContent = one(".graph .here title")?.textContent || "";
+  }
+
+  const AWAY = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+  // The nearest node on that side of one.
+  function beside(node, [x, y]) {
+    const from = node.getBoundingClientRect();
+    let best = null, least = Infinity;
+    for (const other of document.querySelectorAll(".graph .node")) {
+      const to = other.getBoundingClientRect();
+      const right = to.left - from.left, down = to.top - from.top;
+      const along = right * x + down * y, aside = Math.abs(right * y) + Math.abs(down * x);
+      if (along > 5 && along + 2 * aside < least) [best, least] = [other, along + 2 * aside];
+    }
+    return best;
   }
 
   function choose(tab) {
@@ -254,6 +272,12 @@
       const other = [...document.querySelectorAll("[role=tab]")].find((each) => each !== tab);
       choose(other);
       other.focus();
+      event.preventDefault();
+      return;
+    }
+    const node = event.target.closest(".graph .node");
+    if (node && event.key in AWAY) {
+      beside(node, AWAY[event.key])?.focus();
       event.preventDefault();
       return;
     }

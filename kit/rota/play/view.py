@@ -123,8 +123,13 @@ def _refused(offer: Offer, titles: Mapping[str, str]) -> Markup:
     """What a machine cannot begin, those with the same reason together."""
     if not offer.refused:
         return joined()
-    ordered = sorted(offer.refused, key=lambda one: (not one.message, one.said))
-    rows = (_reason(said, list(several)) for said, several in groupby(ordered, key=lambda one: one.said))
+
+    def why(one: Refused) -> str:
+        own = one.by == offer.machine and one.reason
+        return one.reason if own else one.said
+
+    ordered = sorted(offer.refused, key=lambda one: (not one.message, why(one)))
+    rows = (_reason(said, list(several)) for said, several in groupby(ordered, key=why))
     title = titles.get(offer.machine, offer.machine)
     return element("section", element("h4", title), element("dl", joined(rows), class_="reasons"))
 
