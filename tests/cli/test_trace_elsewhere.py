@@ -95,7 +95,7 @@ def test_another_line_of_brokers(invoke: Invoke) -> None:
     assert (own.exit_code, own.stdout) == (0, f"same: all of {len(trace.steps)} steps under kafka-2.1\n")
     newer = invoke(trace, "--profile", "kafka-4.x")
     assert newer.exit_code == 1
-    assert "group.members[c1-1].is_new  no -> yes\n" in newer.stdout
+    assert "only here: join.member-id-required\n" in newer.stdout
 
 
 def _reached(made: System, text: str) -> Trace:

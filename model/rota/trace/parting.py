@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rota.kernel import LocalStep, State, System, Transition
+from rota.kernel import State, System, Transition
 from rota.trace.model import DEADLOCK
 from rota.trace.render import Difference, differences
 from rota.trace.replay import Run
@@ -66,7 +66,7 @@ def parting(run: Run, other: System) -> Parting | None:
         return Parting(0)
     for index, transition in enumerate(run.path, 1):
         state = run.states[index - 1]
-        if not any(_same(transition, one) for one in begun(other, state, transition.local_steps[0])):
+        if not any(_same(transition, one) for one in _the_same_action(other, state, transition)):
             return _parted(index, state, transition, other)
     return _beyond(run, other)
 
@@ -85,11 +85,16 @@ def _beyond(run: Run, other: System) -> Parting | None:
     return None
 
 
-def begun(system: System, state: State, action: LocalStep) -> Iterator[Transition]:
-    """The transitions out of a state that begin with an action."""
-    for transition in system.begun_by(system.index[action.machine], state):
-        if transition.local_steps[0].label == action.label:
+def begun(system: System, state: State, machine: str, action: str) -> Iterator[Transition]:
+    """The transitions out of a state that begin with an action: of a machine, with this label."""
+    for transition in system.begun_by(system.index[machine], state):
+        if transition.local_steps[0].label == action:
             yield transition
+
+
+def _the_same_action(system: System, state: State, transition: Transition) -> Iterator[Transition]:
+    first = transition.local_steps[0]
+    return begun(system, state, first.machine, first.label)
 
 
 def _same(one: Transition, other: Transition) -> bool:
@@ -103,12 +108,14 @@ def _heard(transition: Transition) -> list[tuple[object, ...]]:
 
 def _parted(index: int, state: State, transition: Transition, other: System) -> Parting:
     names = tuple(one.name for one in other.machines)
-    action = transition.local_steps[0]
     instead = sorted(
-        (Instead(one, _between(names, transition.target, one.target)) for one in begun(other, state, action)),
+        (
+            Instead(one, _between(names, transition.target, one.target))
+            for one in _the_same_action(other, state, transition)
+        ),
         key=lambda one: (one.transition.label != transition.label, len(one.differences)),
     )
-    at = other.index[action.machine]
+    at = other.index[transition.local_steps[0].machine]
     possible = () if instead else tuple(dict.fromkeys(one.label for one in other.begun_by(at, state)))
     return Parting(index, state, transition, _distinct(instead), possible)
 
@@ -145,7 +152,7 @@ def twin(run: Run, system: System) -> Run | None:
             wanted = run.path[len(path)]
             fitting = [
                 one
-                for one in begun(system, state, wanted.local_steps[0])
+                for one in _the_same_action(system, state, wanted)
                 if (one.label, one.rules) == (wanted.label, wanted.rules)
             ]
             open_ += [(one.target, (*path, one)) for one in reversed(fitting)]
