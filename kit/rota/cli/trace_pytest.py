@@ -112,7 +112,7 @@ def _head(trace: Trace, told: str) -> Iterator[str]:
     paragraphs = [f"{subject}", told, WRITTEN]
     for number, paragraph in enumerate(paragraphs):
         words = paragraph.replace("\\", "\\\\").replace('"', "'")
-        lines = textwrap.wrap(words, COLUMNS, break_long_words=False)
+        lines = textwrap.wrap(words, COLUMNS, break_long_words=False, break_on_hyphens=False)
         yield from ('"""' + lines[0] if number == 0 else "", *(lines[1:] if number == 0 else lines))
     yield from ('"""', "")
 
