@@ -24,7 +24,7 @@ from rota.spec.offset_messages import (
 )
 
 if TYPE_CHECKING:
-    from harness.stage.stage import Stage
+    from rota.stage.stage import Stage
 
 
 HANDSHAKE = 4
@@ -119,7 +119,7 @@ class Client:
     def join(self, version: int | None = None, **changes: Any) -> Asked:
         """JoinGroup as the client is, in the newest version unless said; `changes` overwrite fields."""
         pairs = (entry.partition(":") for entry in self.protocols)
-        fields = {
+        fields: dict[str, Any] = {
             "group_id": self.stage.group_id,
             "session_timeout_ms": self.session,
             "rebalance_timeout_ms": self.rebalance,
@@ -148,7 +148,7 @@ class Client:
         """SyncGroup; `parts` are a leader's assignments."""
         version = self.stage.version("SyncGroup", version)
         given = {client.member_id: part.encode() for client, part in (parts or {}).items()}
-        fields = {
+        fields: dict[str, Any] = {
             "group_id": self.stage.group_id,
             "generation_id": self.generation,
             "member_id": self.member_id,
@@ -161,7 +161,7 @@ class Client:
 
     def heartbeat(self, **changes: Any) -> Asked:
         """Heartbeat."""
-        fields = {
+        fields: dict[str, Any] = {
             "group_id": self.stage.group_id,
             "generation_id": self.generation,
             "member_id": self.member_id,
@@ -178,7 +178,7 @@ class Client:
 
     def commit(self, *offsets: Offset, version: int | None = None, **changes: Any) -> Asked:
         """OffsetCommit of a member; `changes` overwrite fields."""
-        fields = {
+        fields: dict[str, Any] = {
             "group_id": self.stage.group_id,
             "topics": _topics(offsets or (("t", 0, 1),)),
             "generation_id_or_member_epoch": self.generation,
@@ -189,7 +189,7 @@ class Client:
 
     def commit_in(self, producer_id: int, *offsets: Offset, **changes: Any) -> Asked:
         """TxnOffsetCommit of a member, in the open transaction of a producer; `changes` overwrite fields."""
-        fields = {
+        fields: dict[str, Any] = {
             "group_id": self.stage.group_id,
             "producer_id": producer_id,
             "topics": _topics(offsets or (("t", 0, 1),)),

@@ -11,9 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.stage.happenings import Found, GivenUp, Happening, Loaded, LookForExpired, Unused
-from harness.stage.stage import Asked, Client, Stage
-from harness.stage.words import (
+from rota.spec import BrokerConfig, Group, GroupRecord, Timer
+from rota.spec.offset_state import OffsetRead
+from rota.stage.clients import Asked, Client
+from rota.stage.happenings import Found, GivenUp, Happening, Loaded, LookForExpired, Unused
+from rota.stage.stage import Stage
+from rota.stage.words import (
     line_in_words,
     offset_in_words,
     protocol_of,
@@ -25,8 +28,6 @@ from harness.stage.words import (
     who_waits,
     with_instance,
 )
-from rota.spec import BrokerConfig, Group, GroupRecord, Timer
-from rota.spec.offset_state import OffsetRead
 
 _USUAL = vars(BrokerConfig())
 WIDTH = 110
@@ -90,9 +91,10 @@ class Speech:
         if one.armed:
             due = sorted(one.armed.items(), key=lambda pair: (pair[1], pair[0]))
             yield f"{MARGIN}due      " + ", ".join(f"{self._timer(timer)} at {at:,}" for timer, at in due)
-        kept = [*one.offsets.committed.items(), *((p.record.key, p) for p in one.offsets.pending)]
+        kept = [offset_in_words(key, value) for key, value in one.offsets.committed.items()]
+        kept += [offset_in_words(pending.record.key, pending) for pending in one.offsets.pending]
         if kept:
-            yield f"{MARGIN}offsets  " + ", ".join(offset_in_words(key, value) for key, value in kept)
+            yield f"{MARGIN}offsets  {', '.join(kept)}"
         yield f"{MARGIN}rules    {', '.join(one.rules)}"
         if len(one.allowed) > 1:
             yield f"{MARGIN}choice   one of {len(one.allowed)} outcomes that are allowed"
