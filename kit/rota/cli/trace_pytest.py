@@ -45,21 +45,22 @@ def _beside_the_spec(trace: Trace, run: Run) -> Iterator[str]:
         told = f"Step {parted.index} must lead to what the spec does there, and {of_it} does not."
     before = parted.index if parted.further else parted.index - 1
     yield from _head(trace, f"The first {steps(before)} are followed. {told}")
-    wanted = "possible" if parted.further else "outcomes"
+    wanted = "onward" if parted.further else "outcomes"
     yield from (
         "from rota.kernel import SystemRef",
         f"from rota.trace.regression import Did, follow, {wanted}",
     )
     yield from _system(ref)
     yield from _followed(run, before)
-    yield from _further(trace, parted) if parted.further else _instead(trace, run, parted)
+    yield from _further(trace, run, parted) if parted.further else _instead(trace, run, parted)
 
 
-def _further(trace: Trace, parted: Parting) -> Iterator[str]:
-    yield from ("", "", "GOES_ON = {")
-    yield from (f"    {literal(label)}," for label in sorted({one.label for one in parted.further}))
-    yield "}"
-    yield from _function(trace, ("assert possible(judged, state) >= GOES_ON",))
+def _further(trace: Trace, run: Run, parted: Parting) -> Iterator[str]:
+    assert parted.before is not None
+    on = distinct(did(run.system, parted.before, one) for one in parted.further)
+    yield from ("", *_comment("What leads on from there."))
+    yield from _steps("ONWARD", on, "[]")
+    yield from _function(trace, ("assert onward(judged, state) >= set(ONWARD)",))
 
 
 def _instead(trace: Trace, run: Run, parted: Parting) -> Iterator[str]:
@@ -92,13 +93,13 @@ def _as_it_is(trace: Trace, run: Run) -> Iterator[str]:
         "It must be possible to go on." if stuck else f"Step {before + 1} must not contradict the property."
     )
     yield from _head(trace, f"The first {steps(before)} are followed. {told}")
-    wanted = "possible" if stuck else "breaking"
+    wanted = "onward" if stuck else "breaking"
     names = f"Did, {wanted}, follow" if wanted < "follow" else f"Did, follow, {wanted}"
     yield from ("from rota.kernel import SystemRef", f"from rota.trace.regression import {names}")
     yield from _system(SystemRef(origin.factory, tuple(origin.settings.items())))
     yield from _followed(run, before)
     if stuck:
-        yield from _function(trace, ("assert possible(judged, state)",))
+        yield from _function(trace, ("assert onward(judged, state)",))
         return
     first = run.path[-1].local_steps[0]
     yield from ("", f"ACTION = {literal((first.machine, first.label))}")

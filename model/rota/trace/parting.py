@@ -43,7 +43,7 @@ class Parting:
     index: of the step, from 1, 0 if they do not begin alike; before: the state that both are in, None where
     they do not begin alike; transition: the run's; instead: what the action leads to there, the most similar
     first, nothing where it is not possible; possible: labels of what the machine can begin there in place of
-    it; further: what only the other system can do, after step `index`, where all steps are the same.
+    it; further: what leads on only in the other system, after step `index`, where all steps are the same.
     """
 
     index: int
@@ -79,7 +79,8 @@ def _beyond(run: Run, other: System) -> Parting | None:
     for index in range(last - (trace.cycle or 0), last + 1):
         state = run.states[index]
         known = list(run.system.successors(state))
-        further = [one for one in other.successors(state) if not any(_same(one, each) for each in known)]
+        there = [one for one in other.successors(state) if one.target != state]
+        further = [one for one in there if not any(_same(one, each) for each in known)]
         if further:
             return Parting(index, state, further=tuple(further))
     return None

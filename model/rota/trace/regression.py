@@ -88,9 +88,9 @@ def distinct(several: Iterable[Did]) -> list[Did]:
     return sorted(set(several), key=lambda one: (one.label, one.rules, one.changes))
 
 
-def possible(system: System, state: State) -> set[str]:
-    """The labels of all that can be done in a state."""
-    return {one.label for one in system.successors(state)}
+def onward(system: System, state: State) -> set[Did]:
+    """All that can be done in a state and leads to another one."""
+    return {did(system, state, one) for one in system.successors(state) if one.target != state}
 
 
 def breaking(system: System, name: str, state: State, machine: str, action: str) -> list[Did]:
