@@ -11,7 +11,8 @@ from rota.kernel import System, SystemRef, Transition
 from rota.report.format import coloured, counted, wrapped
 from rota.trace import Difference, Run, differences
 from rota.trace.parting import Parting, parting
-from rota.trace.text import exchange, printable
+from rota.trace.text import printable
+from rota.trace.words import change
 
 MOST = 3
 """Outcomes of an action that are shown."""
@@ -108,7 +109,7 @@ def _changes(changes: Sequence[Difference], names: tuple[str, ...]) -> Iterator[
     for machine, some in groupby(changes, key=lambda one: one.machine):
         name = machine
         for one in some:
-            yield wrapped(f"     {name:<{width}}  {one.path:<{paths}}  ", exchange(one))
+            yield wrapped(f"     {name:<{width}}  {one.path:<{paths}}  ", change(one))
             name = ""
 
 

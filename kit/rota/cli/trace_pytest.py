@@ -17,7 +17,8 @@ from rota.kernel import SystemRef
 from rota.trace import DEADLOCK, Run, Trace
 from rota.trace.parting import Parting, parting
 from rota.trace.regression import Did, did, distinct
-from rota.trace.text import printable, steps
+from rota.trace.text import printable
+from rota.trace.words import steps
 
 COLUMNS = 100
 

@@ -14,7 +14,7 @@ from rota.kernel import State, System, Transition
 from rota.trace.parting import begun
 from rota.trace.record import contradicts
 from rota.trace.render import differences
-from rota.trace.text import exchange
+from rota.trace.words import change
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def did(system: System, state: State, transition: Transition) -> Did:
     """A transition out of a state, written down."""
     names = [one.name for one in system.machines]
     changes = tuple(
-        f"{name} {one.path}: {exchange(one)}" if one.path else f"{name}: {exchange(one)}"
+        f"{name} {one.path}: {change(one)}" if one.path else f"{name}: {change(one)}"
         for name, old, new in zip(names, state, transition.target, strict=True)
         for one in differences(name, old, new)
     )
