@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rota import coordinator as core
-from rota.spec import FindCoordinatorRequest, JoinGroupReply
+from rota.spec import FindCoordinatorRequest, Hosting, JoinGroupReply, Node
 from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.offset_messages import (
     OffsetCommitPartition,
@@ -33,13 +33,19 @@ HANDSHAKE = 4
 
 @dataclass(eq=False)
 class Asked:
-    """A request; its answer when there is one."""
+    """A request; its answer when there is one.
+
+    hosting: what the broker is to the group that it reaches; led_by: who leads the group's partition, if that
+    is said.
+    """
 
     client: Client
     address: str
     request: Any
     version: int
     reply: Any = None
+    hosting: Hosting = Hosting.ACTIVE
+    led_by: Node | None = None
 
     @property
     def waits(self) -> bool:

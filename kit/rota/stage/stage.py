@@ -141,7 +141,8 @@ class Stage(Looks):
         if self.core is not None:
             self.core.check_request(request, self.hosting)
         version = self.version(type(request).__name__.removesuffix("Request"), version)
-        asked = Asked(client, f"r{len(self._asked) + 1}", request, version)
+        address = f"r{len(self._asked) + 1}"
+        asked = Asked(client, address, request, version, hosting=self.hosting, led_by=self.led_by)
         self._asked[asked.address] = asked
         serial = len(self.owners) + 1
         in_spec = to_spec(request, version) if isinstance(request, CoreRequest) else request
