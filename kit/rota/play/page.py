@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from rota.pages.document import Markup, document, element
+from rota.pages.document import Markup, document, element, escaped, joined
 from rota.pages.fragments import SWITCH
 
 SOURCES = {"connect-src": "'self'"}
@@ -28,7 +28,26 @@ def _body() -> Markup:
     main = element("main", _moves(), element("div", _run(), _state(), class_="right"), class_="desk")
     said = element("p", class_="unseen said", role="status", aria_live="polite")
     waiting = element("p", "Waiting for the server …", class_="notice ended", role="alert", hidden=True)
-    return element("div", _head(), waiting, main, said, class_="play")
+    return element("div", _head(), waiting, main, _keys(), said, class_="play")
+
+
+KEYS = (
+    (("1", "…", "9"), "take a move"),
+    (("Backspace", "←"), "back"),
+    (("→",), "forward"),
+    (("Home", "End"), "start and end of the run"),
+    (("/",), "jump"),
+    (("r",), "random steps"),
+    (("s",), "save"),
+)
+
+
+def _keys() -> Markup:
+    """What the keys do."""
+    parts = []
+    for keys, does in KEYS:
+        parts += [*(joined(element("kbd", key), " ") for key in keys), escaped(f"{does}   ")]
+    return element("p", *parts, class_="keys quiet")
 
 
 def _head() -> Markup:

@@ -247,6 +247,10 @@
     link.click();
     URL.revokeObjectURL(link.href);
     say(`${answer.name} is saved: ${answer.what}`);
+    const button = one('[data-do="save"]');
+    button.textContent = "Saved ✓";
+    button.title = answer.what;
+    setTimeout(() => { button.textContent = "Save trace"; }, 1600);
   }
 
   const DO = {

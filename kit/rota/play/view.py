@@ -41,12 +41,16 @@ def view(session: Session) -> Json:
         "step": story.events[session.at - 1].label if session.at else "at the start",
         "chart": fragments.chart(story, AT) if session.path else "",
         "state": state_panel(story, session.at),
-        "owners": ownership_strip(story, AT),
+        "owners": _owners(ownership_strip(story, AT)),
         "lights": lights(story.claims, moment),
         "offers": [_offer(session, one, titles) for one in offers],
         "refused": joined(_refused(one, titles) for one in offers),
         "notice": story.notice,
     }
+
+
+def _owners(strip: Markup) -> Markup:
+    return joined(element("h4", "Who owns what"), strip) if strip else joined()
 
 
 # ---- what is possible
