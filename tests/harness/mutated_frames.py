@@ -34,6 +34,7 @@ from rota.wire.schema import Field
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from harness.arrival import arrive
 from harness.extremes import BITS, Faults, usual
 
 SEGMENT = 20_000
@@ -203,7 +204,7 @@ class Segment:
                 name, payload = frames.next()
                 self.sent[name] += 1
                 begun = time.thread_time()
-                connection.data_received(frame(payload))
+                arrive(connection, frame(payload))
                 if count % TOGETHER == 0:
                     await asyncio.sleep(0)
                 spent = time.thread_time() - begun
@@ -236,9 +237,8 @@ class Segment:
     async def answers(self, good: Connection, heard: Silent) -> None:
         """A bystander gets the answer that it always gets."""
         heard.written = b""
-        good.data_received(
-            frame(encode_request("Heartbeat", 4, {"group_id": "nobody", "member_id": "m"}, 1, "b"))
-        )
+        body = {"group_id": "nobody", "member_id": "m"}
+        arrive(good, frame(encode_request("Heartbeat", 4, body, 1, "b")))
         while not heard.written:
             assert not heard.is_closed
             await asyncio.sleep(0)

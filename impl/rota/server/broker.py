@@ -37,6 +37,9 @@ BACKLOG = 100
 ACCEPTED_AT_ONCE = 10
 """Connections accepted in one iteration of the event loop; those of four may wait to be closed again."""
 
+READ_AT_ONCE = 256 * 1024
+"""Bytes that are read of a connection in one go, at most."""
+
 SPARE_FILES = 200
 """Files that a process needs beside its connections: those accepted only to be closed, and others."""
 
@@ -48,8 +51,8 @@ class Server:
     """One broker. `start` once, `stop` once, both on the event loop that runs it.
 
     `coordinator` makes the group coordinator. `data_dir`: where its groups are kept; without, they are in
-    memory as all else is. `connections` are those that are open; `groups` is the coordinator with its clock,
-    None before the start.
+    memory as all else is. `connections` are those that are open, and share `landing`; `groups` is the
+    coordinator with its clock, None before the start.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Server:
         self.fetches: Fetches | None = None
         self.turns: Turns
         self.intake: Intake
+        self.landing = memoryview(bytearray(READ_AT_ONCE))
         self._settings = settings
         self._coordinator = coordinator
         self._data_dir = data_dir
