@@ -40,9 +40,9 @@ the moment when it was due, answered or not. Beside them an offender repeats its
 for {seconds:g} seconds, from one connection or from eight. The members are watched until the server has given
 its memory back. Wanted: p99 at most 100 ms, none above a second, nobody expelled, memory as before (64 MiB
 are allowed, and what the settings let members and offsets take that the offence leaves behind: they stay
-until their sessions or their retention end). Latencies in milliseconds, memory in MiB; *done* counts offences,
-*closed* the connections that the server has closed on the offender. Measured on {machine}; *nobody* is the
-machine itself.
+until their sessions or their retention end). Latencies in milliseconds, memory in MiB; *done* counts
+offences, *closed* the connections that the server has closed on the offender. Measured on {machine}; *nobody*
+is the machine itself.
 """
 
 
