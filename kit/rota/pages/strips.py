@@ -1,0 +1,153 @@
+"""Strips: a row for each thing, a column for each moment, from which a run of equal cells is one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from rota.pages.document import Markup, element, joined
+from rota.trace.story import Claim, Light, Moment, Story
+from rota.trace.svg import STEP
+
+SIGNS = {Light.HOLDS: "✓", Light.SILENT: "–", Light.VIOLATED: "✗"}
+"""What stands beside the colour of a light."""
+
+OWNERS = 6
+"""So many colours there are for owners; then they come again."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """kind: a class; text: what it shows; said: what it means, in full. Equal ones are drawn as one."""
+
+    kind: str
+    text: str
+    said: str
+
+
+def _strip(caption: str, rows: Iterable[tuple[Markup, Sequence[Cell]]], count: int, link: str) -> Markup:
+    """A table that scrolls within itself; its columns link to the steps."""
+    numbers = (
+        element("th", element("a", str(one), href=f"#{link}{one}", tabindex="-1"), scope="col", data_step=one)
+        for one in range(count)
+    )
+    corner = element("th", element("span", "step", class_="quiet"), scope="col", class_="corner")
+    lines = (element("tr", element("th", head, scope="row"), joined(_runs(cells))) for head, cells in rows)
+    table = element(
+        "table",
+        element("caption", caption, class_="unseen"),
+        element("thead", element("tr", corner, joined(numbers))),
+        element("tbody", joined(lines)),
+    )
+    return element("div", table, class_="strip", tabindex="0", role="region", aria_label=caption)
+
+
+def _runs(cells: Sequence[Cell]) -> Iterable[Markup]:
+    at = 0
+    for cell, group in groupby(cells):
+        count = len(list(group))
+        said = f"{cell.said}, {_span(at, at + count - 1)}"
+        shown = element("span", cell.text, aria_hidden="true", class_="shown") if cell.text else None
+        yield element(
+            "td", shown, element("span", said, class_="unseen"), colspan=count if count > 1 else None,
+            class_=cell.kind, title=said,
+        )  # fmt: skip
+        at += count
+
+
+def _span(low: int, high: int) -> str:
+    if low == high:
+        return f"step {low}" if low else "at the start"
+    return f"steps {low} to {high}" if low else f"from the start to step {high}"
+
+
+def _spans(steps: Sequence[int]) -> str:
+    """`3–5, 9` of ascending numbers."""
+    groups: list[list[int]] = []
+    for step in steps:
+        if groups and step == groups[-1][-1] + 1:
+            groups[-1].append(step)
+        else:
+            groups.append([step])
+    return ", ".join(str(one[0]) if len(one) == 1 else f"{one[0]}–{one[-1]}" for one in groups)
+
+
+def ownership_strip(story: Story, link: str = STEP) -> Markup:
+    """Who holds what can be held, over all moments; two holders of one thing are an overlap."""
+    things = list(dict.fromkeys(thing for moment in story.moments for thing in moment.owners))
+    if not things:
+        return joined()
+    titles = {lane.machine: lane.title for lane in story.lanes}
+    holders = dict.fromkeys(
+        holder for moment in story.moments for thing in things for holder in moment.owners.get(thing, ())
+    )
+    numbers = {holder: number % OWNERS for number, holder in enumerate(holders)}
+
+    def cell(holding: tuple[str, ...]) -> Cell:
+        names = [titles.get(one, one) for one in holding]
+        if len(holding) > 1:
+            return Cell("overlap", f"overlap {' + '.join(names)}", f"overlap: {' and '.join(names)}")
+        if holding:
+            return Cell(f"held owner-{numbers[holding[0]]}", names[0], f"held by {names[0]}")
+        return Cell("free", "", "held by nobody")
+
+    rows = []
+    for thing in things:
+        cells = [cell(moment.owners.get(thing, ())) for moment in story.moments]
+        twice = [at for at, one in enumerate(cells) if one.kind == "overlap"]
+        rows.append(
+            (joined(element("span", thing), _found(f"overlap at {_spans(twice)}", twice, link)), cells)
+        )
+    return _strip("Who owns what", rows, len(story.moments), link)
+
+
+def _found(words: str, steps: Sequence[int], link: str) -> Markup | None:
+    """What is wrong with a row, in words, linked to where it is first so."""
+    if not steps:
+        return None
+    return element("a", words, class_="found", href=f"#{link}{steps[0]}")
+
+
+def lights(story: Story, link: str = STEP) -> Markup:
+    """What properties say at each moment: those that are violated, then the others behind a summary."""
+    known = [claim for claim in story.claims if any(claim.name in moment.lights for moment in story.moments)]
+    bad = [
+        one for one in known if any(moment.lights.get(one.name) is Light.VIOLATED for moment in story.moments)
+    ]
+    fine = [one for one in known if one not in bad]
+    count = len(story.moments)
+    parts = []
+    if bad:
+        parts.append(
+            _strip("Violated properties", (_row(one, story.moments, link) for one in bad), count, link)
+        )
+    if fine:
+        title = f"{len(fine)} other" if bad else f"{len(fine)}"
+        noun = "properties are" if len(fine) > 1 else "property is"
+        summary = element("summary", f"{title} {noun} not violated")
+        rest = _strip(
+            "Properties that are not violated", (_row(one, story.moments, link) for one in fine), count, link
+        )
+        parts.append(element("details", summary, rest, open=len(fine) <= 6))
+    if parts:
+        signs = (joined(element("b", SIGNS[one]), f" {words}") for one, words in _MEANINGS)
+        parts.append(element("p", joined(element("span", one) for one in signs), class_="legend"))
+    return joined(parts)
+
+
+_MEANINGS = ((Light.HOLDS, "holds"), (Light.SILENT, "claims nothing here"), (Light.VIOLATED, "violated"))
+
+
+def _row(claim: Claim, moments: Sequence[Moment], link: str) -> tuple[Markup, list[Cell]]:
+    cells = [_light(moment.lights.get(claim.name)) for moment in moments]
+    violated = [at for at, one in enumerate(cells) if one.kind == Light.VIOLATED.value]
+    name = element("span", claim.name, title=claim.meaning)
+    return joined(name, _found(f"first at {violated[0]}" if violated else "", violated, link)), cells
+
+
+def _light(light: Light | None) -> Cell:
+    if light is None:
+        return Cell("unknown", "", "not judged")
+    words = dict(_MEANINGS)[light]
+    return Cell(light.value, SIGNS[light], words)
