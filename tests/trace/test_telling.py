@@ -92,6 +92,12 @@ def test_a_state_that_was_described_is_told_with_the_lights_of_the_system() -> N
     assert {moment.lights["tickets.differ"] for moment in story.moments} == {Light.HOLDS}
 
 
+def test_a_described_state_of_a_system_that_cannot_be_built_again_has_no_lights() -> None:
+    run = found(reaching(office(), "office.last == 2"))
+    story = telling(run.trace, replace(run, system=replace(run.system, ref=None)))
+    assert (story.claims, len(story.moments)) == ((), 3)
+
+
 def test_without_its_system_a_trace_is_told_by_what_it_says() -> None:
     run = found(office(2, "tickets.differ"))
     story = telling(run.trace)
