@@ -90,7 +90,7 @@
       pill.textContent = texts[band];
       pill.hidden = !texts[band];
       pill.className = `pill band-${number}`;
-      place.querySelector(".captions").replaceChildren(...captions.map((one) => span(texts[one])));
+      place.querySelector(".captions").textContent = captions.map((one) => texts[one]).join(" · ");
       place.querySelector(".moved").hidden = !moved;
       const marked = new Set(fresh);
       place.querySelector(".value").replaceChildren(

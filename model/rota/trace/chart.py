@@ -13,7 +13,7 @@ from rota.kernel import Arrow, Lane
 from rota.trace.markup import visible
 from rota.trace.story import Event, Story
 
-NUMBER, LABEL, MARGIN = 40, 204, 18
+NUMBER, LABEL, MARGIN = 42, 186, 18
 """Widths of the column of numbers, of that of labels, and left and right of all."""
 
 LOOP = 74
@@ -28,14 +28,14 @@ FIRST, ARROW, LINE, LEAST = 33, 28, 17, 48
 TEXT_LINE = 13
 """How far lines of an arrow's text are apart."""
 
-NEAREST, FURTHEST = 112, 172
+NEAREST, FURTHEST = 112, 156
 """How far neighbouring lanes are apart, as their arrows' texts want it."""
 
 LABEL_SIZE, TITLE_SIZE, ARROW_SIZE, BAND_SIZE, SMALL = 13.5, 13, 11.5, 10.5, 11
 """Sizes of letters."""
 
 LINES = 3
-"""The most lines of a label; what is longer is cut, its title has all."""
+"""The most lines of a label or of an arrow's text; what is longer is cut, its title has all."""
 
 NARROW = frozenset("ijlItf.,:;'|!()[]{} ")
 WIDE = frozenset("mwMW@%")
@@ -147,7 +147,7 @@ def chart(story: Story) -> Chart:
     left = MARGIN + NUMBER + LABEL + gap // 2
     at = {lane.machine: left + gap * number for number, lane in enumerate(lanes)}
     rows = tuple(_rows(story.events, at, gap))
-    height = (rows[-1].bottom if rows else LEAST) + MARGIN
+    height = (rows[-1].bottom if rows else LEAST) + MARGIN + 8
     right = left + gap * max(0, len(lanes) - 1) + gap // 2
     loop = None
     if story.cycle is not None:
@@ -193,12 +193,16 @@ def _placed(drawn: Iterable[Arrow], y: int, at: Mapping[str, int], gap: int) -> 
 
 
 def _even(text: str, room: int) -> tuple[str, ...]:
-    """An arrow's text in two lines at most, of much the same length."""
-    lines = broken(text, room, ARROW_SIZE, 2)
-    if len(lines) < 2 or lines[-1].endswith("…"):
+    """An arrow's text in as few lines as can be, of much the same length."""
+    lines = broken(text, room, ARROW_SIZE)
+    if len(lines) < 2 or _is_cut(lines):
         return lines
-    tries = (broken(text, room * part / 10, ARROW_SIZE, 2) for part in (6, 7, 8, 9))
-    return next((one for one in tries if not any(line.endswith("…") for line in one)), lines)
+    tries = (broken(text, room * part / 10, ARROW_SIZE, len(lines)) for part in (6, 7, 8, 9))
+    return next((one for one in tries if not _is_cut(one)), lines)
+
+
+def _is_cut(lines: Sequence[str]) -> bool:
+    return any(line.endswith("…") for line in lines)
 
 
 def _bands(story: Story, at: Mapping[str, int], rows: Sequence[Row], height: int) -> Iterable[Band]:

@@ -203,8 +203,8 @@ def _event(row: Row, laid: Chart, link: str | None) -> Markup:
 
 
 def _number(row: Row, mark: str) -> Markup:
-    x, y = MARGIN + NUMBER - 14, row.top + 26
-    sign = element("text", mark, class_="mark", x=MARGIN - 6, y=y) if mark else None
+    x, y = MARGIN + NUMBER - 12, row.top + 26
+    sign = element("text", mark, class_="mark", x=MARGIN - 5, y=y) if mark else None
     return joined(sign, element("text", str(row.event.index), class_="number", x=x, y=y, text_anchor="end"))
 
 
