@@ -18,6 +18,7 @@ from rota.trace.chart import (
     LINE,
     MARGIN,
     NUMBER,
+    SIDE,
     TEXT_LINE,
     TITLE_SIZE,
     Band,
@@ -111,7 +112,7 @@ def lanes(laid: Chart) -> Markup:
 
 
 def _title(lane: Lane, laid: Chart) -> Markup:
-    x, room = laid.at[lane.machine], laid.gap - 12
+    x, room = laid.at[lane.machine], min(laid.gap - 12, 2 * SIDE)
     shown = cut(lane.title, room - 20, TITLE_SIZE)
     wide = round(max(64, width(shown, TITLE_SIZE) + 26))
     kind = word(lane.kind, "machine")
@@ -159,7 +160,7 @@ def _band(band: Band, laid: Chart) -> Markup:
 
 def _name(band: Band, laid: Chart) -> Markup:
     x, y = laid.at[band.machine], band.top + (16 if band.top else 8)
-    shown = cut(band.text, laid.gap - 24, BAND_SIZE)
+    shown = cut(band.text, min(laid.gap - 24, 2 * SIDE - 14), BAND_SIZE)
     wide = round(width(shown, BAND_SIZE) + 14)
     return element(
         "g",
