@@ -16,8 +16,11 @@ from rota.trace.markup import escaped, visible
 from rota.trace.render import Difference
 from rota.trace.story import Event, Light, Story
 
-LEAD = "meaning"
-"""The fact that is told in full below the title."""
+LEADS = ("meaning", "requirement")
+"""Facts that are told in full below the title."""
+
+FOUND = ("expected", "actual", "because", "known")
+"""Facts about what was found, which stand by themselves."""
 
 NAMED = re.compile(r"\b[Ss]teps? (\d+)\b")
 """What a sentence says of a step."""
@@ -45,8 +48,13 @@ SWITCH = element(
 
 def head(story: Story) -> Markup:
     """Title, verdict, meaning, facts, and what could not be found out."""
-    facts = [(name, text) for name, text in story.facts if text and name.lower() != LEAD]
-    lead = [text for name, text in story.facts if name.lower() == LEAD]
+    known: dict[str, list[str]] = {}
+    for name, text in story.facts:
+        if text:
+            known.setdefault(name, []).append(text)
+    lead = [text for name in LEADS for text in known.pop(name, ())]
+    found = [_fact(name, known.pop(name)) for name in FOUND if name in known]
+    facts = [_fact(*one) for one in known.items()]
     sign = element("span", SIGNS[story.outcome], aria_hidden="true")
     verdict = element("p", sign, " ", story.verdict, class_=f"verdict {story.outcome.value}")
     return element(
@@ -54,14 +62,20 @@ def head(story: Story) -> Markup:
         element("div", element("span", "rota", class_="brand"), verdict, SWITCH, class_="bar"),
         element("h1", story.title),
         (element("p", text, class_="lead") for text in lead),
-        element("dl", joined(_fact(*one) for one in facts), class_="facts") if facts else None,
+        element("dl", *found, class_="found") if found else None,
+        element("dl", *facts, class_="facts") if facts else None,
         element("p", story.notice, class_="notice", role="note") if story.notice else None,
         class_="top",
     )
 
 
-def _fact(name: str, text: str) -> Markup:
-    return element("div", element("dt", name), element("dd", text))
+def _fact(name: str, texts: list[str]) -> Markup:
+    """A fact; several of one name are one, to be opened."""
+    if len(texts) == 1:
+        return element("div", element("dt", name), element("dd", texts[0]))
+    items = element("ul", *(element("li", text) for text in texts))
+    told = element("details", element("summary", f"{len(texts)} sentences"), items)
+    return element("div", element("dt", name), element("dd", told))
 
 
 def why(story: Story, link: str = svg.STEP) -> Markup:

@@ -131,7 +131,7 @@
         bar.style.left = `${head.offsetLeft}px`;
         bar.style.width = `${head.offsetWidth}px`;
         bar.style.height = `${strip.firstElementChild.offsetHeight}px`;
-        const room = strip.querySelector(".corner").offsetWidth;
+        const room = strip.querySelector(".corner")?.offsetWidth ?? 0;
         if (head.offsetLeft < strip.scrollLeft + room || head.offsetLeft + head.offsetWidth > strip.scrollLeft + strip.clientWidth) {
           strip.scrollLeft = head.offsetLeft - (strip.clientWidth + room) / 2;
         }

@@ -26,21 +26,33 @@ class Cell:
     said: str
 
 
-def _strip(caption: str, rows: Iterable[tuple[Markup, Sequence[Cell]]], count: int, link: str) -> Markup:
-    """A table that scrolls within itself; its columns link to the steps."""
+Row = tuple[Markup, Sequence[Cell]]
+"""What stands at the head of a row, and its cells."""
+
+
+def _strip(caption: str, rows: Iterable[Row], count: int, link: str, *, stacked: bool = False) -> Markup:
+    """A table that scrolls within itself; its columns link to the steps. stacked: heads are above their rows."""
     numbers = (
         element("th", element("a", str(one), href=f"#{link}{one}", tabindex="-1"), scope="col", data_step=one)
         for one in range(count)
     )
     corner = element("th", element("span", "step", class_="quiet"), scope="col", class_="corner")
-    lines = (element("tr", element("th", head, scope="row"), joined(_runs(cells))) for head, cells in rows)
     table = element(
         "table",
         element("caption", caption, class_="unseen"),
-        element("thead", element("tr", corner, joined(numbers))),
-        element("tbody", joined(lines)),
+        element("thead", element("tr", None if stacked else corner, joined(numbers))),
+        joined(_lines(head, cells, stacked) for head, cells in rows),
     )
-    return element("div", table, class_="strip", tabindex="0", role="region", aria_label=caption)
+    classes = "strip stacked" if stacked else "strip"
+    return element("div", table, class_=classes, tabindex="0", role="region", aria_label=caption)
+
+
+def _lines(head: Markup, cells: Sequence[Cell], stacked: bool) -> Markup:
+    runs = joined(_runs(cells))
+    if not stacked:
+        return element("tbody", element("tr", element("th", head, scope="row"), runs))
+    above = element("th", element("div", head), scope="rowgroup", colspan=len(cells))
+    return element("tbody", element("tr", above), element("tr", runs))
 
 
 def _runs(cells: Sequence[Cell]) -> Iterable[Markup]:
@@ -71,7 +83,10 @@ def _spans(steps: Sequence[int]) -> str:
 
 
 def ownership_strip(story: Story, link: str = STEP) -> Markup:
-    """Who holds what can be held, over all moments; two holders of one thing are an overlap."""
+    """Who holds what can be held, over all moments; two holders of one thing are an overlap.
+
+    Nothing, where nobody ever holds anything.
+    """
     things = list(dict.fromkeys(thing for moment in story.moments for thing in moment.owners))
     if not things:
         return joined()
@@ -79,6 +94,8 @@ def ownership_strip(story: Story, link: str = STEP) -> Markup:
     holders = dict.fromkeys(
         holder for moment in story.moments for thing in things for holder in moment.owners.get(thing, ())
     )
+    if not holders:
+        return joined()
     numbers = {holder: number % OWNERS for number, holder in enumerate(holders)}
 
     def cell(holding: tuple[str, ...]) -> Cell:
@@ -117,7 +134,13 @@ def lights(story: Story, link: str = STEP) -> Markup:
     parts = []
     if bad:
         parts.append(
-            _strip("Violated properties", (_row(one, story.moments, link) for one in bad), count, link)
+            _strip(
+                "Violated properties",
+                (_row(one, story.moments, link) for one in bad),
+                count,
+                link,
+                stacked=True,
+            )
         )
     if fine:
         title = f"{len(fine)} other" if bad else f"{len(fine)}"

@@ -13,7 +13,7 @@ from rota.kernel import Arrow, Lane
 from rota.trace.markup import visible
 from rota.trace.story import Event, Story
 
-NUMBER, LABEL, SIDE, MARGIN = 42, 176, 62, 14
+NUMBER, LABEL, SIDE, MARGIN = 42, 196, 62, 14
 """Widths: of the column of numbers, of that of labels, beside the outer lanes, and left and right of all."""
 
 LOOP = 74
@@ -31,7 +31,7 @@ TEXT_LINE = 13
 NEAREST, FURTHEST = 112, 168
 """How far neighbouring lanes are apart, as their arrows' texts want it."""
 
-LABEL_SIZE, TITLE_SIZE, ARROW_SIZE, BAND_SIZE, SMALL = 13.5, 13, 11.5, 10.5, 11
+LABEL_SIZE, TITLE_SIZE, ARROW_SIZE, BAND_SIZE, SMALL = 13, 13, 11.5, 10.5, 11
 """Sizes of letters."""
 
 LINES = 3

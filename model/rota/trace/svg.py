@@ -177,7 +177,7 @@ def _ground(row: Row, laid: Chart, name: str = "ground") -> Markup:
         name = "ground violated"
     high = row.bottom - row.top
     return element(
-        "rect", class_=name, x=5, y=row.top + 1, width=laid.width - 10, height=high - 2, rx=7,
+        "rect", class_=name, x=8, y=row.top + 1, width=laid.width - 16, height=high - 2, rx=7,
         data_step=row.event.index,
     )  # fmt: skip
 
@@ -205,7 +205,7 @@ def _event(row: Row, laid: Chart, link: str | None) -> Markup:
 
 def _number(row: Row, mark: str) -> Markup:
     x, y = MARGIN + NUMBER - 12, row.top + 26
-    sign = element("text", mark, class_="mark", x=MARGIN - 5, y=y) if mark else None
+    sign = element("text", mark, class_="mark", x=MARGIN, y=y) if mark else None
     return joined(sign, element("text", str(row.event.index), class_="number", x=x, y=y, text_anchor="end"))
 
 
@@ -293,7 +293,7 @@ def _way_back(laid: Chart) -> Markup | None:
         back = f"M{right - 26} {low}h18a10 10 0 0 0 10 -10V{high + 10}a10 10 0 0 0 -10 -10h-12"
         tip, middle = _tip(right - 22, high, -1), (top + bottom) // 2
         words = next(text for text, room in SAID if room <= bottom - top)
-    said = _turned(words, right + 18, middle)
+    said = _turned(words, right + 20, middle)
     title = element("title", _for_ever(laid))
     return element("g", title, element("path", class_="way", d=back), tip, said, class_="loop")
 
