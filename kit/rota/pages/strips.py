@@ -31,7 +31,10 @@ Row = tuple[Markup, Sequence[Cell]]
 
 
 def _strip(caption: str, rows: Iterable[Row], count: int, link: str, *, stacked: bool = False) -> Markup:
-    """A table that scrolls within itself; its columns link to the steps. stacked: heads are above their rows."""
+    """A table that scrolls within itself; its columns link to the steps.
+
+    stacked: heads are above their rows.
+    """
     numbers = (
         element("th", element("a", str(one), href=f"#{link}{one}", tabindex="-1"), scope="col", data_step=one)
         for one in range(count)
@@ -133,23 +136,14 @@ def lights(story: Story, link: str = STEP) -> Markup:
     count = len(story.moments)
     parts = []
     if bad:
-        parts.append(
-            _strip(
-                "Violated properties",
-                (_row(one, story.moments, link) for one in bad),
-                count,
-                link,
-                stacked=True,
-            )
-        )
+        rows = [_row(one, story.moments, link) for one in bad]
+        parts.append(_strip("Violated properties", rows, count, link, stacked=True))
     if fine:
-        title = f"{len(fine)} other" if bad else f"{len(fine)}"
-        noun = "properties are" if len(fine) > 1 else "property is"
-        summary = element("summary", f"{title} {noun} not violated")
-        rest = _strip(
-            "Properties that are not violated", (_row(one, story.moments, link) for one in fine), count, link
-        )
-        parts.append(element("details", summary, rest, open=len(fine) <= 6))
+        rows = [_row(one, story.moments, link) for one in fine]
+        strip = _strip("Properties that are not violated", rows, count, link, stacked=True)
+        other, noun = " other" if bad else "", "properties are" if len(fine) > 1 else "property is"
+        summary = element("summary", f"{len(fine)}{other} {noun} not violated")
+        parts.append(element("details", summary, strip, open=len(fine) <= 6))
     if parts:
         signs = (joined(element("b", SIGNS[one]), f" {words}") for one, words in _MEANINGS)
         parts.append(element("p", joined(element("span", one) for one in signs), class_="legend"))

@@ -205,7 +205,7 @@ def _event(row: Row, laid: Chart, link: str | None) -> Markup:
 
 def _number(row: Row, mark: str) -> Markup:
     x, y = MARGIN + NUMBER - 12, row.top + 26
-    sign = element("text", mark, class_="mark", x=MARGIN, y=y) if mark else None
+    sign = element("text", mark, class_="mark", x=MARGIN - 4, y=y) if mark else None
     return joined(sign, element("text", str(row.event.index), class_="number", x=x, y=y, text_anchor="end"))
 
 
