@@ -210,7 +210,7 @@ def _changes(event: Event, story: Story) -> Iterator[Markup]:
 
 def _path(path: str) -> Markup:
     """Fields and keys, between which a line may be broken."""
-    parts = re.split(r"(?<=[.\]])", path or "value")
+    parts = re.split(r"(?<=\.)|(?=\[)", path or "value")
     return joined(joined(element("wbr") if number else None, part) for number, part in enumerate(parts))
 
 

@@ -115,10 +115,6 @@
   }
 
   function cursors(player) {
-    player.addEventListener("mouseover", (event) => {
-      const cell = event.target.closest(".strip td");
-      if (cell) cell.title = cell.querySelector(".unseen").textContent;
-    });
     return [...player.querySelectorAll(".strip")].map((strip) => {
       const bar = document.createElement("div");
       bar.className = "cursor";
@@ -177,8 +173,9 @@
       if (!ground) { picture.scrollTop = 0; return; }
       const view = picture.getBoundingClientRect(), row = ground.getBoundingClientRect();
       const titles = picture.querySelector(".titles").offsetHeight;
+      const bottom = Math.min(view.top + picture.clientHeight, Math.max(innerHeight, view.top + titles + row.height));
       if (row.top < view.top + titles) picture.scrollTop -= view.top + titles - row.top + 40;
-      else if (row.bottom > view.top + picture.clientHeight) picture.scrollTop += row.bottom - view.top - picture.clientHeight + 40;
+      else if (row.bottom > bottom) picture.scrollTop += row.bottom - bottom + 40;
     }
 
     const go = {

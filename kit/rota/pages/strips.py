@@ -62,9 +62,8 @@ def _runs(cells: Sequence[Cell]) -> Iterable[Markup]:
     at = 0
     for cell, group in groupby(cells):
         count = len(list(group))
-        said = element("span", f"{cell.said}, {_span(at, at + count - 1)}", class_="unseen")
-        shown = element("span", cell.text, aria_hidden="true", class_="shown") if cell.text else None
-        yield element("td", shown, said, colspan=count if count > 1 else None, class_=cell.kind)
+        said = f"{cell.said}, {_span(at, at + count - 1)}"
+        yield element("td", cell.text, colspan=count if count > 1 else None, class_=cell.kind, title=said)
         at += count
 
 
