@@ -161,14 +161,15 @@
       }
       showMachines(index);
       for (const show of showColumns) show(index);
-      inSight(index);
+      inSight(index, quietly);
       if (quietly) return;
       history.replaceState(null, "", `#${player.dataset.link}${index}`);
       const label = steps.get(index)?.querySelector("h3")?.textContent ?? "";
       say(`Step ${label}; of ${last}`);
     }
 
-    function inSight(index) {
+    // The chart scrolls within itself; the page follows where chart and step stand side by side.
+    function inSight(index, quietly) {
       const ground = grounds.get(index);
       if (!ground) { picture.scrollTop = 0; return; }
       const view = picture.getBoundingClientRect(), row = ground.getBoundingClientRect();
@@ -176,6 +177,8 @@
       const bottom = Math.min(view.top + picture.clientHeight, Math.max(innerHeight, view.top + titles + row.height));
       if (row.top < view.top + titles) picture.scrollTop -= view.top + titles - row.top + 40;
       else if (row.bottom > bottom) picture.scrollTop += row.bottom - bottom + 40;
+      const below = ground.getBoundingClientRect().bottom - innerHeight;
+      if (!quietly && below > 0 && matchMedia("(min-width: 1000px)").matches) scrollBy(0, below + 40);
     }
 
     const go = {
