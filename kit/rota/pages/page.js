@@ -164,8 +164,8 @@
       inSight(index, quietly);
       if (quietly) return;
       history.replaceState(null, "", `#${player.dataset.link}${index}`);
-      const label = steps.get(index)?.querySelector("h3")?.textContent ?? "";
-      say(`Step ${label}; of ${last}`);
+      const label = steps.get(index)?.querySelector("h3")?.lastChild.textContent.trim() ?? "";
+      say(`Step ${index} of ${last}: ${label}`);
     }
 
     // The chart scrolls within itself; the page follows where chart and step stand side by side.

@@ -13,17 +13,22 @@ from rota.trace.svg import STEP
 SIGNS = {Light.HOLDS: "✓", Light.SILENT: "–", Light.VIOLATED: "✗"}
 """What stands beside the colour of a light."""
 
+LETTERS = 3
+"""So many there is room for in a column."""
+
 OWNERS = 6
 """So many colours there are for owners; then they come again."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """kind: a class; text: what it shows; said: what it means, in full. Equal ones are drawn as one."""
+    """kind: a class; text: what it shows; said: what it means, in full; brief: what it shows where there is no
+    room. Equal ones are drawn as one."""
 
     kind: str
     text: str
     said: str
+    brief: str = ""
 
 
 Row = tuple[Markup, Sequence[Cell]]
@@ -46,7 +51,7 @@ def _strip(caption: str, rows: Iterable[Row], count: int, link: str, *, stacked:
         element("thead", element("tr", None if stacked else corner, joined(numbers))),
         joined(_lines(head, cells, stacked) for head, cells in rows),
     )
-    classes = "strip stacked" if stacked else "strip"
+    classes = f"strip{' stacked' if stacked else ''}{' many' if count > 100 else ''}"
     return element("div", table, class_=classes, tabindex="0", role="region", aria_label=caption)
 
 
@@ -63,7 +68,8 @@ def _runs(cells: Sequence[Cell]) -> Iterable[Markup]:
     for cell, group in groupby(cells):
         count = len(list(group))
         said = f"{cell.said}, {_span(at, at + count - 1)}"
-        yield element("td", cell.text, colspan=count if count > 1 else None, class_=cell.kind, title=said)
+        shown = cell.text if len(cell.text) <= LETTERS * count else cell.brief
+        yield element("td", shown, colspan=count if count > 1 else None, class_=cell.kind, title=said)
         at += count
 
 
@@ -103,7 +109,7 @@ def ownership_strip(story: Story, link: str = STEP) -> Markup:
     def cell(holding: tuple[str, ...]) -> Cell:
         names = [titles.get(one, one) for one in holding]
         if len(holding) > 1:
-            return Cell("overlap", f"overlap {' + '.join(names)}", f"overlap: {' and '.join(names)}")
+            return Cell("overlap", f"overlap {' + '.join(names)}", f"overlap: {' and '.join(names)}", "✗")
         if holding:
             return Cell(f"held owner-{numbers[holding[0]]}", names[0], f"held by {names[0]}")
         return Cell("free", "", "held by nobody")

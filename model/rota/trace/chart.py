@@ -13,7 +13,7 @@ from rota.kernel import Arrow, Lane
 from rota.trace.markup import visible
 from rota.trace.story import Event, Story
 
-NUMBER, LABEL, SIDE, MARGIN = 42, 196, 62, 14
+NUMBER, LABEL, SIDE, MARGIN = 45, 193, 62, 14
 """Widths: of the column of numbers, of that of labels, beside the outer lanes, and left and right of all."""
 
 LOOP = 74
