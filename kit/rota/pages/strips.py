@@ -22,8 +22,10 @@ OWNERS = 6
 
 @dataclass(frozen=True)
 class Cell:
-    """kind: a class; text: what it shows; said: what it means, in full; brief: what it shows where there is no
-    room. Equal ones are drawn as one."""
+    """kind: a class; text: what it shows; said: what it means, in full; brief: what it shows if narrow.
+
+    Equal ones are drawn as one.
+    """
 
     kind: str
     text: str
