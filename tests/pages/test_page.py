@@ -13,11 +13,10 @@ from hashlib import sha256
 from harness.elements import elements, having
 from harness.stories import story_of
 from rota.pages.document import document, part
-from rota.pages.fragments import LONGEST_COPY
 from rota.pages.state import state_panel
-from rota.pages.trace_page import page, player
+from rota.pages.trace_page import LARGEST, page, player
 from rota.trace.markup import Markup, joined
-from rota.trace.story import Light, Story
+from rota.trace.story import Light, Moment, Story
 
 
 def test_every_step_is_there_as_text() -> None:
@@ -99,6 +98,16 @@ def test_a_story_without_moments_has_no_states() -> None:
     assert not having(text, class_="violated")
 
 
+def test_what_is_seen_from_outside_has_bands_and_no_states() -> None:
+    outside = tuple(Moment(bands={"c1": f"generation {at}"}) for at in range(4))
+    text = page(
+        replace(bare(), moments=outside, events=tuple(replace(one, differences=()) for one in bare().events))
+    )
+    assert not having(text, class_="machines")
+    assert "Nothing changes." not in text
+    assert len(having(text, class_="name")) == 4
+
+
 def test_a_story_of_nothing_is_a_page() -> None:
     text = page(Story("nothing", "at the start"))
     assert having(text, id="step-0")
@@ -154,7 +163,7 @@ def test_a_page_of_two_hundred_steps_is_small_and_soon_made() -> None:
 
 
 def test_what_would_make_a_page_too_large_is_named_instead() -> None:
-    story = replace(story_of(), copies={"short": "s", "endless": "e" * (LONGEST_COPY + 1)})
+    story = replace(story_of(), copies={"short": "s", "endless": "e" * LARGEST})
     text = page(story)
     assert [one.text for one in having(text, "summary") if one.text in story.copies] == ["short"]
     assert "Too long for this page: endless." in having(text, class_="copies")[0].text
@@ -179,7 +188,7 @@ def test_a_state_marks_what_changed() -> None:
     panel = str(state_panel(story_of(), 2))
     assert [one.text for one in having(panel, class_="fresh")] == ["  seen=2,", "at 2"]
     assert [one.text for one in having(panel, class_="who")] == ["member c1", "c2"]
-    assert [one.text for one in having(panel, class_="captions")] == ["stableowns t-0", ""]
+    assert [one.text for one in having(panel, class_="captions")] == ["stable · owns t-0", ""]
     assert not having(str(state_panel(story_of(), 0)), class_="fresh")
     assert state_panel(bare(), 0) == ""
 
