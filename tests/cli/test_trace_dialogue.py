@@ -1,4 +1,4 @@
-"""`rota trace --as dialogue` and `--play`: a run of the world in virtual time, and what the spec makes of it."""
+"""`rota trace --as dialogue` and `--play`: a run of the world in virtual time, and the spec on it."""
 
 from __future__ import annotations
 
