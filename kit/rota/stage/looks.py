@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from harness.stage.clients import Client
-from harness.stage.happenings import Happening
 from rota.spec import Group, GroupRecord, Profile, Timer
+from rota.stage.clients import Client
+from rota.stage.happenings import Happening
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rota.spec import Spec
+from rota.spec.effects import ForOffsets
 from rota.spec.offset_state import (
     Expire,
-    ForOffsets,
     GroupForgotten,
     GroupForgottenAnswer,
     OffsetBatch,

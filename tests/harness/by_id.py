@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from harness.stage.clients import Asked
-from harness.stage.stage import Stage
 from rota.spec import (
     KAFKA_4,
     BrokerConfig,
@@ -32,6 +30,8 @@ from rota.spec.classic.vocabulary import kind_of
 from rota.spec.effects import timer
 from rota.spec.messages import Request
 from rota.spec.vocabulary import AppendError
+from rota.stage.clients import Asked
+from rota.stage.stage import Stage
 
 DELAY = 3_000
 SESSION = 10_000

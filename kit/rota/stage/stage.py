@@ -11,21 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.stage.beside import CoreBeside, NotBesideCore
-from harness.stage.clients import Asked, Client
-from harness.stage.happenings import (
-    Answered,
-    Found,
-    GivenUp,
-    Happening,
-    Loaded,
-    LookForExpired,
-    Unused,
-    Waiting,
-)
-from harness.stage.ledger import Ledger
-from harness.stage.looks import Looks
 from rota import coordinator as core
+from rota.kernel import RuleTable
 from rota.oracle import Ask, Due, Logged
 from rota.oracle.follow import Oracle
 from rota.oracle.translate import CoreRequest, to_spec
@@ -45,6 +32,7 @@ from rota.spec import (
     Step,
     Timer,
 )
+from rota.spec.classic.vocabulary import kind_of
 from rota.spec.offset_state import (
     GroupForgotten,
     OffsetBatch,
@@ -55,6 +43,20 @@ from rota.spec.offset_state import (
 )
 from rota.spec.versions import as_sent
 from rota.spec.vocabulary import AppendError
+from rota.stage.beside import CoreBeside, NotBesideCore
+from rota.stage.clients import Asked, Client
+from rota.stage.happenings import (
+    Answered,
+    Found,
+    GivenUp,
+    Happening,
+    Loaded,
+    LookForExpired,
+    Unused,
+    Waiting,
+)
+from rota.stage.ledger import Ledger
+from rota.stage.looks import Looks
 
 
 def _names(clients: Iterable[Client]) -> str:
@@ -70,7 +72,7 @@ class Stage(Looks):
     `log` says when; hosting, what the broker is to the group, and led_by, who leads its partition;
     group_id, of the group; stored, the group's last record that the log has; since, when the group came
     into its state; given, how many happenings are the way to what a script is about; marks, headings of a
-    dialogue: before which happening.
+    dialogue: before which happening; table: of rules, if some are not the spec's.
     """
 
     config: BrokerConfig = field(default_factory=BrokerConfig)
@@ -91,9 +93,10 @@ class Stage(Looks):
     since: int = 0
     given: int = 0
     marks: dict[int, str] = field(default_factory=dict)
+    table: RuleTable | None = None
 
     def __post_init__(self) -> None:
-        self.oracle = Oracle(self.config, self.profile)
+        self.oracle = Oracle(self.config, self.profile, self.table)
         self.core = CoreBeside(self.config) if self.beside else None
         self._chosen: dict[str, str | None] = {}
         self.ledger = Ledger(lambda: self.oracle.spec)
@@ -140,7 +143,8 @@ class Stage(Looks):
         if self.core is not None:
             self.core.check_request(request, self.hosting)
         version = self.version(type(request).__name__.removesuffix("Request"), version)
-        asked = Asked(client, f"r{len(self._asked) + 1}", request, version)
+        address = f"r{len(self._asked) + 1}"
+        asked = Asked(client, address, request, version, hosting=self.hosting, led_by=self.led_by)
         self._asked[asked.address] = asked
         serial = len(self.owners) + 1
         in_spec = to_spec(request, version) if isinstance(request, CoreRequest) else request
@@ -162,7 +166,7 @@ class Stage(Looks):
     def fire(self, timer: Timer) -> None:
         """An armed timer is due; the clock moves to its deadline."""
         self.now = max(self.now, self.armed.pop(timer))
-        twin = Due(core.TimerId(timer.name, self.group_id, timer.member_id))
+        twin = Due(core.TimerId(kind_of(timer).value, self.group_id, timer.member_id))
         self._play(timer, lambda spec: spec.fire(self.live, timer), twin)
 
     def log(self, error: AppendError | None = None) -> None:
@@ -172,7 +176,7 @@ class Stage(Looks):
             if error is None:
                 self.stored = None if first.kind is RecordKind.DELETION else first
             self._play((first, error), lambda spec: spec.appended(self.group, first, error), Logged(0, error))
-        else:
+        elif not isinstance(first, GroupForgotten):  # which does not wait
             self._settle((first, error), self.ledger.answered(first, error))
 
     def end_transaction(self, producer_id: int, *, committed: bool) -> None:
@@ -228,6 +232,7 @@ class Stage(Looks):
         while fired != wanted:
             assert wanted in self.armed, f"{wanted} was stopped"
             fired = self._next()
+            assert fired is not None  # one is armed
             self.fire(fired)
 
     def _given(self, begin: int, told: str) -> None:
@@ -251,7 +256,7 @@ class Stage(Looks):
 
     def _pick(self, steps: tuple[Step, ...]) -> int:
         """Which outcome: the first, unless it was said what is chosen."""
-        wanted = {name: value for name, value in self._chosen.items() if value is not None}
+        wanted: dict[str, Any] = {name: value for name, value in self._chosen.items() if value is not None}
         self._chosen = {}
         open_to = [{name: getattr(step.group, name, None) for name in wanted} for step in steps]
         assert wanted in open_to, f"{wanted} is not left open: {open_to}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from rota.spec import GroupRecord, RecordKind
+from rota.spec import FindCoordinatorRequest, GroupRecord, Hosting, Node, RecordKind
 from rota.spec.offset_state import (
     NO_PRODUCER,
     Committed,
@@ -28,6 +28,14 @@ def request_in_words(request: Any, version: int, name: Name) -> str:
     group = getattr(request, "group_id", "g")
     named = [] if group == "g" else [f"group {group!r}"]
     return ", ".join([f"{kind} v{version}", *named, *REQUESTS[kind](request, name)])
+
+
+def asked_where(request: Any, hosting: Hosting, led_by: Node | None) -> str:
+    """Which broker a request reaches, if it is not the group's coordinator; who is asked for knows one."""
+    told = "" if hosting is Hosting.ACTIVE else f"; to a broker that is {hosting.value}"
+    if led_by is None or not isinstance(request, FindCoordinatorRequest):
+        return told
+    return f"{told}; broker {led_by.node_id} leads the group"
 
 
 def _sender(request: Any, name: Name) -> list[str]:

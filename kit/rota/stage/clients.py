@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rota import coordinator as core
-from rota.spec import FindCoordinatorRequest, JoinGroupReply
+from rota.spec import FindCoordinatorRequest, Hosting, JoinGroupReply, Node
 from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.offset_messages import (
     OffsetCommitPartition,
@@ -24,7 +24,7 @@ from rota.spec.offset_messages import (
 )
 
 if TYPE_CHECKING:
-    from harness.stage.stage import Stage
+    from rota.stage.stage import Stage
 
 
 HANDSHAKE = 4
@@ -33,13 +33,19 @@ HANDSHAKE = 4
 
 @dataclass(eq=False)
 class Asked:
-    """A request; its answer when there is one."""
+    """A request; its answer when there is one.
+
+    hosting: what the broker is to the group that it reaches; led_by: who leads the group's partition, if that
+    is said.
+    """
 
     client: Client
     address: str
     request: Any
     version: int
     reply: Any = None
+    hosting: Hosting = Hosting.ACTIVE
+    led_by: Node | None = None
 
     @property
     def waits(self) -> bool:
@@ -119,7 +125,7 @@ class Client:
     def join(self, version: int | None = None, **changes: Any) -> Asked:
         """JoinGroup as the client is, in the newest version unless said; `changes` overwrite fields."""
         pairs = (entry.partition(":") for entry in self.protocols)
-        fields = {
+        fields: dict[str, Any] = {
             "group_id": self.stage.group_id,
             "session_timeout_ms": self.session,
             "rebalance_timeout_ms": self.rebalance,
@@ -148,7 +154,7 @@ class Client:
         """SyncGroup; `parts` are a leader's assignments."""
         version = self.stage.version("SyncGroup", version)
         given = {client.member_id: part.encode() for client, part in (parts or {}).items()}
-        fields = {
+        fields: dict[str, Any] = {
             "group_id": self.stage.group_id,
             "generation_id": self.generation,
             "member_id": self.member_id,
@@ -161,7 +167,7 @@ class Client:
 
     def heartbeat(self, **changes: Any) -> Asked:
         """Heartbeat."""
-        fields = {
+        fields: dict[str, Any] = {
             "group_id": self.stage.group_id,
             "generation_id": self.generation,
             "member_id": self.member_id,
@@ -178,7 +184,7 @@ class Client:
 
     def commit(self, *offsets: Offset, version: int | None = None, **changes: Any) -> Asked:
         """OffsetCommit of a member; `changes` overwrite fields."""
-        fields = {
+        fields: dict[str, Any] = {
             "group_id": self.stage.group_id,
             "topics": _topics(offsets or (("t", 0, 1),)),
             "generation_id_or_member_epoch": self.generation,
@@ -189,7 +195,7 @@ class Client:
 
     def commit_in(self, producer_id: int, *offsets: Offset, **changes: Any) -> Asked:
         """TxnOffsetCommit of a member, in the open transaction of a producer; `changes` overwrite fields."""
-        fields = {
+        fields: dict[str, Any] = {
             "group_id": self.stage.group_id,
             "producer_id": producer_id,
             "topics": _topics(offsets or (("t", 0, 1),)),

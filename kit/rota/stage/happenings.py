@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.stage.clients import Asked
 from rota.spec import GroupRecord, Step, Timer
 from rota.spec.offset_state import InLine, Offsets, TransactionEnd
 from rota.spec.vocabulary import AppendError
+from rota.stage.clients import Asked
 
 Waiting = GroupRecord | InLine
 """What waits for the log."""

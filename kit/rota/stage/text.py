@@ -11,9 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.stage.happenings import Found, GivenUp, Happening, Loaded, LookForExpired, Unused
-from harness.stage.stage import Asked, Client, Stage
-from harness.stage.words import (
+from rota.spec import BrokerConfig, Group, GroupRecord, Timer
+from rota.spec.offset_state import OffsetRead
+from rota.stage.clients import Asked, Client
+from rota.stage.happenings import Found, GivenUp, Happening, Loaded, LookForExpired, Unused
+from rota.stage.stage import Stage
+from rota.stage.words import (
+    asked_where,
     line_in_words,
     offset_in_words,
     protocol_of,
@@ -25,12 +29,12 @@ from harness.stage.words import (
     who_waits,
     with_instance,
 )
-from rota.spec import BrokerConfig, Group, GroupRecord, Timer
-from rota.spec.offset_state import OffsetRead
 
 _USUAL = vars(BrokerConfig())
 WIDTH = 110
 MARGIN = " " * 13
+CONTINUED = MARGIN + " " * len("member   ")
+"""How lines begin that go on with the one before."""
 
 
 def text(title: str, point: str, source: str, stage: Stage) -> str:
@@ -38,12 +42,14 @@ def text(title: str, point: str, source: str, stage: Stage) -> str:
     lines = [title, "", *textwrap.wrap(point, WIDTH), "", *_wrapped("source   ", source), *_setting(stage)]
     speech = Speech(stage.owners)
     for number, one in enumerate(stage.happenings):
-        lines += ["", f"-- {stage.marks[number]} --"] if number in stage.marks else []
+        lines += ["", *_folded(f"-- {stage.marks[number]} --")] if number in stage.marks else []
         short = number < stage.given - 1
         lines += [] if 0 < number < stage.given - 1 else [""]
         lines += [
             part for line in (speech.talk(one) if short else speech.step(one)) for part in _folded(line)
         ]
+    end = len(stage.happenings)
+    lines += ["", *_folded(f"-- {stage.marks[end]} --")] if end in stage.marks else []
     return "\n".join(lines) + "\n"
 
 
@@ -52,9 +58,8 @@ def _wrapped(head: str, words: str) -> list[str]:
 
 
 def _folded(line: str) -> list[str]:
-    indent = MARGIN + " " * len("member   ")
     return textwrap.wrap(
-        line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        line, WIDTH, subsequent_indent=CONTINUED, break_long_words=False, break_on_hyphens=False
     )
 
 
@@ -74,14 +79,14 @@ class Speech:
         """What happened, and what was answered."""
         yield f"{one.now:>8,} ms  {self._what(one.what)}"
         for asked, reply in one.answers:
-            told = reply_in_words(reply, asked.version, self._name)
+            told = reply_in_words(reply, asked.version, self.name)
             yield f"{MARGIN}{asked.client.name} ← {asked.address}  {told}"
 
     def step(self, one: Happening) -> Iterator[str]:
         """One step, with all that it did and led to."""
         yield from self.talk(one)
         for record in one.step.records:
-            yield f"{MARGIN}log      + {record_in_words(record, self._name)}{who_waits(record)}"
+            yield f"{MARGIN}log      + {record_in_words(record, self.name)}{who_waits(record)}"
         yield from (f"{MARGIN}log      + {line_in_words(item)}{who_waits(item)}" for item in one.line)
         for timer, delay in one.timers.items():
             told = "stopped" if delay is None else f"in {delay:,} ms"
@@ -90,27 +95,30 @@ class Speech:
         if one.armed:
             due = sorted(one.armed.items(), key=lambda pair: (pair[1], pair[0]))
             yield f"{MARGIN}due      " + ", ".join(f"{self._timer(timer)} at {at:,}" for timer, at in due)
-        kept = [*one.offsets.committed.items(), *((p.record.key, p) for p in one.offsets.pending)]
+        kept = [offset_in_words(key, value) for key, value in one.offsets.committed.items()]
+        kept += [offset_in_words(pending.record.key, pending) for pending in one.offsets.pending]
         if kept:
-            yield f"{MARGIN}offsets  " + ", ".join(offset_in_words(key, value) for key, value in kept)
+            yield f"{MARGIN}offsets  {', '.join(kept)}"
         yield f"{MARGIN}rules    {', '.join(one.rules)}"
         if len(one.allowed) > 1:
             yield f"{MARGIN}choice   one of {len(one.allowed)} outcomes that are allowed"
 
-    def _name(self, member_id: str | None) -> str:
+    def name(self, member_id: str | None) -> str:
+        """A member id behind the name of its owner."""
         if not member_id:
             return "nobody"
         owner = self.owners.get(member_id)
         return f"{owner.name if owner else '?'}({member_id})"
 
     def _timer(self, timer: Timer) -> str:
-        return f"{timer.name} {self._name(timer.member_id)}" if timer.member_id else timer.name
+        return f"{timer.name} {self.name(timer.member_id)}" if timer.member_id else timer.name
 
     def _what(self, what: Any) -> str:
         if isinstance(what, Timer):
             return f"timer {self._timer(what)} is due"
         if isinstance(what, Asked):
-            asks = request_in_words(what.request, what.version, self._name)
+            asks = request_in_words(what.request, what.version, self.name)
+            asks += asked_where(what.request, what.hosting, what.led_by)
             return f"{what.client.name} → {what.address}  {asks}"
         if isinstance(what, LookForExpired):
             return f"the broker looks what has expired; the group is in its state since {what.since_ms:,}"
@@ -121,7 +129,7 @@ class Speech:
         if isinstance(what, GivenUp):
             return "another broker becomes the coordinator; this one gives the group up"
         if isinstance(what, Loaded):
-            found = "nothing" if what.record is None else record_in_words(what.record, self._name)
+            found = "nothing" if what.record is None else record_in_words(what.record, self.name)
             return f"a coordinator has read the log and found: {found}"
         first, error = what
         if isinstance(first, OffsetRead):
@@ -136,19 +144,19 @@ class Speech:
             yield "group    absent"
             return
         told = f"group    {group.state.value}, generation {group.generation_id}, {protocol_of(group)}"
-        told += f", leader {self._name(group.leader)}"
+        told += f", leader {self.name(group.leader)}"
         gone = sorted(group.pending_sync - group.members.keys())
         if gone:
-            told += f", a SyncGroup owed by {' '.join(map(self._name, gone))}, gone"
+            told += f", a SyncGroup owed by {' '.join(map(self.name, gone))}, gone"
         if group.pending:
-            told += f", handed out {' '.join(map(self._name, sorted(group.pending)))}"
+            told += f", handed out {' '.join(map(self.name, sorted(group.pending)))}"
         if group.initial_join is not None:
             told += f", initial delay may go on for {group.initial_join.remaining_ms:,} ms"
         if group.new_member_added:
             told += ", somebody came in it"
         yield told
         for member_id, member in group.members.items():
-            facts = [with_instance(self._name(member_id), member), " ".join(member.names)]
+            facts = [with_instance(self.name(member_id), member), " ".join(member.names)]
             facts += ["new"] if member.is_new else []
             facts += [f"JoinGroup {member.awaiting_join} waits"] if member.awaiting_join else []
             facts += [f"SyncGroup {member.awaiting_sync} waits"] if member.awaiting_sync else []
