@@ -70,3 +70,14 @@ class Budget:
         if pool is None or value[pool] == 0:
             return ()
         return (Outcome(value.set(pool, value[pool] - 1)),)
+
+    def why_refused(self, value: FrozenMap[str, int], sender: str, message: Message) -> str | None:
+        """How the budget stands."""
+        if isinstance(message, Known):
+            return f"{message.kind} has not happened {message.times} times yet"
+        kind = message.kind if isinstance(message, Charge) else ""
+        pool = self.pools.get(kind)
+        if pool is None:
+            return f"this configuration has no {kind}"
+        allowed = self.allowed[pool]
+        return f"no {pool} left of {allowed}" if pool == kind else f"no {pool} left of {allowed} for a {kind}"
