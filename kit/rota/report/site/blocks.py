@@ -75,6 +75,8 @@ _INFO = re.compile(
     r"(?: file=(?P<file>[\w./-]+))?"
     r"(?: (?P<output>output))?"
 )
+_DATA = ("text", "yaml", "toml", "json", "mermaid")
+"""Languages of blocks in which nothing is typed, whatever it looks like."""
 _LOOKS_TYPED = re.compile(r"^\s*(?:\$ |(?:rota|make|pip|python3?|spark-submit|\.venv/bin/\w+) )")
 
 
@@ -113,7 +115,7 @@ def unmarked(page: str) -> Iterator[str]:
         fenced |= set(range(line, line + len(body) + 2))
         block = read_block(line, info, body)
         typed = any(_LOOKS_TYPED.match(one) for one in body) or block.language in ("console", "sh", "python")
-        if typed and block.mark is None and not block.file and block.language != "text":
+        if typed and block.mark is None and not block.file and block.language not in _DATA:
             yield f"line {line}: say ```{block.language or 'sh'} quick, long or elsewhere (WHY)"
     for number, line_text in enumerate(page.splitlines(), 1):
         if number not in fenced and line_text.startswith("    ") and _LOOKS_TYPED.match(line_text):
