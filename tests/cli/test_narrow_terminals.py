@@ -40,9 +40,10 @@ CALLS = {
     "matrix": ("rules", "voting", "--matrix"),
     "mutants": ("check", "--list-mutants"),
     "help": ("--help",),
+    "help of a verb": ("check", "--help"),
 }
 
-COPIED = re.compile(r"(trace|replay|report): |rota \d|  +again ")
+COPIED = re.compile(r"(trace|replay|report): |rota \d|  +again |  rota [a-z]")
 """Lines with a path or a command, which is to be copied as it is."""
 
 

@@ -10,12 +10,26 @@ from typing import Any
 import click
 
 from rota import herd
-from rota.cli.check_plan import CLASSIC, ENGINES, plan, recognised
+from rota.cli import completing
+from rota.cli.check_plan import CLASSIC, plan, recognised
 from rota.cli.check_system import parse_settings
 from rota.cli.errors import INTERRUPTED, UsageError
 from rota.cli.mutants import list_mutants
-from rota.cli.options import CONFIGURATION, MAX_STATES, MUTANT, PROFILE, SETTING, Search, Selection, takes
+from rota.cli.options import (
+    CONFIGURATION,
+    ENGINE,
+    ENGINES,
+    MAX_STATES,
+    MUTANT,
+    PROFILE,
+    SETTING,
+    Search,
+    Selection,
+    takes,
+)
 from rota.cli.reporting import EXIT_CODES, REPORTING, Reporting, seconds_alive, traced
+from rota.cli.verb import REPORTING as HOW_TO_REPORT
+from rota.cli.verb import Example, Verb
 from rota.designs import suites
 from rota.explore import Limits, MissingExtra, engines
 from rota.herd import CHANGES, SUBJECTS
@@ -66,18 +80,29 @@ OPTIONS = (
     MUTANT,
     SETTING,
     click.option("--liveness", is_flag=True, help="Judge what must happen in the end, on endless runs."),
-    click.option("--scope", metavar="SCOPE",
+    click.option("--scope", metavar="SCOPE", shell_complete=completing.scopes,
                  help=f"With all: of the classic protocol.  [default: {BESIDE}]"),
     PROFILE,
-    click.option("--engine", default="auto", show_default=True, metavar="|".join(ENGINES),
-                 help="How to explore; the answer is the same."),
+    ENGINE,
     MAX_STATES,
 )  # fmt: skip
 """The options of `DesignOptions`."""
 
+SECTIONS = {
+    "What to explore": ("--configuration", "--scope", "--profile", "--mutant", "--set", "--liveness"),
+    "How to explore": ("--engine", "--max-states"),
+    "What to report": ("--list-mutants", *HOW_TO_REPORT),
+}
 
-@click.command()
-@click.argument("design", metavar="|".join(DESIGNS))
+EXAMPLES = (
+    Example("rota design all", "All three side by side: what breaks, and what a change of membership costs."),
+    Example("rota design server-side --configuration two", "One world of one design.", code=0),
+    Example("rota design watchers", "What breaks in the design that ZooKeeper's watchers make.", code=1),
+)
+
+
+@click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
+@click.argument("design", metavar="|".join(DESIGNS), shell_complete=completing.designs)
 @takes("options", DesignOptions, *OPTIONS)
 @click.option("--list-mutants", "only_list", is_flag=True,
               help="Name the bugs that can be planted; explore nothing.")  # fmt: skip

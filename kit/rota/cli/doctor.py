@@ -15,6 +15,7 @@ import click
 from rota.cli.errors import HOLDS, VIOLATED, UsageError
 from rota.cli.extras import EXTRAS, Extra
 from rota.cli.kept_tables import tables_folder
+from rota.cli.verb import Example, Verb
 from rota.conformance.cache_folder import cache_folder
 from rota.conformance.targets.java import JAVA_REMEDY, NoJava, find_java
 from rota.conformance.targets.kafka_jars import RELEASES, libraries, missing
@@ -166,7 +167,15 @@ def _clear_cache(as_json: bool) -> None:
     click.echo(json.dumps(report) if as_json else told)
 
 
-@click.command()
+SECTIONS = {"What to do": ("--require", "--clear-cache"), "What to report": ("--json",)}
+
+EXAMPLES = (
+    Example("rota doctor", "Is this installation whole? A remedy for what is not."),
+    Example("rota doctor --require java", "For scripts: exit 2 if Spark would find no Java."),
+)
+
+
+@click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
 @click.option("--require", type=click.Choice(["java"]), help="Only look for this; exit 2 if it is not there.")
 @click.option("--clear-cache", is_flag=True, help="Only throw away the tables that earlier runs have kept.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")

@@ -37,6 +37,11 @@ def coloured(text: str, verdict: str) -> str:
     return text if os.environ.get("NO_COLOR") else click.style(text, fg=COLOURS[verdict], bold=True)
 
 
+def emphasised(text: str) -> str:
+    """A heading; click takes the emphasis out again where stdout is no terminal."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, bold=True)
+
+
 def wrapped(head: str, words: str, columns: int | None = None) -> str:
     """A head and words after it, broken into lines that are indented below the first word.
 

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from functools import partial
 from importlib.util import find_spec
 
@@ -63,8 +64,11 @@ def parse_target(text: str, settings: Mapping[str, int] | None = None, profile: 
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        known = ", ".join(("rota", "librdkafka-mock", *RELEASES, *PLANNED))
-        raise TargetError(f"unknown target {text!r}; use HOST:PORT, cmd:COMMAND {{port}}, or one of {known}")
+        known = ("rota", "librdkafka-mock", *RELEASES, *PLANNED)
+        near = get_close_matches(text, known, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        forms = f"HOST:PORT, cmd:COMMAND {{port}}, or one of {', '.join(known)}"
+        raise TargetError(f"unknown target {text!r}; {hint}use {forms}")
     return host.strip("[]"), int(port)
 
 
