@@ -31,7 +31,7 @@ def completed(rota: Rota) -> Callable[[str], list[str]]:
         number = len(words) if line.endswith(" ") else len(words) - 1
         outcome = rota(_ROTA_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(number))
         assert (outcome.returncode, outcome.stderr) == (0, b"")
-        return [one.partition(",")[2] for one in outcome.stdout.decode().splitlines()]
+        return [one.partition(",")[2] for one in outcome.stdout.decode().split()]
 
     return ask
 

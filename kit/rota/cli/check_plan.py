@@ -145,8 +145,7 @@ def _asked_for(selection: Selection, search: Search, scope: Scope) -> Chosen:
     """Those named, else all that are for the profile; for a mutant first the one that kills it."""
     there = {one.name: one for one in scope.configurations}
     if selection.configurations:
-        what = f"configuration in scope {scope.name} called"
-        chosen = [there[recognised(what, name, there)] for name in dict.fromkeys(selection.configurations)]
+        chosen = [_named(name, there, scope) for name in dict.fromkeys(selection.configurations)]
         for one in chosen:
             if not one.is_for(selection.profile):
                 fit = " or ".join(one.profiles)
@@ -163,6 +162,14 @@ def _asked_for(selection: Selection, search: Search, scope: Scope) -> Chosen:
     others = [(other, one) for other in names() for one in load(other).configurations]
     first = next(pair for pair in (*every, *others) if pair[1].name == name)
     return [first, *(pair for pair in every if pair[1].name != name)]
+
+
+def _named(name: str, there: Mapping[str, Configuration], scope: Scope) -> Configuration:
+    """A configuration. Errors: UsageError, with the scope that has one of that name."""
+    others = (other for other in names() if name in [one.name for one in load(other).configurations])
+    if name not in there and (other := next(others, None)):
+        raise UsageError(f"configuration {name} is not in scope {scope.name}; say --scope {other}")
+    return there[recognised(f"configuration in scope {scope.name} called", name, there)]
 
 
 def _dies_in(selection: Selection, search: Search) -> str:

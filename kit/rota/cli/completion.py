@@ -38,7 +38,7 @@ def script(shell: str) -> str:
         Example("rota completion bash", "Print the script for bash, and how it is installed.", code=0),
     ),
 )
-@click.argument("shell", type=click.Choice(list(INSTALL)))
+@click.argument("shell", type=click.Choice(list(INSTALL)), metavar="|".join(INSTALL))
 def completion(shell: str) -> None:
     """Print the script with which SHELL completes verbs, options and their values.
 

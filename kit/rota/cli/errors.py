@@ -15,6 +15,7 @@ from typing import IO, Any
 import click
 
 from rota.cli import interrupts, streams
+from rota.cli.clicks_words import cause_of
 from rota.cli.extras import extra_for
 
 HOLDS, VIOLATED, USAGE, UNDECIDED, INTERNAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
@@ -137,12 +138,11 @@ def _of_the_machine(error: OSError) -> int | None:
 
 def _from_click(error: click.ClickException) -> str:
     """click's sentences in the form of ours."""
-    near = error.possibilities if isinstance(error, click.NoSuchOption | click.NoSuchCommand) else None
-    cause = one_line(error.message if near else error.format_message()).rstrip(".")
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "rota"
-    hint = f"did you mean {' or '.join(near)}? " if near else _nearest_choice(error)
-    return f"{cause[:1].lower()}{cause[1:]}; {hint}see `{command} --help`"
+    cause = cause_of(error)
+    between = " " if cause.endswith("?") else "; "
+    return f"{cause}{between}{_nearest_choice(error)}see `{command} --help`"
 
 
 def _nearest_choice(error: click.ClickException) -> str:

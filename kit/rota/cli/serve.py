@@ -144,6 +144,8 @@ def _data_dir(path: Path | None, fsync: str) -> DataDir | None:
     interval = int(fsync) if fsync.isascii() and fsync.isdigit() else 0
     if fsync not in ("always", "never") and not interval:
         raise UsageError(f"cannot read --fsync {fsync!r}; give always, never or a number of milliseconds")
+    if path is not None and path.exists() and not path.is_dir():
+        raise UsageError(f"--data-dir {path} is a file; name a folder, which is made if it is not there")
     if path is None:
         if fsync != "always":
             raise UsageError("--fsync is about what --data-dir keeps; name a folder there")

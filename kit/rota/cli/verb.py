@@ -73,6 +73,14 @@ class Verb(click.Command):
         self.sections, self.examples = dict(sections or {}), tuple(examples)
         self.context_settings = {"show_default": True, **self.context_settings}
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click's. Errors: of click, each of which knows whose help it is to point to."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx if error.cmd else ctx
+            raise
+
     def section_of(self, option: click.Parameter) -> str:
         """The title of the section that an option is in."""
         titles = (title for title, names in self.sections.items() if set(names) & set(option.opts))
