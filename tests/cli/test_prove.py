@@ -250,9 +250,11 @@ def test_progress_goes_into_a_pipe_every_ten_seconds() -> None:
     line = LiveLine(stream, clock=lambda: now[0])
     for second in range(21):
         now[0] = float(second)
-        line.show(partial(far, second // 5, 7, [("voting.union", 1.4)]))
+        line.show(partial(far, second // 5, 7, now[0], [("voting.union", 1.4)]))
     line.clear()
-    assert stream.getvalue().splitlines() == [f"{n} of 7; asking voting.union 1 s" for n in (2, 4)]
+    assert stream.getvalue().splitlines() == [
+        f"prove: {n} of 7 obligations, {seconds} s; voting.union for 1 s" for n, seconds in ((2, 10), (4, 20))
+    ]
 
 
 def test_an_interrupt_keeps_what_was_decided(

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from rota.cli import check_spark, check_workers, resuming
-from rota.cli.check_plan import option_of, plan
+from rota.cli.check_plan import option_of, plan, sizes_of
 from rota.cli.check_spark import SPARK, SparkOptions
 from rota.cli.checking import Checking
 from rota.cli.errors import UsageError, unforeseen
@@ -176,7 +176,7 @@ def check(
     if on_spark:
         what, limits = check_spark.fitted(what, limits, on_spark)
     reporting.try_out(REPORT)
-    explorations = Explorations(reporting.live_line())
+    explorations = Explorations(reporting.live_line(), "check", sizes_of(what, limits.max_states))
     checking = Checking(what, limits, reporting.out, reporting.say, explorations, search.workers, on_spark,
                         search.keep_going)  # fmt: skip
     cut = _worked(checking, partial(resuming.tell, what, limits, search, explorations.line.note))

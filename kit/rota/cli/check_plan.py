@@ -80,6 +80,11 @@ def recognised(what: str, name: str, there: Iterable[str], remedy: str = "") -> 
     raise UsageError(f"there is no {what} {name!r}; {nearly(name, choices)}{remedy or there_are}")
 
 
+def sizes_of(plan: Plan, most: int | None) -> dict[str, int | None]:
+    """The states that each configuration will have, where they are pinned; most: where it is given up."""
+    return {one.name: min(one.pinned, most or one.pinned) if one.pinned else None for one in plan.jobs}
+
+
 def option_of(name: str) -> str | None:
     """The option that a name is for: of a scope, a mutant, a profile, a configuration or a property."""
     there = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -170,7 +170,8 @@ class _Work:
 
     def one(self, name: str) -> _Output:
         """One of the older designs."""
-        judged = self._explored(self._plan(name))
+        what = self._plan(name)
+        judged = self._explored(what, self._progress([what]))
         return _Output(report.as_json(judged), report.lines(judged), report.verdict_line(judged))
 
     def all(self) -> _Output:
@@ -179,7 +180,9 @@ class _Work:
             Selection(scope=self.options.scope or BESIDE, profile=self.options.profile),
             Search(engine=self.options.engine),
         )
-        every = [self._explored(each) for each in (*map(self._plan, suites.DESIGNS), classic)]
+        plans = [*map(self._plan, suites.DESIGNS), classic]
+        progress = self._progress(plans)
+        every = [self._explored(each, progress) for each in plans]
         costs = {
             name: {change: herd.explored(subject, MEMBERS, change) for change in CHANGES}
             for name, subject in SUBJECTS.items()
@@ -225,7 +228,12 @@ class _Work:
                 size=one.expected["distinct"],
             )
 
-    def _explored(self, what: Plan) -> Judged:
+    def _progress(self, plans: Sequence[Plan]) -> Explorations:
+        """How far all of it is."""
+        sizes = {_called(what, job): job.pinned for what in plans for job in what.jobs}
+        return Explorations(self.reporting.live_line(), "design", sizes)
+
+    def _explored(self, what: Plan, progress: Explorations) -> Judged:
         try:
             explore = engines.choose(what.engine)
         except MissingExtra as error:
@@ -236,14 +244,14 @@ class _Work:
         self.reporting.say(table.head())
         runs, at = list[Explored](), len(self.judged)
         found: list[Found] = []
-        explorations = Explorations(self.reporting.live_line())
         limits = Limits(self.options.max_states)
         for job, system in zip(what.jobs, systems, strict=True):
-            explorations.begin(job.name, job.pinned)
+            name = _called(what, job)
+            progress.begin(name)
             try:
-                result = explore(system, limits, progress=partial(explorations.level, job.name))
+                result = explore(system, limits, progress=partial(progress.level, name))
             finally:
-                explorations.end(job.name)
+                progress.end(name)
             runs.append(Explored(job, result))
             if result.violation is not None:
                 name, out = f"{what.design}-{job.name}", self.reporting.out
@@ -257,6 +265,11 @@ class _Work:
         whole = self.judged[at]
         self.judged[at] = replace(whole, report=replace(whole.report, identity=identity))
         return self.judged[at]
+
+
+def _called(what: Plan, job: Job) -> str:
+    """A configuration's name among those of several designs."""
+    return f"{what.design} {job.name}"
 
 
 def _built(design: str, settings: Mapping[str, Any], bug: str | None) -> System:

@@ -98,13 +98,15 @@ class Proving:
         same = variants.pop() if len(variants) == 1 else ""
         printer = Printer(say, names, words, self.options.verbose, same)
         answers: dict[int, Answer] = {}
+        began = monotonic()
         try:
             for heard in provers.answers():
                 if heard is not None:
                     answers[heard[0]] = heard[1]
                     self._decide(answers, each, printer)
                 running = [(names[number // each], since) for number, since in provers.running()]
-                live.show(partial(far, len(answers) // each, len(self.items), running))
+                seconds = monotonic() - began
+                live.show(partial(far, len(answers) // each, len(self.items), seconds, running))
         finally:
             live.clear()
             printer.flush()

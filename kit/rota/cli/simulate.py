@@ -97,9 +97,14 @@ class _Walking:
         table = WalkTable([job.name for job in self.plan.jobs])
         self.reporting.say(report.head(self.plan, self.walks))
         self.reporting.say(table.head())
-        explorations = Explorations(self.reporting.live_line(), walked)
+        # only a time is known beforehand: a walk may end at any step
+        seconds = self.walks.seconds if self.walks.runs is None else None
+        sizes = {job.name: seconds for job in self.plan.jobs}
+        explorations = Explorations(
+            self.reporting.live_line(), "simulate", sizes, walked, lambda at: at.seconds
+        )
         for job, system in zip(self.plan.jobs, systems, strict=True):
-            explorations.begin(job.name, None)
+            explorations.begin(job.name)
             try:
                 with mistaken.shown(self.plan, [system], explorations.line.clear):
                     one = simulate(system, self.walks, progress=_named(explorations, job.name))

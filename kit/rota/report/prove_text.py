@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import wrap
 
 from rota.report.format import NARROWEST, width, wrapped
+from rota.report.progress import Progress, duration
 from rota.report.prove_model import Conditions, Decision, overall
 
 FEW = 30
@@ -148,10 +149,13 @@ def _paragraph(text: str) -> Iterator[str]:
     return iter(wrap(INDENT + text, width(), subsequent_indent=further, break_on_hyphens=False))
 
 
-def far(decided: int, total: int, running: Sequence[tuple[str, float]]) -> str:
-    """How many obligations are decided, and what is asked now: (name, seconds since it began) of each."""
-    asked = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in running)
-    return f"{decided} of {total}; asking {asked}"
+def far(decided: int, total: int, seconds: float, running: Sequence[tuple[str, float]]) -> str:
+    """How many obligations are decided, and what is asked now: (name, seconds since it began) of each.
+
+    Nothing is said of the rest: an obligation takes Z3 anything between a millisecond and its time limit.
+    """
+    now = [f"{name} for {duration(since)}" for name, since in running]
+    return Progress("prove", decided, total, "obligations", seconds, now=now).line()
 
 
 def last_lines(
