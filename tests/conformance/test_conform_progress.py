@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import unstyle
 from click.testing import CliRunner
 
 from rota.cli.conform import conform
@@ -126,7 +127,9 @@ def test_on_a_terminal_one_line_is_written_over(tmp_path: Path) -> None:
     for line in shown.split("\r\n"):
         last = line.rpartition(CLEAR)[2]  # what stays of the line
         assert "of 3 cases" not in last, line
-    assert shown.rstrip().rpartition("\n")[2].startswith("conforms: rota against profile rota (3 cases in ")
+    assert unstyle(shown.rstrip().rpartition("\n")[2]).startswith(
+        "conforms: rota against profile rota (3 cases in "
+    )
 
 
 def everything(end: int) -> str:
@@ -148,10 +151,10 @@ def test_an_interrupt_keeps_what_is_there_and_names_the_rest(tmp_path: Path) -> 
     command += ["--write-known", str(known), waiting, *QUICK]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        first = [next(process.stdout) for _ in range(3)]
+        first = [next(process.stdout) for _ in range(4)]
         process.send_signal(signal.SIGINT)
         rest, _ = process.communicate(timeout=30)
-    assert [line.split()[0] for line in first] == ["rota", "pass", "pass"]
+    assert [line.split()[0] for line in first] == ["rota", "verdict", "pass", "pass"]
     assert process.returncode == 130
     assert "not checked: interrupted: 1 case\n" in rest
     assert rest.splitlines()[-1].startswith("interrupted: rota against profile rota (2 of 3 cases in ")

@@ -101,7 +101,7 @@ class _Walking:
         seconds = self.walks.seconds if self.walks.runs is None else None
         sizes = {job.name: seconds for job in self.plan.jobs}
         explorations = Explorations(
-            self.reporting.live_line(), "simulate", sizes, walked, lambda at: at.seconds
+            self.reporting.live_line(), "simulate", sizes, walked, lambda at: at.seconds, float
         )
         for job, system in zip(self.plan.jobs, systems, strict=True):
             explorations.begin(job.name)

@@ -47,13 +47,22 @@ def distinct(at: Level) -> float:
     return at.distinct
 
 
+def cost(states: float) -> float:
+    """How much work so many states are, beside others: what is learned of machines at first is used again.
+
+    The exponent is that of the seconds of standard's and nightly's configurations over their states
+    (docs/scopes.md): 0.59 in the least squares of their logarithms.
+    """
+    return float(states**0.6)
+
+
 class Explorations:
     """All explorations of a verb, and how far those are that are under way, one or several at a time.
 
     Parameters: line, on which they are shown; verb; sizes, of all explorations by name: distinct states that
     it should have, or as many as `amount` comes to at its end, None if nobody knows; alone, the words for
-    one when it is the only one under way; amount, how much of its size an exploration has done; clock,
-    seconds, for tests.
+    one when it is the only one under way; amount, how much of its size an exploration has done; work, that a
+    size is; clock, seconds, for tests.
     """
 
     def __init__(
@@ -63,11 +72,12 @@ class Explorations:
         sizes: Mapping[str, float | None],
         alone: Callable[[Level], str] = explored,
         amount: Callable[[Level], float] = distinct,
+        work: Callable[[float], float] = cost,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.line = line
         self._verb, self._sizes = verb, sizes
-        self._alone, self._amount, self._clock = alone, amount, clock
+        self._alone, self._amount, self._work, self._clock = alone, amount, work, clock
         self._running: dict[str, Level] = {}
         self._over = set[str]()
         self._predictable = True
@@ -111,12 +121,12 @@ class Explorations:
 
     def _share(self) -> float | None:
         """How much of all is done; None where the size of one is not known, or does not matter any more."""
-        sizes = [size for size in self._sizes.values() if size is not None]
-        if not self._predictable or len(sizes) < len(self._sizes) or not sum(sizes):
+        sizes = {name: size for name, size in self._sizes.items() if size}
+        if not self._predictable or len(sizes) < len(self._sizes):
             return None
-        done = sum(self._sizes[name] or 0 for name in self._over)
-        done += sum(min(self._amount(at), self._sizes[name] or 0) for name, at in self._running.items())
-        return done / sum(sizes)
+        done = sum(self._work(sizes[name]) for name in self._over)
+        done += sum(self._work(min(self._amount(at), sizes[name])) for name, at in self._running.items())
+        return done / sum(map(self._work, sizes.values()))
 
     def _under_way(self) -> list[str]:
         if not any(at.seconds for at in self._running.values()):

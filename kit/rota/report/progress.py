@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-KNOWN_FROM = 0.02, 2.0
+KNOWN_FROM = 0.05, 5.0
 """The share of the work that must be done, and the seconds that must have passed, before it can be said how
 long the rest takes."""
 
@@ -30,7 +30,6 @@ class Progress:
     def line(self) -> str:
         """All of it in one line, what matters most first: a terminal may have no room for the rest."""
         parts = [f"{self.done:,} of {self.of:,} {self.things}"] if self.of > 1 else []
-        parts += [f"{self.share:.0%}"] if self.share is not None else []
         parts.append(duration(self.seconds))
         left = self.left if self.left is not None else rest(self.share, self.seconds)
         parts += [f"about {duration(left)} left"] if left is not None and left >= 1 else []
