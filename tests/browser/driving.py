@@ -107,7 +107,7 @@ def sideways(page: Page) -> list[str]:
           const room = document.documentElement.clientWidth;
           if (document.scrollingElement.scrollWidth <= room) return [];
           const out = [...document.querySelectorAll("body *")]
-            .filter(one => one.getBoundingClientRect().right > room + 1)
+            .filter(one => one.getBoundingClientRect().left + one.scrollWidth > room + 1)
             .map(one => `${one.tagName.toLowerCase()}.${one.getAttribute("class") || ""}`);
           const wide = document.scrollingElement.scrollWidth;
           return [`${wide} px wide in ${room}: ${[...new Set(out)].slice(0, 8)}`];

@@ -27,7 +27,7 @@ def having(mark: Mark) -> list[str]:
 def problems(page: str, folder: Path, *marks: Mark) -> list[str]:
     played = list(Terminal(folder).follow(page, marks))
     for one in played:
-        print(f"{one.seconds:6.2f} s  {one.text.splitlines()[0]}")
+        print(f"{one.seconds:6.1f} s, {one.processor:5.1f} s of processor  {one.text.splitlines()[0]}")
     assert played
     return [f"$ {one.text}\n{one.problem}" for one in played if one.problem]
 

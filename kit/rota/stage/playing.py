@@ -45,7 +45,7 @@ class _NotPossible(Exception):
     """An input that the stage does not have now."""
 
 
-class _Guided(Stage):
+class Guided(Stage):
     """A stage on which what is left open is chosen as a step's text has it."""
 
     told: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class _Guided(Stage):
 
 def play(script: Script, profile: str | None = None) -> Played:
     """Play a dialogue, on its own broker or on one of another profile. Errors: DialogueError."""
-    stage = _Guided(script.config, PROFILES[profile or script.profile], beside=False, log_answers=False)
+    stage = Guided(script.config, PROFILES[profile or script.profile], beside=False, log_answers=False)
     stage.given, stage.marks = script.given, dict(script.marks)
     known = {name: stage.client(name) for name in script.clients}
     stage.owners |= {member_id: known[name] for name, member_id in _had_before(script) if name in known}
@@ -77,7 +77,8 @@ def play(script: Script, profile: str | None = None) -> Played:
         except _NotPossible as cause:
             omitted.append((block.line, str(cause)))
         except AssertionError as failure:
-            raise DialogueError(block.line, f"{failure or 'not possible here'}; change it") from failure
+            cause = str(failure).partition("\n")[0] or "not possible here"
+            raise DialogueError(block.line, f"{cause}; change it") from failure
         counted[number + 1] = len(stage.happenings)
     if omitted:
         stage.given = counted[script.given]
@@ -93,7 +94,7 @@ def _had_before(script: Script) -> Iterator[tuple[str, str]]:
         given.update(one for line in block.told for _, one in _NAMED.findall(line))
 
 
-def _step(stage: _Guided, block: Block) -> None:
+def _step(stage: Guided, block: Block) -> None:
     """One input. Errors: DialogueError, _NotPossible."""
     if block.what.startswith(FOLLOWS):
         return
@@ -109,12 +110,12 @@ def _step(stage: _Guided, block: Block) -> None:
     )
 
 
-def _pass_time(stage: _Guided, block: Block) -> None:
+def _pass_time(stage: Guided, block: Block) -> None:
     """Until the time of an input, unless it is later already."""
     stage.now = max(stage.now, block.now)
 
 
-def _ask(stage: _Guided, block: Block, found: re.Match[str]) -> None:
+def _ask(stage: Guided, block: Block, found: re.Match[str]) -> None:
     name, _, words = found.groups()
     if name not in stage.clients:
         there = ", ".join(stage.clients)
@@ -137,7 +138,7 @@ def _ask(stage: _Guided, block: Block, found: re.Match[str]) -> None:
     stage.group_id = group
 
 
-def _fire(stage: _Guided, block: Block, found: re.Match[str]) -> None:
+def _fire(stage: Guided, block: Block, found: re.Match[str]) -> None:
     if found[1] not in TIMER_KINDS:
         raise DialogueError(block.line, f"there is no timer {found[1]}; there are {', '.join(TIMER_KINDS)}")
     timer = Timer(found[1], found[2] or "")
@@ -146,7 +147,7 @@ def _fire(stage: _Guided, block: Block, found: re.Match[str]) -> None:
     stage.fire(timer)
 
 
-def _answer(stage: _Guided, block: Block, found: re.Match[str]) -> None:
+def _answer(stage: Guided, block: Block, found: re.Match[str]) -> None:
     subject, outcome = found.groups()
     if outcome != "stored" and outcome not in AppendError.__members__:
         there = ", ".join(AppendError.__members__)
@@ -161,12 +162,12 @@ def _answer(stage: _Guided, block: Block, found: re.Match[str]) -> None:
     stage.log(None if outcome == "stored" else AppendError[outcome])
 
 
-def _give_up(stage: _Guided, block: Block, found: re.Match[str]) -> None:
+def _give_up(stage: Guided, block: Block, found: re.Match[str]) -> None:
     _pass_time(stage, block)
     stage.give_up()
 
 
-def _load(stage: _Guided, block: Block, found: re.Match[str]) -> None:
+def _load(stage: Guided, block: Block, found: re.Match[str]) -> None:
     _pass_time(stage, block)
     unanswered = next(
         (one.what.unanswered for one in reversed(stage.happenings) if isinstance(one.what, GivenUp)), ()
@@ -176,20 +177,20 @@ def _load(stage: _Guided, block: Block, found: re.Match[str]) -> None:
     stage.load()
 
 
-def _told(stage: _Guided, record: GroupRecord | None) -> str:
+def _told(stage: Guided, record: GroupRecord | None) -> str:
     if record is None or record.kind is RecordKind.DELETION:
         return "nothing"
     return record_in_words(record, Speech(stage.owners).name)
 
 
-def _look(stage: _Guided, block: Block, found: re.Match[str]) -> None:
+def _look(stage: Guided, block: Block, found: re.Match[str]) -> None:
     _pass_time(stage, block)
     if stage.group is None:
         raise _NotPossible("there is no group whose offsets could expire")
     stage.look_for_expired()
 
 
-Act = Callable[[_Guided, Block, "re.Match[str]"], None]
+Act = Callable[[Guided, Block, "re.Match[str]"], None]
 
 _INPUTS: tuple[tuple[re.Pattern[str], Act], ...] = (
     (_ASKS, _ask),

@@ -59,9 +59,8 @@ _MARK = re.compile(r"-- (.*) --")
 def read(text: str) -> Script:
     """Read a dialogue. Errors: DialogueError."""
     lines = text.split("\n")
-    begin = next(
-        (at for at, line in enumerate(lines) if _MARK.fullmatch(line) or _STEP.fullmatch(line)), None
-    )
+    starts = (at for at, line in enumerate(lines) if line.startswith("-- ") or _STEP.fullmatch(line))
+    begin = next(starts, None)
     if begin is None:
         raise DialogueError(1, "no step is here; a step begins with its time, such as `0 ms  A → r1  ...`")
     head = _Head(lines[:begin])

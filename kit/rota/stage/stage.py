@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rota import coordinator as core
+from rota.kernel import RuleTable
 from rota.oracle import Ask, Due, Logged
 from rota.oracle.follow import Oracle
 from rota.oracle.translate import CoreRequest, to_spec
@@ -71,7 +72,7 @@ class Stage(Looks):
     `log` says when; hosting, what the broker is to the group, and led_by, who leads its partition;
     group_id, of the group; stored, the group's last record that the log has; since, when the group came
     into its state; given, how many happenings are the way to what a script is about; marks, headings of a
-    dialogue: before which happening.
+    dialogue: before which happening; table: of rules, if some are not the spec's.
     """
 
     config: BrokerConfig = field(default_factory=BrokerConfig)
@@ -92,9 +93,10 @@ class Stage(Looks):
     since: int = 0
     given: int = 0
     marks: dict[int, str] = field(default_factory=dict)
+    table: RuleTable | None = None
 
     def __post_init__(self) -> None:
-        self.oracle = Oracle(self.config, self.profile)
+        self.oracle = Oracle(self.config, self.profile, self.table)
         self.core = CoreBeside(self.config) if self.beside else None
         self._chosen: dict[str, str | None] = {}
         self.ledger = Ledger(lambda: self.oracle.spec)

@@ -42,12 +42,14 @@ def text(title: str, point: str, source: str, stage: Stage) -> str:
     lines = [title, "", *textwrap.wrap(point, WIDTH), "", *_wrapped("source   ", source), *_setting(stage)]
     speech = Speech(stage.owners)
     for number, one in enumerate(stage.happenings):
-        lines += ["", f"-- {stage.marks[number]} --"] if number in stage.marks else []
+        lines += ["", *_folded(f"-- {stage.marks[number]} --")] if number in stage.marks else []
         short = number < stage.given - 1
         lines += [] if 0 < number < stage.given - 1 else [""]
         lines += [
             part for line in (speech.talk(one) if short else speech.step(one)) for part in _folded(line)
         ]
+    end = len(stage.happenings)
+    lines += ["", *_folded(f"-- {stage.marks[end]} --")] if end in stage.marks else []
     return "\n".join(lines) + "\n"
 
 
@@ -116,7 +118,8 @@ class Speech:
             return f"timer {self._timer(what)} is due"
         if isinstance(what, Asked):
             asks = request_in_words(what.request, what.version, self.name)
-            return f"{what.client.name} → {what.address}  {asks}{asked_where(what.request, what.hosting, what.led_by)}"
+            asks += asked_where(what.request, what.hosting, what.led_by)
+            return f"{what.client.name} → {what.address}  {asks}"
         if isinstance(what, LookForExpired):
             return f"the broker looks what has expired; the group is in its state since {what.since_ms:,}"
         if isinstance(what, Unused):

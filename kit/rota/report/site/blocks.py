@@ -149,14 +149,14 @@ def _session(block: Block) -> Iterator[Command]:
             text = text.removesuffix("\\") + line.removeprefix("> ").strip()
         elif line.startswith("$ "):
             if text:
-                yield Command(text, tuple(shown), block.exit_code)
+                yield Command(text, tuple(shown), _code(text, block.exit_code))
             text, shown = line.removeprefix("$ "), []
         elif text:
             shown.append(line)
         elif line.strip():
             raise BlockError(f"line {block.line}: output above the first command; begin it with `$ `")
     if text:
-        yield Command(text, tuple(shown), block.exit_code)
+        yield Command(text, tuple(shown), _code(text, block.exit_code))
 
 
 def _typed(body: tuple[str, ...]) -> Iterator[Command]:
@@ -167,5 +167,10 @@ def _typed(body: tuple[str, ...]) -> Iterator[Command]:
         text = "" if text.startswith("# ") else held + text.strip()
         held = text.removesuffix("\\") if text.endswith("\\") else ""
         if text and not held:
-            code = re.search(r"\bexit (\d+)\b", comment)
-            yield Command(text, exit_code=int(code[1]) if code else 0)
+            yield Command(text, exit_code=_code(f" # {comment}", 0))
+
+
+def _code(text: str, usual: int) -> int:
+    """The exit code that a comment speaks of."""
+    code = re.search(r" # .*\bexit (\d+)\b", text)
+    return int(code[1]) if code else usual
