@@ -20,9 +20,9 @@ COMMANDS = {
     "check": "rota.cli.check:check",
     "simulate": "rota.cli.simulate:simulate",
     "design": "rota.cli.design:design",
+    "play": "rota.cli.play:play",
     "conform": "rota.cli.conform:conform",
     "prove": "rota.cli.prove:prove",
-    "play": "rota.cli.play:play",
     "serve": "rota.cli.serve:serve",
     "rules": "rota.cli.rules:rules",
     "trace": "rota.cli.trace:trace",
@@ -37,6 +37,7 @@ TASKS = {
         "check": "Explore it exhaustively: counts, properties, the shortest violation.",
         "simulate": "Walk at random through what is too large to be explored.",
         "design": "Explore the designs before the classic protocol, or all side by side.",
+        "play": "Step through it by hand, in the browser.",
         "prove": "Prove what holds for any number of members.",
     },
     "Read what was found": {
