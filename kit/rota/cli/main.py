@@ -22,6 +22,7 @@ COMMANDS = {
     "design": "rota.cli.design:design",
     "conform": "rota.cli.conform:conform",
     "prove": "rota.cli.prove:prove",
+    "play": "rota.cli.play:play",
     "serve": "rota.cli.serve:serve",
     "rules": "rota.cli.rules:rules",
     "trace": "rota.cli.trace:trace",
@@ -38,8 +39,9 @@ TASKS = {
         "design": "Explore the designs before the classic protocol, or all side by side.",
         "prove": "Prove what holds for any number of members.",
     },
-    "Read what was found": {
-        "trace": "Show a counterexample, convert it, or replay it.",
+    "Understand": {
+        "trace": "Show a counterexample in many forms, replay it, or ask it what holds in each step.",
+        "play": "Step through a system by hand, on a page in the browser.",
         "rules": "The rules of the spec in words, and what checks each of them.",
     },
     "Judge and run brokers": {

@@ -287,6 +287,7 @@ def found_lines(report: Report, found: Found) -> Iterator[str]:
     yield ""
     yield f"trace:  {found.path} (as text beside it: .txt)"
     yield f"replay: {found.replay}"
+    yield f"page:   {found.page}"
 
 
 def _stats(report: Report) -> Iterator[str]:
