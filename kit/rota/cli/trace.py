@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from rota.cli import completing, trace_play, trace_show
+from rota.cli import completing, trace_show
 from rota.cli.check_system import parse_settings
 from rota.cli.errors import HOLDS, VIOLATED, UsageError, one_line
 from rota.cli.keeping import write_files
@@ -113,6 +113,8 @@ def trace(
     --profile, has it otherwise than the file says.
     """
     if dialogue:
+        from rota.cli import trace_play  # which brings a server with it: showing a trace needs none
+
         lines, code = trace_play.played(file, elsewhere.profile)
         click.echo("\n".join(lines))
         ctx.exit(code)
