@@ -79,7 +79,7 @@ def _part(title: str, content: Markup, when: str = "") -> Markup | None:
     if not content:
         return None
     shown = element("span", f" {when}", class_="when quiet") if when else None
-    return element("section", element("h4", title, shown), content, class_="part")
+    return element("section", element("h3", title, shown), content, class_="part")
 
 
 def html(trace: Trace, run: Run | None) -> str:
