@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar, cast
 from uuid import uuid4
 
@@ -37,7 +36,7 @@ from rota.coordinator import (
 )
 from rota.log.group_replay import StoredGroup
 from rota.server.answers import AT_ONCE, Gathered, Later, LongReply, Part, as_body, slices
-from rota.server.connection import RequestContext
+from rota.server.context import RequestContext
 from rota.server.group_admin import GroupAdmin
 from rota.server.group_log import Answered, GroupLog, MemoryLog
 from rota.server.log_lines import line
@@ -71,6 +70,9 @@ CROWDED_SECONDS = 10
 """How often is cleaned while groups take more than half of the memory that they may."""
 
 Body = Mapping[str, Any]
+Addressee = RequestContext | Amended | LongReply | Part
+"""What the coordinator has as the token of a request."""
+
 R = TypeVar("R", OffsetCommit, OffsetDelete, OffsetFetch)
 
 
@@ -277,7 +279,8 @@ class GroupService:
     def _do(self, effects: Effects) -> None:
         if self._stopped:
             return
-        self._tell(effects.notices)
+        if effects.notices:
+            self._tell(effects.notices)
         for timer in effects.timers:
             if isinstance(timer, Arm):
                 self._timers.arm(timer.timer_id, timer.delay_ms)
@@ -293,13 +296,13 @@ class GroupService:
             self._answers.add(self._answered(effects.replies))
 
     def _tell(self, notices: tuple[Notice, ...]) -> None:
-        if notices and log.isEnabledFor(logging.INFO):
+        if log.isEnabledFor(logging.INFO):
             for notice in notices:
                 log.info(line(notice))
 
     def _answer(self, replies: tuple[tuple[Token, Reply], ...]) -> None:
         for token, reply in replies:
-            cast(RequestContext | Amended | LongReply | Part, token).reply(as_body(reply))
+            cast(Addressee, token).reply(as_body(reply))
 
     def _answered(self, replies: tuple[tuple[Token, Reply], ...]) -> Iterator[None]:
         for part in slices(replies, ANSWERED_AT_ONCE):
@@ -325,16 +328,8 @@ class GroupService:
 
 
 def _leaving(body: Body) -> LeaveGroup:
-    members = tuple(MemberIdentity(**_known(MemberIdentity, item)) for item in body.get("members", ()))
-    return LeaveGroup(**_known(LeaveGroup, body) | {"members": members})
-
-
-def _known(kind: type, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a body that a request of the coordinator has too; tagged fields are left out."""
-    return {name: body[name] for name in _names(kind) if name in body}
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    """The field names of a dataclass."""
-    return tuple(item.name for item in fields(kind))
+    members = tuple(
+        MemberIdentity(item["member_id"], item["group_instance_id"], item.get("reason"))
+        for item in body.get("members", ())
+    )
+    return LeaveGroup(body["group_id"], members, body.get("member_id", ""))

@@ -67,6 +67,13 @@
     }
   }
 
+  function prepareCommands() {
+    for (const button of document.querySelectorAll("[data-copies]")) {
+      button.hidden = false;
+      button.addEventListener("click", () => copyFrom(button, button.dataset.copies, "Command"));
+    }
+  }
+
   // On paper everything is open.
   function preparePrint() {
     let closed = [];
@@ -213,6 +220,7 @@
       one.addEventListener("click", switchTheme);
     }
     prepareCopies();
+    prepareCommands();
     preparePrint();
     const players = [...document.querySelectorAll("[data-story]")].map(prepare);
     if (!players.length) return;

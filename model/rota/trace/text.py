@@ -39,7 +39,7 @@ def text(trace: Trace, columns: int = WIDTH) -> str:
     lines = (
         line for head, words in _lines(trace, int(PATH * columns)) for line in _wrapped(head, words, columns)
     )
-    return "".join(f"{line if line.isprintable() else _escaped(line)}\n" for line in lines)
+    return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def _lines(trace: Trace, paths: int) -> Iterator[Line]:
@@ -160,5 +160,8 @@ def _wrapped(head: str, words: str, columns: int) -> Iterator[str]:
     yield from lines or [head.rstrip()]
 
 
-def _escaped(line: str) -> str:
+def printable(line: str) -> str:
+    """The line; what is no character of one is written as JSON writes it."""
+    if line.isprintable():
+        return line
     return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)
