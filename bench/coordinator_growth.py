@@ -54,9 +54,9 @@ def rate_rounds(
 
 
 @contextmanager
-def wanted_rounds(value: float) -> Iterator[Callable[[], Sequence[float]]]:
+def wanted_rounds(*values: float) -> Iterator[Callable[[], Sequence[float]]]:
     """What is wanted, as if somebody had it."""
-    yield lambda: (value,)
+    yield lambda: values
 
 
 @contextmanager

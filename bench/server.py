@@ -1,4 +1,4 @@
-"""`rota serve` beside Apache Kafka over the wire: heartbeats and rebalances, as ratios; and its core alone.
+"""`rota serve` beside Apache Kafka over the wire: heartbeats, rebalances, commits, as ratios; and alone.
 
     .venv/bin/python -m bench.server [--only SECTION] [--target HOST:PORT] [--write]
 
@@ -42,6 +42,7 @@ from bench.server_client import (
     rebalance,
     repeated,
 )
+from bench.server_data import POLICIES, all_alive, commit_rounds, kept_commit_rounds, overtaken, start_rounds
 from bench.server_page import SECTIONS, TOLERANCE, Report, Row, as_json, changes, from_json, page
 from bench.server_sides import Side, at, kafka, rota
 
@@ -63,6 +64,11 @@ MEMBERS = (10, 100, 1_000)
 MANY = 10_000
 MOST = 100_000
 HOURS = 24
+COMMITTERS = 4
+COMMITS_UNDER_WAY = (1, 16)
+RECORDS = 1_000_000
+START_SECONDS = 10.0
+"""How long a start from so many records may take."""
 
 Round = Callable[[], Sequence[float]]
 """One round on one side: a value for each figure of the measurement."""
@@ -193,6 +199,29 @@ def rebalance_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[
     yield Measurement("rebalances", figures, large, small, f"rota with {MEMBERS[-1]:,}")
 
 
+def data_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measurement]:
+    """Commits that are kept, by each policy, beside the other's own; starts beside what is wanted."""
+    for under_way in COMMITS_UNDER_WAY:
+        for policy, words in POLICIES.items():
+            load_words = f"{_connections(COMMITTERS)}, {under_way} under way on each"
+            what = f"commits, --fsync {policy} ({words}), {load_words}"
+            load = (COMMITTERS, under_way, program, SECONDS)
+            figures = (
+                Figure(what, "a second", more=True),
+                Figure(what, "µs of the server's processor for each", more=False),
+            )
+            sides = kept_commit_rounds(policy, *load), commit_rounds(theirs, *load)
+            yield Measurement("data", figures, *sides, theirs.name)
+    for commits_of, words in ((all_alive, "all of which count"), (overtaken, "one in a hundred counts")):
+        what = f"start from a log of {RECORDS:,} records, {words}"
+        figures = (
+            Figure(what, "s", more=False, wanted=1.0),
+            Figure(what, "s of the server's processor", more=False, wanted=1.0),
+        )
+        sides = start_rounds(commits_of, RECORDS), wanted_rounds(START_SECONDS, START_SECONDS)
+        yield Measurement("data", figures, *sides, "wanted")
+
+
 def core_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measurement]:
     """The coordinator's core without sockets, beside what is wanted and beside itself."""
     for work, what, wanted in (
@@ -221,6 +250,7 @@ def core_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measu
 MEASUREMENTS = {
     "heartbeats": heartbeat_measurements,
     "rebalances": rebalance_measurements,
+    "data": data_measurements,
     "core": core_measurements,
 }
 """Section → its measurements, of two sides; the compiled client is given to all."""

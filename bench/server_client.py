@@ -25,6 +25,9 @@ NOT_YET = (14, 15, 16)
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: Kafka makes its topic first."""
 
 MEMBER_ID_REQUIRED = 79
+COMMIT_VERSION = 9
+"""The last one that names topics."""
+
 PATIENCE = 60
 """Seconds for one answer, and until there is a coordinator."""
 
@@ -133,6 +136,14 @@ class Member:
         """The frame of a Heartbeat."""
         return frame(encode_request("Heartbeat", 4, self.place(), 1, "bench"))
 
+    def commit(self, topic: str) -> bytes:
+        """The frame of an OffsetCommit, of the topic's first partition."""
+        offsets = [{"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}]
+        body = self.place()
+        body["generation_id_or_member_epoch"] = body.pop("generation_id")
+        body["topics"] = [{"name": topic, "partitions": offsets}]
+        return frame(encode_request("OffsetCommit", COMMIT_VERSION, body, 1, "bench"))
+
     def close(self) -> None:
         """Closes the connection."""
         self.stream.close()
@@ -232,8 +243,39 @@ def heartbeats_compiled(
     program: Path, members: Sequence[Member], under_way: int, seconds: float
 ) -> tuple[int, float]:
     """The same by the compiled client, from connections of its own: (answers, seconds). Errors: Failed."""
-    port = members[0].socket.getpeername()[1]
     lines = [answer_to(members[0]), *(member.heartbeat() for member in members)]
+    return compiled_load(program, members, lines, under_way, seconds)
+
+
+def topic_of_one_partition(address: str) -> str:
+    """A new topic. Errors: Failed."""
+    name = f"bench-{uuid4()}"
+    member = Member(address, "")
+    topic = {"name": name, "num_partitions": 1, "replication_factor": 1}
+    (made,) = member.call("CreateTopics", 5, topics=[topic])["topics"]
+    member.close()
+    expect(made["error_code"])
+    return name
+
+
+def commits(members: Sequence[Member], topic: str) -> list[bytes]:
+    """The answer that each member's OffsetCommit has, and these requests: all of the one partition."""
+    frames = [member.commit(topic) for member in members]
+    members[0].socket.sendall(frames[0])
+    payload = members[0].payload()
+    (partition,) = decode_response("OffsetCommit", COMMIT_VERSION, payload).body["topics"][0]["partitions"]
+    expect(partition["error_code"])
+    return [frame(payload), *frames]
+
+
+def compiled_load(
+    program: Path, members: Sequence[Member], lines: Sequence[bytes], under_way: int, seconds: float
+) -> tuple[int, float]:
+    """Requests by the compiled client: (answers, seconds). Errors: Failed.
+
+    lines: the answer that all of them have, then a request for each member.
+    """
+    port = members[0].socket.getpeername()[1]
     done = subprocess.run(
         (program, str(port), str(seconds), str(under_way)),
         input="".join(line.hex() + "\n" for line in lines),

@@ -35,6 +35,14 @@ A group with a member on each connection: all join with changed metadata, and wh
 all sync; the leader assigns a share to everybody. From the first request to the last answer, by the Python
 client.
 """,
+    "data": """\
+`rota serve --data-dir`: members of one Stable group, each on its connection, commit an offset of one
+partition again and again, by the compiled client. Kafka is as it comes: it leaves the writing to the system
+(`never`). What each policy promises: [durability.md](durability.md). A start is from the command to the line
+that says where the server listens, Python's own start included; its log was written by the server's own
+writer and ended in order. The records are offsets of 10,000 groups: a hundred of each, committed at once, or
+one of each, committed a hundred times.
+""",
     "core": """\
 The coordinator alone, without sockets and codec: requests in, effects carried out (timers in the wheel,
 appends acknowledged). Seconds are the processor's. *Joins and syncs* are counted in pairs; all members of a

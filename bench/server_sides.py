@@ -68,9 +68,9 @@ def at(address: str, name: str) -> Side:
 
 
 @contextmanager
-def rota() -> Iterator[Side]:
+def rota(*options: str) -> Iterator[Side]:
     """`rota serve` in a process of its own. Errors: NotStarted."""
-    command = [sys.executable, "-m", "rota", "serve", "--set", f"{INITIAL_DELAY}=0"]
+    command = [sys.executable, "-m", "rota", "serve", "--set", f"{INITIAL_DELAY}=0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

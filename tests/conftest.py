@@ -13,7 +13,7 @@ from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.oracle.walk import no_constants_of_sources
 from rota.spec import RULES
 
-pytest.register_assert_rewrite("harness", "checklist.checklist_words")
+pytest.register_assert_rewrite("harness", "rota.stage", "checklist.checklist_words")
 
 # Hypothesis: everywhere the same examples each time, and no deadline that a busy machine misses.
 settings.load_profile("ci")

@@ -180,6 +180,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "MANY", 5)
     monkeypatch.setattr(server, "MOST", 20)
     monkeypatch.setattr(server, "HOURS", 2)
+    monkeypatch.setattr(server, "RECORDS", 2_000)
+    monkeypatch.setattr(server, "COMMITS_UNDER_WAY", (2,))
     monkeypatch.setattr(coordinator_growth, "HEARTBEATS", 40)
     monkeypatch.setattr(coordinator_growth, "BEAT_MS", 20_000)
 
@@ -192,7 +194,7 @@ def test_every_measurement_has_a_value_for_each_round_and_side() -> None:
         assert {side.pid for side in sides} == {os.getpid()}
         rows = list(server.measure(list(server.MEASUREMENTS), *sides, rounds=2, warm_ups=1))
     assert {row.section for row in rows} == set(server.MEASUREMENTS)
-    assert len(rows) == 4 + 8 + 4 + 2 + 5 + 3
+    assert len(rows) == 4 + 8 + 4 + 2 + 3 * 2 + 2 * 2 + 5 + 3
     exact = [row for row in rows if not row.theirs]
     assert {row.unit for row in exact} == {"bytes"}
     assert all(len(row.ours) == 1 for row in exact)

@@ -26,7 +26,8 @@ from typing import Any
 from uuid import UUID
 
 from rota.server.broker import Server
-from rota.server.connection import Connection, RequestContext
+from rota.server.connection import Connection
+from rota.server.context import RequestContext
 from rota.server.settings import Settings
 from rota.wire import Api, all_apis, api, decode_response, encode_request, frame
 from rota.wire.records import Record, encode_batch
@@ -34,6 +35,7 @@ from rota.wire.schema import Field
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from harness.arrival import arrive
 from harness.extremes import BITS, Faults, usual
 
 SEGMENT = 20_000
@@ -203,7 +205,7 @@ class Segment:
                 name, payload = frames.next()
                 self.sent[name] += 1
                 begun = time.thread_time()
-                connection.data_received(frame(payload))
+                arrive(connection, frame(payload))
                 if count % TOGETHER == 0:
                     await asyncio.sleep(0)
                 spent = time.thread_time() - begun
@@ -236,9 +238,8 @@ class Segment:
     async def answers(self, good: Connection, heard: Silent) -> None:
         """A bystander gets the answer that it always gets."""
         heard.written = b""
-        good.data_received(
-            frame(encode_request("Heartbeat", 4, {"group_id": "nobody", "member_id": "m"}, 1, "b"))
-        )
+        body = {"group_id": "nobody", "member_id": "m"}
+        arrive(good, frame(encode_request("Heartbeat", 4, body, 1, "b")))
         while not heard.written:
             assert not heard.is_closed
             await asyncio.sleep(0)

@@ -10,6 +10,8 @@ import heapq
 from collections import deque
 from itertools import count
 
+from harness.arrival import arrive
+
 
 class VirtualLoop(asyncio.AbstractEventLoop):
     """As much of a loop as a server needs. failures: what callbacks have raised."""
@@ -155,7 +157,7 @@ class Transport(asyncio.Transport):
     def arrives(self, data):
         """Bytes of the client reach the server."""
         if not self._closing:
-            self._loop.run(lambda: self.protocol.data_received(bytes(data)))
+            self._loop.run(lambda: arrive(self.protocol, bytes(data)))
 
     def breaks(self):
         """The connection is lost."""

@@ -131,7 +131,7 @@ def test_a_slow_reader_costs_one_answer(inside, user):
     count = 300
     slow.send_fetch()
     one = slow.fetched()["records"]
-    (connection,) = [each for each in server.connections if each._last_active == max_active(server)]
+    (connection,) = [each for each in server.connections if each._idle.since == max_active(server)]
     for _ in range(count):
         slow.send_fetch()
     most = watched(lambda: connection._transport.get_write_buffer_size(), writer)
@@ -140,7 +140,7 @@ def test_a_slow_reader_costs_one_answer(inside, user):
 
 
 def max_active(server):
-    return max(each._last_active for each in server.connections)
+    return max(each._idle.since for each in server.connections)
 
 
 def watched(size, other):

@@ -5,11 +5,13 @@ import socket
 
 import pytest
 
+from harness.arrival import arrive
 from rota.server import broker
 from rota.server.connection import Connection
 from rota.server.intake import Intake
 from rota.server.outgoing import WRITTEN_TOGETHER
 from rota.server.turns import Turns
+from rota.server.unsent import Unsent
 from rota.wire import decode_response, encode_request, frame
 
 
@@ -52,6 +54,8 @@ class Broker:
         loop = asyncio.get_running_loop()
         self.turns = Turns(loop)
         self.intake = Intake(-1, loop.call_later, loop.time)
+        self.landing = memoryview(bytearray(broker.READ_AT_ONCE))
+        self.unsent = Unsent()
         self.connections = set()
         self.parked = None
         self.asked = 0
@@ -107,7 +111,7 @@ def in_order(count, first=0):
 
 def test_a_burst_is_answered_in_one_write():
     async def play(connection, transport, broker):
-        connection.data_received(heartbeats(*"g" * 16))
+        arrive(connection, heartbeats(*"g" * 16))
         (written,) = transport.events  # before the loop goes on: nothing waits for another iteration
         assert numbers(written) == in_order(16)
 
@@ -116,7 +120,7 @@ def test_a_burst_is_answered_in_one_write():
 
 def test_an_answer_from_outside_leaves_with_those_that_it_held_up():
     async def play(connection, transport, broker):
-        connection.data_received(heartbeats("park", *"ggg"))
+        arrive(connection, heartbeats("park", *"ggg"))
         assert transport.events == []
         broker.parked.reply({"error_code": 1})
         assert transport.events == []
@@ -127,12 +131,22 @@ def test_an_answer_from_outside_leaves_with_those_that_it_held_up():
     played(play)
 
 
+def test_an_answer_from_outside_behind_which_nothing_waits_leaves_at_once():
+    async def play(connection, transport, broker):
+        arrive(connection, heartbeats("park"))
+        broker.parked.reply({"error_code": 1})
+        (written,) = transport.events
+        assert numbers(written) == in_order(1)
+
+    played(play)
+
+
 def test_each_turn_writes_what_it_has(monkeypatch):
     monkeypatch.setattr("rota.server.turns.TURN_SECONDS", 0)
     monkeypatch.setattr("rota.server.turns.ITERATION_SECONDS", 1e-9)
 
     async def play(connection, transport, broker):
-        connection.data_received(heartbeats(*"ggg"))
+        arrive(connection, heartbeats(*"ggg"))
         for _ in range(5):
             await asyncio.sleep(0)
         assert [numbers(each) for each in transport.events] == [[(0, 1)], [(1, 2)], [(2, 3)]]
@@ -146,7 +160,7 @@ def test_answers_that_are_large_do_not_wait_for_each_other():
     async def play(connection, transport, broker):
         transport.deaf = True
         broker.extra = {"_tags": {1: bytes(WRITTEN_TOGETHER // 2)}}
-        connection.data_received(heartbeats(*"ggggg"))
+        arrive(connection, heartbeats(*"ggggg"))
         (written,) = transport.events
         assert numbers(written) == in_order(2)
         connection.resume_writing()
@@ -160,26 +174,26 @@ def test_answers_that_are_large_do_not_wait_for_each_other():
 def test_what_was_answered_leaves_before_the_end(ending):
     async def play(connection, transport, broker):
         last = {"request": heartbeats("close"), "close": b"", "garbage": frame(b"?")}[ending]
-        connection.data_received(heartbeats("park"))
+        arrive(connection, heartbeats("park"))
         broker.parked.reply({"error_code": 1})
         if ending == "close":
             connection.close()
         else:
-            connection.data_received(heartbeats("g") + last)
+            arrive(connection, heartbeats("g") + last)
             await asyncio.sleep(0)
-        written, end = transport.events
+        *written, end = transport.events
         assert end == "closed"
-        assert numbers(written)[0] == (0, 1)
-        assert len(numbers(written)) == (1 if ending == "close" else 2)
+        assert numbers(b"".join(written))[0] == (0, 1)
+        assert len(numbers(b"".join(written))) == (1 if ending == "close" else 2)
 
     played(play)
 
 
 def test_a_lost_connection_is_not_written_to():
     async def play(connection, transport, broker):
-        connection.data_received(heartbeats("park"))
-        broker.parked.reply({"error_code": 1})
+        arrive(connection, heartbeats("park"))
         connection.connection_lost(None)
+        broker.parked.reply({"error_code": 1})
         await asyncio.sleep(0)
         assert transport.events == []
 

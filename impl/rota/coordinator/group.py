@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Literal, TypeVar
 
 from rota.coordinator.effects import GroupRecord, MemberRecord
-from rota.coordinator.memory import GROUP_BYTES, PENDING_BYTES, member_bytes
+from rota.coordinator.memory import GROUP_BYTES, PENDING_BYTES, list_bytes, member_bytes
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupProtocol
 from rota.coordinator.purgatory import ParkedRequest, Purgatory
 
@@ -65,7 +65,7 @@ class Member:
     @property
     def protocol_names(self) -> tuple[str, ...]:
         """Names that it lists, in order of preference; one that is listed twice counts once."""
-        return tuple(dict.fromkeys(protocol.name for protocol in self.protocols))
+        return tuple(dict.fromkeys([protocol.name for protocol in self.protocols]))
 
     def metadata(self, protocol_name: str) -> bytes:
         """Its metadata for a protocol that it lists: of the first entry of that name."""
@@ -207,12 +207,12 @@ class Group:
         """Exchange a member's list and timeouts."""
         if member.protocols != protocols:
             listed = member.protocol_names
-            self.members_bytes -= member.held
+            self.members_bytes += list_bytes(protocols) - list_bytes(member.protocols)
             member.protocols = protocols
-            self.members_bytes += member.held
-            if member.protocol_names != listed:
+            names = member.protocol_names
+            if names != listed:
                 self._withdraw_support(listed)
-                self._count_support(member.protocol_names)
+                self._count_support(names)
         member.session_timeout_ms = session_timeout_ms
         member.rebalance_timeout_ms = rebalance_timeout_ms
 

@@ -12,7 +12,7 @@ from rota.coordinator.config import CoordinatorConfig
 from rota.coordinator.effects import GroupRecord
 from rota.coordinator.group import Group, GroupState, Member
 from rota.coordinator.ledger import Created
-from rota.coordinator.memory import GROUP_BYTES, Memory, member_bytes
+from rota.coordinator.memory import GROUP_BYTES, Memory, list_bytes, member_bytes
 from rota.coordinator.messages import ErrorCode, JoinGroup, JoinGroupReply
 from rota.coordinator.purgatory import ParkedRequest
 from rota.coordinator.rebalance import (
@@ -51,22 +51,23 @@ def memory_error(
 
     Nothing is kept of one that comes with an unknown id. A member that comes again is counted once.
     """
-    member = None if group is None else group.members.get(request.member_id)
-    if member is not None and member.protocols == request.protocols:
-        return ErrorCode.NONE
-    names = request.member_id, client_id, request.group_instance_id
-    grows = member_bytes(request.protocols, *names)
     if group is None:
-        grows += GROUP_BYTES + len(request.group_id)
-    elif request.member_id or request.group_instance_id is not None:
+        grows = GROUP_BYTES + len(request.group_id) + _bytes_of_new(request, client_id)
+    else:
         holder = request.member_id or group.static_members.get(request.group_instance_id or "", "")
         member = group.members.get(holder)
         if member is not None:
-            grows -= member.held
+            grows = list_bytes(request.protocols) - list_bytes(member.protocols)
         elif request.member_id and request.member_id not in group.pending_members:
             return ErrorCode.NONE
+        else:
+            grows = _bytes_of_new(request, client_id)
     limits = config.group_members_max_bytes, config.members_max_bytes
     return memory.error(request.group_id, grows, *limits, ErrorCode.GROUP_MAX_SIZE_REACHED)
+
+
+def _bytes_of_new(request: JoinGroup, client_id: str) -> int:
+    return member_bytes(request.protocols, request.member_id, client_id, request.group_instance_id)
 
 
 def join_group(step: Step, group: Group, request: JoinGroup, joiner: Joiner) -> None:

@@ -34,9 +34,12 @@ class Memory:
 
     def put(self, group_id: str, size: int) -> None:
         """A group holds so much from now on."""
-        self.held += size - self.by_group.pop(group_id, 0)
+        before = self.by_group.get(group_id, 0)
+        self.held += size - before
         if size:
             self.by_group[group_id] = size
+        elif before:
+            del self.by_group[group_id]
 
     def error(self, group_id: str, grows: int, most_of_one: int, most: int, too_large: int) -> int:
         """Whether a group may grow by so many bytes: `too_large` if it would be so by itself, or NONE.
@@ -53,12 +56,14 @@ class Memory:
 
 def member_bytes(protocols: tuple[JoinGroupProtocol, ...], *names: str | None) -> int:
     """What a member counts for that has this list, these ids and names."""
-    size = MEMBER_BYTES
+    return MEMBER_BYTES + list_bytes(protocols) + sum(len(name) for name in names if name)
+
+
+def list_bytes(protocols: tuple[JoinGroupProtocol, ...]) -> int:
+    """What a member's list counts for."""
+    size = 0
     for entry in protocols:
         size += getsizeof(entry.metadata) + 2 * getsizeof(entry.name)
-    for name in names:
-        if name:
-            size += len(name)
     return size
 
 

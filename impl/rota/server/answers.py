@@ -9,15 +9,14 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import cache
 from itertools import islice
 from math import inf
-from operator import attrgetter
 from time import monotonic
 from typing import Any, TypeVar
 
-from rota.server.connection import RequestContext
+from rota.server.context import RequestContext
 from rota.server.turns import Turns
 from rota.wire import api
 
@@ -42,27 +41,24 @@ def slices(items: Iterable[T], size: int = AT_ONCE) -> Iterator[tuple[T, ...]]:
 
 def as_body(value: Any) -> Any:
     """A reply of the coordinator as a response's body, and whatever it consists of."""
-    if isinstance(value, tuple):
-        return [as_body(item) for item in value]
-    form = _form(value.__class__)
-    if form is None:
-        return value
-    names, values, nested = form
-    body = dict(zip(names, values(value), strict=True))
-    for name in nested:
-        body[name] = as_body(body[name])
-    return body
+    return _as_body_of(value.__class__)(value)
 
 
 @cache
-def _form(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]], tuple[str, ...]] | None:
-    """A dataclass's field names, what reads them, and those that hold others; None for what is none."""
+def _as_body_of(kind: type) -> Callable[[Any], Any]:
+    """`as_body` for values of one class, compiled once as messages are: every request has a reply."""
     if not is_dataclass(kind):
-        return None
-    names = tuple(item.name for item in fields(kind))
-    first, *rest = names
-    read = attrgetter(*names) if rest else lambda value: (getattr(value, first),)
-    return names, read, tuple(item.name for item in fields(kind) if "tuple" in str(item.type))
+        return lambda value: value
+    pairs = ", ".join(f"{item.name!r}: {_reading(item)}" for item in fields(kind))
+    made: Callable[[Any], Any] = eval(f"lambda value: {{{pairs}}}", {"as_body": as_body})
+    return made
+
+
+def _reading(item: Field[Any]) -> str:
+    """The expression for a field: of a tuple, a list of what its items are in a body."""
+    if "tuple" in str(item.type):
+        return f"[as_body(each) for each in value.{item.name}]"
+    return f"value.{item.name}"
 
 
 class LongAnswer:
@@ -101,7 +97,7 @@ class LongAnswer:
     def send(self) -> None:
         """Answer the request."""
         self._parts[1] = self._count(self._elements)
-        self._context.reply_encoded(b"".join((*self._parts, self._tail)))
+        self._context.reply_in_pieces((*self._parts, self._tail), self.size)
 
     def _whole(self, elements: Sequence[Body]) -> bytes:
         return self._context.encoded({**self._body, self._array: elements})

@@ -13,7 +13,8 @@ from typing import Any
 
 from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
 from rota.server.cluster import ApiRanges, Cluster
-from rota.server.connection import Connection, RequestContext
+from rota.server.connection import Connection
+from rota.server.context import RequestContext
 from rota.server.create_topics import CreateTopics
 from rota.server.fetch import Fetches
 from rota.server.group_log import MemoryLog
@@ -26,6 +27,7 @@ from rota.server.storage import DataDir
 from rota.server.stored_groups import read, without_collections
 from rota.server.topics import Topics
 from rota.server.turns import Turns
+from rota.server.unsent import Unsent
 
 HOST = "127.0.0.1"
 STOP_SECONDS = 1.0
@@ -36,6 +38,9 @@ BACKLOG = 100
 
 ACCEPTED_AT_ONCE = 10
 """Connections accepted in one iteration of the event loop; those of four may wait to be closed again."""
+
+READ_AT_ONCE = 256 * 1024
+"""Bytes that are read of a connection in one go, at most."""
 
 SPARE_FILES = 200
 """Files that a process needs beside its connections: those accepted only to be closed, and others."""
@@ -48,8 +53,8 @@ class Server:
     """One broker. `start` once, `stop` once, both on the event loop that runs it.
 
     `coordinator` makes the group coordinator. `data_dir`: where its groups are kept; without, they are in
-    memory as all else is. `connections` are those that are open; `groups` is the coordinator with its clock,
-    None before the start.
+    memory as all else is. `connections` are those that are open, and share `landing`; `groups` is the
+    coordinator with its clock, None before the start.
     """
 
     def __init__(
@@ -67,6 +72,8 @@ class Server:
         self.fetches: Fetches | None = None
         self.turns: Turns
         self.intake: Intake
+        self.landing = memoryview(bytearray(READ_AT_ONCE))
+        self.unsent = Unsent()
         self._settings = settings
         self._coordinator = coordinator
         self._data_dir = data_dir

@@ -3,8 +3,7 @@
 A broker mutes a connection while a request of it is in flight; a parked JoinGroup therefore holds up whatever
 was sent behind it. A connection that is lost leaves its parked JoinGroup parked: the reply is dropped.
 
-Responses of one iteration of the event loop leave in one write, and the system sends them at once: with
-Nagle's algorithm the second of two small writes would wait for the client's acknowledgement of the first.
+Responses of one turn leave in one write, and the system sends them at once (no Nagle's algorithm).
 """
 
 from __future__ import annotations
@@ -12,23 +11,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Any, Protocol, cast
 
+from rota.server.context import RequestContext
+from rota.server.idle import Idle
 from rota.server.incoming import FrameError, Incoming
 from rota.server.intake import Intake, frame_limit
 from rota.server.outgoing import Outgoing
 from rota.server.turns import Turns
+from rota.server.unsent import Unsent
 from rota.wire import (
+    Bytes,
     Request,
     UnsupportedVersion,
     WireError,
     api,
     decode_request,
     decode_request_in_slices,
-    encode_response,
 )
 
 log = logging.getLogger(__name__)
@@ -40,7 +42,10 @@ _API_VERSIONS = api("ApiVersions")
 
 
 class Broker(Protocol):
-    """What a connection needs of its server. `max_idle` is in seconds; negative: no bound."""
+    """What a connection needs of its server. `max_idle` is in seconds; negative: no bound.
+
+    landing: where the bytes of whichever connection is being read arrive, to be taken from there at once.
+    """
 
     max_frame: int
     max_idle: float
@@ -48,6 +53,8 @@ class Broker(Protocol):
     connections: set[Connection]
     turns: Turns
     intake: Intake
+    landing: memoryview
+    unsent: Unsent
 
     def serves(self, key: int, version: int) -> bool:
         """Whether requests of that API and version are answered."""
@@ -59,58 +66,11 @@ class Broker(Protocol):
         """The body, in version 0, that answers an ApiVersions of an unknown version."""
 
 
-def _nobody() -> None:
-    """Nobody wants to know of it."""
+class Connection(asyncio.BufferedProtocol):
+    """The protocol object of one accepted socket; `closed` is done when it is gone.
 
-
-class RequestContext:
-    """What the server knows of a request beside its body, and where its response goes. It is ended once.
-
-    The coordinator has it as the token of a parked request. Hashed by identity.
+    It says where its bytes are to go: otherwise asyncio allocates 256 KiB for each read, and gives them back.
     """
-
-    def __init__(self, connection: Connection, request: Request) -> None:
-        self.api_name = request.api.name
-        self.version = request.version
-        self.client_id = request.client_id
-        self.client_host = connection.client_host
-        self.lost: Callable[[], object] = _nobody
-        self._correlation_id = request.correlation_id
-        self._connection = connection
-
-    def reply(self, body: Mapping[str, Any]) -> None:
-        """Sends the response, if the connection is still there. Never raises."""
-        self._connection.answer(self.api_name, self.version, body, self._correlation_id)
-        self._connection.ended(self)
-
-    def encoded(self, body: Mapping[str, Any]) -> bytes:
-        """A response, to be sent by `reply_encoded`. Errors: WireError for what cannot be encoded."""
-        return encode_response(self.api_name, self.version, body, self._correlation_id)
-
-    def reply_encoded(self, payload: bytes) -> None:
-        """Sends a response that is encoded already. Never raises."""
-        self._connection.answer_encoded(payload)
-        self._connection.ended(self)
-
-    def dropped(self) -> None:
-        """No answer is to come. The connection stays muted, as a broker's does, until it has been idle."""
-        self._connection.dropped(self)
-
-    def no_reply(self) -> None:
-        """Ends a request whose client waits for nothing."""
-        self._connection.ended(self)
-
-    def close_connection(self, reason: str) -> None:
-        """Closes the connection: the only answer to a request whose client waits for none."""
-        self._connection.close(reason)
-
-    def when_lost(self, callback: Callable[[], object]) -> None:
-        """`callback` is called if the connection is lost before the request is ended."""
-        self.lost = callback
-
-
-class Connection(asyncio.Protocol):
-    """The protocol object of one accepted socket; `closed` is done when it is gone."""
 
     def __init__(self, broker: Broker) -> None:
         self.client_host = ""
@@ -118,7 +78,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._incoming = Incoming(self, broker.intake, broker.max_frame)
-        self._outgoing = Outgoing(self._write, self._unanswerable)
+        self._outgoing = Outgoing(self._write, self._unanswerable, lambda: self._writable, self._holds)
         self._steps: Iterator[None] | None = None
         self._in_flight: RequestContext | None = None
         self._is_dropped = False
@@ -128,38 +88,38 @@ class Connection(asyncio.Protocol):
         self._will_go_on = False
         self._finishing = False
         self._ended = False
-        self._last_active = self._loop.time()
-        self._idle: asyncio.TimerHandle | None = None
+        self._idle = Idle(self._loop, broker.max_idle, self._is_busy, self._idle_too_long)
         self.closed: asyncio.Future[None] = self._loop.create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self.client_host = f"/{transport.get_extra_info('peername')[0]}"
         if (accepted := transport.get_extra_info("socket")) is not None:
-            with suppress(OSError):  # some systems refuse it on a connection that is broken already
+            with suppress(OSError):  # some refuse it where the connection is broken already
                 accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self._broker.connections) >= self._broker.max_connections:
             log.info("closing a connection of %s: there are max.connections already", self.client_host)
             self.abort()
             return
         self._broker.connections.add(self)
-        if self._broker.max_idle >= 0:
-            self._check_idle()
+        self._idle.watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._incoming.clear()
         self._outgoing.clear()
         self._broker.connections.discard(self)
-        if self._idle is not None:
-            self._idle.cancel()
+        self._idle.stop()
         if self._in_flight is not None:
             self._in_flight.lost()
         self.closed.set_result(None)
 
-    def data_received(self, data: bytes) -> None:
-        self._last_active = self._loop.time()
-        self._incoming.add(data)
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._broker.landing
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._idle.since = self._loop.time()
+        self._incoming.add(self._broker.landing[:nbytes])
         self._broker.turns.go_on(self)
         self._update_reading()
 
@@ -172,7 +132,7 @@ class Connection(asyncio.Protocol):
         self._writable = False
 
     def resume_writing(self) -> None:
-        self._last_active = self._loop.time()
+        self._idle.since = self._loop.time()
         self._writable = True
         self._go_on_soon()
 
@@ -187,13 +147,12 @@ class Connection(asyncio.Protocol):
 
     def close(self, reason: str = "") -> None:
         """Closes the connection after what was answered has left; a reason is logged."""
-        if self._transport is None:
-            return
-        if reason:
-            log.info("closing the connection of %s: %s", self.client_host, reason)
-        self._incoming.clear()
-        self._outgoing.flush()
-        self._transport.close()
+        if self._transport is not None:
+            if reason:
+                log.info("closing the connection of %s: %s", self.client_host, reason)
+            self._incoming.clear()
+            self._outgoing.flush_all()
+            self._transport.close()
 
     def abort(self) -> None:
         """Closes the connection at once."""
@@ -201,29 +160,35 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def answer(self, name: str, version: int, body: Mapping[str, Any], correlation_id: int) -> None:
-        """A response, written with the others of this iteration of the event loop.
+        """A response, written at the end of the turn. Never raises: what cannot be encoded closes it."""
+        if self.is_there:
+            self._idle.since = self._loop.time()
+            self._outgoing.add(name, version, body, correlation_id)
 
-        Never raises: what cannot be encoded closes this connection.
-        """
-        if self._transport is None or self._transport.is_closing():
-            return
-        self._last_active = self._loop.time()
-        if self._outgoing.add(name, version, body, correlation_id) and not self._working:
-            self._go_on_soon()
-
-    def answer_encoded(self, payload: bytes) -> None:
+    def answer_in_pieces(self, pieces: Sequence[Bytes], held: int) -> None:
         """An encoded response. Never raises: what no frame can hold closes this connection."""
-        if self._transport is None or self._transport.is_closing():
-            return
-        self._last_active = self._loop.time()
-        if self._outgoing.add_encoded(payload) and not self._working:
-            self._go_on_soon()
+        if self.is_there:
+            self._idle.since = self._loop.time()
+            self._outgoing.add_pieces(pieces, held)
 
     def _unanswerable(self, why: str) -> None:
         log.warning("closing the connection of %s: %s", self.client_host, why)
         self.close()
 
-    def _write(self, data: bytes | bytearray) -> None:
+    @property
+    def is_there(self) -> bool:
+        """Whether there is somebody at the other end."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    def close_as_slow(self) -> None:
+        """Its long answer is not taken, and others need the room."""
+        log.info("closing the connection of %s: it does not take its long answer", self.client_host)
+        self.abort()
+
+    def _holds(self, size: int) -> None:
+        self._broker.unsent.put(self, size)
+
+    def _write(self, data: Bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
@@ -237,13 +202,16 @@ class Connection(asyncio.Protocol):
             self._is_dropped = True
 
     def ended(self, context: RequestContext) -> None:
-        """A request is not in flight any more: unmutes."""
-        if context is not self._in_flight:
+        """A request is not in flight any more: unmutes, and writes what answers it if nothing follows."""
+        if context is self._in_flight:
+            self._in_flight = None
+        if self._working:
             return
-        self._in_flight = None
-        if not self._working:
+        if self._has_work():
             # Not at once: the step that answers has to be carried out whole before the next one begins.
             self._go_on_soon()
+        else:
+            self._outgoing.flush()
 
     def _go_on_soon(self) -> None:
         """Goes on in the next iteration of the event loop, once however often it is asked for."""
@@ -254,9 +222,13 @@ class Connection(asyncio.Protocol):
     def _go_on(self) -> None:
         """Handles requests, in turn with those of others; what has been answered does not wait for that."""
         self._will_go_on = False
-        if self._incoming or self._steps is not None or self._outgoing.is_encoding or self._ended:
+        if self._has_work() or self._ended:
             self._broker.turns.go_on(self)
         self._outgoing.flush()
+
+    def _has_work(self) -> bool:
+        """Whether there is anything here to go on with, though perhaps not now."""
+        return self._steps is not None or self._outgoing.is_busy or bool(self._incoming)
 
     def work(self, until: float) -> bool:
         """Handles the next requests, as long as none is in flight, and writes what has been answered.
@@ -274,20 +246,18 @@ class Connection(asyncio.Protocol):
         return more
 
     def _work(self) -> bool:
-        """Goes on by one request, or one step of it. Whether there was anything to do."""
+        """Goes on by one request, or one step of it. Whether there may be more to do."""
         if self._outgoing.step():
             return True
         if self._steps is not None:
             self._step(self._steps)
             return True
         payload = self._next_frame() if self._ready() else None
-        if payload is None:
-            return False
         if isinstance(payload, bytes):
             self._request(payload)
-        else:
+        elif payload is not None:
             self._steps = self._long_request(payload)
-        return True
+        return payload is not None and self._has_work()
 
     def _step(self, steps: Iterator[None]) -> None:
         """Goes on with a request that takes several steps; to its end, be its client there or not."""
@@ -307,7 +277,7 @@ class Connection(asyncio.Protocol):
         """Whether a request can be handled now."""
         if self._transport is None or self._transport.is_closing() or self._finishing:
             return False
-        busy = self._in_flight is not None or self._steps is not None or self._outgoing.is_encoding
+        busy = self._in_flight is not None or self._steps is not None or self._outgoing.is_busy
         return self._writable and not busy
 
     def _next_frame(self) -> bytes | memoryview | None:
@@ -377,23 +347,17 @@ class Connection(asyncio.Protocol):
 
     def _update_reading(self) -> None:
         """Stops reading from a client that sends on while it is muted, and goes on when it is not."""
-        if self._transport is None or self._transport.is_closing():
-            return
         wanted = len(self._incoming) <= READ_AHEAD
+        if (wanted and self._reading) or self._transport is None or self._transport.is_closing():
+            return
         wanted = wanted or (self._ready() and self._incoming.is_waiting_for_rest())
         if wanted != self._reading and not self._ended:
             self._reading = wanted
             (self._transport.resume_reading if wanted else self._transport.pause_reading)()
 
-    def _check_idle(self) -> None:
-        """Closes the connection if it has been idle for too long, or looks again when it may have been."""
-        now = self._loop.time()
-        waits = self._in_flight is not None and not self._is_dropped
-        busy = waits or self._steps is not None
-        since = now if busy else self._last_active
-        left = since + self._broker.max_idle - now
-        if left > 0:
-            self._idle = self._loop.call_later(left, self._check_idle)
-        else:
-            log.info("closing the connection of %s: idle for %g s", self.client_host, self._broker.max_idle)
-            self.abort()
+    def _is_busy(self) -> bool:
+        return self._steps is not None or (self._in_flight is not None and not self._is_dropped)
+
+    def _idle_too_long(self) -> None:
+        log.info("closing the connection of %s: idle for %g s", self.client_host, self._broker.max_idle)
+        self.abort()

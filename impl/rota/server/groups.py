@@ -37,7 +37,7 @@ from rota.coordinator import (
 )
 from rota.log.group_replay import StoredGroup
 from rota.server.answers import AT_ONCE, Gathered, Later, LongReply, Part, as_body, slices
-from rota.server.connection import RequestContext
+from rota.server.context import RequestContext
 from rota.server.group_admin import GroupAdmin
 from rota.server.group_log import Answered, GroupLog, MemoryLog
 from rota.server.log_lines import line
@@ -71,6 +71,9 @@ CROWDED_SECONDS = 10
 """How often is cleaned while groups take more than half of the memory that they may."""
 
 Body = Mapping[str, Any]
+Addressee = RequestContext | Amended | LongReply | Part
+"""What the coordinator has as the token of a request."""
+
 R = TypeVar("R", OffsetCommit, OffsetDelete, OffsetFetch)
 
 
@@ -277,7 +280,8 @@ class GroupService:
     def _do(self, effects: Effects) -> None:
         if self._stopped:
             return
-        self._tell(effects.notices)
+        if effects.notices:
+            self._tell(effects.notices)
         for timer in effects.timers:
             if isinstance(timer, Arm):
                 self._timers.arm(timer.timer_id, timer.delay_ms)
@@ -293,13 +297,13 @@ class GroupService:
             self._answers.add(self._answered(effects.replies))
 
     def _tell(self, notices: tuple[Notice, ...]) -> None:
-        if notices and log.isEnabledFor(logging.INFO):
+        if log.isEnabledFor(logging.INFO):
             for notice in notices:
                 log.info(line(notice))
 
     def _answer(self, replies: tuple[tuple[Token, Reply], ...]) -> None:
         for token, reply in replies:
-            cast(RequestContext | Amended | LongReply | Part, token).reply(as_body(reply))
+            cast(Addressee, token).reply(as_body(reply))
 
     def _answered(self, replies: tuple[tuple[Token, Reply], ...]) -> Iterator[None]:
         for part in slices(replies, ANSWERED_AT_ONCE):

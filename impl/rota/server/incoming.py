@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+
 from rota.server.intake import SHORT, Intake, Sender, frame_limit
+
+_HEAD = struct.Struct(">ih")
+"""A frame's length and its API's number."""
 
 AT_ONCE = 4 * 1024
 """Frames up to this many bytes are decoded in one go, others in slices."""
@@ -20,13 +25,13 @@ class Incoming:
         self._intake = intake
         self._max_frame = max_frame
         self._received = bytearray()
-        self._size: int | None = None
+        self._size = 0
         self._admitted = True
 
     def __len__(self) -> int:
         return len(self._received)
 
-    def add(self, data: bytes) -> None:
+    def add(self, data: bytes | memoryview) -> None:
         """Takes in what has been read."""
         self._received += data
 
@@ -41,40 +46,43 @@ class Incoming:
 
     def is_waiting_for_rest(self) -> bool:
         """Whether a frame has been begun and more of it may be read."""
-        return self._admitted and self._size is not None and len(self._received) < 4 + self._size
+        return self._admitted and self._size > 0 and len(self._received) < 4 + self._size
 
     def next_frame(self) -> bytes | memoryview | None:
         """The payload of the next complete frame, a view if it is to be decoded in slices.
 
         Errors: FrameError. One longer than SHORT has taken room, which whoever has handled it gives back.
         """
-        size = self._next_size()
-        if size is None or not self._admitted or len(self._received) < 4 + size:
+        received = self._received
+        size = self._size or self._next_size()
+        end = 4 + size
+        if not size or not self._admitted or len(received) < end:
             return None
-        self._size = None
+        self._size = 0
         if size > SHORT:
             # The frame stays where it is; what is behind it moves.
-            whole, self._received = self._received, self._received[4 + size :]
+            self._received = received[end:]
             self._intake.whole(self._sender)
-            return memoryview(whole)[4 : 4 + size]
-        with memoryview(self._received) as view:
-            payload = bytes(view[4 : 4 + size])
-        del self._received[: 4 + size]
+            return memoryview(received)[4:end]
+        with memoryview(received) as view:
+            payload = bytes(view[4:end])
+        del received[:end]
         return payload if size <= AT_ONCE else memoryview(payload)
 
-    def _next_size(self) -> int | None:
-        """The length of the next frame, None if not here; the first look at a long one asks for room."""
-        if self._size is not None:
-            return self._size
-        if len(self._received) < 4:
-            return None
-        size, most = int.from_bytes(self._received[:4], "big", signed=True), self._max_frame
-        has_key = len(self._received) >= 6
-        if has_key:
-            most = min(most, frame_limit(int.from_bytes(self._received[4:6], "big", signed=True)).bytes)
+    def _next_size(self) -> int:
+        """The length of the next frame, 0 if not here; the first look at a long one asks for room."""
+        received, most = self._received, self._max_frame
+        if len(received) < 4:
+            return 0
+        if len(received) < _HEAD.size:
+            return self._allowed(int.from_bytes(received[:4], "big", signed=True), most)
+        size: int
+        size, key = _HEAD.unpack_from(received)
+        self._size = self._allowed(size, most if 0 < size <= SHORT else min(most, frame_limit(key).bytes))
+        self._admitted = size <= SHORT or self._intake.ask(self._sender, size)
+        return size
+
+    def _allowed(self, size: int, most: int) -> int:
         if not 0 < size <= most:
             raise FrameError(f"a frame of {size} bytes; it may have {most}")
-        if has_key:
-            self._size = size
-            self._admitted = size <= SHORT or self._intake.ask(self._sender, size)
         return size

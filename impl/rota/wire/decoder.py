@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from rota.wire.schema import FIXED, Field
-from rota.wire.source import Source, absent, element_of, present, runs, tagged
+from rota.wire.source import ELEMENTS_AT_ONCE, Source, absent, element_of, present, runs, tagged
 
 Decode = Callable[[bytes, int], tuple[dict[str, Any], int]]
 SlicedDecode = Callable[[memoryview, int, int], Generator[None, None, tuple[dict[str, Any], int]]]
@@ -33,7 +33,7 @@ def decoder(fields: Sequence[Field], version: int, flexible: bool, label: str) -
 def sliced_decoder(fields: Sequence[Field], version: int, flexible: bool, label: str) -> SlicedDecode:
     """As `decoder`, for long frames: a generator function (data, position, most).
 
-    It yields after every element of an array and refuses more than `most` elements and tagged fields in all.
+    It yields every few elements of an array and refuses more than `most` elements and tagged fields in all.
     """
     decode: SlicedDecode = program(fields, version, flexible, sliced=True).compile("decode", label)
     return decode
@@ -173,7 +173,7 @@ class _Reader:
         add(f"{items} = []")
         with self.source.block("for _ in range(n):"):
             if self.sliced:
-                add("yield")
+                add(f"if not len({items}) % {ELEMENTS_AT_ONCE}: yield")
             if field.type == "struct":
                 element = self.struct(field.fields, f"{path}[].")
             else:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 from rota.wire.schema import FIXED, Field
-from rota.wire.source import Source, absent, element_of, present, runs, tagged
+from rota.wire.source import ELEMENTS_AT_ONCE, Source, absent, element_of, present, runs, tagged
 
 Encode = Callable[[Mapping[str, Any], bytearray], None]
 SlicedEncode = Callable[[Mapping[str, Any], bytearray], Generator[None, None, None]]
@@ -28,7 +28,7 @@ def encoder(fields: Sequence[Field], version: int, flexible: bool, label: str, o
 
 
 def sliced_encoder(fields: Sequence[Field], version: int, flexible: bool, label: str) -> SlicedEncode:
-    """As `encoder`, for long bodies: a generator function that yields after every element of an array."""
+    """As `encoder`, for long bodies: a generator function that yields every few elements of an array."""
     encode: SlicedEncode = program(fields, version, flexible, sliced=True).compile("encode", label)
     return encode
 
@@ -133,10 +133,14 @@ class _Writer:
         if field.type in FIXED:
             self.source.add(f"out += pack('>%d{FIXED[field.type]}' % len({value}), *{value})")
             return
-        element = self.source.fresh("e")
-        with self.source.block(f"for {element} in {value}:"):
+        element, number = self.source.fresh("e"), self.source.fresh("i")
+        if not self.sliced:
+            loop = f"for {element} in {value}:"
+        else:
+            loop = f"for {number}, {element} in enumerate({value}):"
+        with self.source.block(loop):
             if self.sliced:
-                self.source.add("yield")
+                self.source.add(f"if not {number} % {ELEMENTS_AT_ONCE}: yield")
             self.value(element_of(field), element)
 
     def tags(self, known: Sequence[Field], get: str) -> None:

@@ -13,6 +13,9 @@ from uuid import UUID
 from rota.wire.runtime import NAMESPACE
 from rota.wire.schema import FIXED, NONE, Field
 
+ELEMENTS_AT_ONCE = 8
+"""Elements of an array that sliced programs read or write before they yield again."""
+
 
 class Source:
     """Lines of a function, its globals, and fresh names for its variables."""

@@ -32,7 +32,7 @@ from rota.report.files import ReportError, default_reports, file_report, parse_r
 @click.option("--show", metavar="ID", help="Show one case or probe, and stop.")
 @click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict.")
-@click.option("--report", "reports", multiple=True, metavar="KIND=PATH", help="json, junit or md.")
+@click.option("--report", "reports", multiple=True, metavar="KIND=PATH", help="json, junit, md or html.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("rota-out"), help="Folder for reports.")
 @click.option("--seed", type=int, help="Order of the cases and names of the groups; drawn if not given.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=10.0, help="Seconds to wait for answers.")

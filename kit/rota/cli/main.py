@@ -19,6 +19,7 @@ COMMANDS = {
     "design": "rota.cli.design:design",
     "conform": "rota.cli.conform:conform",
     "prove": "rota.cli.prove:prove",
+    "play": "rota.cli.play:play",
     "serve": "rota.cli.serve:serve",
     "rules": "rota.cli.rules:rules",
     "trace": "rota.cli.trace:trace",

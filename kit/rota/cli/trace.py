@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from rota.cli import trace_show
+from rota.cli import trace_play, trace_show
 from rota.cli.check_system import parse_settings
 from rota.cli.errors import HOLDS, VIOLATED, UsageError, one_line
 from rota.cli.keeping import write_files
@@ -60,6 +60,8 @@ ELSEWHERE = (
               help="Write what --as shows to this file, and print its name. A page (html) goes beside FILE "
                    "where stdout is a terminal.")  # fmt: skip
 @click.option("--replay", is_flag=True, help="Follow it through the system that it came from.")
+@click.option("--play", "dialogue", is_flag=True,
+              help="FILE is a dialogue: play it on the spec, and mark what differs.")  # fmt: skip
 @click.option("--show", "expressions", multiple=True, metavar="EXPR",
               help="What this is in every state along it, in the language of `rota check --reach`, such as "
                    "'coordinator.group.state'; repeatable.")  # fmt: skip
@@ -75,6 +77,7 @@ def trace(
     form: str,
     out: Path | None,
     replay: bool,
+    dialogue: bool,
     expressions: tuple[str, ...],
     elsewhere: _Asked,
     system: str | None,
@@ -86,7 +89,14 @@ def trace(
 
     With --profile, --mutant, --without-mutant or --set the same actions are played in another system, up to
     the first step that is not the same there: exit 1 with what is there instead, 0 if all steps are the same.
+
+    With --play FILE is no trace but a dialogue, which may have been edited: exit 1 if the spec, or that of
+    --profile, has it otherwise than the file says.
     """
+    if dialogue:
+        lines, code = trace_play.played(file, elsewhere.profile)
+        click.echo("\n".join(lines))
+        ctx.exit(code)
     loaded = load(file)
     if replay or expressions or elsewhere.system.asked:
         ctx.exit(_replayed(loaded, system, expressions, elsewhere.system))

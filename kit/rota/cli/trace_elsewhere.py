@@ -11,7 +11,8 @@ from rota.kernel import System, SystemRef, Transition
 from rota.report.format import coloured, counted, wrapped
 from rota.trace import Difference, Run, differences
 from rota.trace.parting import Parting, parting
-from rota.trace.text import exchange, printable
+from rota.trace.text import printable
+from rota.trace.words import change
 
 MOST = 3
 """Outcomes of an action that are shown."""
@@ -23,9 +24,12 @@ def played(run: Run, elsewhere: Elsewhere) -> tuple[list[str], int]:
     Errors: UsageError.
     """
     run, ref = beside(run, elsewhere)
-    found = parting(run, _built(ref))
+    try:
+        found = parting(run, _built(ref))
+    except ValueError as error:
+        raise UsageError(f"{error}; leave out the setting that makes them others") from None
     if found is None:
-        same = f"all of the {counted(len(run.path), 'step')} is the same {elsewhere.words()}"
+        same = f"all of {counted(len(run.path), 'step')} {elsewhere.words()}"
         return [f"{coloured('same', 'holds')}: {same}"], HOLDS
     verdict = f"{coloured('parts', 'violated')}: {_verdict(found, elsewhere)}"
     lines = [printable(line).rstrip() for part in _lines(run, found, elsewhere) for line in part.split("\n")]
@@ -42,6 +46,8 @@ def _built(ref: SystemRef) -> System:
 
 def _verdict(found: Parting, elsewhere: Elsewhere) -> str:
     words = elsewhere.words()
+    if found.further:
+        return f"after step {found.index}, where it can go on {words}"
     if found.transition is None:
         return f"at the start, which is another one {words}"
     if not found.instead:
@@ -50,6 +56,12 @@ def _verdict(found: Parting, elsewhere: Elsewhere) -> str:
 
 
 def _lines(run: Run, found: Parting, elsewhere: Elsewhere) -> Iterator[str]:
+    if found.further:
+        yield f"the same {elsewhere.words()} for {counted(found.index, 'step')}"
+        yield ""
+        yield f"{elsewhere.words()}, and not in the trace, what can be done then:"
+        yield from (wrapped("     ", label) for label in dict.fromkeys(one.label for one in found.further))
+        return
     if found.transition is None or found.before is None:
         yield "the systems do not begin alike"
         return
@@ -97,7 +109,7 @@ def _changes(changes: Sequence[Difference], names: tuple[str, ...]) -> Iterator[
     for machine, some in groupby(changes, key=lambda one: one.machine):
         name = machine
         for one in some:
-            yield wrapped(f"     {name:<{width}}  {one.path:<{paths}}  ", exchange(one))
+            yield wrapped(f"     {name:<{width}}  {one.path:<{paths}}  ", change(one))
             name = ""
 
 

@@ -33,6 +33,8 @@ FORMS: Mapping[str, Form] = {
     "mermaid": Form("rota.trace.mermaid:mermaid", ".mmd", states=True),
     "svg": Form("rota.pages.trace_svg:svg", ".svg", states=True),
     "html": Form("rota.pages.trace_page:html", ".html", states=True),
+    "dialogue": Form("rota.cli.trace_dialogue:dialogue", ".dialogue.txt", states=True, needed=True),
+    "pytest": Form("rota.cli.trace_pytest:pytest", "_test.py", states=True, needed=True),
 }
 """Name of a form -> what it is."""
 

@@ -56,6 +56,11 @@ def machines(story: Story, index: int) -> tuple[Machine, ...]:
     return tuple(result)
 
 
+def knows_values(story: Story) -> bool:
+    """Whether the states of machines are known, and not only what can be seen from outside."""
+    return any(moment.values for moment in story.moments)
+
+
 def values_of(moment: Moment) -> Mapping[str, str]:
     """Machine -> its value."""
     return {one.machine: one.value for one in moment.values}
@@ -72,8 +77,8 @@ def band_numbers(story: Story) -> Mapping[str, int]:
 
 
 def state_panel(story: Story, index: int) -> Markup:
-    """The machines at a moment (0: before the first event); nothing where the story has no moments."""
-    if not story.moments:
+    """The machines at a moment (0: before the first event); nothing where no values are known."""
+    if not knows_values(story):
         return joined()
     return element("div", joined(_machine(one, index) for one in machines(story, index)), class_="machines")
 
@@ -82,8 +87,8 @@ def _machine(one: Machine, index: int) -> Markup:
     shown = [
         element("span", one.title, class_="who"),
         element("span", one.band, class_=f"pill band-{one.number}", hidden=not one.band),
-        element("span", joined(element("span", text) for text in one.captions), class_="captions"),
         element("span", "changed", class_="moved", hidden=not one.moved),
+        element("span", " · ".join(one.captions), class_="captions"),
     ]
     texts = (
         element("span", line, class_="line fresh" if number in one.fresh else "line")

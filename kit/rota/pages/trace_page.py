@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rota.pages.document import Markup, document, element, embedded, joined
 from rota.pages.fragments import beginning, chart, copies, head, step, why
-from rota.pages.state import moments_as_data, state_panel
+from rota.pages.state import knows_values, moments_as_data, state_panel
 from rota.pages.strips import lights, ownership_strip
-from rota.trace import Run, Trace
+from rota.trace import Run, Trace, dumps, text
 from rota.trace.story import Story
 from rota.trace.svg import STEP
+from rota.trace.telling import telling
+
+LARGEST = 900_000
+"""Bytes of a page, less those that every page has; only a run of very many steps needs more by itself."""
 
 
 def page(story: Story) -> str:
     """A story as one file of HTML."""
-    main = element("main", why(story), player(story), copies(story))
+    run = joined(why(story), player(story))
+    main = element("main", run, copies(story, LARGEST - len(run.encode())))
     said = element("p", class_="unseen said", role="status", aria_live="polite")
     skip = element("a", "Skip to the steps", href=f"#{STEP}1", class_="skip")
     return document(f"{story.title}: {story.verdict}", joined(skip, head(story), main, said))
@@ -36,7 +43,7 @@ def player(story: Story, link: str = STEP) -> Markup:
         "section",
         chart(story, link),
         element("div", _controls(story), element("div", steps, class_="steps"), moments, class_="chosen"),
-        embedded(moments_as_data(story), class_="moments") if story.moments else None,
+        embedded(moments_as_data(story), class_="moments") if knows_values(story) else None,
         class_="player",
         data_story=True,
         data_link=link,
@@ -77,6 +84,5 @@ def _part(title: str, content: Markup, when: str = "") -> Markup | None:
 
 def html(trace: Trace, run: Run | None) -> str:
     """The page of a trace. run: its replay, None where its system is not at hand."""
-    from rota.trace.telling import telling
-
-    return page(telling(trace, run))
+    story = telling(trace, run)
+    return page(replace(story, copies={"text": text(trace), **story.copies, "JSON lines": dumps(trace)}))

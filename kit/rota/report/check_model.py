@@ -134,10 +134,7 @@ class Explored:
 
 @dataclass(frozen=True)
 class Found:
-    """A violation with its trace and the path of the file that it was written to.
-
-    replay, page: the commands that replay it and make a page of it.
-    """
+    """A violation, its trace and that one's file; the commands that replay it and make a page of it."""
 
     run: Explored
     violation: Violation

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from rota.report.events import Collected
+from rota.report.html_report import HtmlReport
 from rota.report.json_report import JsonReport
 from rota.report.junit import JUnitReport
 from rota.report.markdown import MarkdownReport
@@ -16,6 +17,7 @@ KINDS: dict[str, Callable[[Callable[[str], None]], Collected]] = {
     "json": JsonReport,
     "junit": JUnitReport,
     "md": MarkdownReport,
+    "html": HtmlReport,
 }
 """Kind of report -> its reader."""
 

@@ -14,6 +14,7 @@ from rota.kernel.encoding import component_hash, state_hash
 from rota.kernel.machine import Machine, Message, Outcome
 from rota.kernel.mistakes import UserError
 from rota.kernel.properties import Kind, Liveness, Property
+from rota.kernel.refusals import DeadEnd
 from rota.kernel.symmetry import Symmetry
 from rota.kernel.transition import LocalStep, State, Transition
 
@@ -101,17 +102,26 @@ class System:
         for position in range(len(self.machines)):
             yield from self.begun_by(position, state)
 
-    def begun_by(self, position: int, state: State) -> Iterator[Transition]:
-        """The transitions out of a state that the machine at a position begins, in a fixed order."""
+    def begun_by(
+        self, position: int, state: State, dead: list[DeadEnd] | None = None
+    ) -> Iterator[Transition]:
+        """The transitions out of a state that the machine at a position begins, in a fixed order.
+
+        dead: collects where such a transition ends because a machine refuses a message.
+        """
         machine = self.machines[position]
         for outcome in machine.actions(state[position]):
             local_step = LocalStep(machine.name, None, None, outcome.label, outcome.rules, outcome.value)
             yield from self._deliver(
-                _put(state, position, outcome), _queue(machine.name, outcome), (local_step,)
+                _put(state, position, outcome), _queue(machine.name, outcome), (local_step,), dead
             )
 
     def _deliver(
-        self, state: State, queue: tuple[Delivery, ...], local_steps: tuple[LocalStep, ...]
+        self,
+        state: State,
+        queue: tuple[Delivery, ...],
+        local_steps: tuple[LocalStep, ...],
+        dead: list[DeadEnd] | None,
     ) -> Iterator[Transition]:
         open_ = [(state, queue, local_steps)]
         while open_:
@@ -128,6 +138,8 @@ class System:
                 branches.append((_put(state, position, outcome), pending, (*local_steps, local_step)))
             if len(local_steps) > MAX_MESSAGES and branches:
                 raise endless(f"machine {local_steps[0].machine}", self.name)
+            if dead is not None and not branches:
+                dead.append(DeadEnd(local_steps, receiver, state[position], sender, message))
             open_ += reversed(branches)
 
     def holds(self, prop: Property, state: State) -> bool:

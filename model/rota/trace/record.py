@@ -8,6 +8,7 @@ from typing import Any
 from rota import kernel
 from rota.kernel import Kind, Liveness, Property, State, System, Transition, UserError, component_hash
 from rota.trace import endless
+from rota.trace.decisive import decisive
 from rota.trace.model import DEADLOCK, MISTAKE, Component, LocalStep, Origin, Sight, Step, Trace
 from rota.trace.reach import unwrapped
 from rota.trace.render import Difference, differences, render
@@ -50,6 +51,7 @@ def record(
         ),
         cycle=cycle,
         assumed=tuple(one.meaning for one in prop.fairness) if isinstance(prop, Liveness) else (),
+        decisive=decisive(system, prop, states, cycle),
     )
 
 

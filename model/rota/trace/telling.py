@@ -11,13 +11,13 @@ from rota.kernel.depiction import PLAIN
 from rota.kernel.mistakes import Call
 from rota.trace.lights import claims, lights
 from rota.trace.model import DEADLOCK, MISTAKE, Step, Trace
-from rota.trace.reach import REACH, unwrapped
+from rota.trace.reach import unwrapped
 from rota.trace.record import components, steps_of
 from rota.trace.replay import Run
 from rota.trace.sequence import chart
 from rota.trace.story import Event, Light, Moment, Story
 from rota.trace.why import why
-from rota.trace.words import named_origin, steps, title, verdict
+from rota.trace.words import NO_LABEL, named_origin, steps, title, verdict
 
 NOT_AT_HAND = (
     "The system that this trace comes from is not at hand, so nothing is known of its states but what the "
@@ -44,7 +44,7 @@ def telling(trace: Trace, run: Run | None = None) -> Story:
         title=title(trace),
         verdict=verdict(trace),
         facts=tuple(_facts(trace)),
-        why=why(trace, run),
+        why=why(trace),
         cycle=trace.cycle,
         **_outcome(trace),
     )
@@ -75,10 +75,11 @@ def _outcome(trace: Trace) -> dict[str, Any]:
 
 def _followed(trace: Trace, run: Run) -> Story:
     """The run, judged by the properties of the system that was searched, also if for a described state."""
-    judged, name = run.system, trace.property_name
-    if trace.origin.reach is not None and run.system.ref is not None:
-        judged = replace(unwrapped(run.system.ref)[0].build(), depiction=run.system.depiction)
-    return _drawn(judged, run.states, run.path, "" if name == REACH else name, trace.cycle)
+    if trace.origin.reach is None:
+        return _drawn(run.system, run.states, run.path, trace.property_name, trace.cycle)
+    ref = run.system.ref
+    searched = replace(run.system, properties=()) if ref is None else unwrapped(ref)[0].build()
+    return _drawn(searched, run.states, run.path)
 
 
 def _drawn(
@@ -163,7 +164,7 @@ def _event(step: Step, arrows: Sequence[Arrow] | Iterator[Arrow]) -> Event:
     """What a step is. Its messages stand below it in full."""
     return Event(
         index=step.index,
-        label=step.label or "(a step without a label)",
+        label=step.label or NO_LABEL,
         machine=step.local_steps[0].machine if step.local_steps else "",
         arrows=tuple(arrows),
         differences=step.differences,

@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import groupby
 
 from rota.trace.model import MISTAKE, Sight, Step, Trace
-from rota.trace.render import Difference
-from rota.trace.words import by, ending, named_origin
+from rota.trace.why import matters
+from rota.trace.words import NO_LABEL, by, change, ending, named_origin
 
 WIDTH = 110
 """Columns."""
@@ -21,14 +21,14 @@ PATH = 0.4
 MARGIN, FURTHER = 30, 24
 """Columns that a value of several lines has at least; how far it is indented on lines of its own, else."""
 
-OLD, REMOVED = 40, 80
-"""Longest text of a value that another one replaces, and of one that is gone; the rest is cut."""
-
-
 Line = tuple[str, str]
 """A head and words after it, which are broken into lines as long as the page is wide."""
 
 EMPTY = ("", "")
+
+TOOK = "without one of these changes it would not be so"
+GUARDED = "; the rules below are among those that it guards"
+"""What is claimed of the steps that matter."""
 
 
 def text(trace: Trace, columns: int = WIDTH) -> str:
@@ -59,6 +59,7 @@ def _lines(trace: Trace, paths: int) -> Iterator[Line]:
     yield EMPTY
     if trace.cycle is not None:
         yield from (("", _goes_on(trace)), EMPTY)
+    yield from _what_it_took(trace, width, paths)
     yield from _why(trace, width)
 
 
@@ -83,34 +84,38 @@ def _origin(trace: Trace) -> Iterator[Line]:
 
 
 def _step(step: Step, width: int, paths: int) -> Iterator[Line]:
-    yield f"{step.index:>3}  ", step.label or "(a step without a label)"
+    yield f"{step.index:>3}  ", step.label or NO_LABEL
+    yield from _changes(step, width, paths)
+    if not step.differences:
+        yield "     nothing changes", ""
+    yield from _rules(step, width)
+
+
+def _changes(step: Step, width: int, paths: int) -> Iterator[Line]:
     path_width = min(paths, max((len(change.path) for change in step.differences), default=0))
     for machine, changes in groupby(step.differences, key=lambda change: change.machine):
         name = machine
-        for change in changes:
-            yield f"     {name:<{width}}  {change.path:<{path_width}}  ", exchange(change)
+        for one in changes:
+            yield f"     {name:<{width}}  {one.path:<{path_width}}  ", change(one)
             name = ""
-    if not step.differences:
-        yield "     nothing changes", ""
+
+
+def _rules(step: Step, width: int) -> Iterator[Line]:
     if step.rules:
         yield f"     {'rules':<{width}}  ", ", ".join(step.rules)
 
 
-def exchange(change: Difference) -> str:
-    """What came, went, or is there in place of what."""
-    if change.old is None:
-        return f"+ {change.new}"
-    if change.new is None:
-        return f"- {_cut(change.old, REMOVED)}"
-    return f"{_cut(change.old, OLD)} -> {change.new}"
-
-
-def _cut(text: str, width: int) -> str:
-    """What is gone was shown in full when it came."""
-    if len(text) <= width:
-        return text
-    name, bracket, _ = text.partition("(")
-    return f"{name}(…)" if bracket and name.isidentifier() else text[: width - 1] + "…"
+def _what_it_took(trace: Trace, width: int, paths: int) -> Iterator[Line]:
+    """The steps that matter, with what of them does."""
+    steps = list(matters(trace))
+    if steps:
+        yield "what it took  ", TOOK + GUARDED * any(step.rules for step in steps)
+    for step in steps:
+        yield f"{step.index:>3}  ", step.label or NO_LABEL
+        yield from _changes(step, width, paths)
+        yield from _rules(step, width)
+    if steps:
+        yield EMPTY
 
 
 def _why(trace: Trace, width: int) -> Iterator[Line]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rota.trace.model import DEADLOCK, MISTAKE, Trace
+from rota.trace.render import Difference
 
 REACHED = "The last state is one:"
 ENDING = "The last state says otherwise:"
@@ -18,6 +19,12 @@ ENDINGS = {
 def ending(trace: Trace) -> str:
     """What stands between the property's sentence and what it sees."""
     return REACHED if trace.origin.reach is not None else ENDINGS.get(trace.kind, ENDING)
+
+
+NO_LABEL = "(a step without a label)"
+
+OLD, REMOVED = 40, 80
+"""Longest text of a value that another one replaces, and of one that is gone; the rest is cut."""
 
 
 def title(trace: Trace) -> str:
@@ -56,3 +63,20 @@ def named_origin(trace: Trace) -> tuple[tuple[str, str], ...]:
         ("mutant", origin.mutant),
     )
     return tuple((what, name) for what, name in named if name)
+
+
+def change(one: Difference) -> str:
+    """A change in one line."""
+    if one.old is None:
+        return f"+ {one.new}"
+    if one.new is None:
+        return f"- {_cut(one.old, REMOVED)}"
+    return f"{_cut(one.old, OLD)} -> {one.new}"
+
+
+def _cut(text: str, width: int) -> str:
+    """What is gone was shown in full when it came."""
+    if len(text) <= width:
+        return text
+    name, bracket, _ = text.partition("(")
+    return f"{name}(…)" if bracket and name.isidentifier() else text[: width - 1] + "…"
