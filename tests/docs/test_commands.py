@@ -11,6 +11,7 @@ import pytest
 
 from harness.commands import ROOT, Terminal, differs
 from rota.cli.main import COMMANDS, main
+from rota.report.site import property_pages
 from rota.report.site.blocks import BlockError, Mark, blocks, unmarked
 
 PAGES = {
@@ -26,7 +27,7 @@ def having(mark: Mark) -> list[str]:
 def problems(page: str, folder: Path, *marks: Mark) -> list[str]:
     played = list(Terminal(folder).follow(page, marks))
     for one in played:
-        print(f"{one.seconds:6.2f} s  {one.text.splitlines()[0]}")
+        print(f"{one.seconds:6.1f} s, {one.processor:5.1f} s of processor  {one.text.splitlines()[0]}")
     assert played
     return [f"$ {one.text}\n{one.problem}" for one in played if one.problem]
 
@@ -45,6 +46,12 @@ def test_quick_commands_do_what_the_page_says(name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", having(Mark.LONG))
 def test_long_commands_do_what_the_page_says(name: str, tmp_path: Path) -> None:
     assert problems(PAGES[name], tmp_path, Mark.QUICK, Mark.LONG) == []
+
+
+@pytest.mark.docs
+def test_the_command_on_the_page_of_a_property_judges_it(tmp_path: Path) -> None:
+    made = "\n".join(page for name, page in property_pages.pages() if not name.endswith("index.md"))
+    assert problems(made, tmp_path, Mark.LONG) == []
 
 
 # ---- commands within sentences are not run: their verbs and options must be there

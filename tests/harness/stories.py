@@ -46,7 +46,7 @@ def story_of(spell: Spell = str, steps: int = 3, cycle: int | None = None) -> St
                 Arrow(c1, c1, spell("to itself")),
             ),
             differences=(
-                Difference(c1, spell("seen"), spell(str(at - 1)), spell(str(at))),
+                Difference(c1, spell("state.seen"), spell(str(at - 1)), spell(str(at))),
                 Difference(c1, spell("armed"), None, spell("Timer(session)")),
                 Difference(c2, "", spell("Call(…)"), None),
             ),

@@ -188,7 +188,7 @@ def test_a_state_marks_what_changed() -> None:
     panel = str(state_panel(story_of(), 2))
     assert [one.text for one in having(panel, class_="fresh")] == ["  seen=2,", "at 2"]
     assert [one.text for one in having(panel, class_="who")] == ["member c1", "c2"]
-    assert [one.text for one in having(panel, class_="captions")] == ["stableowns t-0", ""]
+    assert [one.text for one in having(panel, class_="captions")] == ["stable · owns t-0", ""]
     assert not having(str(state_panel(story_of(), 0)), class_="fresh")
     assert state_panel(bare(), 0) == ""
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from ticket_office import office
+from traffic_light import crossing
 
 from rota.explore.reference import explore as search
 from rota.kernel import Arrow, Depiction, Kind, Lane, Property, System, View
-from rota.trace import DEADLOCK, Run, reaching, record, replay
+from rota.trace import DEADLOCK, Run, Trace, reaching, record, replay
 from rota.trace.story import Claim, Light, Story
 from rota.trace.telling import telling, told
 
@@ -19,6 +20,10 @@ def found(system: System) -> Run:
     violation = search(system).violation
     assert violation is not None
     return replay(record(system, violation.name, violation.start, violation.path), system)
+
+
+def both(trace: Trace, system: System) -> tuple[Trace, Run]:
+    return trace, replay(trace, system)
 
 
 def story_of(system: System) -> Story:
@@ -84,12 +89,35 @@ def test_a_deadlock_has_a_light() -> None:
     assert lit == [*[Light.HOLDS] * (len(lit) - 1), Light.VIOLATED]
 
 
+def test_what_a_run_without_an_end_breaks_is_dark_in_its_cycle_alone() -> None:
+    system = crossing()
+    (start,) = states = system.initial_states()
+    path = []
+    for label in ("the car comes", "the light turns green", "the light turns red"):
+        path.append(next(one for one in system.successors(states[-1]) if one.label == label))
+        states.append(path[-1].target)
+    story = telling(*both(record(system, "car.crosses", start, path, cycle=2), system))
+    assert story.cycle == 2
+    assert story.verdict == "violated by a run that never ends: 1 step, then 2 more that repeat for ever"
+    assert (story.claims[0].name, story.claims[0].kind) == ("car.crosses", "liveness")
+    lit = [moment.lights["car.crosses"] for moment in story.moments]
+    assert lit == [Light.SILENT, Light.VIOLATED, Light.VIOLATED, Light.VIOLATED]
+    assert {moment.lights["light.coloured"] for moment in story.moments} == {Light.HOLDS}
+    assert ("assumed", system.liveness[0].fairness[0].meaning) in story.facts
+
+
 def test_a_state_that_was_described_is_told_with_the_lights_of_the_system() -> None:
     story = story_of(reaching(office(), "office.last == 2"))
     assert (story.title, story.verdict) == ("office.last == 2", "reached after 2 steps")
     assert "tickets.differ" in {claim.name for claim in story.claims}
     assert "reach" not in {claim.name for claim in story.claims}
     assert {moment.lights["tickets.differ"] for moment in story.moments} == {Light.HOLDS}
+
+
+def test_a_described_state_of_a_system_that_cannot_be_built_again_has_no_lights() -> None:
+    run = found(reaching(office(), "office.last == 2"))
+    story = telling(run.trace, replace(run, system=replace(run.system, ref=None)))
+    assert (story.claims, len(story.moments)) == ((), 3)
 
 
 def test_without_its_system_a_trace_is_told_by_what_it_says() -> None:

@@ -13,8 +13,8 @@ from rota import scopes
 from rota.cli.check_plan import plan, recognised
 from rota.cli.check_system import build_foreign, parse_settings, resolve
 from rota.cli.errors import UsageError
-from rota.cli.options import SELECTION, Selection, takes
-from rota.cli.trace import load, reproduce
+from rota.cli.options import PROFILE, SETTING, Selection, takes
+from rota.cli.trace_file import load, reproduce
 from rota.designs import suites
 from rota.kernel import System, SystemRef
 from rota.mutants import designs as mutants
@@ -30,6 +30,24 @@ SCOPE = "tiny"
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What is played, as it was asked for; None: not given."""
+
+    configuration: str | None = None
+    scope: str | None = None
+    profile: str = "kafka-4.x"
+    mutant: str | None = None
+    system: str | None = None
+    settings: tuple[str, ...] = ()
+
+    @property
+    def selection(self) -> Selection:
+        """The same for a plan."""
+        named = (self.configuration,) if self.configuration is not None else ()
+        return Selection(self.scope, named, self.profile, self.mutant, self.system, self.settings)
+
+
+@dataclass(frozen=True)
 class Serving:
     """How the page is served. design: one of the older ones; begin: a trace to begin with."""
 
@@ -38,6 +56,18 @@ class Serving:
     port: int = 0
     browser: bool = True
     idle: float = 30.0
+
+
+SELECTION = (
+    click.option("--configuration", metavar="NAME", help="A small world.  [default: core]"),
+    click.option("--scope", metavar="SCOPE", help="Where it is; else it is looked for in all of them."),
+    PROFILE,
+    click.option("--mutant", metavar="NAME",
+                 help="With this bug, in the configuration in which it shows if none is named."),
+    click.option("--system", metavar="MODULE:NAME", help="What this function returns, a kernel System."),
+    SETTING,
+)  # fmt: skip
+"""Options of the same names as those of `rota check`, but for one configuration."""
 
 
 SERVING = (
@@ -64,9 +94,9 @@ class Chosen:
 
 
 @click.command()
-@takes("selection", Selection, *SELECTION)
+@takes("asked", Asked, *SELECTION)
 @takes("serving", Serving, *SERVING)
-def play(selection: Selection, serving: Serving) -> None:
+def play(asked: Asked, serving: Serving) -> None:
     """Step through a system by hand, on a page in the browser.
 
     Choose what happens next, go back, see why something is not possible, jump to a state, walk at random,
@@ -74,7 +104,7 @@ def play(selection: Selection, serving: Serving) -> None:
 
     The page is served on 127.0.0.1 only. The server ends when the page is closed.
     """
-    chosen = _chosen(selection, serving)
+    chosen = _chosen(asked.selection, serving)
     try:
         session = chosen.begin or Session.of(chosen.system)
         desk = Desk(session, chosen.named, chosen.facts)
@@ -125,8 +155,6 @@ def _alone(option: str, others: Mapping[str, object]) -> None:
 
 def _with_scope(selection: Selection) -> Selection:
     """The selection with the scope that has its configuration. Errors: UsageError."""
-    if len(selection.configurations) > 1:
-        raise UsageError("one configuration is played at a time; name it with one --configuration")
     if selection.scope is not None:
         return selection
     if not selection.configurations:  # a mutant's is the one in which it dies, wherever that is
@@ -187,7 +215,8 @@ def _of_design(design: str, selection: Selection) -> Chosen:
 def _of_trace(path: Path, selection: Selection, serving: Serving) -> Chosen:
     """The system that a trace came from, at the end of its run."""
     others = {"--design": serving.design, "--configuration": selection.configurations,
-              "--scope": selection.scope, "--mutant": selection.mutant, "--set": selection.settings}  # fmt: skip
+              "--scope": selection.scope, "--mutant": selection.mutant,
+              "--set": selection.settings}  # fmt: skip
     _alone("--trace", others)
     trace = load(path)
     try:

@@ -16,11 +16,23 @@ from rota.trace.markup import escaped, visible
 from rota.trace.render import Difference
 from rota.trace.story import Event, Light, Story
 
-LEAD = "meaning"
-"""The fact that is told in full below the title."""
+LEADS = ("meaning", "requirement")
+"""Facts that are told in full below the title."""
 
-NAMED = re.compile(r"\bsteps? (\d+)\b")
+FOUND = ("expected", "actual", "because", "known")
+"""Facts about what was found, which stand by themselves."""
+
+NAMED = re.compile(r"\b[Ss]teps? (\d+)\b")
 """What a sentence says of a step."""
+
+BEGINS = re.compile(r"Step \d+, ")
+"""How a sentence begins that tells what a step changed."""
+
+LONG = 160
+"""Letters of what a sentence sees, beyond which it is for who wants to know more."""
+
+SEEN = re.compile(r", (?=after )|; (?=\S+ before )")
+"""Between the values that a sentence sees."""
 
 SHORT = 56
 """Old and new values of so many letters together stand on one line."""
@@ -36,32 +48,61 @@ SWITCH = element(
 
 def head(story: Story) -> Markup:
     """Title, verdict, meaning, facts, and what could not be found out."""
-    facts = [(name, text) for name, text in story.facts if text and name.lower() != LEAD]
-    lead = [text for name, text in story.facts if name.lower() == LEAD]
+    known: dict[str, list[str]] = {}
+    for name, text in story.facts:
+        if text:
+            known.setdefault(name, []).append(text)
+    lead = [text for name in LEADS for text in known.pop(name, ())]
+    found = [_fact(name, known.pop(name)) for name in FOUND if name in known]
+    facts = [_fact(*one) for one in known.items()]
     sign = element("span", SIGNS[story.outcome], aria_hidden="true")
+    verdict = element("p", sign, " ", story.verdict, class_=f"verdict {story.outcome.value}")
     return element(
         "header",
-        element("div", element("span", "rota", class_="brand"), SWITCH, class_="bar"),
-        element("p", sign, " ", story.verdict, class_=f"verdict {story.outcome.value}"),
+        element("div", element("span", "rota", class_="brand"), verdict, SWITCH, class_="bar"),
         element("h1", story.title),
         (element("p", text, class_="lead") for text in lead),
-        element("dl", joined(_fact(*one) for one in facts), class_="facts") if facts else None,
+        element("dl", *found, class_="found") if found else None,
+        element("dl", *facts, class_="facts") if facts else None,
         element("p", story.notice, class_="notice", role="note") if story.notice else None,
         class_="top",
     )
 
 
-def _fact(name: str, text: str) -> Markup:
-    return element("div", element("dt", name), element("dd", text))
+def _fact(name: str, texts: list[str]) -> Markup:
+    """A fact; several of one name are one, to be opened."""
+    if len(texts) == 1:
+        return element("div", element("dt", name), element("dd", texts[0]))
+    items = element("ul", *(element("li", text) for text in texts))
+    told = element("details", element("summary", f"{len(texts)} sentences"), items)
+    return element("div", element("dt", name), element("dd", told))
 
 
 def why(story: Story, link: str = svg.STEP) -> Markup:
     """What leads to the contradiction, in numbered sentences that link to steps."""
     if not story.why:
         return joined()
-    items = [element("li", linked(sentence, story, link)) for sentence in story.why]
-    return element(
-        "section", element("h2", "Why", id="why"), element("ol", *items), class_="why", aria_labelledby="why"
+    items = [element("li", _sentence(sentence, story, link)) for sentence in story.why]
+    title = element("h2", "Why", id="why")
+    return element("section", title, element("ol", *items), class_="why", aria_labelledby="why")
+
+
+def _sentence(sentence: str, story: Story, link: str) -> Markup:
+    """What it says, and apart from it what is seen there: changes after a step, else whole values."""
+    said, colon, seen = sentence.partition(": ")
+    if not colon:
+        return linked(sentence, story, link)
+    if BEGINS.match(said):
+        parts = (element("code", part.replace(" -> ", " → ")) for part in seen.split("; "))
+        return joined(linked(said, story, link), element("span", joined(parts), class_="seen"))
+    if len(seen) <= LONG:
+        return linked(sentence, story, link)
+    pieces = SEEN.sub("\n", seen).split("\n")
+    text = "\n".join(line for piece in pieces for line in lines(visible(piece)))
+    value = element("pre", text, class_="detail", tabindex="0", aria_label="What is seen")
+    return joined(
+        linked(f"{said}.", story, link),
+        element("details", element("summary", "What is seen"), value, class_="more"),
     )
 
 
@@ -160,13 +201,17 @@ def _detail(event: Event) -> Iterator[Markup]:
 def _changes(event: Event, story: Story) -> Iterator[Markup]:
     titles = {lane.machine: lane.title for lane in story.lanes}
     for machine, changes in groupby(event.differences, key=lambda one: one.machine):
-        rows = (
-            element("tr", element("th", one.path or "value", scope="row"), _change(one)) for one in changes
-        )
+        rows = (element("tr", element("th", _path(one.path), scope="row"), _change(one)) for one in changes)
         caption = element("caption", titles.get(machine, machine))
         yield element("table", caption, element("tbody", joined(rows)), class_="changes")
     if knows_values(story) and not event.differences:
         yield element("p", "Nothing changes.", class_="quiet")
+
+
+def _path(path: str) -> Markup:
+    """Fields and keys, between which a line may be broken."""
+    parts = re.split(r"(?<=\.)|(?=\[)", path or "value")
+    return joined(joined(element("wbr") if number else None, part) for number, part in enumerate(parts))
 
 
 def _change(change: Difference) -> Markup:

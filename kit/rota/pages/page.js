@@ -97,7 +97,7 @@
       pill.textContent = texts[band];
       pill.hidden = !texts[band];
       pill.className = `pill band-${number}`;
-      place.querySelector(".captions").replaceChildren(...captions.map((one) => span(texts[one])));
+      place.querySelector(".captions").textContent = captions.map((one) => texts[one]).join(" · ");
       place.querySelector(".moved").hidden = !moved;
       const marked = new Set(fresh);
       place.querySelector(".value").replaceChildren(
@@ -122,10 +122,6 @@
   }
 
   function cursors(player) {
-    player.addEventListener("mouseover", (event) => {
-      const cell = event.target.closest(".strip td");
-      if (cell) cell.title = cell.querySelector(".unseen").textContent;
-    });
     return [...player.querySelectorAll(".strip")].map((strip) => {
       const bar = document.createElement("div");
       bar.className = "cursor";
@@ -138,7 +134,7 @@
         bar.style.left = `${head.offsetLeft}px`;
         bar.style.width = `${head.offsetWidth}px`;
         bar.style.height = `${strip.firstElementChild.offsetHeight}px`;
-        const room = strip.querySelector(".corner").offsetWidth;
+        const room = strip.querySelector(".corner")?.offsetWidth ?? 0;
         if (head.offsetLeft < strip.scrollLeft + room || head.offsetLeft + head.offsetWidth > strip.scrollLeft + strip.clientWidth) {
           strip.scrollLeft = head.offsetLeft - (strip.clientWidth + room) / 2;
         }
@@ -172,20 +168,24 @@
       }
       showMachines(index);
       for (const show of showColumns) show(index);
-      inSight(index);
+      inSight(index, quietly);
       if (quietly) return;
       history.replaceState(null, "", `#${player.dataset.link}${index}`);
-      const label = steps.get(index)?.querySelector("h3")?.textContent ?? "";
-      say(`Step ${label}; of ${last}`);
+      const label = steps.get(index)?.querySelector("h3")?.lastChild.textContent.trim() ?? "";
+      say(`Step ${index} of ${last}: ${label}`);
     }
 
-    function inSight(index) {
+    // The chart scrolls within itself; the page follows where chart and step stand side by side.
+    function inSight(index, quietly) {
       const ground = grounds.get(index);
       if (!ground) { picture.scrollTop = 0; return; }
       const view = picture.getBoundingClientRect(), row = ground.getBoundingClientRect();
       const titles = picture.querySelector(".titles").offsetHeight;
+      const bottom = Math.min(view.top + picture.clientHeight, Math.max(innerHeight, view.top + titles + row.height));
       if (row.top < view.top + titles) picture.scrollTop -= view.top + titles - row.top + 40;
-      else if (row.bottom > view.top + picture.clientHeight) picture.scrollTop += row.bottom - view.top - picture.clientHeight + 40;
+      else if (row.bottom > bottom) picture.scrollTop += row.bottom - bottom + 40;
+      const below = ground.getBoundingClientRect().bottom - innerHeight;
+      if (!quietly && below > 0 && matchMedia("(min-width: 1000px)").matches) scrollBy(0, below + 40);
     }
 
     const go = {

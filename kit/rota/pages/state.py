@@ -87,8 +87,8 @@ def _machine(one: Machine, index: int) -> Markup:
     shown = [
         element("span", one.title, class_="who"),
         element("span", one.band, class_=f"pill band-{one.number}", hidden=not one.band),
-        element("span", joined(element("span", text) for text in one.captions), class_="captions"),
         element("span", "changed", class_="moved", hidden=not one.moved),
+        element("span", " · ".join(one.captions), class_="captions"),
     ]
     texts = (
         element("span", line, class_="line fresh" if number in one.fresh else "line")

@@ -13,43 +13,65 @@ from rota.trace.svg import STEP
 SIGNS = {Light.HOLDS: "✓", Light.SILENT: "–", Light.VIOLATED: "✗"}
 """What stands beside the colour of a light."""
 
+LETTERS = 3
+"""So many there is room for in a column."""
+
 OWNERS = 6
 """So many colours there are for owners; then they come again."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """kind: a class; text: what it shows; said: what it means, in full. Equal ones are drawn as one."""
+    """kind: a class; text: what it shows; said: what it means, in full; brief: what it shows if narrow.
+
+    Equal ones are drawn as one.
+    """
 
     kind: str
     text: str
     said: str
+    brief: str = ""
 
 
-def _strip(caption: str, rows: Iterable[tuple[Markup, Sequence[Cell]]], count: int, link: str) -> Markup:
-    """A table that scrolls within itself; its columns link to the steps."""
+Row = tuple[Markup, Sequence[Cell]]
+"""What stands at the head of a row, and its cells."""
+
+
+def _strip(caption: str, rows: Iterable[Row], count: int, link: str, *, stacked: bool = False) -> Markup:
+    """A table that scrolls within itself; its columns link to the steps.
+
+    stacked: heads are above their rows.
+    """
     numbers = (
         element("th", element("a", str(one), href=f"#{link}{one}", tabindex="-1"), scope="col", data_step=one)
         for one in range(count)
     )
     corner = element("th", element("span", "step", class_="quiet"), scope="col", class_="corner")
-    lines = (element("tr", element("th", head, scope="row"), joined(_runs(cells))) for head, cells in rows)
     table = element(
         "table",
         element("caption", caption, class_="unseen"),
-        element("thead", element("tr", corner, joined(numbers))),
-        element("tbody", joined(lines)),
+        element("thead", element("tr", None if stacked else corner, joined(numbers))),
+        joined(_lines(head, cells, stacked) for head, cells in rows),
     )
-    return element("div", table, class_="strip", tabindex="0", role="region", aria_label=caption)
+    classes = f"strip{' stacked' if stacked else ''}{' many' if count > 100 else ''}"
+    return element("div", table, class_=classes, tabindex="0", role="region", aria_label=caption)
+
+
+def _lines(head: Markup, cells: Sequence[Cell], stacked: bool) -> Markup:
+    runs = joined(_runs(cells))
+    if not stacked:
+        return element("tbody", element("tr", element("th", head, scope="row"), runs))
+    above = element("th", element("div", head), scope="rowgroup", colspan=len(cells))
+    return element("tbody", element("tr", above), element("tr", runs))
 
 
 def _runs(cells: Sequence[Cell]) -> Iterable[Markup]:
     at = 0
     for cell, group in groupby(cells):
         count = len(list(group))
-        said = element("span", f"{cell.said}, {_span(at, at + count - 1)}", class_="unseen")
-        shown = element("span", cell.text, aria_hidden="true", class_="shown") if cell.text else None
-        yield element("td", shown, said, colspan=count if count > 1 else None, class_=cell.kind)
+        said = f"{cell.said}, {_span(at, at + count - 1)}"
+        shown = cell.text if len(cell.text) <= LETTERS * count else cell.brief
+        yield element("td", shown, colspan=count if count > 1 else None, class_=cell.kind, title=said)
         at += count
 
 
@@ -71,7 +93,10 @@ def _spans(steps: Sequence[int]) -> str:
 
 
 def ownership_strip(story: Story, link: str = STEP) -> Markup:
-    """Who holds what can be held, over all moments; two holders of one thing are an overlap."""
+    """Who holds what can be held, over all moments; two holders of one thing are an overlap.
+
+    Nothing, where nobody ever holds anything.
+    """
     things = list(dict.fromkeys(thing for moment in story.moments for thing in moment.owners))
     if not things:
         return joined()
@@ -79,12 +104,14 @@ def ownership_strip(story: Story, link: str = STEP) -> Markup:
     holders = dict.fromkeys(
         holder for moment in story.moments for thing in things for holder in moment.owners.get(thing, ())
     )
+    if not holders:
+        return joined()
     numbers = {holder: number % OWNERS for number, holder in enumerate(holders)}
 
     def cell(holding: tuple[str, ...]) -> Cell:
         names = [titles.get(one, one) for one in holding]
         if len(holding) > 1:
-            return Cell("overlap", f"overlap {' + '.join(names)}", f"overlap: {' and '.join(names)}")
+            return Cell("overlap", f"overlap {' + '.join(names)}", f"overlap: {' and '.join(names)}", "✗")
         if holding:
             return Cell(f"held owner-{numbers[holding[0]]}", names[0], f"held by {names[0]}")
         return Cell("free", "", "held by nobody")
@@ -116,17 +143,14 @@ def lights(story: Story, link: str = STEP) -> Markup:
     count = len(story.moments)
     parts = []
     if bad:
-        parts.append(
-            _strip("Violated properties", (_row(one, story.moments, link) for one in bad), count, link)
-        )
+        rows = [_row(one, story.moments, link) for one in bad]
+        parts.append(_strip("Violated properties", rows, count, link, stacked=True))
     if fine:
-        title = f"{len(fine)} other" if bad else f"{len(fine)}"
-        noun = "properties are" if len(fine) > 1 else "property is"
-        summary = element("summary", f"{title} {noun} not violated")
-        rest = _strip(
-            "Properties that are not violated", (_row(one, story.moments, link) for one in fine), count, link
-        )
-        parts.append(element("details", summary, rest, open=len(fine) <= 6))
+        rows = [_row(one, story.moments, link) for one in fine]
+        strip = _strip("Properties that are not violated", rows, count, link, stacked=True)
+        other, noun = " other" if bad else "", "properties are" if len(fine) > 1 else "property is"
+        summary = element("summary", f"{len(fine)}{other} {noun} not violated")
+        parts.append(element("details", summary, strip, open=len(fine) <= 6))
     if parts:
         signs = (joined(element("b", SIGNS[one]), f" {words}") for one, words in _MEANINGS)
         parts.append(element("p", joined(element("span", one) for one in signs), class_="legend"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rota.kernel import State, System, Transition
+from rota.kernel import Kind, State, System, Transition
 from rota.play.graph import Graph, Node, explored
 from rota.play.graph_picture import Marks, picture
 from rota.play.session import Session
@@ -31,7 +31,9 @@ class Chart:
     def of(cls, session: Session, at: int) -> Chart:
         """The graph that begins in a state of the session's run. Errors: PlayError."""
         system, graph = session.system, explored(session.system, session.states[at])
-        lit = lights(system, [node.state for node in graph.nodes], (), claims(system))
+        # nodes are no run: what is claimed of steps cannot be asked of one after the other
+        of_states = [one for one in claims(system) if one.kind != Kind.STEP.value]
+        lit = lights(system, [node.state for node in graph.nodes], (), of_states)
         wrong = [[name for name, light in one.items() if light is Light.VIOLATED] for one in lit]
         texts = [_text(system, *pair) for pair in zip(graph.nodes, wrong, strict=True)]
         broken = frozenset(number for number, names in enumerate(wrong) if names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from rota.pages.document import Markup, document, element
+from rota.pages.document import Markup, document, element, escaped, joined
 from rota.pages.fragments import SWITCH
 
 SOURCES = {"connect-src": "'self'"}
@@ -28,7 +28,26 @@ def _body() -> Markup:
     main = element("main", _moves(), element("div", _run(), _state(), class_="right"), class_="desk")
     said = element("p", class_="unseen said", role="status", aria_live="polite")
     waiting = element("p", "Waiting for the server …", class_="notice ended", role="alert", hidden=True)
-    return element("div", _head(), waiting, main, said, class_="play")
+    return element("div", _head(), waiting, main, _keys(), said, class_="play")
+
+
+KEYS = (
+    (("1", "…", "9"), "take a move"),
+    (("Backspace", "←"), "back"),
+    (("→",), "forward"),
+    (("Home", "End"), "start and end of the run"),
+    (("/",), "jump"),
+    (("r",), "random steps"),
+    (("s",), "save"),
+)
+
+
+def _keys() -> Markup:
+    """What the keys do."""
+    parts = []
+    for keys, does in KEYS:
+        parts += [*(joined(element("kbd", key), " ") for key in keys), escaped(f"{does}   ")]
+    return element("p", *parts, class_="keys quiet")
 
 
 def _head() -> Markup:
@@ -70,18 +89,13 @@ def _run() -> Markup:
     )
     tabs = element(
         "div",
-        element("button", "Run", type="button", role="tab", aria_selected="true", aria_controls="run", id="tab-run"),
-        element(
-            "button", "State graph", type="button", role="tab", aria_selected="false", aria_controls="graph",
-            id="tab-graph", tabindex="-1",
-        ),
+        _tab("Run", "run", chosen=True),
+        _tab("State graph", "graph", chosen=False),
         role="tablist",
         class_="tabs",
-    )  # fmt: skip
-    controls = element(
-        "div", start, back, where, forward, tabs, _button("Save trace", "save", "Save the run as a trace (s)"),
-        class_="controls",
-    )  # fmt: skip
+    )
+    save = _button("Save trace", "save", "Save the run as a trace (s)")
+    controls = element("div", start, back, where, forward, tabs, save, class_="controls")
     run = element("div", id="run", role="tabpanel", aria_labelledby="tab-run", class_="shown-run")
     graph = element(
         "div",
@@ -92,6 +106,13 @@ def _run() -> Markup:
         id="graph", role="tabpanel", aria_labelledby="tab-graph", hidden=True,
     )  # fmt: skip
     return element("section", controls, _jump(), run, graph, class_="panel run", aria_label="The run")
+
+
+def _tab(text: str, shows: str, *, chosen: bool) -> Markup:
+    return element(
+        "button", text, type="button", role="tab", aria_selected="true" if chosen else "false",
+        aria_controls=shows, id=f"tab-{shows}", tabindex="0" if chosen else "-1",
+    )  # fmt: skip
 
 
 def _button(text: str, do: str, said: str = "") -> Markup:

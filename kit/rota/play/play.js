@@ -132,8 +132,9 @@
       row.classList.toggle("ahead", step > now.at);
       if (step === now.at) row.setAttribute("aria-current", "step");
     }
-    const here = picture.querySelector("[aria-current] .ground");
+    const here = picture.querySelector(`.ground[data-step="${now.at}"]`);
     if (!here) return;
+    here.classList.add("current");
     const view = picture.getBoundingClientRect(), row = here.getBoundingClientRect();
     picture.scrollTop += row.bottom - view.top - picture.clientHeight + 30;
   }
@@ -197,6 +198,9 @@
     graphed = true;
     put(one(".graph-picture"), answer.svg);
     one(".graph-said").textContent = answer.said;
+    // one of the nodes can be tabbed to; arrows lead to the others
+    for (const each of document.querySelectorAll(".graph .node")) each.setAttribute("tabindex", "-1");
+    (one(".graph .here") || one(".graph .node")).setAttribute("tabindex", "0");
     const here = one(".graph .here circle"), picture = one(".graph-picture");
     if (here) {
       const view = picture.getBoundingClientRect(), node = here.getBoundingClientRect();
@@ -204,6 +208,21 @@
       picture.scrollTop += node.top - view.top - view.height / 2;
     }
     one(".graph-node").textContent = one(".graph .here title")?.textContent || "";
+  }
+
+  const AWAY = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+  // The nearest node on that side of one.
+  function beside(node, [x, y]) {
+    const from = node.getBoundingClientRect();
+    let best = null, least = Infinity;
+    for (const other of document.querySelectorAll(".graph .node")) {
+      const to = other.getBoundingClientRect();
+      const right = to.left - from.left, down = to.top - from.top;
+      const along = right * x + down * y, aside = Math.abs(right * y) + Math.abs(down * x);
+      if (along > 5 && along + 2 * aside < least) [best, least] = [other, along + 2 * aside];
+    }
+    return best;
   }
 
   function choose(tab) {
@@ -228,6 +247,10 @@
     link.click();
     URL.revokeObjectURL(link.href);
     say(`${answer.name} is saved: ${answer.what}`);
+    const button = one('[data-do="save"]');
+    button.textContent = "Saved ✓";
+    button.title = answer.what;
+    setTimeout(() => { button.textContent = "Save trace"; }, 1600);
   }
 
   const DO = {
@@ -253,6 +276,12 @@
       const other = [...document.querySelectorAll("[role=tab]")].find((each) => each !== tab);
       choose(other);
       other.focus();
+      event.preventDefault();
+      return;
+    }
+    const node = event.target.closest(".graph .node");
+    if (node && event.key in AWAY) {
+      beside(node, AWAY[event.key])?.focus();
       event.preventDefault();
       return;
     }

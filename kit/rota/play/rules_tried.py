@@ -25,7 +25,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Trial:
-    """What a machine asked of its rules within a transition. about: a request, a timer, …; asked: in order."""
+    """What a machine asked of its rules in a transition. about: a request, a timer, …; asked, in order."""
 
     machine: str
     about: str
@@ -47,7 +47,8 @@ def _trials(system: System, state: State, transition: Transition) -> Iterator[Tr
         guards = noted.guards(attempts)
         for several in _handled(attempts):
             asked = tuple(
-                Asked(one.rule, one.fired, guard) for one, guard in zip(several, islice(guards, len(several)))
+                Asked(one.rule, one.fired, guard)
+                for one, guard in zip(several, islice(guards, len(several)), strict=True)
             )
             if _is_of(several, part):
                 yield Trial(part.machine, several[0].about, asked)

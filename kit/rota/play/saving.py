@@ -73,7 +73,7 @@ def _description(session: Session) -> str:
 
 
 def _facts(system: System, state: tuple[Any, ...]) -> Iterator[str]:
-    """What is plainly so of each machine, or of a field of it, as expressions, the most telling ones first."""
+    """What is plainly so of a machine, or of a field of it, as expressions, the most telling ones first."""
     values = list(zip(system.machines, state, strict=True))
     found = [(machine.name, *one) for machine, value in values for one in _plain(value)]
     for wanted in (

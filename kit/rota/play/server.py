@@ -1,8 +1,8 @@
 """The page over HTTP, for one person on this machine.
 
-It listens on the loopback interface only. A page of somewhere else that the person's browser shows could still
-send requests to it: so a request must name this server as its host (a name that is made to resolve to the
-loopback address does not), come from its own page, and know the token, which only the printed address has.
+It listens on the loopback interface only. A page of somewhere else that the person's browser shows could
+still send requests to it: so a request must name this server as its host (a name that is made to resolve to
+the loopback address does not), come from its own page, and know the token, which the printed address has.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from rota.play.offers import Offer, Refused
 from rota.play.rules_tried import Asked, Trial, trials
 from rota.play.session import Session
 from rota.spec import RULES
-from rota.trace.story import Claim, Light, Moment, Story
+from rota.trace.story import Claim, Light, Moment
 from rota.trace.telling import told
 
 Json = dict[str, Any]
@@ -41,12 +41,16 @@ def view(session: Session) -> Json:
         "step": story.events[session.at - 1].label if session.at else "at the start",
         "chart": fragments.chart(story, AT) if session.path else "",
         "state": state_panel(story, session.at),
-        "owners": ownership_strip(story, AT),
+        "owners": _owners(ownership_strip(story, AT)),
         "lights": lights(story.claims, moment),
         "offers": [_offer(session, one, titles) for one in offers],
         "refused": joined(_refused(one, titles) for one in offers),
         "notice": story.notice,
     }
+
+
+def _owners(strip: Markup) -> Markup:
+    return joined(element("h4", "Who owns what"), strip) if strip else joined()
 
 
 # ---- what is possible
@@ -123,8 +127,13 @@ def _refused(offer: Offer, titles: Mapping[str, str]) -> Markup:
     """What a machine cannot begin, those with the same reason together."""
     if not offer.refused:
         return joined()
-    ordered = sorted(offer.refused, key=lambda one: (not one.message, one.said))
-    rows = (_reason(said, list(several)) for said, several in groupby(ordered, key=lambda one: one.said))
+
+    def why(one: Refused) -> str:
+        own = one.by == offer.machine and one.reason
+        return one.reason if own else one.said
+
+    ordered = sorted(offer.refused, key=lambda one: (not one.message, why(one)))
+    rows = (_reason(said, list(several)) for said, several in groupby(ordered, key=why))
     title = titles.get(offer.machine, offer.machine)
     return element("section", element("h4", title), element("dl", joined(rows), class_="reasons"))
 
@@ -137,7 +146,7 @@ def _reason(said: str, several: Sequence[Refused]) -> Markup:
 def _label(one: Refused) -> Iterator[Markup]:
     yield element("span", one.label)
     if one.message:
-        yield element("span", f" (it would take {one.message})", class_="quiet")
+        yield element("code", one.message, class_="message", title=f"what {one.by} refuses")
 
 
 # ---- what is claimed

@@ -71,12 +71,17 @@ def _facts(result: CaseResult, again: str) -> Iterator[tuple[str, str]]:
 def _event(number: int, line: Line) -> Event:
     return Event(
         index=number,
-        label=f"{line.who} {line.mark} {line.text}".strip(),
+        label=f"{line.who} {line.mark} {_brief(line)}".strip(),
         machine=TARGET if line.mark == ANSWER else line.who,
         at=f"{line.at_ms:.0f} ms",
         arrows=tuple(_arrows(line)),
         detail=tuple(_fields(line)),
     )
+
+
+def _brief(line: Line) -> str:
+    """What is said in a few words: which request, and how it is answered."""
+    return " ".join(_fields(line)[: 2 if line.mark == ANSWER else 1])
 
 
 def _arrows(line: Line) -> Iterator[Arrow]:

@@ -44,7 +44,7 @@ class Budget:
         if not isinstance(message, Charge):
             return None
         allowed = self.allowed.get(message.kind, 0)
-        return f"no {message.kind} left of {allowed}" if allowed else f"this world has no {message.kind}"
+        return f"no {message.kind} left of {allowed}" if allowed else "this world does not allow that"
 
 
 def chosen_from(defaults: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from rota.environment.broker.log import Records
 from rota.environment.broker.offsets import OffsetsKept
 from rota.environment.clients.assignment import TOPIC, Assignment
 from rota.environment.clients.retry_rules import error_of
-from rota.environment.clients.state import ENDED, Client
+from rota.environment.clients.state import Client
 from rota.environment.messages import (
     NOBODY,
     Append,
@@ -230,7 +230,7 @@ def _owners(partitions: int, values: Values) -> Mapping[str, tuple[str, ...]]:
     """Who consumes each partition, whatever the coordinator believes: two of them are an overlap."""
     holders: dict[int, list[str]] = {number: [] for number in range(partitions)}
     for name, one in values.items():
-        if isinstance(one, Client) and one.phase not in ENDED:
+        if isinstance(one, Client):
             for number in one.partitions:
                 holders.setdefault(number, []).append(name)
     return {_partition(number): tuple(names) for number, names in sorted(holders.items())}

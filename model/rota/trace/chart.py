@@ -13,8 +13,8 @@ from rota.kernel import Arrow, Lane
 from rota.trace.markup import visible
 from rota.trace.story import Event, Story
 
-NUMBER, LABEL, MARGIN = 40, 204, 18
-"""Widths of the column of numbers, of that of labels, and left and right of all."""
+NUMBER, LABEL, SIDE, MARGIN = 45, 193, 62, 14
+"""Widths: of the column of numbers, of that of labels, beside the outer lanes, and left and right of all."""
 
 LOOP = 74
 """Width of what stands beside the lanes where a lasso goes back."""
@@ -28,14 +28,14 @@ FIRST, ARROW, LINE, LEAST = 33, 28, 17, 48
 TEXT_LINE = 13
 """How far lines of an arrow's text are apart."""
 
-NEAREST, FURTHEST = 112, 172
+NEAREST, FURTHEST = 112, 168
 """How far neighbouring lanes are apart, as their arrows' texts want it."""
 
-LABEL_SIZE, TITLE_SIZE, ARROW_SIZE, BAND_SIZE, SMALL = 13.5, 13, 11.5, 10.5, 11
+LABEL_SIZE, TITLE_SIZE, ARROW_SIZE, BAND_SIZE, SMALL = 13, 13, 11.5, 10.5, 11
 """Sizes of letters."""
 
 LINES = 3
-"""The most lines of a label; what is longer is cut, its title has all."""
+"""The most lines of a label or of an arrow's text; what is longer is cut, its title has all."""
 
 NARROW = frozenset("ijlItf.,:;'|!()[]{} ")
 WIDE = frozenset("mwMW@%")
@@ -144,11 +144,11 @@ def chart(story: Story) -> Chart:
     """Lay out a story."""
     lanes = tuple({lane.machine: lane for lane in story.lanes}.values())
     gap = _gap(story, lanes)
-    left = MARGIN + NUMBER + LABEL + gap // 2
+    left = MARGIN + NUMBER + LABEL + SIDE
     at = {lane.machine: left + gap * number for number, lane in enumerate(lanes)}
     rows = tuple(_rows(story.events, at, gap))
-    height = (rows[-1].bottom if rows else LEAST) + MARGIN
-    right = left + gap * max(0, len(lanes) - 1) + gap // 2
+    height = (rows[-1].bottom if rows else LEAST) + MARGIN + 8
+    right = left + gap * max(0, len(lanes) - 1) + SIDE
     loop = None
     if story.cycle is not None:
         inside = rows[len(rows) - story.cycle :] if story.cycle else ()
@@ -186,19 +186,23 @@ def _placed(drawn: Iterable[Arrow], y: int, at: Mapping[str, int], gap: int) -> 
     """Arrows one below the other; the first line of the first one's text is level with the label."""
     for arrow in drawn:
         apart = abs(at[arrow.source] - at[arrow.target])
-        lines = _even(arrow.text, (apart or gap) - (24 if apart else 44))
+        lines = _even(arrow.text, (apart or gap) - (16 if apart else 44))
         y += TEXT_LINE * max(0, len(lines) - 1)
         yield Placed(arrow, y, lines)
         y += ARROW
 
 
 def _even(text: str, room: int) -> tuple[str, ...]:
-    """An arrow's text in two lines at most, of much the same length."""
-    lines = broken(text, room, ARROW_SIZE, 2)
-    if len(lines) < 2 or lines[-1].endswith("…"):
+    """An arrow's text in as few lines as can be, of much the same length."""
+    lines = broken(text, room, ARROW_SIZE)
+    if len(lines) < 2 or _is_cut(lines):
         return lines
-    tries = (broken(text, room * part / 10, ARROW_SIZE, 2) for part in (6, 7, 8, 9))
-    return next((one for one in tries if not any(line.endswith("…") for line in one)), lines)
+    tries = (broken(text, room * part / 10, ARROW_SIZE, len(lines)) for part in (6, 7, 8, 9))
+    return next((one for one in tries if not _is_cut(one)), lines)
+
+
+def _is_cut(lines: Sequence[str]) -> bool:
+    return any(line.endswith("…") for line in lines)
 
 
 def _bands(story: Story, at: Mapping[str, int], rows: Sequence[Row], height: int) -> Iterable[Band]:

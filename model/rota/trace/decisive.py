@@ -29,10 +29,10 @@ class _Look:
     at: tuple[int, ...]
     contradicted: Callable[[Sequence[State]], bool]
 
-    def without(self, states: Sequence[State], index: int, undo: Callable[[State], State]) -> bool:
-        """Whether it is not contradicted any more, with a step undone. index: of the step, from 1."""
+    def without(self, states: Sequence[State], undo: Callable[[State], State]) -> bool:
+        """Whether it is not contradicted any more, with a step undone: in a state before it nothing is."""
         try:
-            return not self.contradicted([undo(states[at]) if at >= index else states[at] for at in self.at])
+            return not self.contradicted([undo(states[at]) for at in self.at])
         except Exception:  # it, or a value that checks itself, does not bear what no run leads to
             return False
 
@@ -98,7 +98,7 @@ def _deciding(
             def undo(state: State) -> State:
                 return _undone(names, state, states[index - 1], states[index], parts)
 
-            return any(look.without(states, index, undo) for look in looks if look.at[-1] >= index)
+            return any(look.without(states, undo) for look in looks if look.at[-1] >= index)
 
         alone = [part for part in changed if decides({part})]
         if alone or (changed and decides(changed)):

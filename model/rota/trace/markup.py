@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable
 
-VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
+VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 """Elements of HTML that have no end."""
 
 LINE_ENDS = "\n\t"

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 
 from rota.trace.story import Event, Story
 
-PLAIN_SIGNS = frozenset(" _.,()[]'=?!/*+")
+PLAIN_SIGNS = frozenset(" -_.,()[]'=?!/*+←→…·×")
 """Signs beside letters and digits that Mermaid takes as they are, in every place."""
 
-LONGEST = 200
+LONGEST = 120
 """Characters of a text that is longer in the story than a chart can show."""
 
 

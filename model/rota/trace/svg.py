@@ -18,6 +18,7 @@ from rota.trace.chart import (
     LINE,
     MARGIN,
     NUMBER,
+    SIDE,
     TEXT_LINE,
     TITLE_SIZE,
     Band,
@@ -111,7 +112,7 @@ def lanes(laid: Chart) -> Markup:
 
 
 def _title(lane: Lane, laid: Chart) -> Markup:
-    x, room = laid.at[lane.machine], laid.gap - 12
+    x, room = laid.at[lane.machine], min(laid.gap - 12, 2 * SIDE)
     shown = cut(lane.title, room - 20, TITLE_SIZE)
     wide = round(max(64, width(shown, TITLE_SIZE) + 26))
     kind = word(lane.kind, "machine")
@@ -159,7 +160,7 @@ def _band(band: Band, laid: Chart) -> Markup:
 
 def _name(band: Band, laid: Chart) -> Markup:
     x, y = laid.at[band.machine], band.top + (16 if band.top else 8)
-    shown = cut(band.text, laid.gap - 24, BAND_SIZE)
+    shown = cut(band.text, min(laid.gap - 24, 2 * SIDE - 14), BAND_SIZE)
     wide = round(width(shown, BAND_SIZE) + 14)
     return element(
         "g",
@@ -176,7 +177,7 @@ def _ground(row: Row, laid: Chart, name: str = "ground") -> Markup:
         name = "ground violated"
     high = row.bottom - row.top
     return element(
-        "rect", class_=name, x=5, y=row.top + 1, width=laid.width - 10, height=high - 2, rx=7,
+        "rect", class_=name, x=8, y=row.top + 1, width=laid.width - 16, height=high - 2, rx=7,
         data_step=row.event.index,
     )  # fmt: skip
 
@@ -203,8 +204,8 @@ def _event(row: Row, laid: Chart, link: str | None) -> Markup:
 
 
 def _number(row: Row, mark: str) -> Markup:
-    x, y = MARGIN + NUMBER - 14, row.top + 26
-    sign = element("text", mark, class_="mark", x=MARGIN - 6, y=y) if mark else None
+    x, y = MARGIN + NUMBER - 12, row.top + 26
+    sign = element("text", mark, class_="mark", x=MARGIN - 4, y=y) if mark else None
     return joined(sign, element("text", str(row.event.index), class_="number", x=x, y=y, text_anchor="end"))
 
 
@@ -292,7 +293,7 @@ def _way_back(laid: Chart) -> Markup | None:
         back = f"M{right - 26} {low}h18a10 10 0 0 0 10 -10V{high + 10}a10 10 0 0 0 -10 -10h-12"
         tip, middle = _tip(right - 22, high, -1), (top + bottom) // 2
         words = next(text for text, room in SAID if room <= bottom - top)
-    said = _turned(words, right + 18, middle)
+    said = _turned(words, right + 20, middle)
     title = element("title", _for_ever(laid))
     return element("g", title, element("path", class_="way", d=back), tip, said, class_="loop")
 

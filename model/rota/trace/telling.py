@@ -11,7 +11,7 @@ from rota.kernel.depiction import PLAIN
 from rota.kernel.mistakes import Call
 from rota.trace.lights import claims, lights
 from rota.trace.model import DEADLOCK, MISTAKE, Step, Trace
-from rota.trace.reach import REACH, unwrapped
+from rota.trace.reach import unwrapped
 from rota.trace.record import components, steps_of
 from rota.trace.replay import Run
 from rota.trace.sequence import chart
@@ -75,10 +75,11 @@ def _outcome(trace: Trace) -> dict[str, Any]:
 
 def _followed(trace: Trace, run: Run) -> Story:
     """The run, judged by the properties of the system that was searched, also if for a described state."""
-    judged, name = run.system, trace.property_name
-    if trace.origin.reach is not None and run.system.ref is not None:
-        judged = replace(unwrapped(run.system.ref)[0].build(), depiction=run.system.depiction)
-    return _drawn(judged, run.states, run.path, "" if name == REACH else name, trace.cycle)
+    if trace.origin.reach is None:
+        return _drawn(run.system, run.states, run.path, trace.property_name, trace.cycle)
+    ref = run.system.ref
+    searched = replace(run.system, properties=()) if ref is None else unwrapped(ref)[0].build()
+    return _drawn(searched, run.states, run.path)
 
 
 def _drawn(

@@ -36,7 +36,7 @@ def _index(modules: dict[str, ModuleType]) -> Iterator[str]:
         ("package", "is"), ((f"[{name}]({name}.md)", plain(_title(one))) for name, one in modules.items())
     )
     yield ""
-    yield from toctree(modules, "hidden")
+    yield from toctree(modules, hidden="")
 
 
 def _title(what: object) -> str:

@@ -75,6 +75,8 @@ _INFO = re.compile(
     r"(?: file=(?P<file>[\w./-]+))?"
     r"(?: (?P<output>output))?"
 )
+_DATA = ("text", "yaml", "toml", "json", "mermaid")
+"""Languages of blocks in which nothing is typed, whatever it looks like."""
 _LOOKS_TYPED = re.compile(r"^\s*(?:\$ |(?:rota|make|pip|python3?|spark-submit|\.venv/bin/\w+) )")
 
 
@@ -113,7 +115,7 @@ def unmarked(page: str) -> Iterator[str]:
         fenced |= set(range(line, line + len(body) + 2))
         block = read_block(line, info, body)
         typed = any(_LOOKS_TYPED.match(one) for one in body) or block.language in ("console", "sh", "python")
-        if typed and block.mark is None and not block.file and block.language != "text":
+        if typed and block.mark is None and not block.file and block.language not in _DATA:
             yield f"line {line}: say ```{block.language or 'sh'} quick, long or elsewhere (WHY)"
     for number, line_text in enumerate(page.splitlines(), 1):
         if number not in fenced and line_text.startswith("    ") and _LOOKS_TYPED.match(line_text):
@@ -147,14 +149,14 @@ def _session(block: Block) -> Iterator[Command]:
             text = text.removesuffix("\\") + line.removeprefix("> ").strip()
         elif line.startswith("$ "):
             if text:
-                yield Command(text, tuple(shown), block.exit_code)
+                yield Command(text, tuple(shown), _code(text, block.exit_code))
             text, shown = line.removeprefix("$ "), []
         elif text:
             shown.append(line)
         elif line.strip():
             raise BlockError(f"line {block.line}: output above the first command; begin it with `$ `")
     if text:
-        yield Command(text, tuple(shown), block.exit_code)
+        yield Command(text, tuple(shown), _code(text, block.exit_code))
 
 
 def _typed(body: tuple[str, ...]) -> Iterator[Command]:
@@ -165,5 +167,10 @@ def _typed(body: tuple[str, ...]) -> Iterator[Command]:
         text = "" if text.startswith("# ") else held + text.strip()
         held = text.removesuffix("\\") if text.endswith("\\") else ""
         if text and not held:
-            code = re.search(r"\bexit (\d+)\b", comment)
-            yield Command(text, exit_code=int(code[1]) if code else 0)
+            yield Command(text, exit_code=_code(f" # {comment}", 0))
+
+
+def _code(text: str, usual: int) -> int:
+    """The exit code that a comment speaks of."""
+    code = re.search(r" # .*\bexit (\d+)\b", text)
+    return int(code[1]) if code else usual

@@ -30,7 +30,7 @@ def _index(verbs: dict[str, click.Command]) -> Iterator[str]:
         ((f"[rota {verb}]({verb}.md)", plain(one.get_short_help_str(200))) for verb, one in verbs.items()),
     )
     yield ""
-    yield from toctree(verbs, "hidden")
+    yield from toctree(verbs, hidden="")
 
 
 def _verb(verb: str, command: click.Command, parent: click.Context) -> Iterator[str]:

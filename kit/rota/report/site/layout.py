@@ -7,9 +7,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from rota.report.reference.claims import claims
 from rota.report.site import api_pages, command_pages, property_pages, rule_pages
 from rota.report.site.blocks import Block, Mark, blocks
 from rota.report.site.writing import toctree
+from rota.spec import RULES
 
 PROJECT = ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
 """Pages beside docs, which are laid beside its pages."""
@@ -55,7 +57,7 @@ def _pages(root: Path) -> Iterator[tuple[str, str]]:
         yield name, _from_root((root / name).read_text(encoding="utf-8"))
     for made in (rule_pages, property_pages, command_pages, api_pages):
         for name, text in made.pages():
-            yield f"reference/{name}", text
+            yield f"reference/{name}", labelled(text)
 
 
 def _from_docs(text: str) -> str:
@@ -72,11 +74,15 @@ def _from_root(text: str) -> str:
 
 def _linked_to_rules(name: str, text: str) -> str:
     """In the lists of rules and of properties: below each heading of one the link to its page."""
-    folder = {"reference/rules.md": "rule", "reference/properties.md": "property"}.get(name)
-    if folder is None:
-        return text
-    pattern = r"^### ([a-z]+\.[\w-]+)\n"
-    return re.sub(pattern, rf"\g<0>\n[the page of \1]({folder}/\1.md)\n", text, flags=re.MULTILINE)
+    folder, known = {
+        "reference/rules.md": ("rule", frozenset(RULES)),
+        "reference/properties.md": ("property", frozenset(claims())),
+    }.get(name, ("", frozenset[str]()))
+
+    def linked(heading: re.Match[str]) -> str:
+        return f"{heading[0]}\n[its page]({folder}/{heading[1]}.md)\n" if heading[1] in known else heading[0]
+
+    return re.sub(r"^### (\S+)\n", linked, text, flags=re.MULTILINE)
 
 
 def with_tree(front: str) -> str:
@@ -85,11 +91,11 @@ def with_tree(front: str) -> str:
     A line `<!-- site: … -->` is shown on the site only: it links to pages that are made for it.
     """
     front = re.sub(r"<!-- site: (.*) -->", r"\1", front)
-    trees = []
+    trees: list[str] = []
     for section in front.split("\n## ")[1:]:
         title, _, rest = section.partition("\n")
         pages = re.findall(r"^- \[[^\]]+\]\(([\w./-]+)\.md\)", rest, flags=re.MULTILINE)
-        trees += toctree(pages, f"caption: {title}", "hidden", "maxdepth: 1") if pages else ()
+        trees += toctree(pages, caption=title, hidden="", maxdepth="1") if pages else ()
     return front + "\n" + "\n".join(trees) + "\n"
 
 

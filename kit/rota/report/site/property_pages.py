@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 
-from rota.invariants import WEAKNESSES, classic, endless
+from rota.environment.world import observed
+from rota.invariants import WEAKNESSES, Weakness, classic, endless
 from rota.invariants.weaknesses import STRONG_FORMS
 from rota.kernel import Liveness
 from rota.mutants import MUTANTS
@@ -15,7 +15,7 @@ from rota.report.reference.claims import Claim, claims
 from rota.report.reference.markdown import table
 from rota.report.reference.property_pages import KINDS, kind_of
 from rota.report.site.writing import listed, place_of, plain, property_link, rule_link, toctree
-from rota.scopes import load
+from rota.scopes import Scope, load
 from rota.spec import RULES
 
 SCOPES = ("tiny", "small", "standard", "endless")
@@ -53,7 +53,7 @@ def _index() -> Iterator[str]:
          for one in WEAKNESSES),
     )  # fmt: skip
     yield ""
-    yield from toctree(claims(), "hidden")
+    yield from toctree(claims(), hidden="")
 
 
 def _property(name: str, claim: Claim) -> Iterator[str]:
@@ -88,15 +88,36 @@ def _property(name: str, claim: Claim) -> Iterator[str]:
         yield from table(("mutant", "mistake", "of", "first in"), killed)
     else:
         yield "It is the first to report none."
-    yield from ("", "## See it", "", "```console", f"$ {_command(name, claim)}", "```", "")
+    yield from ("", "## Judge it alone", "", "```sh long", _command(name, claim), "```", "")
 
 
 def _command(name: str, claim: Claim) -> str:
-    lively = " --liveness" if isinstance(claim, Liveness) else ""
-    first = next((scope for scope in SCOPES if name in judged().get(scope, {})), "small")
-    scope = f" --scope {first}" if first not in ("small", "endless") else ""
-    where = judged().get(first, {}).get(name, ())
-    return f"rota check{lively}{scope} --property {name}" + (f" --configuration {where[0]}" if where else "")
+    """How it is judged alone where that is quickly done; of a known weakness: where its run is found."""
+    weakness = next((one for one in WEAKNESSES if one.name == name), None)
+    profile = weakness.profiles[0] if weakness else PROFILE
+    scope, where = next(_configurations(name, profile, weakness), ("small", ""))
+    words = ["rota check --liveness" if isinstance(claim, Liveness) else "rota check"]
+    words += [f"--scope {scope}"] if scope not in ("small", "endless") else []
+    words += [f"--profile {profile}"] if profile != PROFILE else []
+    words += [f"--configuration {where}"] if where else []
+    words += [f"--property {name}", *(["  # exit 1, with the run"] if weakness else [])]
+    return " ".join(words)
+
+
+def _configurations(name: str, profile: str, weakness: Weakness | None) -> Iterator[tuple[str, str]]:
+    """(scope, configuration) where it is judged, of a weakness those where it must be found.
+
+    First that where it kills a mutant, for there it has something to judge.
+    """
+    killed = [one.configuration for one in MUTANTS.values() if one.killer == name]
+    if killed and weakness is None:
+        yield "small", killed[0]
+    for scope in SCOPES:
+        for one in _scope(scope).configurations:
+            if not one.is_for(profile) or name not in judged_in(scope, one.name, profile):
+                continue
+            if weakness is None or weakness.cause(observed(one.settings_for(profile))):
+                yield scope, one.name
 
 
 def _killed(name: str) -> Iterator[tuple[str, str, str, str]]:
@@ -109,25 +130,23 @@ def _killed(name: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 @cache
-def judged() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """Scope -> property -> the configurations of that scope whose worlds have it, with the newest brokers."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for scope in SCOPES:
-        found[scope] = defaultdict(list)
-        for one in load(scope).configurations:
-            if one.is_for(PROFILE):
-                settings = one.settings_for(PROFILE)
-                here = (
-                    endless(settings, strict=True) if scope == "endless" else classic(settings, strict=True)
-                )
-                for claim in here:
-                    found[scope][claim.name].append(one.name)
-    return {scope: {name: tuple(where) for name, where in some.items()} for scope, some in found.items()}
+def _scope(name: str) -> Scope:
+    return load(name)
+
+
+@cache
+def judged_in(scope: str, configuration: str, profile: str) -> frozenset[str]:
+    """The properties of a configuration's world."""
+    settings = _scope(scope).configuration(configuration).settings_for(profile)
+    sentences = endless(settings, strict=True) if scope == "endless" else classic(settings, strict=True)
+    return frozenset(one.name for one in sentences)
 
 
 def _where(name: str) -> Iterator[str]:
-    for scope, some in judged().items():
-        if where := some.get(name):
+    for scope in SCOPES:
+        here = [one.name for one in _scope(scope).configurations if one.is_for(PROFILE)]
+        where = [one for one in here if name in judged_in(scope, one, PROFILE)]
+        if where:
             shown = ", ".join(f"`{one}`" for one in where[:4])
             more = f" and {len(where) - 4} more" if len(where) > 4 else ""
             yield f"[{scope}](/scopes.md): {shown}{more}"

@@ -40,14 +40,14 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def _index(parts: Sequence[str]) -> Iterator[str]:
     yield from ("# Every rule", "", "A page for each rule of the spec, part by part.", "")
-    yield from toctree(parts, "maxdepth: 1")
+    yield from toctree(parts, maxdepth="1")
 
 
 def _part(part: str, rows: Sequence[Row]) -> Iterator[str]:
     yield from (f"# {part}", "", plain(about(rows)), "")
     yield from table(("rule", "says"), ((rule_link(row.rule.slug), plain(row.rule.title)) for row in rows))
     yield ""
-    yield from toctree((row.rule.slug for row in rows), "hidden")
+    yield from toctree((row.rule.slug for row in rows), hidden="")
 
 
 def _rule(row: Row) -> Iterator[str]:
@@ -139,13 +139,8 @@ def _mutants(row: Row) -> Iterator[str]:
     yield ""
     first = next(iter(row.mutants), None)
     if first:
-        yield "See it found:"
-        yield from (
-            "",
-            "```console",
-            f"$ rota check --mutant {first.name} --configuration {first.configuration}",
-        )
-        yield from ("```", "")
+        command = f"rota check --mutant {first.name} --configuration {first.configuration}   # exit 1"
+        yield from ("```sh quick", command, "```", "")
 
 
 def _mutant(one: Mutant) -> tuple[str, str, str]:

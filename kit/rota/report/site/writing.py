@@ -64,6 +64,7 @@ def _cell(text: str) -> str:
     return re.sub(r"(?<!\\)\|", r"\\|", text)
 
 
-def toctree(pages: Iterable[str], *options: str) -> Iterator[str]:
-    """The pages below this one, for the site's index."""
-    yield from ("```{toctree}", *(f":{option}:" for option in options), "", *pages, "```", "")
+def toctree(pages: Iterable[str], **options: str) -> Iterator[str]:
+    """The pages below this one, for the site's index; an option without a value is on."""
+    head = (f":{name}: {value}".rstrip() for name, value in options.items())
+    yield from ("```{toctree}", *head, "", *pages, "```", "")

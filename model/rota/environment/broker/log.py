@@ -152,7 +152,7 @@ class Log:
             refused.append(Refusal("log stores a record, or fails to", "no append is in flight"))
         if not self._may_move(value):
             moves = self.prospects.moves
-            why = f"no failover left of {moves}" if moves else "this configuration has no failover"
+            why = f"no fail-over left of {moves}" if moves else "this configuration has no fail-over"
             refused.append(Refusal("the coordinator moves to another broker", why))
         return refused
 

@@ -126,9 +126,11 @@ def _looks_for_its_place(subscription: Subscription, value: Client) -> str:
     return "it asks first where to read on" if must_fetch(subscription, value) else ""
 
 
+def _commits_nothing(subscription: Subscription, _: Client) -> str:
+    return "" if subscription.offsets else "it commits nothing in this configuration"
+
+
 def _knows_its_place(subscription: Subscription, value: Client) -> str:
-    if not subscription.offsets:
-        return "it commits nothing in this configuration"
     return "" if must_fetch(subscription, value) else "it knows where to read on, or does not consume"
 
 
@@ -163,8 +165,12 @@ MOVES = (
     Move("'s request reaches the coordinator", "'s .* reaches the coordinator", (_nothing_sent,)),
     Move(" reads an answer", r"reads \w+ [A-Z_]+( and leaves)?", (_on_the_wire, _busy, _nothing_to_read)),
     Move(" heartbeats", "heartbeats", HEARTBEATS),
-    Move(" asks for its offsets", "sends OffsetFetch", (*IDLE, _knows_its_place)),
-    Move(" reads a record and commits", "reads a record and commits", (*SETTLED, _reads_nothing)),
+    Move(" asks for its offsets", "sends OffsetFetch", (_commits_nothing, *IDLE, _knows_its_place)),
+    Move(
+        " reads a record and commits",
+        "reads a record and commits",
+        (_commits_nothing, *SETTLED, _reads_nothing),
+    ),
     Move(" rejoins of its own accord", "rejoins of its own accord", SETTLED),
     Move(" changes its subscription", "changes its subscription", (*SETTLED, _changed)),
     Move(" notices a new partition", "notices a .*", (*SETTLED, _follows)),
