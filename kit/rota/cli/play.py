@@ -78,6 +78,7 @@ SERVING = (
     click.option("--design", metavar="|".join(suites.DESIGNS), shell_complete=completing.designs,
                  help="One of the older designs."),
     click.option("--trace", "begin", type=click.Path(path_type=Path), metavar="FILE",
+                 shell_complete=completing.traces,
                  help="Begin at the end of this trace, in the system that it came from."),
     click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=0,
                  help="Port on 127.0.0.1; 0: any."),
@@ -88,26 +89,17 @@ SERVING = (
 """The options of `Serving`."""
 
 SECTIONS = {
-    "What to play": (
-        "--configuration",
-        "--scope",
-        "--profile",
-        "--mutant",
-        "--design",
-        "--system",
-        "--set",
-        "--trace",
-    ),
-    "The page": ("--port", "--browser", "--idle"),
-}
+    "What to step through": ("--configuration", "--scope", "--profile", "--mutant", "--design", "--system",
+                             "--set", "--trace"),
+    "How the page is served": ("--port", "--browser", "--idle"),
+}  # fmt: skip
 
 EXAMPLES = (
-    Example("rota play", "Two clients that join: 148 states in all."),
-    Example("rota play --mutant barrier-ignores-pending", "With a planted bug, where it shows."),
-    Example("rota play --trace rota-out/trace-NAME.jsonl",
-            "At the end of a trace: go back, and let something else happen."),
-    Example("rota play --system my_module:my_system", "A system of your own."),
-)  # fmt: skip
+    Example("rota play", "Two clients that join: choose what happens next."),
+    Example("rota play --mutant barrier-ignores-pending", "A world with a bug: can you make it show?"),
+    Example("rota play --trace rota-out/trace-deadlock.jsonl", "Begin where a counterexample ends."),
+    Example("rota play --system mymodule:system --no-browser", "A system of your own; only say the address."),
+)
 
 
 @dataclass(frozen=True)
