@@ -11,7 +11,7 @@ TASKS = {
         "play": "Step through it by hand in the browser.",
     },
     "Read what was found": {
-        "trace": "Show a counterexample, convert it, or replay it.",
+        "trace": "Show a counterexample in many forms, replay it, or ask what holds in each step.",
         "rules": "The rules of the spec in words, and what checks each of them.",
     },
     "Judge and run brokers": {
