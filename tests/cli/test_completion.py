@@ -14,6 +14,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from rota.cli.completion import INSTALL, script
+from rota.cli.main import COMMANDS
 from rota.scopes import load
 
 Rota = Callable[..., "CompletedProcess[bytes]"]
@@ -64,6 +65,8 @@ def completed(rota: Rota) -> Callable[[str], list[str]]:
         ("rota prove voting.coun", ["voting.counters"]),
         ("rota serve --set group.max.si", ["group.max.size="]),
         ("rota serve --log-level i", ["info"]),
+        ("rota trace --profile kafka-2", ["kafka-2.1"]),
+        ("rota play --mutant barrier-ig", ["barrier-ignores-pending"]),
         ("rota completion z", ["zsh"]),
     ],
 )
@@ -79,6 +82,17 @@ def test_configurations_are_those_of_the_scope(completed: Callable[[str], list[s
         there = [one.name for one in load(scope).configurations if one.is_for("kafka-4.x")]
         assert completed(f"rota check --scope {scope} --configuration ") == there
     assert completed("rota check --scope tnyi --configuration ") == []
+
+
+def test_files_of_traces_are_offered_and_folders_on_the_way(
+    completed: Callable[[str], list[str]], tmp_path: Path
+) -> None:
+    (tmp_path / "rota-out").mkdir()
+    for name in ("rota-out/trace-a.jsonl", "rota-out/trace-a.txt", "b.jsonl"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    assert completed("rota trace ") == ["b.jsonl", "rota-out/"]
+    assert completed("rota trace rota-out/tr") == ["rota-out/trace-a.jsonl"]
+    assert completed("rota trace nowhere/") == []
 
 
 def test_zsh_and_fish_are_told_what_a_name_is(rota: Rota) -> None:
@@ -105,7 +119,7 @@ def test_nothing_heavy_is_imported_for_a_verb() -> None:
     heavy = ("numpy", "numba", "z3", "pyspark", "asyncio", "rota.server.broker")
     code = "import sys, importlib\nfor v in sys.argv[2:]: importlib.import_module(f'rota.cli.{v}')\n"
     code += "print(*(m for m in sys.argv[1].split(',') if m in sys.modules))"
-    verbs = ["check", "simulate", "design", "prove", "conform", "rules", "trace", "help", "completion"]
+    verbs = [verb for verb in COMMANDS if verb not in ("serve", "doctor")]
     finished = subprocess.run(
         [sys.executable, "-c", code, ",".join(heavy), *verbs], capture_output=True, text=True, check=True
     )

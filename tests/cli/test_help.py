@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from rota.cli import main as cli
+from rota.cli import tasks
 from rota.cli.errors import MEANINGS
 from rota.cli.verb import OTHER, Example, Verb
 
@@ -99,10 +100,10 @@ def test_quick_examples_do_what_they_say(example: Example, rota: Rota) -> None:
 
 
 def test_verbs_are_listed_by_task_and_none_is_forgotten() -> None:
-    listed = [verb for verbs in cli.TASKS.values() for verb in verbs]
+    listed = [verb for verbs in tasks.TASKS.values() for verb in verbs]
     assert sorted(listed) == sorted(cli.COMMANDS)
     text = told("--help")
-    for task, words in cli.TASKS.items():
+    for task, words in tasks.TASKS.items():
         section = text.partition(f"\n{task}:\n")[2].partition("\n\n")[0]
         assert [line.split()[0] for line in section.splitlines()] == list(words)
 

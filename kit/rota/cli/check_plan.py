@@ -9,8 +9,9 @@ from typing import Any
 
 from rota.cli.check_reach import searching
 from rota.cli.check_system import build_foreign, narrowed, parse_settings, resolve, saying_something
+from rota.cli.choices import ENGINES
 from rota.cli.errors import NOTHING, UsageError, nearly
-from rota.cli.options import ENGINES, Search, Selection
+from rota.cli.options import Search, Selection
 from rota.environment.world import SettingsError
 from rota.explore import engines
 from rota.explore.result import DEADLOCK

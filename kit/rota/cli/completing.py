@@ -44,7 +44,7 @@ def _item(name: str, words: str) -> CompletionItem[str]:
 @completing
 def verbs(ctx: click.Context, _: str) -> Mapping[str, str]:
     """Those of `rota`."""
-    from rota.cli.main import TASKS
+    from rota.cli.tasks import TASKS
 
     return {verb: words for section in TASKS.values() for verb, words in section.items()}
 
@@ -76,7 +76,7 @@ def judged_profiles(ctx: click.Context, _: str) -> Iterable[str]:
 @completing
 def engines(ctx: click.Context, _: str) -> Iterable[str]:
     """Ways to explore."""
-    from rota.cli.options import ENGINES
+    from rota.cli.choices import ENGINES
 
     return ENGINES
 
@@ -143,9 +143,10 @@ def properties(ctx: click.Context, _: str) -> Mapping[str, str]:
 @completing
 def designs(ctx: click.Context, _: str) -> Iterable[str]:
     """The older designs."""
-    from rota.cli.design import DESIGNS
+    from rota.cli.choices import ALL
+    from rota.designs import suites
 
-    return DESIGNS
+    return *suites.DESIGNS, ALL
 
 
 @completing

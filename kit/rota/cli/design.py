@@ -13,12 +13,12 @@ from rota import herd
 from rota.cli import completing
 from rota.cli.check_plan import CLASSIC, plan, recognised
 from rota.cli.check_system import parse_settings
+from rota.cli.choices import ALL, ENGINES
 from rota.cli.errors import INTERRUPTED, UsageError
 from rota.cli.mutants import list_mutants
 from rota.cli.options import (
     CONFIGURATION,
     ENGINE,
-    ENGINES,
     MAX_STATES,
     MUTANT,
     PROFILE,
@@ -42,7 +42,6 @@ from rota.report.check_progress import Explorations
 from rota.report.design import Judged
 from rota.report.identity import PACKAGES, identified
 
-ALL = "all"
 DESIGNS = (*suites.DESIGNS, ALL)
 
 BESIDE = "tiny"

@@ -14,15 +14,16 @@ from click.shell_completion import CompletionItem
 
 from rota.cli import compiled_code, interrupts, streams
 from rota.cli.errors import INTERNAL, MEANINGS, USAGE, UsageError, run, say
+from rota.cli.tasks import TASKS
 from rota.cli.verb import Context, Example, write_examples, write_sections
 
 COMMANDS = {
     "check": "rota.cli.check:check",
     "simulate": "rota.cli.simulate:simulate",
     "design": "rota.cli.design:design",
+    "play": "rota.cli.play:play",
     "conform": "rota.cli.conform:conform",
     "prove": "rota.cli.prove:prove",
-    "play": "rota.cli.play:play",
     "serve": "rota.cli.serve:serve",
     "rules": "rota.cli.rules:rules",
     "trace": "rota.cli.trace:trace",
@@ -31,29 +32,6 @@ COMMANDS = {
     "help": "rota.cli.help:show_help",
 }
 """Verb → MODULE:NAME of its click command."""
-
-TASKS = {
-    "Explore the model": {
-        "check": "Explore it exhaustively: counts, properties, the shortest violation.",
-        "simulate": "Walk at random through what is too large to be explored.",
-        "design": "Explore the designs before the classic protocol, or all side by side.",
-        "prove": "Prove what holds for any number of members.",
-    },
-    "Read what was found": {
-        "trace": "Show a counterexample, convert it, or replay it.",
-        "rules": "The rules of the spec in words, and what checks each of them.",
-    },
-    "Judge and run brokers": {
-        "conform": "Judge a group coordinator over the wire, or compare two of them.",
-        "serve": "Run rota's own broker with Kafka's wire protocol.",
-    },
-    "This installation": {
-        "doctor": "What is installed, what each extra adds, and a self-test of each.",
-        "completion": "A script with which a shell completes verbs, options and names.",
-        "help": "The help of a verb: as `rota VERB --help`.",
-    },
-}
-"""What somebody wants to do → verb → what it is for, which is known without importing it."""
 
 EXAMPLES = (
     Example("rota check", "Explore the small worlds of the protocol; about a minute."),

@@ -11,11 +11,10 @@ from typing import Any
 import click
 
 from rota.cli import completing
+from rota.cli.choices import ENGINES
 from rota.cli.kept_tables import tables_folder
-from rota.explore import Limits, engines
+from rota.explore import Limits
 from rota.spec import PROFILES
-
-ENGINES = ("auto", *engines.ENGINES)
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]

@@ -71,7 +71,9 @@ class Verb(click.Command):
     ) -> None:
         super().__init__(*arguments, **further)
         self.sections, self.examples = dict(sections or {}), tuple(examples)
-        self.context_settings = {"show_default": True, **self.context_settings}
+        for option in self.params:
+            if isinstance(option, click.Option) and option.show_default is None:
+                option.show_default = True
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click's. Errors: of click, each of which knows whose help it is to point to."""

@@ -185,9 +185,8 @@ def _ground(row: Row, laid: Chart, name: str = "ground") -> Markup:
 def _event(row: Row, laid: Chart, link: str | None) -> Markup:
     event, marked = row.event, row.event.index in laid.story.marks
     violated = marked and laid.story.outcome is Light.VIOLATED
-    said = f"Step {event.index}: {event.label}{', violated here' if violated else ''}"
     parts = joined(
-        element("title", said),
+        element("title", f"Step {event.index}: {event.label}{', violated here' if violated else ''}"),
         _ground(row, laid, "touch") if link else None,
         _number(row, "✗" if violated else "●" if marked else ""),
         _label(row),
