@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from browser import subjects
-from browser.driving import NARROW, Driver, Look, main_thread_seconds, opened_after, sideways
+from browser.driving import NARROW, Driver, Look, cpu_seconds, opened_after, sideways
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -66,7 +66,7 @@ def test_a_link_leads_to_a_step(driver: Driver, files: Files) -> None:
     page.keyboard.press("ArrowRight")
     assert page.url.endswith("#step-8")
     page.evaluate("location.hash = 'step-2'")
-    page.wait_for_function("document.querySelector('.now').textContent === '2'")
+    page.wait_for_function("() => document.querySelector('.now').textContent === '2'")
     assert chosen(page) == 2
     for wrong in ("#step-99999", "#step-x", "#%00"):
         page = driver.open(f"{files('trace').as_uri()}{wrong}").page
@@ -125,7 +125,7 @@ def test_what_is_copied_is_on_the_clipboard(driver: Driver, files: Files, prepar
         return str(text)
 
     page.click(".link")
-    page.wait_for_function("document.querySelector('.link').textContent.includes('Copied')")
+    page.wait_for_function("() => document.querySelector('.link').textContent.includes('Copied')")
     assert clipboard() == f"{files('trace').as_uri()}#step-3"
     forms = page.locator(".form pre").all_text_contents()
     buttons = page.locator(".copy").all()
@@ -177,19 +177,19 @@ def test_day_and_night_are_switched(driver: Driver, files: Files) -> None:
 def test_a_long_run_opens_in_a_second(
     driver: Driver, files: Files, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the CPU time of the page's main thread, which is what it costs however busy the machine is."""
+    """By the CPU time of the process that draws it, which is what it costs however busy the machine is."""
     file = files("long")
     assert file.stat().st_size < 1_000_000
     watched = driver.open(file.as_uri())
     page = watched.page
     assert steps(page) == subjects.LONG
-    clock, computed = opened_after(page), main_thread_seconds(page)
+    clock, computed = opened_after(page), cpu_seconds(page)
     with capsys.disabled():
         print(
             f"\n{subjects.LONG} steps: {file.stat().st_size:,} bytes, {computed:.2f} s of CPU, first paint",
             end="",
         )
         print(f" after {clock['paint']:.2f} s, loaded after {clock['load']:.2f} s")
-    assert computed < 1
+    assert 0.05 < computed < 1
     assert sideways(page) == []
     assert watched.wrong == []
