@@ -84,7 +84,9 @@ def why(story: Story, link: str = svg.STEP) -> Markup:
         return joined()
     items = [element("li", _sentence(sentence, story, link)) for sentence in story.why]
     title = element("h2", "Why", id="why")
-    return element("section", title, element("ol", *items), class_="why", aria_labelledby="why")
+    return element(
+        "section", title, element("ol", *items), class_=f"why {story.outcome.value}", aria_labelledby="why"
+    )
 
 
 def _sentence(sentence: str, story: Story, link: str) -> Markup:
