@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from rota.cli.trace_elsewhere import played
 from rota.cli.trace_file import load, reproduce
 from rota.cli.trace_forms import FORMS, shown
 from rota.cli.trace_systems import Elsewhere
+from rota.cli.verb import Example, Verb
 from rota.report.format import coloured, counted, width
 from rota.spec import PROFILES
 from rota.trace import ReplayError, Trace, text
@@ -52,7 +53,24 @@ ELSEWHERE = (
 """The options of `_Asked`."""
 
 
-@click.command()
+SECTIONS = {
+    "How to show it": ("--as", "--out"),
+    "What to ask it": ("--show", "--replay", "--play"),
+    "Another system for its actions": ("--profile", "--mutant", "--without-mutant", "--set"),
+    "What may run": ("--system",),
+}
+
+EXAMPLES = (
+    Example("rota trace rota-out/trace-deadlock.jsonl", "In words."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --as html", "A page beside it, to step through."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --show coordinator.group.state", "A value along it."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --without-mutant", "What the spec does instead."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --as pytest --out test_it.py", "A regression test."),
+    Example("rota trace run.dialogue.txt --play", "A dialogue that was edited, on the spec."),
+)
+
+
+@click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--as", "form", type=click.Choice(list(FORMS)), default="text", show_default=True,
               help="How to show it.")  # fmt: skip
@@ -93,12 +111,15 @@ def trace(
     With --play FILE is no trace but a dialogue, which may have been edited: exit 1 if the spec, or that of
     --profile, has it otherwise than the file says.
     """
+    another = elsewhere.system.asked and not dialogue
+    _one_question(ctx, {"--replay": replay, "--play": dialogue, "--show": bool(expressions),
+                        "--profile, --mutant, --without-mutant or --set": another})  # fmt: skip
     if dialogue:
         lines, code = trace_play.played(file, elsewhere.profile)
         click.echo("\n".join(lines))
         ctx.exit(code)
     loaded = load(file)
-    if replay or expressions or elsewhere.system.asked:
+    if replay or expressions or another:
         ctx.exit(_replayed(loaded, system, expressions, elsewhere.system))
     if form == "html" and out is None and _to_a_terminal():
         out = file.with_suffix(FORMS[form].suffix)
@@ -108,6 +129,18 @@ def trace(
         click.echo(text(loaded, width()), nl=False)
     else:
         click.echo(shown(loaded, form, system), nl=False)
+
+
+def _one_question(ctx: click.Context, asked: Mapping[str, bool]) -> None:
+    """Errors: UsageError for two questions, and for a form of what is no trace."""
+    questions = [name for name, given in asked.items() if given]
+    if len(questions) > 1:
+        raise UsageError(f"{questions[0]} and {questions[1]} are two questions; ask one at a time")
+    given = ctx.get_parameter_source
+    forms = [f"--{name}" for name, one in (("as", "form"), ("out", "out"))
+             if given(one) is click.core.ParameterSource.COMMANDLINE]  # fmt: skip
+    if questions and forms:
+        raise UsageError(f"{forms[0]} is for showing the trace, and {questions[0]} asks it; leave one out")
 
 
 def _to_a_terminal() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from rota.pages.document import Markup, document, element, embedded, joined
@@ -82,7 +83,8 @@ def _part(title: str, content: Markup, when: str = "") -> Markup | None:
     return element("section", element("h4", title, shown), content, class_="part")
 
 
-def html(trace: Trace, run: Run | None) -> str:
-    """The page of a trace. run: its replay, None where its system is not at hand."""
+def html(trace: Trace, run: Run | None, further: Mapping[str, str] | None = None) -> str:
+    """The page of a trace. run: its replay, None where its system is not at hand; further: forms to copy."""
     story = telling(trace, run)
-    return page(replace(story, copies={"text": text(trace), **story.copies, "JSON lines": dumps(trace)}))
+    copies = {"text": text(trace), **story.copies, **(further or {}), "JSON lines": dumps(trace)}
+    return page(replace(story, copies=copies))
