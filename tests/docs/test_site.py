@@ -112,6 +112,7 @@ def test_every_page_is_in_the_tree(site: Mapping[str, str]) -> None:
     for name, text in site.items():
         for body in re.findall(r"```\{toctree\}\n(.*?)```", text, flags=re.DOTALL):
             entries = [line for line in body.splitlines() if line and not line.startswith(":")]
+            entries = [re.sub(r".* <(.*)>", r"\1", entry) for entry in entries]
             below |= {(Path("/", name).parent / f"{entry}.md").as_posix()[1:] for entry in entries}
     assert {name for name in site if name.endswith(".md")} - below == set()
 
@@ -133,7 +134,7 @@ def test_the_front_page_gives_the_tree() -> None:
         "# a\n\n## One\n\n- [x](x.md): words\n<!-- site: - [y](r/y.md) -->\n\n## Two\n\n- [z](z.md)\n"
     )
     assert "- [y](r/y.md)" in made
-    assert ":caption: One\n:hidden:\n:maxdepth: 1\n\nx\nr/y\n```" in made
+    assert ":caption: One\n:hidden:\n:maxdepth: 1\n\nx <x>\ny <r/y>\n```" in made
     assert ":caption: Two" in made
 
 

@@ -75,15 +75,16 @@ SELECTION = (
 
 
 SERVING = (
-    click.option("--design", metavar="|".join(suites.DESIGNS), help="One of the older designs."),
+    click.option("--design", metavar="|".join(suites.DESIGNS), shell_complete=completing.designs,
+                 help="One of the older designs."),
     click.option("--trace", "begin", type=click.Path(path_type=Path), metavar="FILE",
                  shell_complete=completing.traces,
                  help="Begin at the end of this trace, in the system that it came from."),
     click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=0,
                  help="Port on 127.0.0.1; 0: any."),
     click.option("--browser/--no-browser", default=True, help="Open the page, or only say where it is."),
-    click.option("--idle", type=click.FloatRange(min=0, min_open=True), default=30.0, metavar="MINUTES",
-                 help="End after so long without a question."),
+    click.option("--idle", type=click.FloatRange(min=0, min_open=True), default=30.0,
+                 metavar="MINUTES", help="End after so long without a question."),
 )  # fmt: skip
 """The options of `Serving`."""
 

@@ -94,7 +94,8 @@ def with_tree(front: str) -> str:
     trees: list[str] = []
     for section in front.split("\n## ")[1:]:
         title, _, rest = section.partition("\n")
-        pages = re.findall(r"^- \[[^\]]+\]\(([\w./-]+)\.md\)", rest, flags=re.MULTILINE)
+        links = re.findall(r"^- \[([^\]]+)\]\(([\w./-]+)\.md\)", rest, flags=re.MULTILINE)
+        pages = [f"{words} <{page}>" for words, page in links]
         trees += toctree(pages, caption=title, hidden="", maxdepth="1") if pages else ()
     return front + "\n" + "\n".join(trees) + "\n"
 
@@ -106,7 +107,7 @@ def labelled(page: str) -> str:
         label = _label(block)
         first, last = block.line - 1, block.line + len(block.body) + 1
         indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-        lines[first] = re.sub(r"(`{3,}\S*).*", r"\1", lines[first])
+        lines[first] = re.sub(r"(`{3,}\S*).*", r"\1", lines[first]).replace("```mermaid", "```text")
         if label:
             opening = [f":::{{container}} command {_class(block)}", label, ""]
             lines[last:last] = [f"{indent}:::"]
