@@ -69,7 +69,7 @@ def test_a_move_is_taken_by_keyboard_alone(watched: Watched) -> None:
     assert page.locator(".preview").inner_text().strip(), "what it would do is shown"
     page.keyboard.press("Enter")
     settled(page, 1)
-    page.wait_for_function("document.activeElement.matches('.move')")
+    page.wait_for_function("() => document.activeElement.matches('.move')")
 
 
 def test_a_click_on_the_chart_goes_to_that_step(watched: Watched) -> None:
@@ -93,14 +93,14 @@ def test_a_jump_walks_and_an_error_says_why(watched: Watched) -> None:
     page.keyboard.press("/")
     page.keyboard.type("coordinator.phase ==")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelector('#jump-error').textContent.trim()")
+    page.wait_for_function("() => document.querySelector('#jump-error').textContent.trim()")
     page.fill("#expression", page.locator("#expressions option").first.get_attribute("value") or "")
     page.keyboard.press("Enter")
-    page.wait_for_function("Number(document.querySelector('.of').textContent) > 0")
+    page.wait_for_function("() => Number(document.querySelector('.of').textContent) > 0")
     assert page.locator("#jump-error").inner_text() == ""
     page.keyboard.press("Escape")
     page.keyboard.press("r")
-    page.wait_for_function("Number(document.querySelector('.of').textContent) > 5")
+    page.wait_for_function("() => Number(document.querySelector('.of').textContent) > 5")
 
 
 def test_the_run_is_saved_as_a_trace(watched: Watched) -> None:
@@ -149,12 +149,12 @@ def test_when_the_server_has_gone_the_page_says_so(driver: Driver) -> None:
         watched = driver.open(address)
         settled(watched.page, 0)
     watched.page.keyboard.press("1")
-    watched.page.wait_for_function("document.querySelector('.ended').textContent.includes('rota play')")
+    watched.page.wait_for_function("() => document.querySelector('.ended').textContent.includes('rota play')")
     assert all("ERR_CONNECTION_REFUSED" in one for one in watched.wrong)
 
 
 def test_another_token_is_refused(driver: Driver) -> None:
     with playing() as address:
         page = driver.open(f"{address.partition('#')[0]}#someone").page
-        page.wait_for_function("document.querySelector('.ended').textContent.trim()")
+        page.wait_for_function("() => document.querySelector('.ended').textContent.trim()")
         assert page.locator(".move").count() == 0

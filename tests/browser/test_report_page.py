@@ -79,7 +79,7 @@ def test_the_command_that_plays_a_case_again_is_copied(driver: Driver, files: Fi
     case = page.locator("section.group .case").first
     case.locator("summary").first.click()
     case.locator(".again button").click()
-    page.wait_for_function("document.querySelector('.again button').textContent.includes('Copied')")
+    page.wait_for_function("() => document.querySelector('.again button').textContent.includes('Copied')")
     command = page.evaluate("navigator.clipboard.readText()")
     name = (case.get_attribute("id") or "").removeprefix("case-")
     assert command == f"rota conform --target librdkafka-mock {name}"

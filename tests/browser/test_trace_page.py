@@ -66,7 +66,7 @@ def test_a_link_leads_to_a_step(driver: Driver, files: Files) -> None:
     page.keyboard.press("ArrowRight")
     assert page.url.endswith("#step-8")
     page.evaluate("location.hash = 'step-2'")
-    page.wait_for_function("document.querySelector('.now').textContent === '2'")
+    page.wait_for_function("() => document.querySelector('.now').textContent === '2'")
     assert chosen(page) == 2
     for wrong in ("#step-99999", "#step-x", "#%00"):
         page = driver.open(f"{files('trace').as_uri()}{wrong}").page
@@ -125,7 +125,7 @@ def test_what_is_copied_is_on_the_clipboard(driver: Driver, files: Files, prepar
         return str(text)
 
     page.click(".link")
-    page.wait_for_function("document.querySelector('.link').textContent.includes('Copied')")
+    page.wait_for_function("() => document.querySelector('.link').textContent.includes('Copied')")
     assert clipboard() == f"{files('trace').as_uri()}#step-3"
     forms = page.locator(".form pre").all_text_contents()
     buttons = page.locator(".copy").all()
