@@ -202,9 +202,8 @@ def rebalance_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[
 def data_measurements(ours: Side, theirs: Side, program: Path) -> Iterator[Measurement]:
     """Commits that are kept, by each policy, beside the other's own; starts beside what is wanted."""
     for under_way in COMMITS_UNDER_WAY:
-        for policy, words in POLICIES.items():
-            load_words = f"{_connections(COMMITTERS)}, {under_way} under way on each"
-            what = f"commits, --fsync {policy} ({words}), {load_words}"
+        for policy in POLICIES:
+            what = f"commits, --fsync {policy}, {_connections(COMMITTERS)}, {under_way} under way on each"
             load = (COMMITTERS, under_way, program, SECONDS)
             figures = (
                 Figure(what, "a second", more=True),

@@ -17,8 +17,8 @@ from rota.log import Fsync, LogOptions
 from rota.server.settings import default
 from rota.server.storage import DataDir, Storage
 
-POLICIES = {"never": "never", "1000": "every second", "always": "always"}
-"""A value of --fsync → its words."""
+POLICIES = ("never", "1000", "always")
+"""Values of --fsync."""
 
 OFFSETS_OF_A_GROUP = 100
 

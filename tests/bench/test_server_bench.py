@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain, repeat
@@ -18,10 +18,12 @@ from time import process_time
 import pytest
 from bench.server_page import TOLERANCE, Report, Row, as_json, changes, from_json, page
 
-from bench import coordinator_growth, server, server_client, server_sides
-from rota.coordinator import GroupCoordinator
-from rota.server import running
+from bench import coordinator_growth, server, server_client, server_data, server_sides
+from rota.coordinator import GroupCoordinator, OffsetRecord
+from rota.log import LogOptions
+from rota.server import DataDir, running
 from rota.server.groups import GroupService
+from rota.server.storage import Storage
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
@@ -205,6 +207,23 @@ def test_every_measurement_has_a_value_for_each_round_and_side() -> None:
         *("rota", "rota with 3"),
         *("wanted", "a group of ten", "ten groups"),
     }
+
+
+@pytest.mark.parametrize(
+    ("commits_of", "kept"),
+    [(server_data.all_alive, {f"group-{number}": 100 for number in range(4)}),
+     (server_data.overtaken, {f"group-{number}": 1 for number in range(4)})],
+)  # fmt: skip
+def test_the_log_of_a_start_has_what_is_said(
+    commits_of: Callable[[int], Iterable[Sequence[OffsetRecord]]], kept: dict[str, int], tmp_path: Path
+) -> None:
+    server_data.write_log(tmp_path / "data", commits_of(400), 4)
+    storage = Storage.open(DataDir(str(tmp_path / "data")), 50, LogOptions())
+    found = {group.group_id: group.offsets for group in storage.groups()}
+    storage.close()
+    assert {group_id: len(offsets) for group_id, offsets in found.items()} == kept
+    last = {value.offset for offsets in found.values() for _, value in offsets}
+    assert last == ({1} if commits_of is server_data.all_alive else {99})
 
 
 def test_a_day_leaves_nothing_behind() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from threading import Thread
 
@@ -18,10 +19,10 @@ from rota.conformance.catalogue import all_cases
 from rota.kernel import Arrow, Lane, State, System, Transition
 from rota.mutants import system as system_of
 from rota.pages.trace_page import page
+from rota.play import Session
 from rota.scopes import load
-from rota.trace import Component, Difference, Run, origin_of, read, record
+from rota.trace import Component, Difference, read, telling
 from rota.trace.story import Claim, Event, Light, Moment, Story
-from rota.trace.telling import telling
 
 ROOT = Path(__file__).parents[2]
 
@@ -66,7 +67,8 @@ def as_html(trace: Path, *more: str) -> Path:
 
 def counterexample(folder: Path) -> Path:
     """A mistake in the rules, found: the run that ends with two members who think they lead."""
-    return as_html(trace_of(folder, "--mutant", "barrier-ignores-pending", "--configuration", "rejoin"))
+    found = ("--mutant", "barrier-ignores-pending", "--configuration", "rejoin", "--engine", "reference")
+    return as_html(trace_of(folder, *found))
 
 
 def lasso(folder: Path) -> Path:
@@ -76,28 +78,23 @@ def lasso(folder: Path) -> Path:
 
 
 def long_run(folder: Path) -> Path:
-    """A run of the spec that goes on for as long as there are `LONG` steps."""
-    (settings,) = (one.settings for one in load("small").configurations if one.name == "overlap")
-    system = system_of(settings)
+    """As many steps of large worlds as `LONG`: several walks drawn by lot, one after the other."""
+    (settings,) = (one.settings for one in load("nightly").configurations if one.name == "four-move")
+    walks = (Session.of(system_of(settings)).walked(LONG, seed) for seed in count(1))
+    story = telling.told(*_of(next(walks)))
+    while len(story.events) < LONG:
+        further = telling.told(*_of(next(walks)))
+        number = len(story.events)
+        events = [replace(one, index=one.index + number) for one in further.events][: LONG - number]
+        moments = (*story.moments, *further.moments[1 : len(events) + 1])
+        story = replace(story, events=(*story.events, *events), moments=moments)
     html = folder / "long.html"
-    html.write_text(page(walked(system, LONG)), encoding="utf-8")
+    html.write_text(page(story), encoding="utf-8")
     return html
 
 
-def walked(system: System, steps: int) -> Story:
-    """A run drawn by lot, which starts anew where nothing is possible any more, or all has been seen."""
-    lot = random.Random(7)
-    start = state = next(iter(system.initial_states()))
-    path: list[Transition] = []
-    states: list[State] = [start]
-    while len(path) < steps:
-        possible = [one for one in system.successors(state) if list(system.successors(one.target))]
-        assert possible, f"no more than {len(path)} steps are possible"
-        path.append(lot.choice(possible))
-        state = path[-1].target
-        states.append(state)
-    trace = record(system, next(iter(system.properties)).name, start, path, origin_of(system))
-    return telling(trace, Run(trace, system, tuple(states), tuple(path)))
+def _of(session: Session) -> tuple[System, Sequence[State], Sequence[Transition]]:
+    return session.system, session.states, session.path
 
 
 def strangers(folder: Path) -> Path:
@@ -170,7 +167,7 @@ FILES: Mapping[str, str] = {
 def texts_of_trace(html: Path) -> list[str]:
     """Labels and rules of every step, and what leads to the contradiction."""
     trace = read(html.with_suffix(".jsonl").read_text(encoding="utf-8"))
-    told = telling(trace, None)
+    told = telling.telling(trace, None)
     rules = [rule for step in trace.steps for part in step.local_steps for rule in part.rules]
     return [trace.property_name, *(step.label for step in trace.steps), *rules, *told.why]
 

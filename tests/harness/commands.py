@@ -72,7 +72,7 @@ def _is(wanted: str, said: str) -> bool:
 
 @dataclass(frozen=True)
 class Played:
-    """A command that was run. processor: seconds of it; problem: what is not as the page says, or empty."""
+    """A command that was run. processor: seconds of it; problem: what is not as the page says, or nothing."""
 
     text: str
     seconds: float

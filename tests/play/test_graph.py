@@ -86,7 +86,7 @@ def test_contradictions_and_the_way_are_marked() -> None:
     assert "violates tickets.differ" in chart.texts[wrong]
     there = session.led(chart.graph.way(wrong))
     svg = chart.drawn(there)["svg"]
-    assert re.search(rf'class="node way here broken[^"]*" href="#n{wrong}"', svg)
+    assert re.search(rf'class="node way here broken[^"]*" id="n{wrong}"', svg)
     outside = Chart.of(there, 2).drawn(session)
     assert "where you are is not among them" in outside["said"]
 

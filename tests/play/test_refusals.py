@@ -17,6 +17,7 @@ from rota.environment.clients.consumer import PoliteClient
 from rota.environment.clients.state import Client, Phase
 from rota.kernel import Outcome, Refusal, State, System, UserError, replace
 from rota.kernel.refusals import refusals as told
+from rota.mutants import system
 from rota.play import Session
 from rota.play.guards import condition
 from rota.play.offers import offers
@@ -61,31 +62,32 @@ def test_a_dead_end_is_the_beginning_of_no_transition(name: str, built: Callable
     found = 0
     for state in visited(system, 200):
         for position in range(len(system.machines)):
-            dead: list[object] = []
-            alive = [one.local_steps for one in system.begun_by(position, state, dead)]  # type: ignore[arg-type]
-            for end in dead:
+            alive = [one.local_steps for one in system.begun_by(position, state)]
+            for end in system.dead_ends(position, state):
                 found += 1
-                machine = system.machines[system.index[end.machine]]  # type: ignore[attr-defined]
-                assert not machine.receive(end.value, end.sender, end.message)  # type: ignore[attr-defined]
-                so_far = end.local_steps  # type: ignore[attr-defined]
+                machine = system.machines[system.index[end.machine]]
+                assert not machine.receive(end.value, end.sender, end.message)
+                so_far = end.local_steps
                 assert not any(
-                    steps[: len(so_far)] == so_far and steps[len(so_far)].message == end.message  # type: ignore[attr-defined]
+                    steps[: len(so_far)] == so_far and steps[len(so_far)].message == end.message
                     for steps in alive
                     if len(steps) > len(so_far)
                 )
     assert found > 50
 
 
-def clients_and_values() -> Iterator[tuple[PoliteClient, Client]]:
-    from rota.mutants import system
-
+@cache
+def clients_and_values() -> list[tuple[PoliteClient, Client]]:
+    """Clients of all configurations with values that they have on walks."""
+    found = {}
     for one in load("small").configurations:
         profile = one.profiles[0] if one.profiles else "kafka-4.x"
         made = system(one.settings_for(profile))
         for state in visited(made, 60):
             for machine, value in zip(made.machines, state, strict=True):
                 if isinstance(machine, PoliteClient):
-                    yield machine, value
+                    found[type(machine), machine.subscription, value] = machine, value
+    return list(found.values())
 
 
 def disagreements(moves: Callable[[PoliteClient], tuple[refusals.Move, ...]]) -> set[str]:

@@ -186,6 +186,19 @@ def test_what_cannot_be_done_is_said(served: PlayServer, said: dict[str, Any], w
     assert served.desk.version == 0
 
 
+def test_a_mistake_of_ours_is_told_and_the_server_goes_on(
+    served: PlayServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(said: dict[str, Any]) -> dict[str, Any]:
+        raise ZeroDivisionError("oh")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(served.desk, "ask", fails)
+        status, _, content = ask(served, do="look")
+    assert (status, content) == (500, b"internal error: ZeroDivisionError: oh\n")
+    assert ask(served, do="look")[0] == 200
+
+
 def test_the_page_runs_and_loads_nothing_of_others(served: PlayServer) -> None:
     status, headers, content = send(served)
     page = content.decode()

@@ -185,6 +185,7 @@ def test_the_end_of_the_server_closes_what_is_open(connect, member):
         idle, parked = connect(address), member(address)
         assert versions(idle) == 0
         parked.ask()
+        assert parked.silent(0.2)
     assert idle.closed()
     assert parked.receive()["error_code"] == 16
     assert parked.closed()

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 import threading
 import time
 from contextlib import contextmanager
@@ -344,3 +346,48 @@ def test_options_reach_the_log(monkeypatch, server):
     monkeypatch.setattr(Storage, "open", staticmethod(noted))
     with server(offsets_topic_num_partitions=3, message_max_bytes=9999):
         assert seen == [(3, LogOptions(max_batch_bytes=9999))]
+
+
+STUCK = """
+import sys, threading
+from rota.cli.serve import serve
+from rota.log import PartitionFiles
+right = PartitionFiles.sync_if_due
+begun = []
+
+def sync_if_due(self, now_ms):
+    if begun:
+        print("stuck", flush=True)
+        threading.Event().wait(30)
+    begun.append(1)
+    return right(self, now_ms)
+
+PartitionFiles.sync_if_due = sync_if_due
+serve(["--data-dir", sys.argv[1]])
+"""
+"""A server whose disk takes half a minute for every sync but the first."""
+
+
+def test_a_stop_does_not_wait_for_a_disk_that_is_stuck(data_dir, server, connect):
+    """Neither does the process's end; what was acknowledged is there, what was not may be."""
+    command = [sys.executable, "-c", STUCK, data_dir.path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        client = connect(process.stdout.readline().split()[-1])
+        client.call("Metadata", 9, topics=[{"name": "t"}], allow_auto_topic_creation=True)
+        assert commit(client, "g", 1) == 0
+        partition = {"partition_index": 0, "committed_offset": 2, "committed_metadata": ""}
+        topics = [{"name": "t", "partitions": [partition]}]
+        who = {"group_id": "g", "generation_id_or_member_epoch": -1, "member_id": ""}
+        client.send("OffsetCommit", 2, **who, topics=topics)
+        assert process.stdout.readline() == "stuck\n"
+        begun = time.monotonic()
+        process.terminate()
+        told = process.stderr.read()
+        assert process.wait(10) == 0
+        assert time.monotonic() - begun < 4
+    assert "the disk has not taken everything within 1 s" in told
+    assert "Traceback" not in told
+    (answer,) = client.receive()["topics"]
+    assert answer["partitions"][0]["error_code"] == ErrorCode.NOT_COORDINATOR
+    with server() as one:
+        assert committed(one, "g") in ([1], [2])

@@ -52,8 +52,9 @@ class Checked:
             raise ValueError("x is more than y")
 
 
-def undo(value: Any, old: Any, new: Any, *paths: str) -> Any:
-    return undone(value, old, new, paths or [one.path for one in differences("m", old, new)])
+def undo(value: Any, old: Any, new: Any, *paths: str, meanwhile: Sequence[Any] = ()) -> Any:
+    given = paths or [one.path for one in differences("m", old, new)]
+    return undone([new, *meanwhile, value], old, new, given)
 
 
 def test_a_change_is_undone_where_it_still_stands() -> None:
@@ -62,6 +63,19 @@ def test_a_change_is_undone_where_it_still_stands() -> None:
     assert undo(Two(1, 1), Two(0, 0), Two(1, 1), "y") == Two(1, 0)
     assert undo(7, 1, 7) == 1
     assert undo(True, 0, 1) is True
+
+
+def test_a_change_that_was_overwritten_and_made_again_is_not_undone() -> None:
+    assert undo(Two(1, 5), Two(0, 0), Two(1, 0), meanwhile=[Two(3, 0)]) == Two(1, 5)
+    assert undo(Two(1, 5), Two(0, 0), Two(1, 0), meanwhile=[Two(1, 3)]) == Two(0, 5)
+    assert undo(frozenset("bc"), frozenset("a"), frozenset("bc"), meanwhile=[frozenset("b")]) == frozenset(
+        "ac"
+    )
+    assert undo(frozenset("b"), frozenset("a"), frozenset("b"), meanwhile=[frozenset("ab")]) == frozenset()
+    old, new = FrozenMap({"a": 1}), FrozenMap({"a": 2, "b": 2})
+    assert undo(new, old, new, meanwhile=[FrozenMap({"b": 2})]) == FrozenMap({"a": 2})
+    assert undo(7, 1, 7, meanwhile=[None]) == 7
+    assert undo((1, 2), (0, 0), (1, 2), meanwhile=[(3, 2)]) == (1, 0)
 
 
 def test_sets_maps_and_tuples_are_undone_part_by_part() -> None:
@@ -121,6 +135,8 @@ def test_a_step_decides_whose_change_alone_makes_the_contradiction() -> None:
     assert deciding(trace) == [(4, ["x"])]  # undone, the y of step 3 was 1 before, which is enough
     trace = told(lambda v: v.x < 2 or v.y < 1, Two(0, 0), Two(0, 9), Two(1, 9), Two(2, 9))
     assert deciding(trace) == [(1, ["y"]), (3, ["x"])]
+    trace = told(lambda v: v.x < 2 or v.y < 1, Two(0, 0), Two(0, 1), Two(1, 0), Two(2, 0), Two(2, 1))
+    assert deciding(trace) == [(3, ["x"]), (4, ["y"])]
 
 
 def test_changes_that_decide_only_together_are_told_together() -> None:

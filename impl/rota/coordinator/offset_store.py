@@ -119,7 +119,8 @@ class OffsetStore:
         group_id, topic, index = key
         self._weigh(group_id, self.growth(*key, record.metadata))
         self.committed.setdefault(group_id, {}).setdefault(topic, {})[index] = record
-        self.positions.setdefault(group_id, {}).setdefault(topic, {})[index] = position
+        if position:
+            self.positions.setdefault(group_id, {}).setdefault(topic, {})[index] = position
 
     def _position(self, key: GroupTopicPartition) -> int:
         group_id, topic, index = key

@@ -13,7 +13,6 @@ from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import cache
 from itertools import islice
 from math import inf
-from time import monotonic
 from typing import Any, TypeVar
 
 from rota.server.context import RequestContext
@@ -195,7 +194,7 @@ class Later:
             except Exception:
                 self._waiting.popleft()
                 log.exception("a part of the server's work failed")
-            if monotonic() >= until:
+            if self._turns.clock() >= until:
                 break
         self._working = False
         return bool(self._waiting)

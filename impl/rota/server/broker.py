@@ -31,7 +31,7 @@ from rota.server.unsent import Unsent
 
 HOST = "127.0.0.1"
 STOP_SECONDS = 1.0
-"""How long a stop waits for replies that are still being sent."""
+"""How long a stop waits for the log's answers; and after them for the disk, and for replies being sent."""
 
 BACKLOG = 100
 """Connections that the system holds until they are accepted."""
@@ -155,9 +155,8 @@ class Server:
         try:
             self.groups.resign()
         finally:
-            await self._close_connections()
+            await asyncio.gather(self._close_connections(), self.groups.log.close(STOP_SECONDS))
             await self._listener.wait_closed()
-            await self.groups.log.close()
 
     async def _close_connections(self) -> None:
         """Closes each when what was written has left, after STOP_SECONDS at once."""

@@ -13,7 +13,6 @@ import logging
 import socket
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from time import monotonic
 from typing import Any, Protocol, cast
 
 from rota.server.context import RequestContext
@@ -236,7 +235,7 @@ class Connection(asyncio.BufferedProtocol):
         Whether there is more to do.
         """
         self._working = True
-        while (more := self._work()) and monotonic() < until:
+        while (more := self._work()) and self._loop.time() < until:
             pass
         self._working = False
         self._outgoing.flush()

@@ -11,11 +11,12 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from rota.coordinator import Append, ErrorCode
+from rota.server.disk_threads import DiskThreads
 from rota.server.storage import Storage
 
 log = logging.getLogger(__name__)
@@ -27,6 +28,8 @@ COMPACTION_SECONDS = 15.0
 """How often it is looked whether something is to be compacted, as Kafka's cleaner does."""
 
 _END = object()
+
+T = TypeVar("T")
 
 Answered = Callable[[int, int], None]
 """Takes the id of an append and its error code, 0 for none."""
@@ -41,8 +44,8 @@ class GroupLog(Protocol):
     async def drain(self) -> None:
         """Returns when every append so far has been answered."""
 
-    async def close(self) -> None:
-        """Syncs, and gives back what it holds. Nothing is answered any more."""
+    async def close(self, seconds: float) -> None:
+        """Syncs, and gives back what it holds, for so long at most. Nothing is answered any more."""
 
 
 class MemoryLog:
@@ -60,7 +63,7 @@ class MemoryLog:
         for _ in range(2):
             await asyncio.sleep(0)
 
-    async def close(self) -> None:
+    async def close(self, seconds: float) -> None:
         pass
 
 
@@ -77,7 +80,7 @@ class DiskLog:
         self._loop = loop
         self._answered = answered
         self._storage = storage
-        self._thread = ThreadPoolExecutor(1, "rota-log")
+        self._thread = DiskThreads(1, "rota-log")
         self._waiting: list[Append] = []
         self._writing: asyncio.Future[list[int]] | None = None
         self._answers: deque[tuple[int, int]] = deque()
@@ -98,21 +101,40 @@ class DiskLog:
     async def drain(self) -> None:
         await self._idle.wait()
 
-    async def close(self) -> None:
+    async def close(self, seconds: float) -> None:
+        """A disk that takes longer is left to itself, as if the process had been killed."""
         self._closed = True
         self._compaction.cancel()
         if self._sync is not None:
             self._sync.cancel()
         self._answers.clear()
-        await self._loop.run_in_executor(self._thread, self._storage.close)
-        self._thread.shutdown(wait=False)
+        closed = asyncio.Event()
+        self._thread.submit(self._close_storage, closed)
+        try:
+            await asyncio.wait_for(closed.wait(), seconds)
+        except TimeoutError:
+            log.warning(
+                "the disk has not taken everything within %g s: the next start reads what it has, "
+                "as after a kill; nothing is lost that --fsync promises to keep",
+                seconds,
+            )
+            if self._writing is not None:
+                self._writing.cancel()
+
+    def _close_storage(self, closed: asyncio.Event) -> None:
+        try:
+            self._storage.close()
+        finally:
+            with suppress(RuntimeError):  # nobody waits any more, and the loop is closed
+                self._loop.call_soon_threadsafe(closed.set)
+        self._thread.shutdown()
 
     def _write(self) -> None:
         """All that waits goes to the disk, unless something is on its way there."""
         if self._writing is not None or not self._waiting:
             return
         appends, self._waiting = self._waiting, []
-        self._writing = self._loop.run_in_executor(self._thread, self._storage.write, appends)
+        self._writing = self._in_thread(self._storage.write, appends)
         self._writing.add_done_callback(partial(self._written, appends))
 
     def _written(self, appends: list[Append], written: asyncio.Future[list[int]]) -> None:
@@ -143,6 +165,9 @@ class DiskLog:
             elif not self._waiting and self._writing is None:
                 self._idle.set()
 
+    def _in_thread(self, function: Callable[..., T], *arguments: object) -> asyncio.Future[T]:
+        return asyncio.wrap_future(self._thread.submit(function, *arguments), loop=self._loop)
+
     def _sync_by_the_clock(self) -> None:
         assert self._sync_seconds is not None
         self._sync = self._loop.call_later(self._sync_seconds, self._sync_by_the_clock)
@@ -152,7 +177,7 @@ class DiskLog:
         """The next piece of a compaction, behind what waits to be written; or a look whether there is one."""
         if self._compacting is None:
             self._compacting = self._storage.compacting()
-        piece = self._loop.run_in_executor(self._thread, _went_on, self._compacting)
+        piece = self._in_thread(_went_on, self._compacting)
         piece.add_done_callback(self._compacted)
 
     def _compacted(self, piece: asyncio.Future[bool]) -> None:

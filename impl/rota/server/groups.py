@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from functools import cache, partial
+from functools import partial
 from typing import Any, TypeVar, cast
 from uuid import uuid4
 
@@ -329,16 +328,8 @@ class GroupService:
 
 
 def _leaving(body: Body) -> LeaveGroup:
-    members = tuple(MemberIdentity(**_known(MemberIdentity, item)) for item in body.get("members", ()))
-    return LeaveGroup(**_known(LeaveGroup, body) | {"members": members})
-
-
-def _known(kind: type, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a body that a request of the coordinator has too; tagged fields are left out."""
-    return {name: body[name] for name in _names(kind) if name in body}
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    """The field names of a dataclass."""
-    return tuple(item.name for item in fields(kind))
+    members = tuple(
+        MemberIdentity(item["member_id"], item["group_instance_id"], item.get("reason"))
+        for item in body.get("members", ())
+    )
+    return LeaveGroup(body["group_id"], members, body.get("member_id", ""))

@@ -10,7 +10,6 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from rota.coordinator import Append, ErrorCode
 from rota.log import DamagedLog, Disk, Files, Fsync, LogError, LogOptions, PartitionFiles, Recovered
 from rota.log.data_folder import DataFolder, DataFolderError, locked, open_folder, partition_of
 from rota.log.group_replay import Replay, StoredGroup
+from rota.server.disk_threads import DiskThreads
 from rota.server.stored_records import Entries, entries_of
 from rota.server.timers import wall_clock_ms
 from rota.wire import WireError
@@ -62,7 +62,7 @@ class Storage:
         self._options = options
         self._lock = lock
         self._partitions: dict[int, PartitionFiles] = {}
-        self._threads = ThreadPoolExecutor(PARTITIONS_AT_ONCE, "rota-partitions")
+        self._threads = DiskThreads(PARTITIONS_AT_ONCE, "rota-partitions")
 
     @staticmethod
     def open(data_dir: DataDir, partitions: int, options: LogOptions, files: Files | None = None) -> Storage:

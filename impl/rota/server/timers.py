@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Hashable
 from math import ceil, inf
-from time import monotonic, time_ns
+from time import time_ns
 from typing import Generic, TypeVar
 
 from rota.coordinator import TimingWheel
@@ -76,11 +76,11 @@ class LoopTimers(Generic[T]):
             self._grace_ms = now + GRACE_MS
             log.warning("timers are %d ms late: first what clients have sent is read", now - self._wakes_ms)
         now_ms = max(int(now), int(self._wakes_ms))
-        end = monotonic() + FIRING_SECONDS
+        end = self._loop.time() + FIRING_SECONDS
         try:
             while now >= self._grace_ms and (timer_id := self._wheel.pop(now_ms)) is not None:
                 self._fire(timer_id)
-                if monotonic() >= end:
+                if self._loop.time() >= end:
                     break
         finally:
             self._wake(self._wheel.next_due_ms())

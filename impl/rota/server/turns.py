@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
-from time import monotonic
 from typing import Protocol
 
 TURN_SECONDS = 0.002
@@ -27,11 +25,11 @@ class Worker(Protocol):
 
 
 class Turns:
-    """The queue of those who have more to do than their turn had room for; `clock` gives seconds."""
+    """The queue of those who have more to do than their turn had room for; `clock` is the loop's."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._clock = clock
+        self.clock = loop.time
         self._waiting: OrderedDict[Worker, None] = OrderedDict()
         self._spent = 0.0
         self._next: asyncio.Handle | None = None
@@ -48,10 +46,10 @@ class Turns:
             self._work(worker)
 
     def _work(self, worker: Worker) -> None:
-        begun = self._clock()
+        begun = self.clock()
         if worker.work(begun + TURN_SECONDS):
             self._queue(worker)
-        self._spent += self._clock() - begun
+        self._spent += self.clock() - begun
 
     def _queue(self, worker: Worker) -> None:
         self._waiting[worker] = None

@@ -10,11 +10,13 @@ from pathlib import Path
 import click
 
 from rota import scopes
+from rota.cli import completing
 from rota.cli.check_plan import plan, recognised
 from rota.cli.check_system import build_foreign, parse_settings, resolve
 from rota.cli.errors import UsageError
 from rota.cli.options import PROFILE, SETTING, Selection, takes
 from rota.cli.trace_file import load, reproduce
+from rota.cli.verb import Example, Verb
 from rota.designs import suites
 from rota.kernel import System, SystemRef
 from rota.mutants import designs as mutants
@@ -59,10 +61,12 @@ class Serving:
 
 
 SELECTION = (
-    click.option("--configuration", metavar="NAME", help="A small world.  [default: core]"),
-    click.option("--scope", metavar="SCOPE", help="Where it is; else it is looked for in all of them."),
+    click.option("--configuration", metavar="NAME", shell_complete=completing.configurations,
+                 help="A small world.  [default: core]"),
+    click.option("--scope", metavar="SCOPE", shell_complete=completing.scopes,
+                 help="Where it is; else it is looked for in all of them."),
     PROFILE,
-    click.option("--mutant", metavar="NAME",
+    click.option("--mutant", metavar="NAME", shell_complete=completing.mutants,
                  help="With this bug, in the configuration in which it shows if none is named."),
     click.option("--system", metavar="MODULE:NAME", help="What this function returns, a kernel System."),
     SETTING,
@@ -71,16 +75,31 @@ SELECTION = (
 
 
 SERVING = (
-    click.option("--design", metavar="|".join(suites.DESIGNS), help="One of the older designs."),
+    click.option("--design", metavar="|".join(suites.DESIGNS), shell_complete=completing.designs,
+                 help="One of the older designs."),
     click.option("--trace", "begin", type=click.Path(path_type=Path), metavar="FILE",
+                 shell_complete=completing.traces,
                  help="Begin at the end of this trace, in the system that it came from."),
-    click.option("--port", type=click.IntRange(0, 65535), default=0,
-                 help="Port on 127.0.0.1; 0, the default: any."),
+    click.option("--port", type=click.IntRange(0, 65535), metavar="N", default=0,
+                 help="Port on 127.0.0.1; 0: any."),
     click.option("--browser/--no-browser", default=True, help="Open the page, or only say where it is."),
-    click.option("--idle", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True,
+    click.option("--idle", type=click.FloatRange(min=0, min_open=True), default=30.0,
                  metavar="MINUTES", help="End after so long without a question."),
 )  # fmt: skip
 """The options of `Serving`."""
+
+SECTIONS = {
+    "What to step through": ("--configuration", "--scope", "--profile", "--mutant", "--design", "--system",
+                             "--set", "--trace"),
+    "How the page is served": ("--port", "--browser", "--idle"),
+}  # fmt: skip
+
+EXAMPLES = (
+    Example("rota play", "Two clients that join: choose what happens next."),
+    Example("rota play --mutant barrier-ignores-pending", "A world with a bug: can you make it show?"),
+    Example("rota play --trace rota-out/trace-deadlock.jsonl", "Begin where a counterexample ends."),
+    Example("rota play --system mymodule:system --no-browser", "A system of your own; only say the address."),
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +112,7 @@ class Chosen:
     begin: Session | None = None
 
 
-@click.command()
+@click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
 @takes("asked", Asked, *SELECTION)
 @takes("serving", Serving, *SERVING)
 def play(asked: Asked, serving: Serving) -> None:

@@ -31,7 +31,7 @@ REPORTING = (
     click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
     click.option("--quiet", is_flag=True, help="Only the verdict, and no progress."),
     click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("rota-out"),
-                 show_default=True, help="Where report and traces go."),
+                 help="Where report and traces go."),
 )  # fmt: skip
 """The options of `Reporting`."""
 

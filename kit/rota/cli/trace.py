@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from rota.cli import trace_play, trace_show
+from rota.cli import completing, trace_show
 from rota.cli.check_system import parse_settings
 from rota.cli.errors import HOLDS, VIOLATED, UsageError, one_line
 from rota.cli.keeping import write_files
@@ -18,6 +18,7 @@ from rota.cli.trace_elsewhere import played
 from rota.cli.trace_file import load, reproduce
 from rota.cli.trace_forms import FORMS, shown
 from rota.cli.trace_systems import Elsewhere
+from rota.cli.verb import Example, Verb
 from rota.report.format import coloured, counted, width
 from rota.spec import PROFILES
 from rota.trace import ReplayError, Trace, text
@@ -42,20 +43,38 @@ class _Asked:
 
 
 ELSEWHERE = (
-    click.option(
-        "--profile", metavar="|".join(PROFILES), help="Play its actions under this line of brokers."
-    ),
-    click.option("--mutant", metavar="NAME", help="Play its actions with this bug in place of its own."),
+    click.option("--profile", metavar="|".join(PROFILES), shell_complete=completing.profiles,
+                 help="Play its actions under this line of brokers."),
+    click.option("--mutant", metavar="NAME", shell_complete=completing.mutants,
+                 help="Play its actions with this bug in place of its own."),
     click.option("--without-mutant", is_flag=True, help="Play its actions without the bug that is planted."),
     SETTING,
-)
+)  # fmt: skip
 """The options of `_Asked`."""
 
 
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--as", "form", type=click.Choice(list(FORMS)), default="text", show_default=True,
-              help="How to show it.")  # fmt: skip
+SECTIONS = {
+    "How to show it": ("--as", "--out", "--show"),
+    "Following it": ("--replay", "--system", "--play"),
+    "Its actions in another system": ("--profile", "--mutant", "--without-mutant", "--set"),
+}
+
+EXAMPLES = (
+    Example("rota trace rota-out/trace-deadlock.jsonl", "Read it, step by step."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --as html", "A page by itself, to open and to send."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --replay", "Does the system still do that?"),
+    Example("rota trace rota-out/trace-deadlock.jsonl --show coordinator.group.state",
+            "What an expression is after each step."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --without-mutant",
+            "Where the spec goes another way, and what it does there."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --as pytest --out test_it.py",
+            "A regression test out of a counterexample."),
+)  # fmt: skip
+
+
+@click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=completing.traces)
+@click.option("--as", "form", type=click.Choice(list(FORMS)), default="text", help="How to show it.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH",
               help="Write what --as shows to this file, and print its name. A page (html) goes beside FILE "
                    "where stdout is a terminal.")  # fmt: skip
@@ -94,6 +113,8 @@ def trace(
     --profile, has it otherwise than the file says.
     """
     if dialogue:
+        from rota.cli import trace_play  # which brings a server with it: showing a trace needs none
+
         lines, code = trace_play.played(file, elsewhere.profile)
         click.echo("\n".join(lines))
         ctx.exit(code)

@@ -34,6 +34,7 @@ FORMS: Mapping[str, Form] = {
     "svg": Form("rota.pages.trace_svg:svg", ".svg", states=True),
     "html": Form("rota.pages.trace_page:html", ".html", states=True),
     "dialogue": Form("rota.cli.trace_dialogue:dialogue", ".dialogue.txt", states=True, needed=True),
+    "conform": Form("rota.cli.trace_conform:conform", ".case.py", states=True, needed=True),
     "pytest": Form("rota.cli.trace_pytest:pytest", "_test.py", states=True, needed=True),
 }
 """Name of a form -> what it is."""

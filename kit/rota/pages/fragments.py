@@ -147,7 +147,7 @@ def step(event: Event, story: Story, link: str = svg.STEP) -> Markup:
     ]
     return element(
         "article",
-        element("h3", element("span", str(event.index), class_="number"), " ", event.label or "(no label)"),
+        element("h2", element("span", str(event.index), class_="number"), " ", event.label or "(no label)"),
         *facts,
         class_="step violated" if marked else "step",
         id=f"{link}{event.index}",
@@ -161,7 +161,7 @@ def beginning(story: Story, link: str = svg.STEP) -> Markup:
     number = element("span", "0", class_="number")
     return element(
         "article",
-        element("h3", number, " start"),
+        element("h2", number, " start"),
         element("p", text),
         class_="step",
         id=f"{link}0",
@@ -241,7 +241,7 @@ def _rules(event: Event) -> Markup | None:
     if not event.rules:
         return None
     slugs = (element("li", element("code", slug)) for slug in event.rules)
-    return element("div", element("h4", "Rules that fired"), element("ul", joined(slugs), class_="rules"))
+    return element("div", element("h3", "Rules that fired"), element("ul", joined(slugs), class_="rules"))
 
 
 def copies(story: Story, room: int) -> Markup:

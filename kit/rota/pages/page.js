@@ -171,7 +171,7 @@
       inSight(index, quietly);
       if (quietly) return;
       history.replaceState(null, "", `#${player.dataset.link}${index}`);
-      const label = steps.get(index)?.querySelector("h3")?.lastChild.textContent.trim() ?? "";
+      const label = steps.get(index)?.querySelector("h2")?.lastChild.textContent.trim() ?? "";
       say(`Step ${index} of ${last}: ${label}`);
     }
 

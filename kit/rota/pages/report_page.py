@@ -81,19 +81,17 @@ def page(started: RunStarted, finished: RunFinished) -> str:
     said = element("p", class_="unseen said", role="status", aria_live="polite")
     skip = element("a", "Skip to the cases", href="#cases", class_="skip")
     title = f"{started.target} against profile {started.profile}"
-    body = joined(skip, _head(title, started, finished), main, said)
+    body = joined(skip, _head(started, finished), main, said)
     return document(
         f"{title}: {finished.verdict}", body, styles=[part("report.css")], scripts=[part("report.js")]
     )
 
 
-def _head(title: str, started: RunStarted, finished: RunFinished) -> Markup:
-    """Title, verdict, and what it rests on."""
+def _head(started: RunStarted, finished: RunFinished) -> Markup:
+    """The target, the verdict on it, and what that rests on."""
     light = {CONFORMS: "holds", VIOLATED: "violated"}.get(finished.verdict, "silent")
     sign = {"holds": "✓", "violated": "✗"}.get(light, "?")
     facts = {
-        "profile": started.profile,
-        "cases": f"{len(finished.results)} of {started.cases} in {finished.seconds:.1f} s",
         "seed": str(started.seed),
         "broken rules": ", ".join(broken_rules(finished.results)),
         "judged by": started.identity.words(),
@@ -105,7 +103,7 @@ def _head(title: str, started: RunStarted, finished: RunFinished) -> Markup:
         element(
             "p", element("span", sign, aria_hidden="true"), " ", finished.verdict, class_=f"verdict {light}"
         ),
-        element("h1", title),
+        element("h1", started.target),
         element("p", verdict_line(started, finished, finished.results), class_="lead"),
         element("dl", *shown, class_="facts"),
         class_="top",
@@ -118,9 +116,11 @@ def _sign(verdict: Verdict) -> Markup:
 
 def _numbers(results: Sequence[CaseResult]) -> Markup:
     """How many cases have each verdict."""
+    found = counts(results)
     each = (
-        element("li", _sign(Verdict(name)), " ", element("b", str(number)), f" {name}", class_=f"is-{name}")
-        for name, number in counts(results).items()
+        element("li", _sign(one), " ", element("b", str(found[one])), f" {one}")
+        for one in SIGNS
+        if one in found
     )
     return element("ul", *each, class_="numbers", aria_label="Cases by verdict")
 
@@ -168,7 +168,7 @@ def _not_checked(finished: RunFinished) -> Markup:
     reasons = (
         element(
             "details",
-            element("summary", why, element("span", f" {counted(len(ids), 'case')}", class_="quiet")),
+            element("summary", why, " ", element("span", counted(len(ids), "case"), class_="quiet")),
             element("p", ", ".join(ids), class_="ids"),
         )
         for why, ids in not_checked(finished).items()
@@ -221,7 +221,7 @@ def _groups(started: RunStarted, results: Sequence[CaseResult]) -> Iterator[Mark
             continue
         unfolded = not group.fold and len(found) <= UNFOLDED
         cases = (_case(started, one, dialogues.get(one.case.id), unfolded=unfolded) for one in found)
-        title = element("h3", group.title, element("span", f" {len(found)}", class_="quiet number"))
+        title = element("h3", group.title, " ", element("span", str(len(found)), class_="quiet"))
         inner = element("div", *cases, class_="cases")
         if group.fold:
             yield element("details", element("summary", title), inner, class_="group")

@@ -123,7 +123,6 @@ def _node(node: Node, place: Place, marks: Marks, end: bool) -> str:
     if node.number == marks.here:
         shapes.append(f'<circle class="halo" cx="{x:g}" cy="{y:g}" r="{RADIUS + 4}"/>')
     text = escape(marks.texts[node.number])
-    return (
-        f'<a class="{" ".join(kinds)}" href="#n{node.number}" data-node="{node.number}" aria-label="{text}">'
-        f"<title>{text}</title>{''.join(shapes)}</a>"
-    )
+    link = f'id="n{node.number}" href="#n{node.number}" data-node="{node.number}"'
+    inner = f"<title>{text}</title>{''.join(shapes)}"
+    return f'<a class="{" ".join(kinds)}" {link} aria-label="{text}">{inner}</a>'

@@ -49,10 +49,10 @@ def offers(system: System, state: State) -> tuple[Offer, ...]:
 
 def _offer(system: System, watched: System, position: int, state: State) -> Offer:
     machine = system.machines[position]
-    dead: list[DeadEnd] = []
     try:
-        moves = tuple(dict.fromkeys(watched.begun_by(position, state, dead)))
-        refused = tuple(dict.fromkeys(chain(_ended(system, dead), _unable(machine, state[position]))))
+        moves = tuple(dict.fromkeys(watched.begun_by(position, state)))
+        ended = _ended(system, watched.dead_ends(position, state))
+        refused = tuple(dict.fromkeys(chain(ended, _unable(machine, state[position]))))
     except UserError as mistake:
         return Offer(machine.name, mistake=str(mistake))
     return Offer(machine.name, moves, refused)

@@ -47,7 +47,7 @@ def _keys() -> Markup:
     parts = []
     for keys, does in KEYS:
         parts += [*(joined(element("kbd", key), " ") for key in keys), escaped(f"{does}   ")]
-    return element("p", *parts, class_="keys quiet")
+    return element("footer", element("p", *parts), class_="keys quiet")
 
 
 def _head() -> Markup:
@@ -116,7 +116,8 @@ def _tab(text: str, shows: str, *, chosen: bool) -> Markup:
 
 
 def _button(text: str, do: str, said: str = "") -> Markup:
-    return element("button", text, type="button", data_do=do, title=said or None, aria_label=said or None)
+    sign = said if len(text) == 1 else None  # a text is its own label
+    return element("button", text, type="button", data_do=do, title=said or None, aria_label=sign)
 
 
 def _jump() -> Markup:

@@ -166,8 +166,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._check_origin()
             status, kind, body = answer()
         except _Refusal as refusal:
-            self.close_connection = True
-            status, kind, body = refusal.status, "text/plain; charset=utf-8", f"{refusal}\n".encode()
+            status, kind, body = self._refused(refusal.status, str(refusal))
+        except Exception as error:  # the page says so, and the server goes on
+            status, kind, body = self._refused(500, f"internal error: {type(error).__name__}: {error}")
         self.send_response(status)
         for name, value in HEADERS.items():
             self.send_header(name, value)
@@ -180,6 +181,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
+
+    def _refused(self, status: int, why: str) -> tuple[int, str, bytes]:
+        self.close_connection = True
+        return status, "text/plain; charset=utf-8", f"{why}\n".encode()
 
     def _check_origin(self) -> None:
         """Errors: _Refusal for a request that is meant for somebody else, or comes from another page."""

@@ -50,7 +50,7 @@ def view(session: Session) -> Json:
 
 
 def _owners(strip: Markup) -> Markup:
-    return joined(element("h4", "Who owns what"), strip) if strip else joined()
+    return joined(element("h3", "Who owns what"), strip) if strip else joined()
 
 
 # ---- what is possible

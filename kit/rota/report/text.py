@@ -13,6 +13,8 @@ from rota.conformance.results import CaseResult, Verdict
 from rota.report.events import (
     CONFORMS,
     INTERRUPTED,
+    UNDECIDED,
+    VIOLATED,
     CaseFinished,
     Collected,
     Event,
@@ -21,10 +23,22 @@ from rota.report.events import (
     counts,
     passing_though_known,
 )
-from rota.report.format import counted, width, wrapped
+from rota.report.format import coloured, counted, emphasised, shown_length, width, wrapped
 
 IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED)
 """Verdicts whose cases are printed with everything that was seen."""
+
+ENDS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTERRUPTED: "undecided"}
+"""Verdict on a run -> the verdict whose colour it has."""
+
+COLOURED = {
+    **dict.fromkeys(Verdict, "undecided"),
+    Verdict.PASS: "holds",
+    Verdict.FAIL: "violated",
+    Verdict.DIED: "violated",
+    Verdict.KNOWN: "known",
+}
+"""Verdict on a case -> the verdict whose colour it has."""
 
 _HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·] ")
 """What a line of a dialogue begins with: the time, who, and the kind of line."""
@@ -46,6 +60,7 @@ class TextReport(Collected):
             cases = counted(event.cases, "case")
             head = f"target {event.target}, profile {event.profile}, {cases}, seed {event.seed}"
             self._say(wrapped("rota conform: ", head))
+            self._say(emphasised(f"{'verdict':<11} {'case':<{_ids()}} {'time':>7}"))
         if not self._quiet and isinstance(event, CaseFinished):
             self._say(_one_line(event.result))
         super().on(event)
@@ -54,7 +69,8 @@ class TextReport(Collected):
         if not self._quiet:
             for line in self._details(started, finished):
                 self._say(line)
-        self._say(verdict_line(started, finished, self.results))
+        verdict, colon, rest = verdict_line(started, finished, self.results).partition(":")
+        self._say(f"{coloured(verdict, ENDS[finished.verdict])}{colon}{rest}")
 
     def _details(self, started: RunStarted, finished: RunFinished) -> Iterator[str]:
         for result in self.results:
@@ -160,19 +176,24 @@ def _dialogue_line(line: str, columns: int | None) -> str:
 
 def _one_line(result: CaseResult) -> str:
     """The case and its verdict, and why: cut to the width where everything is said later, else below."""
-    ids = min(48, width() - 21)
-    line = f"{result.verdict.value:<11} {result.case.id:<{ids}} {result.seconds:5.1f} s"
+    verdict = coloured(f"{result.verdict.value:<11}", COLOURED[result.verdict])
+    line = f"{verdict} {result.case.id:<{_ids()}} {result.seconds:5.1f} s"
     if result.verdict is Verdict.PASS:
         return line
     why = result.because or result.actual
     if result.verdict is Verdict.KNOWN and result.known is not None:
         why = result.known.words
-    left = width() - len(line) - 2
+    left = width() - shown_length(line) - 2
     if len(why) <= left:
         return f"{line}  {why}"
     if result.verdict in IN_FULL and left > 1:
         return f"{line}  {why[: left - 1].rstrip()}…"
     return f"{line}\n{wrapped(' ' * 12, why)}"
+
+
+def _ids() -> int:
+    """Columns of the ids of cases."""
+    return min(48, width() - 21)
 
 
 def not_checked(finished: RunFinished) -> Mapping[str, Sequence[str]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from rota import coordinator as core
-from rota.spec import FindCoordinatorRequest, Hosting, JoinGroupReply, Node
+from rota.spec import FindCoordinatorRequest, Hosting, JoinGroupReply, Node, Profile
 from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsRequest, ListGroupsRequest
 from rota.spec.offset_messages import (
     OffsetCommitPartition,
@@ -22,10 +22,6 @@ from rota.spec.offset_messages import (
     TxnOffsetCommitReply,
     TxnOffsetCommitRequest,
 )
-
-if TYPE_CHECKING:
-    from rota.stage.stage import Stage
-
 
 HANDSHAKE = 4
 """The first version of JoinGroup in which a newcomer is given an id before it is admitted."""
@@ -90,6 +86,22 @@ class Asked:
         return self.reply
 
 
+class Broker(Protocol):
+    """What a client asks: the stage that it is on, with the group of the dialogue."""
+
+    group_id: str
+
+    @property
+    def profile(self) -> Profile:
+        """The line of brokers."""
+
+    def version(self, api: str, version: int | None) -> int:
+        """The version of a request, the newest where none is named."""
+
+    def ask(self, client: Client, request: Any, version: int | None = None, fresh: str = "") -> Asked:
+        """A request arrives."""
+
+
 @dataclass(eq=False)
 class Client:
     """A consumer that knows its id, generation and protocol from its last JoinGroup answer.
@@ -98,7 +110,7 @@ class Client:
     topics: what its metadata say that it subscribes to, instead of the metadata above.
     """
 
-    stage: Stage
+    stage: Broker
     name: str
     protocols: tuple[str, ...] = ("range",)
     session: int = 10_000

@@ -41,7 +41,8 @@ class Staged:
 
     end: why it stops before the run's end, empty where it does not; until: how many steps of the run are
     told; origins: which step of the run (from 1) each happening belongs to; notes: what is told of a step
-    that is no happening.
+    that is no happening; unheard: of these steps those in which the coordinator takes part: a connection
+    breaks, for instance.
     """
 
     stage: Stage
@@ -49,6 +50,7 @@ class Staged:
     until: int = 0
     origins: list[int] = field(default_factory=list)
     notes: dict[int, str] = field(default_factory=dict)
+    unheard: set[int] = field(default_factory=set)
 
 
 def staged(run: Run, *, sound: bool = False) -> Staged:
@@ -100,6 +102,8 @@ class _Following:
         self._told.origins += [number] * count
         if not count and not any(word in transition.label for word in SILENT):
             self._note(number, transition.label)
+            if any(one.machine == "coordinator" for one in transition.local_steps):
+                self._told.unheard.add(number)
 
     def _store(self, log: Any) -> None:
         """What the world's log does not wait for, as nothing depends on the answer, is stored at once."""

@@ -77,8 +77,8 @@ def play(script: Script, profile: str | None = None) -> Played:
         except _NotPossible as cause:
             omitted.append((block.line, str(cause)))
         except AssertionError as failure:
-            cause = str(failure).partition("\n")[0] or "not possible here"
-            raise DialogueError(block.line, f"{cause}; change it") from failure
+            why = str(failure).partition("\n")[0] or "not possible here"
+            raise DialogueError(block.line, f"{why}; change it") from failure
         counted[number + 1] = len(stage.happenings)
     if omitted:
         stage.given = counted[script.given]

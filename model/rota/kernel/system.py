@@ -102,13 +102,18 @@ class System:
         for position in range(len(self.machines)):
             yield from self.begun_by(position, state)
 
-    def begun_by(
-        self, position: int, state: State, dead: list[DeadEnd] | None = None
-    ) -> Iterator[Transition]:
-        """The transitions out of a state that the machine at a position begins, in a fixed order.
+    def begun_by(self, position: int, state: State) -> Iterator[Transition]:
+        """The transitions out of a state that the machine at a position begins, in a fixed order."""
+        return self._begun(position, state, None)
 
-        dead: collects where such a transition ends because a machine refuses a message.
-        """
+    def dead_ends(self, position: int, state: State) -> tuple[DeadEnd, ...]:
+        """Where what the machine at a position begins ends, because a machine refuses a message."""
+        dead: list[DeadEnd] = []
+        for _ in self._begun(position, state, dead):
+            pass
+        return tuple(dead)
+
+    def _begun(self, position: int, state: State, dead: list[DeadEnd] | None) -> Iterator[Transition]:
         machine = self.machines[position]
         for outcome in machine.actions(state[position]):
             local_step = LocalStep(machine.name, None, None, outcome.label, outcome.rules, outcome.value)

@@ -1,7 +1,7 @@
 """Which steps decide that a run contradicts a property.
 
 A step decides if the contradiction is gone once what it changed is undone where the property looks: it is
-taken back in the last state, as far as it still stands there, and the property is asked again. That is
+taken back in the last state, as far as it has stood ever since, and the property is asked again. That is
 computed, and it is all that is claimed. The state that is asked about need not be one that the system can
 come to; where a property makes a mistake about it, it counts as contradicted still.
 """
@@ -29,10 +29,10 @@ class _Look:
     at: tuple[int, ...]
     contradicted: Callable[[Sequence[State]], bool]
 
-    def without(self, states: Sequence[State], undo: Callable[[State], State]) -> bool:
-        """Whether it is not contradicted any more, with a step undone: in a state before it nothing is."""
+    def without(self, undo: Callable[[int], State]) -> bool:
+        """Whether it is not contradicted any more, with a step undone. undo: the state at a position then."""
         try:
-            return not self.contradicted([undo(states[at]) for at in self.at])
+            return not self.contradicted([undo(at) for at in self.at])
         except Exception:  # it, or a value that checks itself, does not bear what no run leads to
             return False
 
@@ -95,10 +95,10 @@ def _deciding(
         changed = _changed(names, before, after)
 
         def decides(parts: Collection[Part], index: int = index) -> bool:
-            def undo(state: State) -> State:
-                return _undone(names, state, states[index - 1], states[index], parts)
+            def undo(at: int) -> State:
+                return _undone(names, states[index - 1 : at + 1], parts) if at >= index else states[at]
 
-            return any(look.without(states, undo) for look in looks if look.at[-1] >= index)
+            return any(look.without(undo) for look in looks if look.at[-1] >= index)
 
         alone = [part for part in changed if decides({part})]
         if alone or (changed and decides(changed)):
@@ -115,12 +115,11 @@ def _changed(names: dict[int, str], before: State, after: State) -> tuple[Part, 
     return tuple(dict.fromkeys(parts))
 
 
-def _undone(
-    names: dict[int, str], state: State, before: State, after: State, parts: Collection[Part]
-) -> State:
-    """A later state without some of what a step changed."""
-    values = list(state)
+def _undone(names: dict[int, str], states: Sequence[State], parts: Collection[Part]) -> State:
+    """The last of some states, without some of what the step between the first two changed."""
+    values = list(states[-1])
     for place, name in names.items():
         paths = {path for machine, path in parts if machine == name}
-        values[place] = undone(values[place], before[place], after[place], paths)
+        before, after, *_ = each = [state[place] for state in states]
+        values[place] = undone(each[1:], before, after, paths)
     return tuple(values)

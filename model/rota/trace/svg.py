@@ -186,7 +186,7 @@ def _event(row: Row, laid: Chart, link: str | None) -> Markup:
     event, marked = row.event, row.event.index in laid.story.marks
     violated = marked and laid.story.outcome is Light.VIOLATED
     parts = joined(
-        element("title", f"{event.index} {event.label}"),
+        element("title", f"Step {event.index}: {event.label}{', violated here' if violated else ''}"),
         _ground(row, laid, "touch") if link else None,
         _number(row, "✗" if violated else "●" if marked else ""),
         _label(row),
@@ -197,10 +197,7 @@ def _event(row: Row, laid: Chart, link: str | None) -> Markup:
     classes = "event violated" if violated else "event marked" if marked else "event"
     if link is None:
         return element("g", parts, class_=classes, data_step=event.index)
-    said = f"Step {event.index}: {event.label}{', violated here' if violated else ''}"
-    return element(
-        "a", parts, class_=classes, data_step=event.index, href=f"#{link}{event.index}", aria_label=said
-    )
+    return element("a", parts, class_=classes, data_step=event.index, href=f"#{link}{event.index}")
 
 
 def _number(row: Row, mark: str) -> Markup:

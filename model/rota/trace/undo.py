@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rota.kernel import replace
@@ -14,38 +14,50 @@ ABSENT = object()
 """Stands for the value of a key that is not there."""
 
 
-def undone(value: Any, old: Any, new: Any, paths: Collection[str], path: str = "") -> Any:
-    """A later value without changes from an old value to a new one, as far as these still stand.
+def undone(later: Sequence[Any], old: Any, new: Any, paths: Collection[str], path: str = "") -> Any:
+    """A value without changes that came to it some time ago, as far as these have stood ever since.
 
-    paths: the changes, by their paths in `rota.trace.differences`; path: where the value is.
+    Parameters: later, what the value has been since the changes, itself last; old and new, before and after
+    them; paths, of the changes, as in `rota.trace.differences`; path, where the value is.
     """
+    value = later[-1]
     if type(old) is type(new) and old == new:
         return value
-    alike = type(old) is type(new) is type(value)
+    since = _told_once(later)
+    alike = type(old) is type(new) and all(type(one) is type(new) for one in since)
     if alike and dataclasses.is_dataclass(value):
-        return _with_fields(value, old, new, paths, path)
+        return _with_fields(since, old, new, paths, path)
     if alike and isinstance(value, Mapping):
-        return _with_keys(value, old, new, paths, path)
+        return _with_keys(since, old, new, paths, path)
     if alike and isinstance(value, frozenset):
-        return (value - (new - old)) | (old - new) if path in paths else value
-    if all(map(sequence, (value, old, new))) and len(value) == len(old) == len(new):
-        parts = enumerate(zip(value, old, new, strict=True))
-        return tuple(undone(a, b, c, paths, f"{path}[{place}]") for place, (a, b, c) in parts)
-    stands = type(value) is type(new) and value == new
-    return old if path in paths and stands else value
+        if path not in paths:
+            return value
+        came, went = (new - old).intersection(*since), (old - new).difference(*since)
+        return (value - came) | went
+    if all(map(sequence, (old, new, *since))) and {len(old), len(new)} == {len(one) for one in since}:
+        parts = enumerate(zip(old, new, zip(*since, strict=True), strict=True))
+        return tuple(undone(each, a, b, paths, f"{path}[{place}]") for place, (a, b, each) in parts)
+    stood = all(type(one) is type(new) and one == new for one in since)
+    return old if path in paths and stood else value
 
 
-def _with_fields(value: Any, old: Any, new: Any, paths: Collection[str], path: str) -> Any:
+def _told_once(values: Sequence[Any]) -> list[Any]:
+    """Values without those that are the one before them: most of what a state is made of stays."""
+    return [one for place, one in enumerate(values) if not place or one is not values[place - 1]]
+
+
+def _with_fields(since: Sequence[Any], old: Any, new: Any, paths: Collection[str], path: str) -> Any:
     changes = {}
-    for one in dataclasses.fields(value):
-        now, before, after = (getattr(each, one.name) for each in (value, old, new))
-        changes[one.name] = undone(now, before, after, paths, dotted(path, one.name))
-    made: Any = replace if isinstance(value, Frozen) else dataclasses.replace
-    return made(value, **changes)
+    for one in dataclasses.fields(new):
+        each = [getattr(value, one.name) for value in since]
+        before, after = getattr(old, one.name), getattr(new, one.name)
+        changes[one.name] = undone(each, before, after, paths, dotted(path, one.name))
+    made: Any = replace if isinstance(new, Frozen) else dataclasses.replace
+    return made(since[-1], **changes)
 
 
 def _with_keys(
-    value: Mapping[Any, Any],
+    since: Sequence[Mapping[Any, Any]],
     old: Mapping[Any, Any],
     new: Mapping[Any, Any],
     paths: Collection[str],
@@ -53,10 +65,10 @@ def _with_keys(
 ) -> Any:
     """Keys that came are taken out, those that went come back."""
     items = {}
-    for key in dict.fromkeys((*value, *old)):
-        now, before, after = (each.get(key, ABSENT) for each in (value, old, new))
-        left = undone(now, before, after, paths, keyed(path, key))
+    for key in dict.fromkeys((*since[-1], *old)):
+        each = [value.get(key, ABSENT) for value in since]
+        left = undone(each, old.get(key, ABSENT), new.get(key, ABSENT), paths, keyed(path, key))
         if left is not ABSENT:
             items[key] = left
-    made: Any = type(value)
+    made: Any = type(new)
     return made(items)

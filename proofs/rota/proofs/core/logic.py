@@ -77,6 +77,8 @@ SWITCHES = (
     "expiry_ends_initial_delay",
     "replaced_member_stays_new",
     "failed_replacement_keeps_protocols",
+    "replaced_owes_sync",
+    "late_failure_undoes",
     "heartbeats_while_completing",
 )
 """The switches of `rota.spec.Profile` that the rules read. Proved is what holds however they stand."""

@@ -16,7 +16,7 @@ M, INSTANCE, G, P, R = Sort.MEMBER, Sort.INSTANCE, Sort.GENERATION, Sort.PROTOCO
 def renamed(s: State, old: Term, new: Term, joins: bool, is_new: Term) -> State:
     """A member under another id, with its assignment, and with the lead if it had it.
 
-    joins: whether its JoinGroup is parked; is_new: whether it still is. The former id stays in `owes`.
+    joins: whether its JoinGroup is parked; is_new: whether it still is. `owes` stays as it is.
     """
     post = s
     for name in ("member", "joining", "syncing", "is_new"):
@@ -35,7 +35,8 @@ def renamed(s: State, old: Term, new: Term, joins: bool, is_new: Term) -> State:
 def replaced(s: State, a: Args) -> Effect:
     """A static member that comes without a member id takes its own place under a new one.
 
-    holder: its former id. record: what would be written of it, used in Stable only.
+    holder: its former id, which still owes a SyncGroup unless that is mended. record: what would be written
+    of it, used in Stable only.
     """
     u, r = s.u, a.record
     here = both(s.member(a.holder), u.instance(a.holder) == a.at, a.at != u.dynamic)
@@ -47,6 +48,7 @@ def replaced(s: State, a: Args) -> Effect:
     post = renamed(s, a.holder, a.fresh, True, still_new)
     post = post.but(
         supports=lambda m, p: ite(m == a.fresh, a.offered(p), s.supports(m, p)),
+        owes=lambda m: both(s.owes(m), either(u.replaced_owes_sync, m != a.holder)),
         victim=a.holder,
         subject=a.fresh,
         change=r,
@@ -138,9 +140,14 @@ def replacement_stored(s: State, a: Args) -> Effect:
 
 @move("static.replacement-failed", "late", record=R)
 def replacement_failed_late(s: State, a: Args) -> Effect:
-    """The new id is gone: nothing changes."""
-    guard = both(_answered(s, a), no(s.member(s.u.newcomer(a.record))))
-    return guard, s.drop("appended", a.record)
+    """The new id is gone, or a generation has answered it and that stays: nothing changes."""
+    gone = no(s.member(s.u.newcomer(a.record)))
+    return both(_answered(s, a), either(gone, _stays(s, a))), s.drop("appended", a.record)
+
+
+def _stays(s: State, a: Args) -> Term:
+    """Mended, a replacement is not undone in a later generation."""
+    return both(no(s.u.late_failure_undoes), s.u.written_in(a.record) != s.generation)
 
 
 @move("static.replacement-failed", record=R, keeps=None)
@@ -162,6 +169,7 @@ def replacement_failed(s: State, a: Args) -> Effect:
     guard = both(
         _answered(s, a),
         s.member(new),
+        no(_stays(s, a)),
         a.keeps == either(u.failed_replacement_keeps_protocols, no(fits_all)),
     )
     post = renamed(s, new, old, False, s.is_new(new))
