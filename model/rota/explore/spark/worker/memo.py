@@ -20,7 +20,7 @@ from rota.explore.spark.facts import Facts
 from rota.explore.spark.worker.value_table import Known
 from rota.explore.tables.arrays import IntMap, Ints
 from rota.explore.tables.machines import Interned, Learned
-from rota.kernel import DeadEnd, Machine, Message, Outcome, Send, State, System, Transition, Value, guarded
+from rota.kernel import Machine, Message, Outcome, Send, State, System, Transition, Value, guarded
 
 Asked = tuple[int, Any, int, Any]
 """Machine's position, value, 1 + the sender's position (0: what it offers), message (None: the same)."""
@@ -215,12 +215,10 @@ class Recalling(System):
     real: System | None = None
     memory: Memory = field(default_factory=Memory)
 
-    def begun_by(
-        self, position: int, state: State, dead: list[DeadEnd] | None = None
-    ) -> Iterator[Transition]:
+    def begun_by(self, position: int, state: State) -> Iterator[Transition]:
         """As the real system says."""
         assert self.real is not None
-        return self.real.begun_by(position, state, dead)
+        return self.real.begun_by(position, state)
 
 
 def recalling(system: System) -> Recalling:
