@@ -85,7 +85,7 @@ def test_a_preview_tells_changes_and_the_rules_that_were_asked(core: Session) ->
         text.index("join.member-id-required fires"),
     )
     assert refusing < firing
-    assert "its guard: join_request(call).group_id join.py:" in text[refusing:firing]
+    assert "since join_request(call).group_id join.py:" in text[refusing:firing]
 
 
 def test_a_move_that_violates_something_says_so(built: Callable[..., System]) -> None:

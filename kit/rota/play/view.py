@@ -100,7 +100,7 @@ def _asked(one: Asked) -> Markup:
     guard = None
     if one.guard is not None:
         place = element("span", one.guard.place, class_="quiet")
-        guard = element("p", "its guard: ", element("code", one.guard.text), " ", place)
+        guard = element("p", "since ", element("code", one.guard.text), " ", place)
     words = titles_of_rules().get(one.rule, "")
     return element(
         "li",
