@@ -47,3 +47,14 @@ copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 copybutton_line_continuation_character = "\\"
 copybutton_exclude = ".linenos, .gp"
+
+
+def with_levels(app, page, template, context, doctree):
+    """A caption in the sidebar is a heading, and a heading has a level."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+
+
+def setup(app):
+    app.connect("html-page-context", with_levels, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
