@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check standard nightly walks bench-spark herd profiles reference test test-long test-kills lint pin lock clean server-bench offenders extremes frames
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint pin lock clean server-bench offenders extremes frames docs test-docs tutorial
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -16,30 +16,45 @@ check: $(VENV)/ready-run
 	$(BIN)/rota conform --embedded --out $(OUT)
 	@mkdir -p $(OUT)
 	$(BIN)/rota conform --target librdkafka-mock --quiet \
-	  --report json=$(MOCK).json --report junit=$(MOCK).junit.xml --report md=$(MOCK).md; code=$$?; \
+	  --report json=$(MOCK).json --report junit=$(MOCK).junit.xml \
+	  --report md=$(MOCK).md --report html=$(MOCK).html; code=$$?; \
 	  test $$code -eq 1 || { echo "rota: librdkafka-mock deviates and must end with exit 1, not $$code" >&2; exit 1; }
 	@echo
 	@echo "The spec holds, rota's own server conforms, librdkafka's mock does not (as expected)."
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
-	@echo "  conform-librdkafka-mock.json, .junit.xml and .md (what it does otherwise, with dialogues)"
+	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
 # Three processes: what explores, what else computes, and what mostly waits for sockets and brokers, which is shown as
-# it goes. What failed is said once more at the end.
+# it goes. What failed is said once more at the end. What drives pages in a browser is not among them.
 EXPLORING := designs environment explore log scopes
-COMPUTING := cli invariants kernel mutants oracle proofs spec
+COMPUTING := cli docs invariants kernel mutants oracle proofs spec
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
 test: lint
 	@mkdir -p $(OUT)
-	@rm -f $(OUT)/tests-*.xml
+	@rm -f $(addprefix $(OUT)/tests-,exploring.xml computing.xml waiting.xml)
 	@echo "rota: three processes; what is not shown here is in $(OUT)/tests-exploring.txt and tests-computing.txt"
 	@$(call PYTEST,exploring,$(EXPLORING:%=tests/%)) >$(OUT)/tests-exploring.txt 2>&1 & one=$$!; \
 	  $(call PYTEST,computing,$(COMPUTING:%=tests/%)) >$(OUT)/tests-computing.txt 2>&1 & two=$$!; \
 	  trap 'kill $$one $$two' INT TERM; \
-	  $(call PYTEST,waiting,$(patsubst %,--ignore=tests/%,$(EXPLORING) $(COMPUTING))); failed=$$?; \
+	  $(call PYTEST,waiting,$(patsubst %,--ignore=tests/%,browser $(EXPLORING) $(COMPUTING))); failed=$$?; \
 	  wait $$one || failed=1; wait $$two || failed=1; \
 	  tail -n 1 $(OUT)/tests-exploring.txt $(OUT)/tests-computing.txt; \
 	  $(BIN)/python tests/failed.py $(OUT)/tests-waiting.xml $(OUT)/tests-exploring.xml $(OUT)/tests-computing.xml; \
 	  exit $$failed
+
+# Every page, driven as a person would in headless Chromium; Debian's is installed where none is found. Two minutes
+# at most. `make test-browser SHOTS=1` also leaves pictures of them in rota-out/screenshots, to be looked at.
+AXE := $(OUT)/browser/node_modules/axe-core/axe.min.js
+test-browser: $(VENV)/ready-browser $(AXE) docs
+	@tests/browser/chromium.sh
+	@rm -f $(OUT)/tests-browser.xml
+	$(call PYTEST,browser,tests/browser $(if $(SHOTS),tests/browser/screenshots.py --screenshots=$(OUT)/screenshots))
+
+$(AXE): tests/browser/package.json tests/browser/package-lock.json
+	@command -v npm >/dev/null || { echo "rota: no npm found; axe-core, which judges accessibility, comes from it (Debian: apt-get install npm)" >&2; exit 2; }
+	@mkdir -p $(OUT)/browser && cp $^ $(OUT)/browser
+	@npm ci --prefix $(OUT)/browser --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 lint: $(VENV)/ready-test
 	@$(BIN)/rota doctor --require java
@@ -71,6 +86,29 @@ $(VENV)/ready-test: $(VENV)/ready-run locks/test.txt
 	@echo "rota: installing the test tools and Spark (about 500 MB, once)"
 	@$(PIP) install --no-build-isolation --require-hashes -r locks/test.txt
 	@touch $@
+
+$(VENV)/ready-browser: $(VENV)/ready-run locks/browser.txt
+	@echo "rota: installing what drives a browser (about 50 MB, once)"
+	@$(PIP) install --require-hashes -r locks/browser.txt
+	@touch $@
+
+$(VENV)/ready-docs: $(VENV)/ready-run locks/docs.txt
+	@$(PIP) install --require-hashes -r locks/docs.txt
+	@touch $@
+
+# The site, from docs and from the spec itself; a warning is an error. Its pages use no network.
+docs: $(VENV)/ready-docs
+	$(BIN)/python -m rota.report.site $(OUT)/docs-source
+	$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d $(OUT)/docs-doctrees $(OUT)/docs-source $(OUT)/docs
+	@echo "rota: open $(OUT)/docs/index.html"
+
+# Commands in the docs that take long, a quarter of an hour together; `make test` runs the quick ones.
+test-docs: $(VENV)/ready-test
+	$(BIN)/python -m pytest -m docs -s tests/docs
+
+# The commands of the tutorial, in a folder and a home of their own, up to the bug it is about.
+tutorial: $(VENV)/ready-test
+	$(BIN)/python tests/docs/tutorial.py
 
 # Larger worlds: minutes; then an hour, one configuration after the other, each going on where it was ended.
 standard: $(VENV)/ready-run
@@ -156,9 +194,12 @@ server-bench: $(VENV)/ready-run
 
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+TESTED := fast spark proofs liveness targets bench test dev
 lock:
-	$(LOCK) pyproject.toml --all-extras -o locks/test.txt
+	$(LOCK) pyproject.toml $(foreach extra,$(TESTED),--extra $(extra)) -o locks/test.txt
 	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets -c locks/test.txt -o locks/run.txt
+	$(LOCK) pyproject.toml --extra docs -c locks/test.txt -o locks/docs.txt
+	$(LOCK) pyproject.toml --extra browser --extra test -c locks/test.txt -o locks/browser.txt
 	$(LOCK) locks/build.in -c locks/test.txt -o locks/build.txt
 
 clean:

@@ -48,8 +48,8 @@ HEAD = (
 )
 
 
-def faults(outcome: Outcome, plan: Plan) -> Iterator[str]:
-    """What is wrong with it."""
+def faults(outcome: Outcome, plan: Plan, keeps: int = 0) -> Iterator[str]:
+    """What is wrong with it. keeps: MiB that the offence may leave behind."""
     beats = outcome.members
     if outcome.died:
         yield f"the server {outcome.died}"
@@ -67,7 +67,9 @@ def faults(outcome: Outcome, plan: Plan) -> Iterator[str]:
         return
     if outcome.back is None:
         kept = outcome.after - outcome.before
-        yield f"{kept:,.0f} MiB kept" if kept > plan.slack else f"nobody answered after {plan.wait:g} s"
+        yield (
+            f"{kept:,.0f} MiB kept" if kept > plan.slack + keeps else f"nobody answered after {plan.wait:g} s"
+        )
     if outcome.stop is None or outcome.stop > STOP_SECONDS:
         yield "no stop" if outcome.stop is None else f"a stop of {outcome.stop:.1f} s"
 
@@ -77,7 +79,7 @@ def measure(offences: Sequence[Offence], connections: Sequence[int], plan: Plan)
     for offence in offences:
         for number in (0,) if offence.name == "nobody" else connections:
             outcome = measured(offence, number, plan)
-            yield Row.of(offence.name, number, outcome, tuple(faults(outcome, plan)))
+            yield Row.of(offence.name, number, outcome, tuple(faults(outcome, plan, offence.keeps)))
 
 
 def line(row: Row) -> str:

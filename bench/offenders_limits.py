@@ -124,6 +124,9 @@ LIMITS: tuple[Limit, ...] = (
           "it asks for the rest"),
     Limit(("slow-readers",), "what is read while answers wait to be taken",
           "rota.server.connection:READ_AHEAD", "bytes", "it is not read until they have left"),
+    Limit(("slow-readers", "offset-fetch-repeated", "describe-repeated"),
+          "long answers that wait to be taken, without the log's records", "rota.server.unsent:MAX_BYTES",
+          "bytes", CLOSED, CLOSING + "it does not take its long answer"),
     Limit(("long-arrays",), "elements of a request, by its API", f"{FRAMES}.Metadata.elements", "elements",
           CLOSED, CLOSING),
     Limit(("producers",), "what the records of all topics take", "rota.server.topics:MEMORY_BYTES", "bytes",
@@ -139,5 +142,6 @@ CHEAP: tuple[Cheap, ...] = (
         "a Fetch that waits is read when its logs have grown by what it lacks",
     ),
     Cheap(("sync-dropped",), "under profile rota the request is answered when its member is removed"),
+    Cheap(("slow-readers",), "records are sent as they are taken, without a copy"),
     Cheap(("garbage",), "what cannot be decoded closes its connection at once"),
 )

@@ -18,6 +18,7 @@ from typing import Any
 from bench.offenders_client import Client, request
 
 from bench import offenders_frames as frames
+from rota.server.settings import MEMORY_LIMITS
 
 Act = Callable[[Client], None]
 """Offends once, on a connection. OSError or EOFError: the server has closed it; another is opened."""
@@ -31,13 +32,19 @@ EACH = 10**9
 class Offence:
     """An offence. meaning: what it does, in one sentence; prepare: makes ready at an address, gives the act.
 
-    answered: whether its requests are such that they have to be answered.
+    answered: whether its requests are such that they have to be answered. keeps: MiB that it may leave
+    behind, since members and offsets are kept until a session or a retention ends, as far as settings admit.
     """
 
     name: str
     meaning: str
     prepare: Callable[[str], Act]
     answered: bool = False
+    keeps: int = 0
+
+
+MEMBERS, OFFSETS = (MEMORY_LIMITS[name] // MIB for name in ("members_max_bytes", "offsets_max_bytes"))
+"""What settings let all members and all offsets take, in MiB."""
 
 
 def repeated(*those: bytes, answers: int = 1) -> Callable[[str], Act]:
@@ -335,16 +342,17 @@ def _all() -> Iterator[Offence]:
     yield Offence("pipelined-metadata", "300 Metadata at once of all topics, which have 9,000 partitions.",
                   _pipelined_metadata)  # fmt: skip
     yield Offence("delete-groups", "20,000 groups made by commits and deleted by one request.",
-                  _in_the_log(_delete_groups))  # fmt: skip
+                  _in_the_log(_delete_groups), keeps=MEMBERS + OFFSETS)  # fmt: skip
     yield Offence("produce-beside-fetches", "A Produce; 100 Fetches wait for 20 partitions of 1,000 batches.",
                   _produce_beside_fetches)  # fmt: skip
     yield Offence("large-members", "Members with 1 MiB of metadata, of one group, without end.",
                   _members_without_end)  # fmt: skip
     yield Offence("large-groups", "Groups without end, each of a member with 1 MiB of metadata.",
-                  fresh("JoinGroup", 3, frames.join(frames.NUMBER, bytes(MIB)), 1))  # fmt: skip
+                  fresh("JoinGroup", 3, frames.join(frames.NUMBER, bytes(MIB)), 1),
+                  keeps=MEMBERS)  # fmt: skip
     commit = frames.commit(frames.NUMBER, range(1), 4_000)
     yield Offence("commits", "Commits without end, each of a new group and with 4,000 bytes of metadata.",
-                  _in_the_log(fresh("OffsetCommit", 8, commit, 100)))  # fmt: skip
+                  _in_the_log(fresh("OffsetCommit", 8, commit, 100)), keeps=MEMBERS + OFFSETS)  # fmt: skip
     yield Offence("sync-dropped", "A SyncGroup that waits while its member is removed by a LeaveGroup.",
                   _sync_dropped, answered=True)  # fmt: skip
     yield Offence("long-error", "A CreateTopics whose error message is longer than a string may be.",
@@ -368,7 +376,7 @@ def _tried_beside() -> Iterator[Offence]:
     yield Offence("list-groups", "20 ListGroups at once where there are 20,000 groups.",
                   _in_the_log(_list_groups))  # fmt: skip
     yield Offence("groups", "Groups of one member without end, 100 JoinGroups at once.",
-                  fresh("JoinGroup", 3, frames.join(frames.NUMBER, b"m"), 100))  # fmt: skip
+                  fresh("JoinGroup", 3, frames.join(frames.NUMBER, b"m"), 100), keeps=MEMBERS)  # fmt: skip
     newcomer = frames.join("ids", b"m") | {"reason": frames.NUMBER}
     yield Offence("ids", "Member ids of one group without end: 100 JoinGroups at once that ask for one.",
                   fresh("JoinGroup", 9, newcomer, 100))  # fmt: skip

@@ -39,8 +39,10 @@ Twenty members of one group send ten heartbeats a second each, by the clock; the
 the moment when it was due, answered or not. Beside them an offender repeats its offence as fast as it can
 for {seconds:g} seconds, from one connection or from eight. The members are watched until the server has given
 its memory back. Wanted: p99 at most 100 ms, none above a second, nobody expelled, memory as before (64 MiB
-are allowed). Latencies in milliseconds, memory in MiB; *done* counts offences, *closed* the connections that
-the server has closed on the offender. Measured on {machine}; *nobody* is the machine itself.
+are allowed, and what the settings let members and offsets take that the offence leaves behind: they stay
+until their sessions or their retention end). Latencies in milliseconds, memory in MiB; *done* counts
+offences, *closed* the connections that the server has closed on the offender. Measured on {machine}; *nobody*
+is the machine itself.
 """
 
 

@@ -260,7 +260,7 @@ def _measured(server: Server, those: Members, offence: Offence, connections: int
             spent, waited = server.cpu() - cpu, server.starved() - starved
     finally:
         offender.end()
-    back = None if died else _given_back(server, before + plan.slack, plan)
+    back = None if died else _given_back(server, before + plan.slack + offence.keeps, plan)
     until = monotonic()
     died = died or _death(server, plan.memory)
     peak, after = (plan.memory if died else server.peak()), server.memory()

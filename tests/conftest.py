@@ -13,7 +13,7 @@ from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS
 from rota.oracle.walk import no_constants_of_sources
 from rota.spec import RULES
 
-pytest.register_assert_rewrite("harness", "checklist.checklist_words")
+pytest.register_assert_rewrite("harness", "rota.stage", "checklist.checklist_words")
 
 # Hypothesis: everywhere the same examples each time, and no deadline that a busy machine misses.
 settings.load_profile("ci")
@@ -25,12 +25,15 @@ os.environ["ROTA_TABLES"] = "off"
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "long: takes long; runs only where it is asked for (-m long)")
+    config.addinivalue_line("markers", "docs: long commands of the documentation (-m docs)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that take long are left out unless -m names them."""
-    if "long" not in config.option.markexpr:
-        left = [item for item in items if item.get_closest_marker("long")]
+    for mark in ("long", "docs"):
+        if mark in config.option.markexpr:
+            continue
+        left = [item for item in items if item.get_closest_marker(mark)]
         items[:] = [item for item in items if item not in left]
         config.hook.pytest_deselected(items=left)
 

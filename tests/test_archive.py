@@ -71,6 +71,7 @@ def test_data_files_are_there(zipped: Path) -> None:
         names = file.namelist()
     assert "rota/scopes/tiny.toml" in names
     assert "rota/py.typed" in names
+    assert {"rota/trace/chart.css", "rota/pages/page.css", "rota/pages/page.js"} <= set(names)
     assert not [name for name in names if "__pycache__" in name]
     assert {"rota/", "rota/kernel/", "rota/cli/"} <= set(names)
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.stage import Asked, Client, Stage, naming
 from rota.spec import PROFILES, BrokerConfig, Hosting
 from rota.spec.vocabulary import AppendError
+from rota.stage import Asked, Client, Stage, naming
 
 Do = Callable[[Stage], object]
 
@@ -47,7 +47,7 @@ class Then:
     client's last answer, member ids as their owners' names; lists: names of protocols that a member has;
     timeouts: the session and rebalance timeouts that a member has; offsets: what a client's last OffsetFetch
     told, "topic-partition" → offset, or offset and error; described: fields of the members in the last
-    DescribeGroups; written: fields of each record that was written, as `harness.stage.Written` has them.
+    DescribeGroups; written: fields of each record that was written, as `rota.stage.Written` has them.
     """
 
     answers: str = ""
@@ -132,7 +132,7 @@ class Row:
     mirrors: upstream's tests, class#method; given: what leads to the start; steps: what is done, what is
     expected; lacks: what of the tests is left out, and why; settings: of the broker; alone: whether the
     coordinator is not played beside the spec, as it must be where a row asks the broker what the coordinator
-    is not told (`harness.stage.NotBesideCore` says so).
+    is not told (`rota.stage.NotBesideCore` says so).
     """
 
     mirrors: tuple[str, ...]

@@ -18,9 +18,9 @@ from checklist.checklist_words import (
     stable,
     wait,
 )
-from harness.stage import Stage
 from rota.spec import ErrorCode
 from rota.spec.offset_messages import FetchedPartition, FetchedTopic
+from rota.stage import Stage
 
 GENERATION = "generation_id_or_member_epoch"
 TOO_LONG = "m" * 4_097

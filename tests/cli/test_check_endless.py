@@ -74,6 +74,10 @@ from here it repeats
 
 and so on for ever: step 2 comes next again
 
+what it took  without one of these changes it would not be so
+  1  the car comes
+     car      far -> waiting
+
 why  A car that waits gets across. For ever, or again and again, it is otherwise:
      car    waiting
      the run keeps what is assumed: A machine that keeps offering moves which others do not refuse makes one.

@@ -16,6 +16,7 @@ from rota.report.check_model import Explored, Job, Plan, Report
 from rota.report.check_progress import Explorations
 from rota.report.check_text import lines, verdict_line
 from rota.report.live_line import CLEAR, LiveLine
+from rota.report.progress import duration, rest
 
 WITNESS = "can_hold_a_ticket"
 
@@ -141,8 +142,8 @@ class Clock:
 
 def shown(stream: io.StringIO, times: list[float], silent: bool = False) -> str:
     clock = Clock()
-    progress = Explorations(LiveLine(stream, silent, clock), clock=clock)
-    progress.begin("fault", expected=3_000)
+    progress = Explorations(LiveLine(stream, silent, clock), "check", {"fault": 3_000}, clock=clock)
+    progress.begin("fault")
     for seconds in times:
         clock.now = seconds
         progress.level("fault", depth=7, distinct=1_000, frontier=200, generated=2_500, seconds=seconds)
@@ -153,17 +154,23 @@ def shown(stream: io.StringIO, times: list[float], silent: bool = False) -> str:
 def test_a_pipe_gets_a_line_every_ten_seconds() -> None:
     told = shown(io.StringIO(), [1.0, 9.0, 10.0, 12.0, 20.0, 25.0])
     assert told == (
-        "fault: 1,000 states, depth 7, frontier 200, 100 states/s, 10 s, about 20 s left\n"
-        "fault: 1,000 states, depth 7, frontier 200, 50 states/s, 20 s, about 40 s left\n"
+        "check: 10 s, about 9 s left; "
+        "fault: 1,000 of 3,000 states, depth 7, frontier 200, 100 states/s\n"
+        "check: 20 s, about 19 s left; "
+        "fault: 1,000 of 3,000 states, depth 7, frontier 200, 50 states/s\n"
     )
+
+
+def explorations(stream: io.StringIO, clock: Clock, **sizes: int | None) -> Explorations:
+    return Explorations(LiveLine(stream, clock=clock), "check", sizes, clock=clock)
 
 
 def test_several_explorations_share_a_line() -> None:
     stream, clock = io.StringIO(), Clock()
-    progress = Explorations(LiveLine(stream, clock=clock), clock=clock)
-    progress.begin("fault", expected=3_000)
+    progress = explorations(stream, clock, fault=3_000, three=None)
+    progress.begin("fault")
     clock.now = 4.0
-    progress.begin("three", expected=None)
+    progress.begin("three")
     progress.level("fault", depth=7, distinct=1_000, frontier=200, generated=2_500, seconds=4.0)
     clock.now = 10.0
     progress.level("three", depth=7, distinct=600, frontier=200, generated=2_500, seconds=6.0)
@@ -172,10 +179,53 @@ def test_several_explorations_share_a_line() -> None:
     clock.now = 20.0
     progress.level("fault", depth=8, distinct=2_000, frontier=200, generated=2_500, seconds=20.0)
     assert stream.getvalue() == (
-        "fault: 1,000 of 3,000 states, three: 600 states, 350 states/s, 10 s in all\n"
+        "check: 0 of 2 configurations, 10 s; "
+        "fault: 1,000 of 3,000 states, three: 600 states, 350 states/s\n"
         "something happened\n"
-        "fault: 2,000 states, depth 8, frontier 200, 100 states/s, 20 s, about 10 s left\n"
+        "check: 1 of 2 configurations, 20 s; "
+        "fault: 2,000 of 3,000 states, depth 8, frontier 200, 100 states/s\n"
     )
+
+
+def test_what_is_pinned_for_a_suite_tells_how_long_the_rest_takes() -> None:
+    clock = Clock()
+    progress = explorations(io.StringIO(), clock, core=1_000, fault=3_000, three=4_000)
+    progress.begin("core")
+    progress.end("core")
+    progress.begin("fault")
+    clock.now = 10.0
+    progress.level("fault", depth=7, distinct=1_000, frontier=200, generated=2_500, seconds=5.0)
+    assert progress.text().startswith("check: 1 of 3 configurations, 10 s, about 16 s left; fault: 1,000")
+    progress.end("fault", again=True)
+    assert progress.text() == "check: 1 of 3 configurations, 10 s, about 42 s left"
+    progress.unpredictable()
+    assert progress.text() == "check: 1 of 3 configurations, 10 s"
+
+
+def test_where_a_size_is_not_known_nothing_is_said_of_the_rest() -> None:
+    clock = Clock()
+    progress = explorations(io.StringIO(), clock, core=1_000, fault=None)
+    progress.begin("core")
+    progress.end("core")
+    clock.now = 10.0
+    assert progress.text() == "check: 1 of 2 configurations, 10 s"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (3661.0, "1 h 1 min")]
+)
+def test_durations_are_told_in_what_people_count(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("share", "seconds", "left"),
+    [(0.25, 10.0, 30.0), (0.04, 10.0, None), (0.25, 4.0, None), (None, 10.0, None), (1.0, 9.0, 0.0)],
+)
+def test_the_rest_is_estimated_when_enough_is_known(
+    share: float | None, seconds: float, left: float | None
+) -> None:
+    assert rest(share, seconds) == left
 
 
 def test_a_terminal_gets_one_live_line_that_is_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +239,7 @@ def test_a_terminal_gets_one_live_line_that_is_taken_away(monkeypatch: pytest.Mo
 def test_the_live_line_does_not_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("rota.report.live_line.NARROWEST", 30)
-    assert shown(Terminal(), [1.0]) == f"{CLEAR}{'fault: 1,000 states, depth 7, frontier'[:29]}{CLEAR}"
+    assert shown(Terminal(), [1.0]) == f"{CLEAR}{'check: 1 s; fault: 1,000 of 3,000 states'[:29]}{CLEAR}"
 
 
 def test_a_dumb_terminal_is_treated_like_a_pipe_and_silence_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -264,8 +265,13 @@ def test_progress_tells_how_many_are_finished() -> None:
     def clock() -> float:
         return float(next(seconds))
 
-    progress = Explorations(LiveLine(stream, clock=clock), clock=clock)
-    progress.begin("core", None)
-    progress.begin("leave", None)
-    progress.finished(3, 33)
-    assert stream.getvalue().startswith("3 of 33 configurations, exploring core, leave; ")
+    sizes = dict.fromkeys(("tie", "core", "leave", "three"), 100)
+    progress = Explorations(LiveLine(stream, clock=clock), "check", sizes, clock=clock)
+    for name in ("tie", "core", "leave"):
+        progress.begin(name)
+    progress.end("tie")
+    progress.waiting()
+    assert re.fullmatch(
+        r"check: 1 of 4 configurations, \d+ s, about [\dmin s]+ left; exploring core, leave\n",
+        stream.getvalue(),
+    )

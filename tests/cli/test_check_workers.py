@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from ticket_office import office
 
 from rota.cli import check_workers
+from rota.cli.check_plan import sizes_of
 from rota.cli.check_workers import MOST, WORTH, Explorers, order, processes
 from rota.cli.checking import Checking
 from rota.cli.main import main
@@ -103,12 +104,12 @@ def checking(
     said: list[str] = []
     out = Path(f"out-{workers}")
     out.mkdir()
-    progress = Explorations(LiveLine(stderr or io.StringIO()))
+    progress = Explorations(LiveLine(stderr or io.StringIO()), "check", sizes_of(what, None))
     return Checking(what, Limits(), out, said.append, progress, workers, None, keep_going), said
 
 
 def crew(what: Plan, count: int = 2, lasting: bool = False) -> Explorers:
-    progress = Explorations(LiveLine(io.StringIO()))
+    progress = Explorations(LiveLine(io.StringIO()), "check", sizes_of(what, None))
     systems = [one.build() for one in what.jobs]
     return Explorers(what, systems, count, Limits(), Shortest(lasting), progress)
 
@@ -291,13 +292,14 @@ def test_an_error_in_a_worker_is_raised_in_its_turn(how: str, kind: type[Excepti
 
 def test_an_interrupt_keeps_what_is_there_although_something_before_it_is_missing() -> None:
     class Interrupting(Explorations):
-        def end(self, name: str) -> None:
-            super().end(name)
+        def end(self, name: str, again: bool = False) -> None:
+            super().end(name, again)
             if name == "third":
                 raise KeyboardInterrupt
 
-    work, said = checking(plan(fragile("hangs"), job("second", office), job("third", office)), 2)
-    work.progress = Interrupting(LiveLine(io.StringIO()))
+    what = plan(fragile("hangs"), job("second", office), job("third", office))
+    work, said = checking(what, 2)
+    work.progress = Interrupting(LiveLine(io.StringIO()), "check", sizes_of(what, None))
     with pytest.raises(KeyboardInterrupt):
         work.work()
     assert [line.split()[0] for line in said[2:]] == ["second"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -47,13 +46,6 @@ def test_version() -> None:
     assert result.stdout.startswith("rota 0.")
 
 
-def test_help_lists_every_verb() -> None:
-    result = invoke("--help")
-    assert result.exit_code == 0
-    verbs = re.findall(r"^  (\w+)  ", result.stdout.split("Commands:")[1], re.MULTILINE)
-    assert verbs == ["check", "simulate", "design", "conform", "prove", "serve", "rules", "trace", "doctor"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -77,7 +69,7 @@ def test_a_verb_without_a_module_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     result = invoke("check")
     assert result.exit_code == 4
     assert "`rota check`" in only_line(result)
-    assert "check     (not installed; see `rota doctor`)" in invoke("--help").stdout
+    assert "check       (not installed; see `rota doctor`)" in invoke("--help").stdout
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_text_names_the_command_for_what_is_absent(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(under_test, "EXTRAS", (gone,))
     result = invoke()
     assert result.exit_code == 0
-    assert "absent  proofs   no no-such-distribution: rota prove" in result.stdout
+    assert "absent  proofs  no no-such-distribution: rota prove" in result.stdout
     assert "-m pip install 'rota[proofs]'" in result.stdout
 
 

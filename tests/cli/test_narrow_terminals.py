@@ -14,12 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click import unstyle
 
 from rota.report import format as layout
 from rota.report.check_text import RunTable
-from rota.report.format import Column, Columns, reflowed, width, wrapped
+from rota.report.format import coloured, reflowed, width, wrapped
 from rota.report.live_line import LiveLine
 from rota.report.simulate import WalkTable
+from rota.report.table import Column, Table, names
 from rota.trace import read, text
 
 TOYS = Path(__file__).parents[1] / "systems"
@@ -40,9 +42,10 @@ CALLS = {
     "matrix": ("rules", "voting", "--matrix"),
     "mutants": ("check", "--list-mutants"),
     "help": ("--help",),
+    "help of a verb": ("check", "--help"),
 }
 
-COPIED = re.compile(r"(trace|replay|report): |rota \d|  +again ")
+COPIED = re.compile(r"(trace|replay|report): |rota \d|  +again |  rota [a-z]")
 """Lines with a path or a command, which is to be copied as it is."""
 
 
@@ -141,12 +144,12 @@ def test_words_that_have_no_room_beside_their_head_come_below_it() -> None:
 
 def test_columns_that_have_no_room_are_left_out_in_order(columns: Callable[[int], None]) -> None:
     table = [Column("a", 30, left=True, gap=0), Column("b", 20), Column("c", 20), Column("d", 6, gap=2)]
-    assert Columns(table, ["c", "b"]).head().split() == ["a", "b", "c", "d"]
+    assert unstyle(Table(table, ["c", "b"]).head()).split() == ["a", "b", "c", "d"]
     columns(70)
-    assert Columns(table, ["c", "b"]).head().split() == ["a", "b", "d"]
+    assert unstyle(Table(table, ["c", "b"]).head()).split() == ["a", "b", "d"]
     columns(60)
-    assert Columns(table, ["c", "b"]).row(dict.fromkeys("abcd", "x")) == f"x{'':29}{'':20}x{'':7}x"[:60]
-    assert len(Columns(table, ["c", "b"]).head()) <= 60
+    assert Table(table, ["c", "b"]).row(dict.fromkeys("abcd", "x")) == f"x{'':29}{'':20}x{'':7}x"[:60]
+    assert len(unstyle(Table(table, ["c", "b"]).head())) <= 60
 
 
 @pytest.mark.parametrize("table", [RunTable, WalkTable])
@@ -154,9 +157,27 @@ def test_verdict_and_name_are_never_left_out(
     columns: Callable[[int], None], table: type[RunTable] | type[WalkTable]
 ) -> None:
     columns(60)
-    titles = table(["fault-leave-and-rejoin"]).head()
+    titles = unstyle(table(["fault-leave-and-rejoin"]).head())
     assert titles.split()[:2] == ["configuration", "verdict"]
     assert len(titles) <= 60
+
+
+def test_words_of_a_table_go_on_below_themselves(columns: Callable[[int], None]) -> None:
+    table = Table([names("name", ["a", "bb"], gap=0), Column("meaning", left=True, gap=2, words=True)])
+    columns(60)
+    row = table.row({"name": "a", "meaning": "word " * 20})
+    assert [line[:7] for line in row.splitlines()] == ["a     w", "      w"]
+    assert max(map(len, row.splitlines())) <= 60
+
+
+def test_colours_take_no_room_in_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    table = Table([Column("verdict", 9, left=True, gap=0), Column("states", 7)])
+    row = table.row({"verdict": coloured("holds", "holds"), "states": "12"})
+    assert row != unstyle(row) == f"{'holds':<9}{'12':>8}"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert table.row({"verdict": coloured("holds", "holds"), "states": "12"}) == unstyle(row)
+    assert table.head() == unstyle(table.head())
 
 
 def test_paragraphs_are_broken_anew_only_where_they_are_too_wide(columns: Callable[[int], None]) -> None:

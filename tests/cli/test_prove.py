@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import z3
+from click import unstyle
 from click.testing import CliRunner, Result
 
 from rota.cli import prove_run
@@ -147,8 +148,9 @@ def test_tactics_are_those_that_there_are() -> None:
 def test_without_an_assumption(planted: Invoke, tmp_path: Path) -> None:
     result = planted("planted.sound", "--without", "at most")
     assert result.exit_code == 1
-    heading, line, *more = result.stdout.splitlines()
+    heading, titles, line, *more = result.stdout.splitlines()
     assert heading == "without at most:"
+    assert titles.split() == ["obligation", "verdict", "time"]
     assert line.startswith("NOT planted.sound  refuted, not proved")
     assert more[1].startswith("      x = ")
     assert json.loads((tmp_path / "rota-out" / "prove-without.json").read_text())["selected"] == 1
@@ -177,10 +179,17 @@ def results(*verdicts: tuple[str, str]) -> Iterator[Decision]:
         yield Decision(ObligationResult(one, verdict, 2.0, reason="odd" if verdict == "unknown" else ""))  # type: ignore[arg-type]
 
 
+def printer_of(names: Sequence[str], lines: list[str], words: Mapping[str, str] | None = None) -> Printer:
+    """One whose lines, but for the titles above them, are collected without colours."""
+    printer = Printer(lambda line: lines.append(unstyle(line)), names, words)
+    assert lines.pop().split() == ["obligation", "verdict", "time"]
+    return printer
+
+
 def test_many_are_told_in_groups_and_what_is_wrong_by_itself() -> None:
     names = [f"a.{group}.{number}" for number in range(20) for group in ("b", "c")]
     lines: list[str] = []
-    printer = Printer(lines.append, names)
+    printer = printer_of(names, lines)
     for result in results(*((name, "unknown" if name == "a.c.7" else "proved") for name in names)):
         printer.on(result)
     assert lines == [
@@ -194,7 +203,7 @@ def test_many_are_told_in_groups_and_what_is_wrong_by_itself() -> None:
 
 def test_of_many_that_are_wrong_a_few_are_told_in_full() -> None:
     lines: list[str] = []
-    printer = Printer(lines.append, [f"a.b.{number}" for number in range(40)])
+    printer = printer_of([f"a.b.{number}" for number in range(40)], lines)
     for result in results(*((f"a.b.{number}", "unknown") for number in range(40))):
         printer.on(result)
     assert sum(line.startswith("NOT a.b.") for line in lines) == 40
@@ -203,7 +212,7 @@ def test_of_many_that_are_wrong_a_few_are_told_in_full() -> None:
 
 def told_under(*names: str) -> list[str]:
     lines: list[str] = []
-    printer = Printer(lines.append, names)
+    printer = printer_of(names, lines)
     for result in results(*((name, "proved") for name in names)):
         printer.on(result)
     return [line.split()[1] for line in lines]
@@ -220,7 +229,7 @@ def test_what_is_told_on_a_screen() -> None:
 def test_groups_are_told_in_words() -> None:
     names = [*(f"a.b.{n}" for n in range(FEW)), "a.c"]
     lines: list[str] = []
-    printer = Printer(lines.append, names, {"a.b": "what b is about"})
+    printer = printer_of(names, lines, {"a.b": "what b is about"})
     for result in results(*((name, "proved") for name in names)):
         printer.on(result)
     assert lines[1::2] == ["      what b is about", "      a planted claim"]
@@ -228,7 +237,7 @@ def test_groups_are_told_in_words() -> None:
 
 def test_groups_that_were_interrupted_say_so() -> None:
     lines: list[str] = []
-    printer = Printer(lines.append, [f"a.b.{number}" for number in range(40)])
+    printer = printer_of([f"a.b.{number}" for number in range(40)], lines)
     printer.on(next(results(("a.b.0", "proved"))))
     assert lines == []
     printer.flush()
@@ -250,9 +259,11 @@ def test_progress_goes_into_a_pipe_every_ten_seconds() -> None:
     line = LiveLine(stream, clock=lambda: now[0])
     for second in range(21):
         now[0] = float(second)
-        line.show(partial(far, second // 5, 7, [("voting.union", 1.4)]))
+        line.show(partial(far, second // 5, 7, now[0], [("voting.union", 1.4)]))
     line.clear()
-    assert stream.getvalue().splitlines() == [f"{n} of 7; asking voting.union 1 s" for n in (2, 4)]
+    assert stream.getvalue().splitlines() == [
+        f"prove: {n} of 7 obligations, {seconds} s; voting.union for 1 s" for n, seconds in ((2, 10), (4, 20))
+    ]
 
 
 def test_an_interrupt_keeps_what_was_decided(

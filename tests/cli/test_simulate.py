@@ -123,7 +123,7 @@ def test_the_same_seed_gives_the_same_bytes_in_any_process(tmp_path: Path) -> No
         (("simulate", "--max-states", "3"), "no such option '--max-states'"),
         (("simulate", "--engine", "fast"), "no such option '--engine'"),
         (("simulate", "--property", "join.pending-ids-end"), "walks do not judge endless runs, which join.p"),
-        (("simulate", "--seconds", "0"), "invalid value for '--seconds'"),
+        (("simulate", "--seconds", "0"), "--seconds cannot be 0.0; give a number in the range x>0"),
     ],
 )
 def test_options_of_other_verbs_and_impossible_ones(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from rota.cli import trace as trace_command
+from rota.cli import trace_forms
 from rota.cli.main import main
-from rota.trace import dumps, read, text
+from rota.cli.trace_forms import FORMS, Form
+from rota.trace import Run, Trace, dumps, read, text
 
 TOYS = Path(__file__).parents[1] / "systems"
 TRUST = ("--system", "ticket_office:office")
@@ -110,3 +114,100 @@ def test_a_file_that_is_not_there_is_told(invoke: Invoke, tmp_path: Path) -> Non
         result = invoke(path)
         assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
         assert f"cannot read {path}: " in result.stderr
+
+
+# ---- the forms
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes a form of which only the states count."""
+
+    def make(name: str, **how: bool) -> None:
+        form = Form(f"{__name__}:told", ".told", **how)
+        monkeypatch.setattr(trace_forms, "FORMS", {**FORMS, name: form})
+
+    return make
+
+
+def told(trace: Trace, run: Run | None) -> str:
+    return f"{trace.property_name} of {0 if run is None else len(run.states)} states"
+
+
+def test_a_form_gets_the_states_of_a_system_that_may_run(
+    invoke: Invoke, file: Path, fake: Callable[..., None]
+) -> None:
+    fake("jsonl", states=True)
+    trusted = invoke(str(file), "--as", "jsonl", *TRUST)
+    assert (trusted.stdout, trusted.stderr) == ("tickets.differ of 3 states\n", "")
+    without = invoke(str(file), "--as", "jsonl")
+    assert (without.exit_code, without.stdout) == (0, "tickets.differ of 0 states\n")
+    assert without.stderr.startswith("rota: shown without its states: the trace wants ticket_office:office")
+    assert without.stderr.endswith("allow that with --system ticket_office:office\n")
+
+
+def test_a_form_that_needs_the_states_says_so(invoke: Invoke, file: Path, fake: Callable[..., None]) -> None:
+    fake("jsonl", states=True, needed=True)
+    refused = invoke(str(file), "--as", "jsonl")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("rota: --as jsonl needs the states of the run: the trace wants")
+
+
+def test_a_run_that_the_system_does_not_have_gives_no_states(
+    invoke: Invoke, file: Path, fake: Callable[..., None]
+) -> None:
+    fake("jsonl", states=True)
+    changed = file.read_text(encoding="utf-8").replace('"fault":"tickets.differ"', '"fault":""')
+    file.write_text(changed, encoding="utf-8")
+    without = invoke(str(file), "--as", "jsonl", *TRUST)
+    assert (without.exit_code, without.stdout) == (0, "tickets.differ of 0 states\n")
+    assert "the system does not do what the trace says (step 2: " in without.stderr
+
+
+def test_a_form_goes_to_a_file(invoke: Invoke, file: Path, tmp_path: Path) -> None:
+    result = invoke(str(file), "--as", "text", "--out", "deep/shown.txt")
+    assert (result.exit_code, result.stdout) == (0, "text: deep/shown.txt\n")
+    assert (tmp_path / "deep" / "shown.txt").read_text(encoding="utf-8") == text(read(file.read_text()))
+    (tmp_path / "stray").write_text("", encoding="utf-8")
+    for out in ("stray/x.txt", str(tmp_path)):
+        assert invoke(str(file), "--out", out).exit_code == 2
+
+
+def test_a_trace_is_not_overwritten_by_what_it_is_shown_as(invoke: Invoke, file: Path) -> None:
+    before = file.read_bytes()
+    result = invoke(str(file), "--out", str(file))
+    assert (result.exit_code, file.read_bytes()) == (2, before)
+    assert "is the trace itself; name another file" in result.stderr
+
+
+def test_a_page_goes_beside_the_trace_where_a_person_looks(
+    invoke: Invoke, file: Path, fake: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake("html")
+    assert invoke(str(file), "--as", "html").stdout == "tickets.differ of 0 states\n"
+    monkeypatch.setattr(trace_command, "_to_a_terminal", lambda: True)
+    result = invoke(str(file), "--as", "html")
+    assert result.stdout == f"html: {file.with_suffix('.html')}\n"
+    assert file.with_suffix(".html").read_text(encoding="utf-8") == "tickets.differ of 0 states\n"
+
+
+def test_a_form_of_a_package_that_is_not_there_is_told(
+    invoke: Invoke, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trace_forms, "FORMS", {**FORMS, "svg": Form("rota.nowhere:svg", ".svg")})
+    result = invoke(str(file), "--as", "svg")
+    assert result.exit_code == 4
+    assert "--as svg` is not part of this installation (rota.nowhere is missing)" in result.stderr
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_is_there(name: str) -> None:
+    module, _, function = FORMS[name].function.partition(":")
+    assert callable(getattr(import_module(module), function))
+
+
+def test_a_violation_names_the_command_that_makes_its_page(invoke: Invoke, file: Path) -> None:
+    arguments = ["check", *TRUST, "--set", "fault=tickets.differ", "--engine", "reference"]
+    told = CliRunner().invoke(main, arguments).stdout
+    page = next(line for line in told.splitlines() if line.startswith("page:"))
+    assert page == "page:   rota trace rota-out/trace-tickets.differ.jsonl --as html " + " ".join(TRUST)

@@ -53,12 +53,14 @@ def test_selection_by_id_rule_and_part() -> None:
 def test_list_and_show() -> None:
     listed = run("--list", "voting")
     assert listed.exit_code == 0
+    titles, *lines = listed.stdout.splitlines()
+    assert titles.split() == ["case", "or", "probe", "level"]
     voting = select(all_scripts(), ["voting"])
     kinds = [script.level.value if isinstance(script, Case) else "probe" for script in voting]
-    assert [line.split()[0] for line in listed.stdout.splitlines()[::2]] == [script.id for script in voting]
-    assert [line.split()[1] for line in listed.stdout.splitlines()[::2]] == kinds
+    assert [line.split()[0] for line in lines[::2]] == [script.id for script in voting]
+    assert [line.split()[1] for line in lines[::2]] == kinds
     assert {"MUST", "probe"} <= set(kinds)
-    assert [line.strip() for line in listed.stdout.splitlines()[1::2]] == [s.sentence for s in voting]
+    assert [line.strip() for line in lines[1::2]] == [s.sentence for s in voting]
     assert max(map(len, run("--list").stdout.splitlines())) <= 110
     shown = run("--show", "sync.inconsistent-protocol.type")
     assert "INCONSISTENT_GROUP_PROTOCOL" in shown.stdout

@@ -1,7 +1,7 @@
 """A group and the machine that keeps its offsets in the world: requests in, answers out, and a log that
 answers when it is told to.
 
-It stands beside `harness.stage`, which keeps offsets as the rules alone say: here the world's own keeper
+It stands beside `rota.stage`, which keeps offsets as the rules alone say: here the world's own keeper
 does, with its line, its promises and its fail-overs, so that both are tested.
 """
 

@@ -26,7 +26,8 @@ from typing import Any
 from uuid import UUID
 
 from rota.server.broker import Server
-from rota.server.connection import Connection, RequestContext
+from rota.server.connection import Connection
+from rota.server.context import RequestContext
 from rota.server.settings import Settings
 from rota.wire import Api, all_apis, api, decode_response, encode_request, frame
 from rota.wire.records import Record, encode_batch

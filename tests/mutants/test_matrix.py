@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from click import unstyle
 
 from rota.explore.result import DEADLOCK
 from rota.invariants import classic
@@ -58,7 +59,7 @@ def test_a_rule_without_a_killer_is_named(lost: str, monkeypatch: pytest.MonkeyP
     rows = rows_of_the_spec()
     chosen = [rows[lost], rows["join.leader"]]
     assert unguarded(chosen) == [lost]
-    assert f"  {lost}   NO KILLER" in list(lines(chosen))
+    assert f"  {lost}   NO KILLER" in list(map(unstyle, lines(chosen)))
     assert list(lines(chosen))[-2:] == ["rules without a killer:", f"    {lost}"]
     assert as_json(chosen)["without_killer"] == [lost]
     assert as_json(chosen)["verdict"] == "gaps"

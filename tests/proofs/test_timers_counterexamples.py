@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.stage.by_id import ById
+from harness.by_id import ById
 from rota.proofs import prove, select
 from rota.spec import ErrorCode, GroupState, Profile, TimerKind
 from rota.spec.effects import timer

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from harness.stage import Stage, naming
 from rota.spec import KAFKA_4, PROFILES, BrokerConfig
+from rota.stage import Stage, naming
 
 Play = Callable[[Stage], None]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.stage import Stage
+from rota.stage import Stage
 from scenarios.scenario_list import BROKER, CODES, CONSUMER, scenario
 
 SIZE = f"KIP-389; {BROKER}: group.max.size"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.stage import Client, Stage
+from rota.stage import Client, Stage
 from scenarios.scenario_list import BROKER, CONSUMER, DESIGN, GUIDE, scenario
 
 

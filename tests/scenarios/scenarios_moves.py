@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.stage import Stage
 from rota.spec import Hosting, Node
+from rota.stage import Stage
 from scenarios.scenario_list import CODES, GUIDE, scenario
 
 FIND = f"{GUIDE}: FindCoordinator"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.stage import Stage
 from rota.spec.vocabulary import AppendError
+from rota.stage import Stage
 from scenarios.scenario_list import BROKER, CODES, GUIDE, scenario
 
 COMMIT = f"{GUIDE}: OffsetCommit"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.stage import Client, Stage
 from rota.spec.vocabulary import AppendError
+from rota.stage import Client, Stage
 from scenarios.scenario_list import CODES, CONSUMER, scenario
 
 STATIC = "KIP-345"

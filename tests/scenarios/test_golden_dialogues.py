@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.stage.text import text
 from rota.mutants import FOUND_BY_DIALOGUES
 from rota.mutants.core import core_bugs, planted
 from rota.mutants.mutant import SCENARIOS as HERE
 from rota.oracle import Divergence
+from rota.stage.text import text
 from scenarios import (
     scenarios_answers,
     scenarios_crowds,

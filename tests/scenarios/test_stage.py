@@ -8,10 +8,10 @@ import pytest
 
 from checklist.checklist_words import J, Then, given_up, heartbeat, hosts, join, loaded, row, stable, sync
 from checklist.rows_hosting import MOVING
-from harness.stage import NotBesideCore, Stage
 from rota.coordinator import ErrorCode, loading
 from rota.oracle import Divergence
 from rota.spec import PROFILES, BrokerConfig, Hosting
+from rota.stage import NotBesideCore, Stage
 from scenarios.scenario_list import Scenario
 
 UNLOADED = next(one for one in MOVING if one.mirrors[0].endswith("OnUnloadedCompletingRebalance"))

@@ -24,10 +24,10 @@ class Asked:
         return encode_response(self.api_name, self.version, body, 1)
 
     def reply(self, body):
-        self.reply_encoded(self.encoded(body))
+        self.reply_in_pieces((self.encoded(body),), 0)
 
-    def reply_encoded(self, payload):
-        self.answer = decode_response(self.api_name, self.version, payload).body
+    def reply_in_pieces(self, pieces, held):
+        self.answer = decode_response(self.api_name, self.version, b"".join(pieces)).body
 
 
 class Answers(Cluster):

@@ -54,6 +54,7 @@ class AtOnce:
 
 class Context:
     version = 12
+    is_lost = False
 
     def __init__(self):
         self.replies = []

@@ -11,6 +11,7 @@ from rota.server.connection import Connection
 from rota.server.intake import Intake
 from rota.server.outgoing import WRITTEN_TOGETHER
 from rota.server.turns import Turns
+from rota.server.unsent import Unsent
 from rota.wire import decode_response, encode_request, frame
 
 
@@ -54,6 +55,7 @@ class Broker:
         self.turns = Turns(loop)
         self.intake = Intake(-1, loop.call_later, loop.time)
         self.landing = memoryview(bytearray(broker.READ_AT_ONCE))
+        self.unsent = Unsent()
         self.connections = set()
         self.parked = None
         self.asked = 0

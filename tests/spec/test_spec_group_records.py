@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.stage.by_id import ById
+from harness.by_id import ById
 from rota.spec import PROFILES, ErrorCode, Group, GroupState, JoinGroupReply, LeaveGroupReply, RecordKind
 from rota.spec.vocabulary import AppendError
 

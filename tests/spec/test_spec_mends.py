@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from harness.stage.by_id import DELAY, ById
+from harness.by_id import DELAY, ById
 from rota.spec import KAFKA_4, MENDS, PROFILES, ROTA, ErrorCode, GroupState, Profile, TimerKind
 from rota.spec.effects import timer
 from rota.spec.vocabulary import AppendError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.stage.by_id import DELAY, REBALANCE, SESSION, ById
+from harness.by_id import DELAY, REBALANCE, SESSION, ById
 from rota.spec import PROFILES, ErrorCode, Group, GroupState, JoinGroupReply, MemberMetadata, TimerKind
 
 JAVA, SCALA = "kafka-4.x", "kafka-3.x"

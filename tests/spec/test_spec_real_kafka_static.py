@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.stage.by_id import REBALANCE, ById
+from harness.by_id import REBALANCE, ById
 from rota.spec import PROFILES, ErrorCode, GroupState, JoinGroupReply, MemberMetadata, TimerKind
 from rota.spec.effects import timer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.stage.by_id import REBALANCE, SESSION, ById
+from harness.by_id import REBALANCE, SESSION, ById
 from rota.spec import ErrorCode, Group, GroupState, JoinGroupReply, RecordKind, SyncGroupReply, TimerKind
 from rota.spec.classic.static import validate
 from rota.spec.effects import timer

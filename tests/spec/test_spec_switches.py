@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rota.spec
-from harness.stage.by_id import DELAY, REBALANCE, SESSION, ById
+from harness.by_id import DELAY, REBALANCE, SESSION, ById
 from rota.spec import KAFKA_4, PROFILES, ErrorCode, GroupState, Profile, RecordKind, TimerKind
 from rota.spec.effects import timer
 from rota.spec.vocabulary import AppendError

@@ -72,7 +72,7 @@ def test_every_process_writes_the_same_bytes() -> None:
 
 def test_each_line_is_an_object_and_the_header_counts_the_steps(lines: list[str]) -> None:
     header, *steps = map(json.loads, lines)
-    assert (header["schema"], header["what"], header["steps"]) == (2, "rota-trace", len(steps))
+    assert (header["schema"], header["what"], header["steps"]) == (3, "rota-trace", len(steps))
     assert [step["step"] for step in steps] == [1, 2]
 
 
@@ -83,8 +83,8 @@ def test_each_line_is_an_object_and_the_header_counts_the_steps(lines: list[str]
         (lambda ls: ["not json", *ls[1:]], 1, "not JSON"),
         (lambda ls: ["[]", *ls[1:]], 1, "object"),
         (lambda ls: ["{}", *ls[1:]], 1, "header"),
-        (lambda ls: [ls[0].replace('"schema":2', '"schema":99'), *ls[1:]], 1, "another version"),
-        (lambda ls: [ls[0].replace('"schema":2', '"schema":true'), *ls[1:]], 1, "schema"),
+        (lambda ls: [ls[0].replace('"schema":3', '"schema":99'), *ls[1:]], 1, "another version"),
+        (lambda ls: [ls[0].replace('"schema":3', '"schema":true'), *ls[1:]], 1, "schema"),
         (lambda ls: [ls[0].replace('"meaning"', '"moaning"'), *ls[1:]], 1, "'meaning' is missing"),
         (lambda ls: [ls[0], ls[1][:-9], ls[2]], 2, "not JSON"),
         (lambda ls: ls[:2], 2, "after 1 of the 2 steps"),

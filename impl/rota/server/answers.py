@@ -15,7 +15,7 @@ from itertools import islice
 from math import inf
 from typing import Any, TypeVar
 
-from rota.server.connection import RequestContext
+from rota.server.context import RequestContext
 from rota.server.turns import Turns
 from rota.wire import api
 
@@ -96,7 +96,7 @@ class LongAnswer:
     def send(self) -> None:
         """Answer the request."""
         self._parts[1] = self._count(self._elements)
-        self._context.reply_encoded(b"".join((*self._parts, self._tail)))
+        self._context.reply_in_pieces((*self._parts, self._tail), self.size)
 
     def _whole(self, elements: Sequence[Body]) -> bytes:
         return self._context.encoded({**self._body, self._array: elements})

@@ -13,7 +13,8 @@ from typing import Any
 
 from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
 from rota.server.cluster import ApiRanges, Cluster
-from rota.server.connection import Connection, RequestContext
+from rota.server.connection import Connection
+from rota.server.context import RequestContext
 from rota.server.create_topics import CreateTopics
 from rota.server.fetch import Fetches
 from rota.server.group_log import MemoryLog
@@ -26,6 +27,7 @@ from rota.server.storage import DataDir
 from rota.server.stored_groups import read, without_collections
 from rota.server.topics import Topics
 from rota.server.turns import Turns
+from rota.server.unsent import Unsent
 
 HOST = "127.0.0.1"
 STOP_SECONDS = 1.0
@@ -71,6 +73,7 @@ class Server:
         self.turns: Turns
         self.intake: Intake
         self.landing = memoryview(bytearray(READ_AT_ONCE))
+        self.unsent = Unsent()
         self._settings = settings
         self._coordinator = coordinator
         self._data_dir = data_dir

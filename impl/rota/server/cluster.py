@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from rota.server.answers import LongAnswer, slices
-from rota.server.connection import RequestContext
+from rota.server.context import RequestContext
 from rota.server.errors import NO_TRANSACTIONS, ErrorCode, Refusal
 from rota.server.partition import LEADER_EPOCH
 from rota.server.settings import NODE_ID, Settings

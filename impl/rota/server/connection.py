@@ -11,23 +11,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, cast
 
+from rota.server.context import RequestContext
 from rota.server.idle import Idle
 from rota.server.incoming import FrameError, Incoming
 from rota.server.intake import Intake, frame_limit
 from rota.server.outgoing import Outgoing
 from rota.server.turns import Turns
+from rota.server.unsent import Unsent
 from rota.wire import (
+    Bytes,
     Request,
     UnsupportedVersion,
     WireError,
     api,
     decode_request,
     decode_request_in_slices,
-    encode_response,
 )
 
 log = logging.getLogger(__name__)
@@ -51,6 +53,7 @@ class Broker(Protocol):
     turns: Turns
     intake: Intake
     landing: memoryview
+    unsent: Unsent
 
     def serves(self, key: int, version: int) -> bool:
         """Whether requests of that API and version are answered."""
@@ -60,58 +63,6 @@ class Broker(Protocol):
 
     def out_of_range(self) -> Mapping[str, Any]:
         """The body, in version 0, that answers an ApiVersions of an unknown version."""
-
-
-def _nobody() -> None:
-    """Nobody wants to know of it."""
-
-
-class RequestContext:
-    """What the server knows of a request beside its body, and where its response goes. It is ended once.
-
-    The coordinator has it as the token of a parked request. Hashed by identity.
-    """
-
-    __slots__ = ("_connection", "_correlation_id", "api_name", "client_host", "client_id", "lost", "version")
-
-    def __init__(self, connection: Connection, request: Request) -> None:
-        self.api_name = request.api.name
-        self.version = request.version
-        self.client_id = request.client_id
-        self.client_host = connection.client_host
-        self.lost: Callable[[], object] = _nobody
-        self._correlation_id = request.correlation_id
-        self._connection = connection
-
-    def reply(self, body: Mapping[str, Any]) -> None:
-        """Sends the response, if the connection is still there. Never raises."""
-        self._connection.answer(self.api_name, self.version, body, self._correlation_id)
-        self._connection.ended(self)
-
-    def encoded(self, body: Mapping[str, Any]) -> bytes:
-        """A response, to be sent by `reply_encoded`. Errors: WireError for what cannot be encoded."""
-        return encode_response(self.api_name, self.version, body, self._correlation_id)
-
-    def reply_encoded(self, payload: bytes) -> None:
-        """Sends a response that is encoded already. Never raises."""
-        self._connection.answer_encoded(payload)
-        self._connection.ended(self)
-
-    def dropped(self) -> None:
-        """No answer is to come. The connection stays muted, as a broker's does, until it has been idle."""
-        self._connection.dropped(self)
-
-    def no_reply(self) -> None:
-        """Ends a request whose client waits for nothing."""
-        self._connection.ended(self)
-
-    def close_connection(self, reason: str) -> None:
-        """Closes the connection: the only answer to a request whose client waits for none."""
-        self._connection.close(reason)
-
-    def when_lost(self, callback: Callable[[], object]) -> None:
-        """`callback` is called if the connection is lost before the request is ended."""
-        self.lost = callback
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -126,7 +77,7 @@ class Connection(asyncio.BufferedProtocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._incoming = Incoming(self, broker.intake, broker.max_frame)
-        self._outgoing = Outgoing(self._write, self._unanswerable)
+        self._outgoing = Outgoing(self._write, self._unanswerable, lambda: self._writable, self._holds)
         self._steps: Iterator[None] | None = None
         self._in_flight: RequestContext | None = None
         self._is_dropped = False
@@ -199,7 +150,7 @@ class Connection(asyncio.BufferedProtocol):
             if reason:
                 log.info("closing the connection of %s: %s", self.client_host, reason)
             self._incoming.clear()
-            self._outgoing.flush()
+            self._outgoing.flush_all()
             self._transport.close()
 
     def abort(self) -> None:
@@ -209,21 +160,34 @@ class Connection(asyncio.BufferedProtocol):
 
     def answer(self, name: str, version: int, body: Mapping[str, Any], correlation_id: int) -> None:
         """A response, written at the end of the turn. Never raises: what cannot be encoded closes it."""
-        if self._transport is not None and not self._transport.is_closing():
+        if self.is_there:
             self._idle.since = self._loop.time()
             self._outgoing.add(name, version, body, correlation_id)
 
-    def answer_encoded(self, payload: bytes) -> None:
+    def answer_in_pieces(self, pieces: Sequence[Bytes], held: int) -> None:
         """An encoded response. Never raises: what no frame can hold closes this connection."""
-        if self._transport is not None and not self._transport.is_closing():
+        if self.is_there:
             self._idle.since = self._loop.time()
-            self._outgoing.add_encoded(payload)
+            self._outgoing.add_pieces(pieces, held)
 
     def _unanswerable(self, why: str) -> None:
         log.warning("closing the connection of %s: %s", self.client_host, why)
         self.close()
 
-    def _write(self, data: bytes | bytearray) -> None:
+    @property
+    def is_there(self) -> bool:
+        """Whether there is somebody at the other end."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    def close_as_slow(self) -> None:
+        """Its long answer is not taken, and others need the room."""
+        log.info("closing the connection of %s: it does not take its long answer", self.client_host)
+        self.abort()
+
+    def _holds(self, size: int) -> None:
+        self._broker.unsent.put(self, size)
+
+    def _write(self, data: Bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
@@ -263,7 +227,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _has_work(self) -> bool:
         """Whether there is anything here to go on with, though perhaps not now."""
-        return self._steps is not None or self._outgoing.is_encoding or bool(self._incoming)
+        return self._steps is not None or self._outgoing.is_busy or bool(self._incoming)
 
     def work(self, until: float) -> bool:
         """Handles the next requests, as long as none is in flight, and writes what has been answered.
@@ -312,7 +276,7 @@ class Connection(asyncio.BufferedProtocol):
         """Whether a request can be handled now."""
         if self._transport is None or self._transport.is_closing() or self._finishing:
             return False
-        busy = self._in_flight is not None or self._steps is not None or self._outgoing.is_encoding
+        busy = self._in_flight is not None or self._steps is not None or self._outgoing.is_busy
         return self._writable and not busy
 
     def _next_frame(self) -> bytes | memoryview | None:

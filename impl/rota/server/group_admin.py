@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from rota.coordinator import Effects, GroupCoordinator, GroupState, ListGroups
 from rota.server.answers import Gathered, LongAnswer, as_body, slices
-from rota.server.connection import RequestContext
+from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode
 from rota.server.offset_bodies import subscribed_topics
 

@@ -36,7 +36,7 @@ from rota.coordinator import (
 )
 from rota.log.group_replay import StoredGroup
 from rota.server.answers import AT_ONCE, Gathered, Later, LongReply, Part, as_body, slices
-from rota.server.connection import RequestContext
+from rota.server.context import RequestContext
 from rota.server.group_admin import GroupAdmin
 from rota.server.group_log import Answered, GroupLog, MemoryLog
 from rota.server.log_lines import line

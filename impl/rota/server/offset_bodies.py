@@ -24,7 +24,7 @@ from rota.coordinator import (
     OffsetFetchTopic,
 )
 from rota.server.answers import slices
-from rota.server.connection import RequestContext
+from rota.server.context import RequestContext
 from rota.server.errors import ErrorCode, Refusal
 from rota.wire import WireError
 from rota.wire.consumer import decode_subscription

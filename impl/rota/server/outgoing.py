@@ -1,14 +1,18 @@
-"""Responses on their way out of a connection: those of one iteration of the event loop leave in one write."""
+"""Responses on their way out of a connection: those of one iteration of the event loop leave in one write.
+
+A long one leaves as fast as its client takes it, and is not copied before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
-from rota.wire import WireError, encode_response, encode_response_in_slices
+from rota.wire import Bytes, WireError, encode_response, encode_response_in_slices
 
 WRITTEN_TOGETHER = 64 * 1024
-"""Bytes of responses that wait for the end of an iteration; whatever makes them more is written with them."""
+"""Bytes of short responses that wait for the end of an iteration, and of a longer one in one write."""
 
 MAX_RESPONSE = 2**31 - 1
 """Bytes of a response that the length in front of it can say."""
@@ -32,64 +36,110 @@ def is_long(body: Mapping[str, Any]) -> bool:
 
 
 class Outgoing:
-    """The responses of one connection; `write` sends bytes, `fail` ends it because one cannot be sent."""
+    """The responses of one connection.
 
-    def __init__(self, write: Callable[[bytes | bytearray], None], fail: Callable[[str], None]) -> None:
+    write: sends bytes; fail: ends the connection because a response cannot be sent; may_write: whether its
+    client takes what is sent; holds: is told how many bytes of a long response there are, at each progress.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[Bytes], None],
+        fail: Callable[[str], None],
+        may_write: Callable[[], bool],
+        holds: Callable[[int], None],
+    ) -> None:
         self._write = write
         self._fail = fail
+        self._may_write = may_write
+        self._holds = holds
         self._unsent = bytearray()
         self._encoding: Iterator[None] | None = None
+        self._rest: deque[Bytes] = deque()
+        self._begun = 0
+        self._held = 0
 
     @property
-    def is_encoding(self) -> bool:
-        """Whether a long response is being encoded, which nothing may overtake."""
-        return self._encoding is not None
+    def is_busy(self) -> bool:
+        """Whether a long response is being encoded or sent, which nothing may overtake."""
+        return self._encoding is not None or bool(self._rest)
 
-    def add(self, name: str, version: int, body: Mapping[str, Any], correlation_id: int) -> bool:
-        """Takes a response in. Whether something is left to do: `flush`, or `step` before it."""
+    def add(self, name: str, version: int, body: Mapping[str, Any], correlation_id: int) -> None:
+        """Takes a response in, for `flush`, or for `step` if it is long."""
         if is_long(body):
             self._encoding = self._encoded(encode_response_in_slices(name, version, body, correlation_id))
-            return True
+            return
         try:
-            return self.add_encoded(encode_response(name, version, body, correlation_id))
+            self.add_encoded(encode_response(name, version, body, correlation_id))
         except WireError as error:
             self._fail(str(error))
-            return False
 
-    def add_encoded(self, payload: bytes | bytearray) -> bool:
-        """Takes an encoded response in. Whether it waits for `flush`; else all have been written."""
-        if len(payload) > MAX_RESPONSE:
-            self._fail(f"{len(payload)} bytes of response")
-            return False
-        self._unsent += len(payload).to_bytes(4, "big")
+    def add_encoded(self, payload: Bytes) -> None:
+        """Takes an encoded response in."""
         if len(payload) > WRITTEN_TOGETHER:
-            self.flush()
-            self._write(payload)  # as it is: to add it to the others is to copy it
-            return False
+            self.add_pieces((payload,), len(payload))
+            return
+        self._unsent += len(payload).to_bytes(4, "big")
         self._unsent += payload
-        if len(self._unsent) <= WRITTEN_TOGETHER:
-            return True
-        self.flush()
-        return False
+        if len(self._unsent) > WRITTEN_TOGETHER:
+            self.flush()
+
+    def add_pieces(self, pieces: Sequence[Bytes], held: int) -> None:
+        """Takes in an encoded response in pieces, for `step`. held: the bytes that nobody else keeps."""
+        size = sum(map(len, pieces))
+        if size > MAX_RESPONSE:
+            self._fail(f"{size} bytes of response")
+            return
+        self._unsent += size.to_bytes(4, "big")
+        self._rest.extend(pieces)
+        self._held = held
+        self._holds(held)
 
     def step(self) -> bool:
-        """Goes on with a long response. Whether there is one."""
-        if self._encoding is None:
+        """Goes on with a long response, as far as it is taken. Whether anything was done."""
+        if self._encoding is not None:
+            if next(self._encoding, self) is self:
+                self._encoding = None
+            return True
+        if not self._rest or not self._may_write():
             return False
-        if next(self._encoding, self) is self:
-            self._encoding = None
+        self.flush()
+        self._write(self._next())
+        self._holds(self._held if self._rest else 0)
         return True
 
+    def _next(self) -> bytearray:
+        """What goes out in one write."""
+        out = bytearray()
+        while self._rest and len(out) < WRITTEN_TOGETHER:
+            piece = self._rest[0]
+            end = min(self._begun + WRITTEN_TOGETHER - len(out), len(piece))
+            out += memoryview(piece)[self._begun : end]
+            self._begun = end
+            if end == len(piece):
+                self._rest.popleft()
+                self._begun = 0
+        return out
+
     def flush(self) -> None:
-        """Writes the responses that wait for it. What is too much for the client pauses writing at once."""
+        """Writes the short responses. What is too much for the client pauses writing at once."""
         if self._unsent:
             together, self._unsent = self._unsent, bytearray()
             self._write(together)
 
+    def flush_all(self) -> None:
+        """Writes all that is encoded, whether it is taken or not."""
+        self.flush()
+        while self._rest:
+            self._write(self._next())
+        self._holds(0)
+
     def clear(self) -> None:
         """Nothing more is sent."""
         self._unsent.clear()
+        self._rest.clear()
         self._encoding = None
+        self._holds(0)
 
     def _encoded(self, steps: Generator[None, None, bytearray]) -> Iterator[None]:
         try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from itertools import count, islice
 from typing import Any
 
-from rota.server.connection import RequestContext
+from rota.server.context import RequestContext
 from rota.server.errors import NO_TRANSACTIONS, ErrorCode, Refusal
 from rota.server.partition import Appended, PartitionLog
 from rota.server.topics import Topic, Topics

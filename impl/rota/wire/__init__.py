@@ -15,16 +15,20 @@ from rota.wire.codec import (
     decode_response,
     encode_request,
     encode_response,
+    encode_response_in_pieces,
     encode_response_in_slices,
     frame,
     request_header,
 )
 from rota.wire.errors import UnsupportedVersion, WireError
+from rota.wire.pieces import Bytes, Pieces
 from rota.wire.runtime import Raw
 from rota.wire.schema import Api, advertised, all_apis, api, membership_apis
 
 __all__ = [
     "Api",
+    "Bytes",
+    "Pieces",
     "Raw",
     "Request",
     "Response",
@@ -38,6 +42,7 @@ __all__ = [
     "decode_response",
     "encode_request",
     "encode_response",
+    "encode_response_in_pieces",
     "encode_response_in_slices",
     "frame",
     "membership_apis",

@@ -12,6 +12,7 @@ from rota.wire.decoder import Decode, SlicedDecode, decoder, sliced_decoder
 from rota.wire.encoder import Encode, SlicedEncode, encoder, sliced_encoder
 from rota.wire.errors import UnsupportedVersion, WireError
 from rota.wire.explain import objections
+from rota.wire.pieces import Bytes, Cut
 from rota.wire.runtime import FAILURES, plain_tags, read_tags, reading_failure, write_tags
 from rota.wire.schema import Api, Field, api
 
@@ -118,6 +119,16 @@ def encode_response_in_slices(
         reason = next(objections(how.fields, how.version, body), str(error))
         raise WireError(f"{how.label}: {reason}") from None
     return out
+
+
+def encode_response_in_pieces(
+    name: str, version: int, body: Mapping[str, Any], correlation_id: int
+) -> list[Bytes]:
+    """As `encode_response`, of a body whose bytes may be `Pieces`, which are not copied."""
+    how = _writing(api(name), version, "response", False)
+    out = Cut(_response_header(how, correlation_id, _NO_TAGS))
+    _encode(how, body, out)
+    return out.taken()
 
 
 def decode_request(payload: bytes, trailing: bool = False) -> Request:
@@ -232,12 +243,16 @@ def _response_header(how: _Writing, correlation_id: int, tags: Mapping[int, byte
 
 
 def _write(how: _Writing, body: Mapping[str, Any], out: bytearray) -> bytes:
+    _encode(how, body, out)
+    return bytes(out)
+
+
+def _encode(how: _Writing, body: Mapping[str, Any], out: bytearray) -> None:
     try:
         how.encode(body, out)
     except FAILURES as error:
         reason = next(objections(how.fields, how.version, body, odd=how.odd), str(error))
         raise WireError(f"{how.label}: {reason}") from None
-    return bytes(out)
 
 
 def _read(how: _Reading, data: bytes, pos: int, trailing: bool = False) -> dict[str, Any]:

@@ -6,18 +6,20 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from rota.cli import check_spark, check_workers, resuming
-from rota.cli.check_plan import ENGINES, plan
+from rota.cli.check_plan import option_of, plan, sizes_of
 from rota.cli.check_spark import SPARK, SparkOptions
 from rota.cli.checking import Checking
 from rota.cli.errors import UsageError, unforeseen
 from rota.cli.mutants import list_mutants
-from rota.cli.options import MAX_STATES, SELECTION, Search, Selection, takes
+from rota.cli.options import ENGINE, MAX_STATES, SELECTION, WHAT, Search, Selection, takes
 from rota.cli.reporting import EXIT_CODES, REPORTING, Reporting
+from rota.cli.verb import REPORTING as HOW_TO_REPORT
+from rota.cli.verb import Example, Verb
 from rota.explore import CheckpointError, MissingExtra, engines
 from rota.explore.purity import Impure
 from rota.explore.result import EngineLimit
@@ -32,8 +34,7 @@ from rota.trace import ExpressionError
 REPORT = "check.json"
 
 SEARCH = (
-    click.option("--engine", default="auto", show_default=True, metavar="|".join(ENGINES),
-                 help="How to explore; the answer is the same."),
+    ENGINE,
     click.option("--liveness", is_flag=True,
                  help="Judge what must happen in the end, on endless runs of small configurations."),
     MAX_STATES,
@@ -74,15 +75,52 @@ MOVED = {
 """Options that other verbs have, and what is said of them."""
 
 
-class CheckCommand(click.Command):
-    """Names the verb that has an option which `rota check` has not."""
+SECTIONS = {
+    "What to explore": WHAT,
+    "What to judge": ("--property", "--strict", "--liveness", "--reach"),
+    "How to explore": ("--engine", "--workers", "--max-states", "--keep-going", "--memory", "--symmetry",
+                       "--fingerprints", "--no-cache"),
+    "Going on where an earlier search ended": ("--checkpoint", "--resume", "--resume-if-any"),
+    "On Spark": ("--master", "--partitions", "--verdict-only", "--by-level", "--py-files"),
+    "What to report": ("--list-mutants", "--stats", *HOW_TO_REPORT),
+}  # fmt: skip
+
+EXAMPLES = (
+    Example("rota check", "Every configuration of the scope small; a minute or two."),
+    Example("rota check --scope tiny --mutant barrier-ignores-pending --configuration rejoin",
+            "Plant a bug and see it found: the shortest run to it, which is kept as a trace.", code=1),
+    Example("rota check --property weakness.unused-id-holds-up",
+            "Show the run of a weakness that Kafka's brokers are known to have.", code=1),
+    Example("rota check --liveness --configuration core", "Judge what must happen in the end.", code=0),
+    Example("""rota check --scope tiny --reach 'coordinator.group.state == "Stable"'""",
+            "Look for the shortest run to such a state.", code=0),
+    Example("rota check --scope standard --workers 4 --checkpoint search --resume-if-any",
+            "Hours of work that may be interrupted: the same call goes on with it."),
+    Example("rota check --system mymodule:system --set members=2",
+            "A system of your own; docs/your-own-system.md shows how it is written."),
+)  # fmt: skip
+
+
+class CheckCommand(Verb):
+    """Names the verb that has an option which `rota check` has not, and the option of a stray name."""
+
+    def __init__(self, *arguments: Any, **further: Any) -> None:
+        super().__init__(*arguments, **further)
+        self.context_settings = {**self.context_settings, "allow_extra_args": True}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click's. Errors: UsageError."""
         try:
-            return super().parse_args(ctx, args)
+            stray = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             _refuse(error)
+        if stray and not ctx.resilient_parsing:
+            hint = f"did you mean {option} {stray[0]}?" if (option := option_of(stray[0])) else _TO_OPTIONS
+            raise UsageError(f"`rota check` takes options, and no argument {stray[0]!r}; {hint}")
+        return stray
+
+
+_TO_OPTIONS = "see `rota check --help`"
 
 
 def _refuse(error: click.NoSuchOption) -> NoReturn:
@@ -92,7 +130,7 @@ def _refuse(error: click.NoSuchOption) -> NoReturn:
     raise UsageError(f"`rota check` has no {error.option_name}; {verb}") from error
 
 
-@click.command(cls=CheckCommand)
+@click.command(cls=CheckCommand, sections=SECTIONS, examples=EXAMPLES)
 @takes("selection", Selection, *SELECTION)
 @takes("search", Search, *SEARCH)
 @takes("spark", SparkOptions, *SPARK)
@@ -138,7 +176,7 @@ def check(
     if on_spark:
         what, limits = check_spark.fitted(what, limits, on_spark)
     reporting.try_out(REPORT)
-    explorations = Explorations(reporting.live_line())
+    explorations = Explorations(reporting.live_line(), "check", sizes_of(what, limits.max_states))
     checking = Checking(what, limits, reporting.out, reporting.say, explorations, search.workers, on_spark,
                         search.keep_going)  # fmt: skip
     cut = _worked(checking, partial(resuming.tell, what, limits, search, explorations.line.note))

@@ -34,7 +34,7 @@ def noticed_by_counts(
         if job.sound is None or job.build_countable is None:
             continue
         report = partial(progress.level, job.name)
-        progress.begin(job.name, job.sound.get("distinct"))
+        progress.begin(job.name)
         try:
             settled = replace(limits, checkpoint=None, bound=None)
             one = explored(engines.choose(plain), job.build_countable(), settled, report, keep_going=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
 from rota.cli.check_reach import searching
 from rota.cli.check_system import build_foreign, narrowed, parse_settings, resolve, saying_something
-from rota.cli.errors import NOTHING, UsageError
+from rota.cli.choices import ENGINES
+from rota.cli.errors import NOTHING, UsageError, nearly
 from rota.cli.options import Search, Selection
 from rota.environment.world import SettingsError
 from rota.explore import engines
@@ -27,8 +27,6 @@ from rota.spec import PROFILES, RULES
 
 CLASSIC = "classic"
 """The design that is explored unless another one is asked for."""
-
-ENGINES = ("auto", *engines.ENGINES)
 
 LASSO_STATES = 100_000
 """States up to which the graph of a configuration is searched for lassos, unless it or a bound was named."""
@@ -79,10 +77,26 @@ def recognised(what: str, name: str, there: Iterable[str], remedy: str = "") -> 
     choices = list(there)
     if name in choices:
         return name
-    near = get_close_matches(name, choices, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
     there_are = f"there {'are' if len(choices) > 1 else 'is'} {', '.join(choices)}"
-    raise UsageError(f"there is no {what} {name!r}; {hint}{remedy or there_are}")
+    raise UsageError(f"there is no {what} {name!r}; {nearly(name, choices)}{remedy or there_are}")
+
+
+def sizes_of(plan: Plan, most: int | None) -> dict[str, int | None]:
+    """The states that each configuration will have, where they are pinned; most: where it is given up."""
+    return {one.name: min(one.pinned, most or one.pinned) if one.pinned else None for one in plan.jobs}
+
+
+def option_of(name: str) -> str | None:
+    """The option that a name is for: of a scope, a mutant, a profile, a configuration or a property."""
+    there = {
+        "--scope": names(),
+        "--mutant": every_mutant(),
+        "--profile": PROFILES,
+        "--engine": ENGINES,
+        "--configuration": [one.name for scope in names() for one in load(scope).configurations],
+        "--property": [*claimed({}), *(one.name for one in WEAKNESSES)],
+    }
+    return next((option for option, some in there.items() if name in some), None)
 
 
 def claimed(settings: Mapping[str, Any]) -> frozenset[str]:
@@ -137,8 +151,7 @@ def _asked_for(selection: Selection, search: Search, scope: Scope) -> Chosen:
     """Those named, else all that are for the profile; for a mutant first the one that kills it."""
     there = {one.name: one for one in scope.configurations}
     if selection.configurations:
-        what = f"configuration in scope {scope.name} called"
-        chosen = [there[recognised(what, name, there)] for name in dict.fromkeys(selection.configurations)]
+        chosen = [_named(name, there, scope) for name in dict.fromkeys(selection.configurations)]
         for one in chosen:
             if not one.is_for(selection.profile):
                 fit = " or ".join(one.profiles)
@@ -155,6 +168,14 @@ def _asked_for(selection: Selection, search: Search, scope: Scope) -> Chosen:
     others = [(other, one) for other in names() for one in load(other).configurations]
     first = next(pair for pair in (*every, *others) if pair[1].name == name)
     return [first, *(pair for pair in every if pair[1].name != name)]
+
+
+def _named(name: str, there: Mapping[str, Configuration], scope: Scope) -> Configuration:
+    """A configuration. Errors: UsageError, with the scope that has one of that name."""
+    others = (other for other in names() if name in [one.name for one in load(other).configurations])
+    if name not in there and (other := next(others, None)):
+        raise UsageError(f"configuration {name} is not in scope {scope.name}; say --scope {other}")
+    return there[recognised(f"configuration in scope {scope.name} called", name, there)]
 
 
 def _dies_in(selection: Selection, search: Search) -> str:

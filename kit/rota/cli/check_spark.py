@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rota.cli import completing
 from rota.cli.errors import UNDECIDED, UsageError, one_line
 from rota.cli.options import Search
 from rota.explore import Limits, MissingExtra, Result, engines
@@ -73,18 +74,18 @@ class SparkOptions:
 
 
 SPARK = (
-    click.option("--master", metavar="URL",
-                 help="Spark: where it runs, as spark://HOST:PORT.  [default: spark-submit's, else "
+    click.option("--master", metavar="URL", shell_complete=completing.spark_masters,
+                 help="Where it runs, as spark://HOST:PORT.  [default: spark-submit's, else "
                       "local with all cores]"),
     click.option("--partitions", type=click.IntRange(min=1), metavar="N",
-                 help="Spark: parts that states are divided into.  [default: the cores]"),
+                 help="Parts that states are divided into.  [default: the cores]"),
     click.option("--verdict-only", is_flag=True,
-                 help=f"Spark: {LEVELS} levels a round. Faster; depths are no longer exact."),
+                 help=f"{LEVELS} levels a round. Faster; depths are no longer exact."),
     click.option("--by-level", is_flag=True,
-                 help="Spark: a level a round, also where tasks could explore configurations whole."),
+                 help="A level a round, also where tasks could explore configurations whole."),
     click.option("--py-files", multiple=True, metavar="FILE",
                  type=click.Path(exists=True, dir_okay=False),
-                 help="Spark: a module or archive that workers need, as for --system; repeatable."),
+                 help="A module or archive that workers need, as for --system; repeatable."),
 )  # fmt: skip
 """The options of `SparkOptions`."""
 

@@ -77,7 +77,6 @@ class Suite:
         self._limits, self._shortest, self._progress = limits, shortest, progress
         self._at_once: int = self._tasks.count
         self._waiting = order(plan)
-        self._done = 0
         self._end = len(plan.jobs)
         """Number of the first job that ended with an error; later ones need no answer."""
 
@@ -112,16 +111,16 @@ class Suite:
             self._hand_out()
             if not self._tasks.busy:
                 return
-            self._progress.finished(self._done, len(self._plan.jobs))
+            self._progress.waiting()
             if told := self._tasks.answer(TICK):
                 number, answer = told
-                self._progress.end(self._plan.jobs[number].name)
                 if isinstance(answer, Result):
                     self._keep(number, answer)
                     yield self._counted(number, _exploration(answer))
                 elif isinstance(answer, Exception):
                     yield self._counted(number, answer)
                 else:
+                    self._progress.end(self._plan.jobs[number].name, again=True)
                     self._say_why(number, getattr(answer, "cause", None))
                     yield number, None
 
@@ -132,12 +131,12 @@ class Suite:
             number = self._waiting.pop(0)
             job, ref = self._plan.jobs[number], self._systems[number].ref
             assert ref is not None
-            self._progress.begin(job.name, job.pinned)
+            self._progress.begin(job.name)
             self._tasks.give(number, job.name, ref, self._limits.max_states, self._shortest.bound(number))
 
     def _counted(self, number: int, answer: Answer) -> tuple[int, Answer]:
         """An answer that is the last word on a job; what is of no interest beside it is given up."""
-        self._done += 1
+        self._progress.end(self._plan.jobs[number].name)
         if isinstance(answer, Exception):
             self._end = min(self._end, number)
         for violation in answer.violations if isinstance(answer, Exploration) else ():

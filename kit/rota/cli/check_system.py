@@ -9,11 +9,10 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from rota.cli.errors import UsageError
+from rota.cli.errors import UsageError, nearly
 from rota.explore.result import DEADLOCK
 from rota.kernel import Kind, Liveness, Property, System, SystemRef
 from rota.kernel.mistakes import place_in, said
@@ -132,10 +131,8 @@ def _speaks_of_machines(made: System, claim: Property | Liveness) -> None:
     roles = ", ".join(sorted(there))
     for role, wanted in Counter(view.role for view in claim.views).items():
         if role not in there:
-            near = get_close_matches(role, there, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
             cause = f"property {claim.name} is about the role {role!r}, which no machine of {made.name} has"
-            raise UsageError(f"{cause}; {hint}its roles are {roles}")
+            raise UsageError(f"{cause}; {nearly(role, there)}its roles are {roles}")
         if there[role] < wanted:
             names = ", ".join(machine.name for machine in made.machines if machine.role == role)
             cause = f"property {claim.name} is about {wanted} machines of the role {role!r}"
@@ -152,5 +149,5 @@ def narrowed(made: System, only: str) -> System:
     if not properties and not lively:
         names = [*(one.name for one in made.properties), *(one.name for one in made.liveness)]
         there = ", ".join(names) or "none"
-        raise UsageError(f"system {made.name} has no property {only!r}; it has {there}")
+        raise UsageError(f"system {made.name} has no property {only!r}; {nearly(only, names)}it has {there}")
     return replace(made, properties=properties, liveness=lively)

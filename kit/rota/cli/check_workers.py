@@ -142,7 +142,7 @@ class Explorers(Workers):
             number = self._waiting.pop(0)
             job, ref = self._plan.jobs[number], self._systems[number].ref
             assert ref is not None
-            self._progress.begin(job.name, job.pinned)
+            self._progress.begin(job.name)
             limits, bound = limits_of(self._limits, job), self._shortest.bound(number)
             self.give(number, Task(self._plan.engine, ref, limits, bound, self._keep_going))
 
@@ -156,7 +156,7 @@ class Explorers(Workers):
             self._progress.level(name, *message)
         else:
             worker.number = None
-            self._progress.end(name)
+            self._progress.end(name, again=message is None)
         if message is None:
             self._progress.line.note(f"the process exploring {name} died; exploring {name} again")
         return message

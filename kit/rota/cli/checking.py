@@ -153,7 +153,7 @@ class Checking:
 
     def _explore_here(self, explore: engines.Engine, number: int, systems: Sequence[System]) -> Exploration:
         job = self.plan.jobs[number]
-        self.progress.begin(job.name, job.pinned)
+        self.progress.begin(job.name)
         limits = check_workers.limits_of(self.limits, job)
         limits = replace(limits, bound=partial(self._shortest.bound, number))
         report = partial(self.progress.level, job.name)
@@ -211,6 +211,8 @@ class Checking:
         run = Explored(self.plan.jobs[number], one.result)
         self.runs.append(run)
         self._violations += [(number, run, violation) for violation in one.violations]
+        if self._violations and not self._keep_going:
+            self.progress.unpredictable()
         self.say(self._table.row(run))
 
     def _traces(self, systems: Sequence[System]) -> Iterator[Found]:

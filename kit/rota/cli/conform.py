@@ -8,39 +8,64 @@ from pathlib import Path
 
 import click
 
-from rota.cli.conform_diff import show_differences
+from rota.cli import completing
 from rota.cli.conform_known import KNOWN_OPTIONS, KnownFailures, KnownOptions, selectors_in
-from rota.cli.conform_list import print_scripts
-from rota.cli.conform_run import Run
-from rota.cli.conform_target import SETTINGS_HELP, one_target, two_targets
-from rota.cli.errors import UNDECIDED, USAGE, UsageError
+from rota.cli.errors import UNDECIDED, USAGE, UsageError, nearly
 from rota.cli.keeping import keep, try_files
 from rota.cli.options import takes
+from rota.cli.verb import REPORTING, Example, Verb
 from rota.conformance.catalogue import UnknownCase, all_cases, all_scripts, select
 from rota.conformance.profiles import JUDGED, usual_profile
-from rota.conformance.runner import Options
-from rota.conformance.targets.target import TargetError
-from rota.report.files import ReportError, default_reports, file_report, parse_report
+from rota.conformance.targets.target import DEFAULTS, TargetError
+from rota.report.files import KINDS, ReportError, default_reports, file_report, parse_report
+
+SECTIONS = {
+    "What to judge": ("--target", "--embedded", "--diff", "--set"),
+    "What it is held to": ("--profile", "--known", "--write-known", "--strict"),
+    "How to play": ("--seed", "--timeout", "--slow"),
+    "What to report": ("--report", *REPORTING),
+    "What there is to play": ("--list", "--show"),
+}
+
+EXAMPLES = (
+    Example("rota conform --target localhost:9092", "Judge a broker that runs there by all cases."),
+    Example("rota conform --embedded heartbeat", "Judge rota's own server by the cases of one part.", code=0),
+    Example("rota conform --target 'cmd:./broker --port {port}' --report md=report.md",
+            "Start a broker for each case; a report for an issue or a pull request."),
+    Example("rota conform --target localhost:9092 --write-known known.toml",
+            "Keep what fails today; with --known known.toml only news fail from then on."),
+    Example("rota conform --diff rota localhost:9092 join", "Play the cases of joining on two and compare."),
+    Example("rota conform --show sync.unknown-member.stranger", "What one case asks, and why.", code=0),
+)  # fmt: skip
 
 
-@click.command("conform")
-@click.argument("selectors", nargs=-1, metavar="[IDS, RULES, PARTS OR FILES]...")
-@click.option("--target", help="HOST:PORT, rota, kafka-4.4.0, librdkafka-mock, or cmd:COMMAND with {port}.")
+@click.command("conform", cls=Verb, sections=SECTIONS, examples=EXAMPLES)
+@click.argument("selectors", nargs=-1, metavar="[IDS, RULES, PARTS OR FILES]...",
+                shell_complete=completing.cases)  # fmt: skip
+@click.option("--target", metavar="TARGET", shell_complete=completing.targets,
+              help="HOST:PORT, rota, kafka-4.4.0, librdkafka-mock, or cmd:COMMAND with {port}.")  # fmt: skip
 @click.option("--embedded", is_flag=True, help="Judge rota's own server; the same as --target rota.")
-@click.option("--diff", nargs=2, metavar="A B", help="Play cases and probes on two targets and compare.")
+@click.option("--diff", nargs=2, metavar="A B", shell_complete=completing.targets,
+              help="Play cases and probes on two targets and compare.")  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List cases and probes, and stop.")
-@click.option("--show", metavar="ID", help="Show one case or probe, and stop.")
+@click.option("--show", metavar="ID", shell_complete=completing.cases,
+              help="Show one case or probe, and stop.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print exactly one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict.")
-@click.option("--report", "reports", multiple=True, metavar="KIND=PATH", help="json, junit or md.")
+@click.option("--report", "reports", multiple=True, metavar="KIND=PATH",
+              shell_complete=completing.kinds_of_report,
+              help=f"{' or '.join(KINDS)}; repeatable.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), default=Path("rota-out"), help="Folder for reports.")
-@click.option("--seed", type=int, help="Order of the cases and names of the groups; drawn if not given.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=10.0, help="Seconds to wait for answers.")
+@click.option("--seed", type=int, metavar="N",
+              help="Order of the cases and names of the groups; drawn if not given.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS", default=10.0,
+              help="To wait for answers.")  # fmt: skip
 @click.option("--slow", is_flag=True, help="Also play cases that take more than a minute.")
-@click.option(
-    "--profile", metavar="|".join(JUDGED), help="Line of brokers; rota for its own server, else kafka-4.x."
-)
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help=SETTINGS_HELP)
+@click.option("--profile", metavar="|".join(JUDGED), shell_complete=completing.judged_profiles,
+              help="Line of brokers.  [default: rota for its own server, else kafka-4.x]")  # fmt: skip
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
+              help="What a broker at HOST:PORT runs with, if not Kafka's default: " + ", ".join(DEFAULTS)
+)  # fmt: skip
 @takes("knowing", KnownOptions, *KNOWN_OPTIONS)
 @click.pass_context
 def conform(
@@ -68,13 +93,21 @@ def conform(
     Kafka broker is there; 5 if no case is selected; else 0. With --diff 1 if the targets differ, 3 if that
     cannot be decided.
     """
+    # what plays takes half a second to import: help and completion go without
+    from rota.cli.conform_diff import show_differences
+    from rota.cli.conform_list import print_scripts
+    from rota.cli.conform_run import Run
+    from rota.cli.conform_target import one_target, two_targets
+    from rota.conformance.runner import Options
+
     try:
         selected = selectors_in(selectors)
         if listing or show:
             print_scripts(select(all_scripts(), selected), show)
             return
         if profile not in (None, *JUDGED):
-            raise UsageError(f"cases do not say what is right for {profile}; choose {' or '.join(JUDGED)}")
+            cause = f"cases do not say what is right for {profile}"
+            raise UsageError(f"{cause}; {nearly(profile, JUDGED)}there are {', '.join(JUDGED)}")
         known = KnownFailures(knowing)
         options = Options(_seed(seed), timeout, slow, known.of_run)
         if diff is not None:

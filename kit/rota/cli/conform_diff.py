@@ -25,6 +25,7 @@ from rota.report.difference import Comparison, as_json, as_text, side_by_side, v
 from rota.report.events import INTERRUPTED
 from rota.report.format import counted
 from rota.report.live_line import LiveLine
+from rota.report.progress import Progress
 
 
 def show_differences(
@@ -46,7 +47,7 @@ def show_differences(
     path = out / f"diff-{stem}.txt"
     try_files([path])
     began = time.monotonic()
-    live = LiveLine(sys.stderr, silent=quiet or as_object)
+    live = LiveLine(sys.stderr, silent=quiet)
     with ExitStack() as stack:
         for target in targets:
             stack.enter_context(closing(target))
@@ -78,8 +79,10 @@ def _compared(
 ) -> tuple[list[DialogueComparison], bool]:
     """What is known of the dialogues, and whether somebody interrupted before that was all."""
 
+    began = time.monotonic()
+
     def progress(done: int, of: int) -> None:
-        live.show(lambda: f"{done} of {of} plays")
+        live.show(lambda: Progress("conform --diff", done, of, "plays", time.monotonic() - began).line())
 
     with interruptible(options.stop):
         try:

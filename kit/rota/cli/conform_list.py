@@ -9,14 +9,19 @@ import click
 from rota.conformance.catalogue import select
 from rota.conformance.dialogues.script import Case, Script, span
 from rota.report.format import width, wrapped
+from rota.report.table import Column, Table
 from rota.spec import MENDS, RULES
 
 
 def print_scripts(scripts: Sequence[Script], show: str | None) -> None:
     """Print the catalogue, or what the selector `show` names of it, in full. Errors: UnknownCase."""
     if show is None:
+        longest = max(len(script.id) for script in scripts)
+        ids = Column("case or probe", min(longest, width() - len("SHOULD") - 2), left=True, gap=0)
+        table = Table([ids, Column("level", len("SHOULD"), left=True, gap=2)])
+        click.echo(table.head())
         for script in scripts:
-            click.echo(f"{script.id:<{min(56, width() - len('SHOULD') - 1)}} {_kind(script)}")
+            click.echo(table.row({"case or probe": script.id, "level": _kind(script)}))
             click.echo(wrapped("    ", script.sentence))
         return
     for script in select(scripts, [show]):

@@ -11,8 +11,6 @@ from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import DEFAULTS, Target
 from rota.server import USUAL
 
-SETTINGS_HELP = "What a broker at HOST:PORT runs with, if not Kafka's default: " + ", ".join(DEFAULTS)
-
 
 def one_target(
     target: str | None, embedded: bool, settings: Sequence[str], profile: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -10,12 +10,26 @@ from typing import Any
 import click
 
 from rota import herd
-from rota.cli.check_plan import CLASSIC, ENGINES, plan, recognised
+from rota.cli import completing
+from rota.cli.check_plan import CLASSIC, plan, recognised
 from rota.cli.check_system import parse_settings
+from rota.cli.choices import ALL, ENGINES
 from rota.cli.errors import INTERRUPTED, UsageError
 from rota.cli.mutants import list_mutants
-from rota.cli.options import CONFIGURATION, MAX_STATES, MUTANT, PROFILE, SETTING, Search, Selection, takes
+from rota.cli.options import (
+    CONFIGURATION,
+    ENGINE,
+    MAX_STATES,
+    MUTANT,
+    PROFILE,
+    SETTING,
+    Search,
+    Selection,
+    takes,
+)
 from rota.cli.reporting import EXIT_CODES, REPORTING, Reporting, seconds_alive, traced
+from rota.cli.verb import REPORTING as HOW_TO_REPORT
+from rota.cli.verb import Example, Verb
 from rota.designs import suites
 from rota.explore import Limits, MissingExtra, engines
 from rota.herd import CHANGES, SUBJECTS
@@ -28,7 +42,6 @@ from rota.report.check_progress import Explorations
 from rota.report.design import Judged
 from rota.report.identity import PACKAGES, identified
 
-ALL = "all"
 DESIGNS = (*suites.DESIGNS, ALL)
 
 BESIDE = "tiny"
@@ -66,18 +79,29 @@ OPTIONS = (
     MUTANT,
     SETTING,
     click.option("--liveness", is_flag=True, help="Judge what must happen in the end, on endless runs."),
-    click.option("--scope", metavar="SCOPE",
+    click.option("--scope", metavar="SCOPE", shell_complete=completing.scopes,
                  help=f"With all: of the classic protocol.  [default: {BESIDE}]"),
     PROFILE,
-    click.option("--engine", default="auto", show_default=True, metavar="|".join(ENGINES),
-                 help="How to explore; the answer is the same."),
+    ENGINE,
     MAX_STATES,
 )  # fmt: skip
 """The options of `DesignOptions`."""
 
+SECTIONS = {
+    "What to explore": ("--configuration", "--scope", "--profile", "--mutant", "--set", "--liveness"),
+    "How to explore": ("--engine", "--max-states"),
+    "What to report": ("--list-mutants", *HOW_TO_REPORT),
+}
 
-@click.command()
-@click.argument("design", metavar="|".join(DESIGNS))
+EXAMPLES = (
+    Example("rota design all", "All three side by side: what breaks, and what a change of membership costs."),
+    Example("rota design server-side --configuration two", "One world of one design.", code=0),
+    Example("rota design watchers", "What breaks in the design that ZooKeeper's watchers make.", code=1),
+)
+
+
+@click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
+@click.argument("design", metavar="|".join(DESIGNS), shell_complete=completing.designs)
 @takes("options", DesignOptions, *OPTIONS)
 @click.option("--list-mutants", "only_list", is_flag=True,
               help="Name the bugs that can be planted; explore nothing.")  # fmt: skip
@@ -145,7 +169,8 @@ class _Work:
 
     def one(self, name: str) -> _Output:
         """One of the older designs."""
-        judged = self._explored(self._plan(name))
+        what = self._plan(name)
+        judged = self._explored(what, self._progress([what]))
         return _Output(report.as_json(judged), report.lines(judged), report.verdict_line(judged))
 
     def all(self) -> _Output:
@@ -154,7 +179,9 @@ class _Work:
             Selection(scope=self.options.scope or BESIDE, profile=self.options.profile),
             Search(engine=self.options.engine),
         )
-        every = [self._explored(each) for each in (*map(self._plan, suites.DESIGNS), classic)]
+        plans = [*map(self._plan, suites.DESIGNS), classic]
+        progress = self._progress(plans)
+        every = [self._explored(each, progress) for each in plans]
         costs = {
             name: {change: herd.explored(subject, MEMBERS, change) for change in CHANGES}
             for name, subject in SUBJECTS.items()
@@ -200,7 +227,12 @@ class _Work:
                 size=one.expected["distinct"],
             )
 
-    def _explored(self, what: Plan) -> Judged:
+    def _progress(self, plans: Sequence[Plan]) -> Explorations:
+        """How far all of it is."""
+        sizes = {_called(what, job): job.pinned for what in plans for job in what.jobs}
+        return Explorations(self.reporting.live_line(), "design", sizes)
+
+    def _explored(self, what: Plan, progress: Explorations) -> Judged:
         try:
             explore = engines.choose(what.engine)
         except MissingExtra as error:
@@ -211,14 +243,14 @@ class _Work:
         self.reporting.say(table.head())
         runs, at = list[Explored](), len(self.judged)
         found: list[Found] = []
-        explorations = Explorations(self.reporting.live_line())
         limits = Limits(self.options.max_states)
         for job, system in zip(what.jobs, systems, strict=True):
-            explorations.begin(job.name, job.pinned)
+            name = _called(what, job)
+            progress.begin(name)
             try:
-                result = explore(system, limits, progress=partial(explorations.level, job.name))
+                result = explore(system, limits, progress=partial(progress.level, name))
             finally:
-                explorations.end(job.name)
+                progress.end(name)
             runs.append(Explored(job, result))
             if result.violation is not None:
                 name, out = f"{what.design}-{job.name}", self.reporting.out
@@ -232,6 +264,11 @@ class _Work:
         whole = self.judged[at]
         self.judged[at] = replace(whole, report=replace(whole.report, identity=identity))
         return self.judged[at]
+
+
+def _called(what: Plan, job: Job) -> str:
+    """A configuration's name among those of several designs."""
+    return f"{what.design} {job.name}"
 
 
 def _built(design: str, settings: Mapping[str, Any], bug: str | None) -> System:

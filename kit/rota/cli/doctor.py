@@ -15,14 +15,20 @@ import click
 from rota.cli.errors import HOLDS, VIOLATED, UsageError
 from rota.cli.extras import EXTRAS, Extra
 from rota.cli.kept_tables import tables_folder
+from rota.cli.verb import Example, Verb
 from rota.conformance.cache_folder import cache_folder
 from rota.conformance.targets.java import JAVA_REMEDY, NoJava, find_java
 from rota.conformance.targets.kafka_jars import RELEASES, libraries, missing
 from rota.explore.cache.folder import clear
-from rota.report.format import wrapped
+from rota.report.format import coloured
+from rota.report.table import Column, Table, names
 
 JAVA_NEEDED = 17
 """The oldest major version of Java that Spark 4 runs on."""
+
+
+STATES = {"ok": "holds", "absent": "undecided", "broken": "violated"}
+"""State of a part -> the verdict whose colour it has."""
 
 
 class Unfit(Exception):
@@ -147,12 +153,18 @@ def _as_json(findings: list[Finding], verdict: str) -> str:
 
 def _print_text(findings: list[Finding], verdict: str) -> None:
     click.echo(f"rota {version('rota')}, Python {platform.python_version()} ({sys.executable})")
+    part, about = names("part", (one.name for one in findings)), "what is there: what it adds"
+    table = Table([Column("state", 6, left=True, gap=0), part, Column(about, left=True, gap=2, words=True)])
+    click.echo(table.head())
     for finding in findings:
-        words = f"{finding.detail}: {finding.adds}"
-        click.echo(wrapped(f"{finding.state:<7} {finding.name:<8} ", words))
+        state, words = coloured(finding.state, STATES[finding.state]), f"{finding.detail}: {finding.adds}"
+        click.echo(table.row({"state": state, "part": finding.name, about: words}))
         if finding.remedy:
-            click.echo(f"{'':<16} {finding.remedy}")
-    click.echo(f"{verdict}: " + ("every part that is installed works" if verdict == "ok" else "see above"))
+            click.echo(f"{'':<{6 + 2 + part.width + 2}}{finding.remedy}")
+    click.echo(
+        f"{coloured(verdict, STATES[verdict])}: "
+        + ("every part that is installed works" if verdict == "ok" else "see above")
+    )
 
 
 def _clear_cache(as_json: bool) -> None:
@@ -166,7 +178,15 @@ def _clear_cache(as_json: bool) -> None:
     click.echo(json.dumps(report) if as_json else told)
 
 
-@click.command()
+SECTIONS = {"What to do": ("--require", "--clear-cache"), "What to report": ("--json",)}
+
+EXAMPLES = (
+    Example("rota doctor", "Is this installation whole? A remedy for what is not."),
+    Example("rota doctor --require java", "For scripts: exit 2 if Spark would find no Java."),
+)
+
+
+@click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
 @click.option("--require", type=click.Choice(["java"]), help="Only look for this; exit 2 if it is not there.")
 @click.option("--clear-cache", is_flag=True, help="Only throw away the tables that earlier runs have kept.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")

@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from difflib import get_close_matches
 from typing import IO, Any
 
 import click
 
 from rota.cli import interrupts, streams
+from rota.cli.clicks_words import cause_of
 from rota.cli.extras import extra_for
 
 HOLDS, VIOLATED, USAGE, UNDECIDED, INTERNAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 """The exit codes of every verb. USAGE too where nothing speaks against what was judged, and a report, or what
 was printed, could not be written; no other verdict gives way to that."""
+
+MEANINGS = {
+    HOLDS: "It holds, or conforms; or what was asked for is done.",
+    VIOLATED: "Violated, or two things differ that should not.",
+    USAGE: "Usage or configuration; or all is well, but a report could not be written.",
+    UNDECIDED: "Undecided: a bound ended the search, or nothing answers that could be judged.",
+    INTERNAL: "Internal error: please report it.",
+    NOTHING: "Nothing is selected.",
+    INTERRUPTED: "Interrupted; what was found until then is kept.",
+}
+"""What an exit code says, whatever the verb."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
@@ -43,6 +57,12 @@ class UsageError(click.ClickException):
 def one_line(text: str) -> str:
     """The text with every run of white space made one blank."""
     return " ".join(text.split())
+
+
+def nearly(name: str, there: Iterable[str]) -> str:
+    """'did you mean X? ', where a name is spelt nearly as one of those there are; '' where none is."""
+    near = get_close_matches(name, list(there), n=1)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 def run(call: Callable[[], object]) -> int:
@@ -118,10 +138,18 @@ def _of_the_machine(error: OSError) -> int | None:
 
 def _from_click(error: click.ClickException) -> str:
     """click's sentences in the form of ours."""
-    cause = one_line(error.format_message()).rstrip(".")
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "rota"
-    return f"{cause[:1].lower()}{cause[1:]}; see `{command} --help`"
+    cause = cause_of(error)
+    between = " " if cause.endswith("?") else "; "
+    return f"{cause}{between}{_nearest_choice(error)}see `{command} --help`"
+
+
+def _nearest_choice(error: click.ClickException) -> str:
+    """What was meant, where click refused a value because it is none of a few."""
+    kind = error.param.type if isinstance(error, click.BadParameter) and error.param else None
+    given = re.match("'(.*?)' is not", error.message)
+    return nearly(given[1], map(str, kind.choices)) if isinstance(kind, click.Choice) and given else ""
 
 
 def _exit_status(leaving: SystemExit) -> int:

@@ -6,29 +6,56 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from rota.cli import compiled_code, interrupts, streams
-from rota.cli.errors import INTERNAL, USAGE, UsageError, run, say
+from rota.cli.errors import INTERNAL, MEANINGS, USAGE, UsageError, run, say
+from rota.cli.tasks import TASKS
+from rota.cli.verb import Context, Example, write_examples, write_sections
 
 COMMANDS = {
     "check": "rota.cli.check:check",
     "simulate": "rota.cli.simulate:simulate",
     "design": "rota.cli.design:design",
+    "play": "rota.cli.play:play",
     "conform": "rota.cli.conform:conform",
     "prove": "rota.cli.prove:prove",
     "serve": "rota.cli.serve:serve",
     "rules": "rota.cli.rules:rules",
     "trace": "rota.cli.trace:trace",
     "doctor": "rota.cli.doctor:doctor",
+    "completion": "rota.cli.completion:completion",
+    "help": "rota.cli.help:show_help",
 }
 """Verb → MODULE:NAME of its click command."""
+
+EXAMPLES = (
+    Example("rota check", "Explore the small worlds of the protocol; about a minute."),
+    Example("rota check --scope tiny --mutant barrier-ignores-pending",
+            "Plant a bug and see it found, with the shortest run to it."),
+    Example("rota conform --target localhost:9092", "Judge a broker that runs there."),
+)  # fmt: skip
+
+ENVIRONMENT = {
+    "ROTA_CACHE": "Folder of what is kept between runs.  [default: ~/.cache/rota]",
+    "ROTA_TABLES": "Another folder for the tables of earlier runs; off: neither use nor keep any.",
+    "ROTA_DEBUG": "1: errors come with their traceback.",
+    "NO_COLOR": "Anything: no colours, and nothing emphasised.",
+    "JAVA_HOME": "The Java that Spark and Apache Kafka are started with.",
+    "NUMBA_CACHE_DIR": "Folder for compiled code.  [default: in rota's own folder]",
+    "TMPDIR": "Folder for what goes to disk while a verb runs.",
+}
+"""Environment variable → what it is for."""
 
 
 class LazyGroup(click.Group):
     """A group that imports a verb when it is needed and maps every exception to a line and an exit code."""
+
+    context_class = Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The verbs, in the table's order."""
@@ -51,17 +78,34 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The verbs with their one-line help; one that cannot be imported does not spoil the list."""
-        rows = []
-        for verb in self.list_commands(ctx):
-            try:
-                command = self.get_command(ctx, verb)
-                rows.append((verb, command.get_short_help_str(66) if command else ""))
-            except (ImportError, UsageError):
-                rows.append((verb, "(not installed; see `rota doctor`)"))
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's. Errors: NoSuchCommand with the verbs that are spelt nearly so."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from None
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Verbs, with what they are for, and options; nothing is imported for it."""
+        verbs = {verb: about for section in TASKS.values() for verb, about in section.items()}
+        found = [CompletionItem(verb, help=verbs[verb]) for verb in verbs if verb.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs by task, and what holds for all of them; examples first, for whoever is new."""
+        with formatter.section("Examples"):
+            write_examples(formatter, EXAMPLES)
+        tasks = {
+            task: [(verb, _about(verb, words)) for verb, words in verbs.items()]
+            for task, verbs in TASKS.items()
+        }
+        records = (option.get_help_record(ctx) for option in self.get_params(ctx))
+        options = {"Options": [record for record in records if record]}
+        codes = {"Exit codes": [(str(code), words) for code, words in MEANINGS.items()]}
+        for sections in (tasks, options, codes, {"Environment": list(ENVIRONMENT.items())}):
+            write_sections(formatter, sections)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb; keep interrupts and closed pipes from click's own exit codes."""
@@ -95,6 +139,12 @@ class LazyGroup(click.Group):
         sys.exit(code)
 
 
+def _about(verb: str, words: str) -> str:
+    """What a verb is for, where it can be imported."""
+    there = find_spec(COMMANDS[verb].partition(":")[0])
+    return words if there else "(not installed; see `rota doctor`)"
+
+
 class _Leaving(Exception):
     """Carries an interrupt or a closed pipe past click, which would make exit 1 of either."""
 
@@ -108,8 +158,7 @@ class _Leaving(Exception):
 def main() -> None:
     """Kafka's consumer-group rebalance protocol: explore it, prove it, judge a coordinator against it.
 
-    Exit codes: 0 holds or conforms, 1 violated, 2 usage or configuration, or all is well but a report
-    could not be written, 3 undecided, 4 internal error, 5 nothing selected, 130 interrupted.
+    `rota VERB --help` tells what a verb takes, with examples.
     """
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from rota.cli import completing
+from rota.cli.choices import ENGINES
 from rota.cli.kept_tables import tables_folder
 from rota.explore import Limits
 from rota.spec import PROFILES
@@ -96,21 +98,30 @@ class Search:
 
 
 PROFILE = click.option(
-    "--profile", default="kafka-4.x", show_default=True, metavar="|".join(PROFILES), help="Line of brokers."
-)
-MUTANT = click.option("--mutant", metavar="NAME", help="Plant this bug and see whether it is found (exit 1).")
+    "--profile", default="kafka-4.x", metavar="|".join(PROFILES), shell_complete=completing.profiles,
+    help="Line of brokers.",
+)  # fmt: skip
+MUTANT = click.option(
+    "--mutant", metavar="NAME", shell_complete=completing.mutants,
+    help="Plant this bug and see whether it is found (exit 1).",
+)  # fmt: skip
 CONFIGURATION = click.option(
-    "--configuration", "configurations", multiple=True, metavar="NAME", help="Only this one; repeatable."
-)
+    "--configuration", "configurations", multiple=True, metavar="NAME",
+    shell_complete=completing.configurations, help="Only this one; repeatable.",
+)  # fmt: skip
 SETTING = click.option(
     "--set", "settings", multiple=True, metavar="K=V", help="A setting of the system; repeatable."
 )
+ENGINE = click.option(
+    "--engine", default="auto", metavar="|".join(ENGINES), shell_complete=completing.engines,
+    help="How to explore; the answer is the same.",
+)  # fmt: skip
 MAX_STATES = click.option(
     "--max-states", type=click.IntRange(min=1), metavar="N", help="Give up beyond N states (exit 3)."
 )
 
 SELECTION = (
-    click.option("--scope", metavar="SCOPE",
+    click.option("--scope", metavar="SCOPE", shell_complete=completing.scopes,
                  help="Suite of configurations: tiny, small (the default), standard, nightly, or endless."),
     CONFIGURATION,
     PROFILE,
@@ -119,8 +130,11 @@ SELECTION = (
                  help="Explore what this function returns, a kernel System."),
     SETTING,
     click.option("--strict", is_flag=True, help="Known weaknesses of the profile count as violations."),
-    click.option("--property", "only", metavar="NAME",
+    click.option("--property", "only", metavar="NAME", shell_complete=completing.properties,
                  help="Judge this one alone. A known weakness that is named counts as a violation: so its "
                       "run is shown."),
 )  # fmt: skip
 """The options of `Selection`."""
+
+WHAT = ("--scope", "--configuration", "--profile", "--mutant", "--system", "--set")
+"""Those that say what is explored, as sections of help name them."""

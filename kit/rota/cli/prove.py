@@ -6,13 +6,28 @@ from pathlib import Path
 
 import click
 
+from rota.cli import completing
 from rota.cli.keeping import write_files
 from rota.cli.options import takes
 from rota.cli.prove_options import OPTIONS, ProveOptions
+from rota.cli.verb import REPORTING, Example, Verb
+
+SECTIONS = {
+    "What to ask": ("--without", "--negative", "--cross-check"),
+    "How to ask": ("--timeout", "--workers", "--seed", "--tactic"),
+    "What to report": ("--list", "--verbose", "--smt2", *REPORTING),
+}
+
+EXAMPLES = (
+    Example("rota prove", "All of it; some minutes."),
+    Example("rota prove voting.vote-is-unique -v", "One obligation, with its sentence.", code=0),
+    Example("rota prove voting --list", "Name what is proved of the vote; ask nothing.", code=0),
+    Example("rota prove voting --negative", "The planted mistakes instead: each must be refuted."),
+)
 
 
-@click.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completing.obligations)
 @click.option("--list", "only_list", is_flag=True, help="Name the obligations and what they say; run none.")
 @click.option("--without", metavar="ASSUMPTION",
               help="Drop it wherever it is assumed, and show what fails then.")  # fmt: skip

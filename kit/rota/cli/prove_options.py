@@ -22,6 +22,7 @@ class ProveOptions:
     timeout: float = 60.0
     workers: int | None = None
     as_json: bool = False
+    quiet: bool = False
     out: Path = Path("rota-out")
 
 
@@ -30,14 +31,15 @@ OPTIONS = (
                  help="Each by itself, with its sentence; in a list also what it assumes."),
     click.option("--cross-check", is_flag=True,
                  help="Ask everything again with another seed and tactic; answers must agree."),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For Z3."),
+    click.option("--seed", type=click.IntRange(min=0), metavar="K", default=0, help="For Z3."),
     click.option("--tactic", type=click.Choice(TACTICS), help="For Z3.  [default: what the claim names]"),
-    click.option("--timeout", type=click.FloatRange(0.001), default=60.0, show_default=True,
+    click.option("--timeout", type=click.FloatRange(0.001), default=60.0,
                  metavar="SECONDS", help="For each question to Z3."),
     click.option("--workers", type=click.IntRange(min=1), metavar="N",
                  help="Processes.  [default: one for each core, 8 at most]"),
     click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
+    click.option("--quiet", is_flag=True, help="Only the verdict, and no progress."),
     click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("rota-out"),
-                 show_default=True, help="Where the report goes."),
+                 help="Where the report goes."),
 )  # fmt: skip
 """The options of `ProveOptions`."""

@@ -54,7 +54,8 @@ class Proving:
         if self.options.as_json:
             click.echo(self._json(conditions), nl=False)
         else:
-            for line in last_lines(self.decisions, len(self.items), conditions, report):
+            lines = list(last_lines(self.decisions, len(self.items), conditions, report))
+            for line in lines[-1:] if self.options.quiet else lines:
                 click.echo(line)
         return self._keep(report, conditions)
 
@@ -84,11 +85,11 @@ class Proving:
 
     def _listen(self, provers: Provers, each: int) -> None:
         """Take answers as they come, and print decisions in order. each: how often an item is asked."""
-        live = LiveLine(sys.stderr, silent=self.options.as_json)
+        live = LiveLine(sys.stderr, silent=self.options.quiet)
 
         def say(line: str) -> None:
             live.clear()
-            if not self.options.as_json:
+            if not (self.options.as_json or self.options.quiet):
                 click.echo(line)
 
         names = [item.obligation.name for item in self.items]
@@ -97,13 +98,15 @@ class Proving:
         same = variants.pop() if len(variants) == 1 else ""
         printer = Printer(say, names, words, self.options.verbose, same)
         answers: dict[int, Answer] = {}
+        began = monotonic()
         try:
             for heard in provers.answers():
                 if heard is not None:
                     answers[heard[0]] = heard[1]
                     self._decide(answers, each, printer)
                 running = [(names[number // each], since) for number, since in provers.running()]
-                live.show(partial(far, len(answers) // each, len(self.items), running))
+                seconds = monotonic() - began
+                live.show(partial(far, len(answers) // each, len(self.items), seconds, running))
         finally:
             live.clear()
             printer.flush()

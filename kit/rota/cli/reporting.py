@@ -31,7 +31,7 @@ REPORTING = (
     click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
     click.option("--quiet", is_flag=True, help="Only the verdict, and no progress."),
     click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("rota-out"),
-                 show_default=True, help="Where report and traces go."),
+                 help="Where report and traces go."),
 )  # fmt: skip
 """The options of `Reporting`."""
 
@@ -100,10 +100,9 @@ def traced(plan: Plan, run: Explored, system: System, violation: Violation, out:
     )
     trace = record(system, violation.name, violation.start, violation.path, origin, violation.cycle)
     path = out / f"trace-{re.sub(r'[^A-Za-z0-9._-]', '_', name)}.jsonl"
-    replay = f"rota trace {shlex.quote(str(path))} --replay"
-    if plan.origin:
-        replay += f" --system {shlex.quote(trace.origin.factory or plan.origin)}"
-    return Found(run, violation, trace, str(path), replay)
+    trust = f" --system {shlex.quote(trace.origin.factory or plan.origin)}" if plan.origin else ""
+    replay, page = (f"rota trace {shlex.quote(str(path))} {how}{trust}" for how in ("--replay", "--as html"))
+    return Found(run, violation, trace, str(path), replay, page)
 
 
 def seconds_alive() -> float:

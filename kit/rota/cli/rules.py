@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 
 import click
 
-from rota.cli.errors import HOLDS, VIOLATED, UsageError
+from rota.cli import completing
+from rota.cli.errors import HOLDS, VIOLATED, UsageError, nearly
+from rota.cli.verb import Example, Verb
 from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.registry import WIRE
 from rota.mutants import Mutant
@@ -24,14 +25,22 @@ def select(rows: Mapping[str, Row], selector: str | None) -> list[Row]:
     if not chosen:
         assert selector is not None
         parts = list(dict.fromkeys(row.rule.part for row in rows.values()))
-        near = get_close_matches(selector, [*rows, *parts], n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
+        hint = nearly(selector, [*rows, *parts])
         raise UsageError(f"there is no rule {selector!r}; {hint}`rota rules` lists them all")
     return chosen
 
 
-@click.command()
-@click.argument("selector", required=False, metavar="[SLUG]")
+SECTIONS = {"What to report": ("--matrix", "--json")}
+
+EXAMPLES = (
+    Example("rota rules join.leader", "One rule in words: what it does, its source, what checks it.", code=0),
+    Example("rota rules timers", "The rules of a part.", code=0),
+    Example("rota rules --matrix", "Who finds a mistake in each rule.", code=0),
+)
+
+
+@click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
+@click.argument("selector", required=False, metavar="[SLUG]", shell_complete=completing.rules)
 @click.option("--matrix", "as_matrix", is_flag=True,
               help="Who finds a mistake in each rule; exit 1 if nobody does in one.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")

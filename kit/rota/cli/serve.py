@@ -12,25 +12,46 @@ from pathlib import Path
 
 import click
 
-from rota.cli.errors import UsageError
+from rota.cli import completing
+from rota.cli.errors import UsageError, nearly
 from rota.cli.interrupts import ENDING, Interrupted
 from rota.cli.keeping import try_files, write_files
+from rota.cli.verb import Example, Verb
 from rota.log import Fsync
 from rota.server import KNOWN, SERVED, USUAL, DataDir, Settings, SettingsError, StorageError, default
 from rota.server import serve as serve_until
 from rota.server.garbage import collect_seldom
 
-_SETTINGS = ", ".join(KNOWN)
+USUAL_SETTING = "group.initial.rebalance.delay.ms=0"
 _WIDTH = max(map(len, KNOWN))
 _TABLE = "\n".join(f"  {name:{_WIDTH}}  {str(default(name)).lower()}" for name in KNOWN)
 
 
+SECTIONS = {
+    "Where it listens": ("--port", "--port-file"),
+    "What it keeps": ("--data-dir", "--fsync"),
+    "How it behaves": ("--profile", "--set"),
+    "What to report": ("--log-level",),
+}
+
+EXAMPLES = (
+    Example("rota serve --port 9092", "A broker for clients with bootstrap.servers=127.0.0.1:9092."),
+    Example("rota serve --port 9092 --data-dir groups --log-level info",
+            "Its groups outlive it; what happens to them is told in the words of Kafka's log."),
+    Example("rota serve --set group.initial.rebalance.delay.ms=0",
+            "First members need not wait; on any port, which it prints."),
+)  # fmt: skip
+
+
 @click.command(
+    cls=Verb,
+    sections=SECTIONS,
+    examples=EXAMPLES,
     epilog="Ends on SIGTERM with exit code 0, on SIGINT or SIGHUP with 130.\n\n"
-    f"\b\nSettings, by Kafka's names, with their defaults:\n{_TABLE}"
+    f"\b\nSettings, by Kafka's names, with their defaults:\n{_TABLE}",
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1; 0, the default: any."
+    "--port", type=click.IntRange(0, 65535), metavar="N", default=0, help="Port on 127.0.0.1; 0: any."
 )
 @click.option(
     "--port-file",
@@ -40,29 +61,28 @@ _TABLE = "\n".join(f"  {name:{_WIDTH}}  {str(default(name)).lower()}" for name i
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path),
+    metavar="DIR",
     help="Folder in which groups and offsets are kept, made if it is not there; without it they go.",
 )
 @click.option(
     "--fsync",
     default="always",
-    show_default=True,
     metavar="always|never|MS",
     help="When what --data-dir keeps is forced to the disk: before each answer, when the system likes, or "
     "every so many milliseconds.",
 )
-@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="A broker setting; repeatable.")
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True, help="A broker setting; repeatable.",
+              shell_complete=completing.settings_of_brokers)  # fmt: skip
 @click.option(
     "--profile",
     type=click.Choice(list(SERVED)),
     default=USUAL,
-    show_default=True,
     help="Kafka 4 with rota's mends, or to the letter.",
 )
 @click.option(
     "--log-level",
     type=click.Choice(("error", "warning", "info"), case_sensitive=False),
     default="warning",
-    show_default=True,
     help="What is said on standard error. info: an event of a group a line, in the words of Kafka's log, and "
     "which connections are closed, and why.",
 )
@@ -105,10 +125,13 @@ def _config(settings: Sequence[str]) -> dict[str, object]:
     for item in settings:
         name, equals, value = item.partition("=")
         if not equals:
+            raise UsageError(f"cannot read --set {item!r}; write it as NAME=VALUE, as --set {USUAL_SETTING}")
+        if (name := name.strip()) not in KNOWN:
+            hint = nearly(name, KNOWN)
             raise UsageError(
-                f"cannot read --set {item!r}; write it as NAME=VALUE, with NAME one of {_SETTINGS}"
+                f"unknown setting {name!r}; {hint}`rota serve --help` lists them with their defaults"
             )
-        config[name.strip()] = value.strip()
+        config[name] = value.strip()
     try:
         Settings.of(config)
     except SettingsError as error:
@@ -121,6 +144,8 @@ def _data_dir(path: Path | None, fsync: str) -> DataDir | None:
     interval = int(fsync) if fsync.isascii() and fsync.isdigit() else 0
     if fsync not in ("always", "never") and not interval:
         raise UsageError(f"cannot read --fsync {fsync!r}; give always, never or a number of milliseconds")
+    if path is not None and path.exists() and not path.is_dir():
+        raise UsageError(f"--data-dir {path} is a file; name a folder, which is made if it is not there")
     if path is None:
         if fsync != "always":
             raise UsageError("--fsync is about what --data-dir keeps; name a folder there")

@@ -10,8 +10,10 @@ import click
 from rota.cli import mistaken
 from rota.cli.check_plan import plan
 from rota.cli.errors import INTERRUPTED, UNDECIDED, VIOLATED, UsageError
-from rota.cli.options import SELECTION, Selection, takes
+from rota.cli.options import SELECTION, WHAT, Selection, takes
 from rota.cli.reporting import REPORTING, Reporting, seconds_alive, traced
+from rota.cli.verb import REPORTING as HOW_TO_REPORT
+from rota.cli.verb import Example, Verb
 from rota.explore import MissingExtra, engines
 from rota.explore.purity import Impure
 from rota.explore.walks.model import DEPTH, Simulation, Walks
@@ -49,12 +51,25 @@ WALKS = (
                  help=f"Walks in each configuration.  [default: {RUNS:,}]"),
     click.option("--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S",
                  help="Walk for so long in all."),
-    click.option("--depth", type=click.IntRange(min=1), metavar="D", default=DEPTH, show_default=True,
+    click.option("--depth", type=click.IntRange(min=1), metavar="D", default=DEPTH,
                  help="Steps of a walk at most."),
-    click.option("--seed", type=click.IntRange(min=0), metavar="K", default=0, show_default=True,
+    click.option("--seed", type=click.IntRange(min=0), metavar="K", default=0,
                  help="The same number, the same walks."),
 )  # fmt: skip
 """The options of `WalkOptions`."""
+
+SECTIONS = {
+    "What to walk through": WHAT,
+    "What to judge": ("--property", "--strict"),
+    "How to walk": ("--runs", "--seconds", "--depth", "--seed"),
+    "What to report": HOW_TO_REPORT,
+}
+
+EXAMPLES = (
+    Example("rota simulate --scope nightly --seconds 60", "Walk for a minute through the largest worlds."),
+    Example("rota simulate --scope tiny --configuration core --runs 64 --seed 7",
+            "A few walks, the same each time.", code=3),
+)  # fmt: skip
 
 
 @dataclass
@@ -82,9 +97,14 @@ class _Walking:
         table = WalkTable([job.name for job in self.plan.jobs])
         self.reporting.say(report.head(self.plan, self.walks))
         self.reporting.say(table.head())
-        explorations = Explorations(self.reporting.live_line(), walked)
+        # only a time is known beforehand: a walk may end at any step
+        seconds = self.walks.seconds if self.walks.runs is None else None
+        sizes = {job.name: seconds for job in self.plan.jobs}
+        explorations = Explorations(
+            self.reporting.live_line(), "simulate", sizes, walked, lambda at: at.seconds, float
+        )
         for job, system in zip(self.plan.jobs, systems, strict=True):
-            explorations.begin(job.name, None)
+            explorations.begin(job.name)
             try:
                 with mistaken.shown(self.plan, [system], explorations.line.clear):
                     one = simulate(system, self.walks, progress=_named(explorations, job.name))
@@ -110,7 +130,7 @@ def _named(explorations: Explorations, name: str) -> Callable[[int, int, int, in
     return lambda *level: explorations.level(name, *level)
 
 
-@click.command()
+@click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
 @takes("selection", Selection, *SELECTION)
 @takes("options", WalkOptions, *WALKS)
 @takes("reporting", Reporting, *REPORTING)

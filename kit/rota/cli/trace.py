@@ -1,72 +1,163 @@
-"""`rota trace`: show the file of a trace, convert it, or replay it."""
+"""`rota trace`: show the file of a trace in many forms, or replay it."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from rota.cli.check_system import use_current_directory
+from rota.cli import completing, trace_show
+from rota.cli.check_system import parse_settings
 from rota.cli.errors import HOLDS, VIOLATED, UsageError, one_line
+from rota.cli.keeping import write_files
+from rota.cli.options import SETTING, takes
+from rota.cli.trace_elsewhere import played
+from rota.cli.trace_file import load, reproduce
+from rota.cli.trace_forms import FORMS, shown
+from rota.cli.trace_systems import Elsewhere
+from rota.cli.verb import Example, Verb
 from rota.report.format import coloured, counted, width
-from rota.trace import ReplayError, Run, Trace, TraceFileError, UntrustedFactory, dumps, read, rebuild, text
-from rota.trace import replay as follow
+from rota.spec import PROFILES
+from rota.trace import ReplayError, Trace, text
 
 
-def load(path: Path) -> Trace:
-    """Read a trace file. Errors: UsageError with the line and the cause."""
-    try:
-        return read(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}; give the path of a trace file") from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: byte {error.start} is no UTF-8, so this is no trace; {REMEDY}") from None
-    except TraceFileError as error:
-        raise UsageError(f"{path} line {error.line}: {error.cause}; {REMEDY}") from None
+@dataclass(frozen=True)
+class _Asked:
+    """Where else its actions are played, as typed."""
+
+    profile: str | None = None
+    mutant: str | None = None
+    without_mutant: bool = False
+    settings: tuple[str, ...] = ()
+
+    @property
+    def system(self) -> Elsewhere:
+        """Errors: UsageError."""
+        if self.without_mutant and self.mutant:
+            raise UsageError("--mutant and --without-mutant are two systems; name one of them")
+        settings = tuple(parse_settings(self.settings).items())
+        return Elsewhere(self.profile, self.mutant, self.without_mutant, settings)
 
 
-REMEDY = "let `rota check` write it again"
+ELSEWHERE = (
+    click.option("--profile", metavar="|".join(PROFILES), shell_complete=completing.profiles,
+                 help="Play its actions under this line of brokers."),
+    click.option("--mutant", metavar="NAME", shell_complete=completing.mutants,
+                 help="Play its actions with this bug in place of its own."),
+    click.option("--without-mutant", is_flag=True, help="Play its actions without the bug that is planted."),
+    SETTING,
+)  # fmt: skip
+"""The options of `_Asked`."""
 
 
-def reproduce(trace: Trace, trusted: str | None) -> Run:
-    """Replay. Errors: ReplayError; UsageError where the system cannot be built."""
-    if trusted is not None:
-        use_current_directory()
-    try:
-        system = rebuild(trace, trusted={trusted} if trusted else ())
-    except UntrustedFactory as error:
-        raise UsageError(f"{error}; allow that with --system {error.factory}") from None
-    except Exception as error:  # whatever the factory, or the settings in the file, make of it
-        cause = f"{type(error).__name__}: {error}"
-        raise UsageError(f"cannot build the system of this trace ({cause}); {REMEDY}") from error
-    return follow(trace, system)
+SECTIONS = {
+    "How to show it": ("--as", "--out", "--show"),
+    "Following it": ("--replay", "--system", "--play"),
+    "Its actions in another system": ("--profile", "--mutant", "--without-mutant", "--set"),
+}
+
+EXAMPLES = (
+    Example("rota trace rota-out/trace-deadlock.jsonl", "Read it, step by step."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --as html", "A page by itself, to open and to send."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --replay", "Does the system still do that?"),
+    Example("rota trace rota-out/trace-deadlock.jsonl --show coordinator.group.state",
+            "What an expression is after each step."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --without-mutant",
+            "Where the spec goes another way, and what it does there."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --as pytest --out test_it.py",
+            "A regression test out of a counterexample."),
+)  # fmt: skip
 
 
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--as", "form", type=click.Choice(["text", "jsonl"]), default="text", show_default=True,
-              help="How to show it.")  # fmt: skip
+@click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=completing.traces)
+@click.option("--as", "form", type=click.Choice(list(FORMS)), default="text", help="How to show it.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH",
+              help="Write what --as shows to this file, and print its name. A page (html) goes beside FILE "
+                   "where stdout is a terminal.")  # fmt: skip
 @click.option("--replay", is_flag=True, help="Follow it through the system that it came from.")
+@click.option("--play", "dialogue", is_flag=True,
+              help="FILE is a dialogue: play it on the spec, and mark what differs.")  # fmt: skip
+@click.option("--show", "expressions", multiple=True, metavar="EXPR",
+              help="What this is in every state along it, in the language of `rota check --reach`, such as "
+                   "'coordinator.group.state'; repeatable.")  # fmt: skip
+@takes("elsewhere", _Asked, *ELSEWHERE)
 @click.option(
-    "--system", metavar="MODULE:NAME", help="With --replay: this code from outside of rota may run."
+    "--system", metavar="MODULE:NAME", help="This code from outside of rota may run, to follow the trace."
 )
 @click.pass_context
-def trace(ctx: click.Context, /, file: Path, form: str, replay: bool, system: str | None) -> None:
+def trace(
+    ctx: click.Context,
+    /,
+    file: Path,
+    form: str,
+    out: Path | None,
+    replay: bool,
+    dialogue: bool,
+    expressions: tuple[str, ...],
+    elsewhere: _Asked,
+    system: str | None,
+) -> None:
     """Show the trace in FILE, or replay it.
 
     A replay exits 0 if the system does every step and the last one contradicts the property as the file
     says, and 1 with the first step that differs.
+
+    With --profile, --mutant, --without-mutant or --set the same actions are played in another system, up to
+    the first step that is not the same there: exit 1 with what is there instead, 0 if all steps are the same.
+
+    With --play FILE is no trace but a dialogue, which may have been edited: exit 1 if the spec, or that of
+    --profile, has it otherwise than the file says.
     """
+    if dialogue:
+        from rota.cli import trace_play  # which brings a server with it: showing a trace needs none
+
+        lines, code = trace_play.played(file, elsewhere.profile)
+        click.echo("\n".join(lines))
+        ctx.exit(code)
     loaded = load(file)
-    if not replay:
-        click.echo(text(loaded, width()) if form == "text" else dumps(loaded), nl=False)
-        return
+    if replay or expressions or elsewhere.system.asked:
+        ctx.exit(_replayed(loaded, system, expressions, elsewhere.system))
+    if form == "html" and out is None and _to_a_terminal():
+        out = file.with_suffix(FORMS[form].suffix)
+    if out is not None:
+        _written(loaded, form, system, file, out)
+    elif form == "text":
+        click.echo(text(loaded, width()), nl=False)
+    else:
+        click.echo(shown(loaded, form, system), nl=False)
+
+
+def _to_a_terminal() -> bool:
+    """Whether what is printed is read by a person, who would not read a page like that."""
+    return sys.stdout.isatty()
+
+
+def _written(loaded: Trace, form: str, system: str | None, file: Path, out: Path) -> None:
+    """Put it into a file. Errors: UsageError."""
+    if out.exists() and file.samefile(out):
+        raise UsageError(f"--out {out} is the trace itself; name another file")
+    write_files([(out, shown(loaded, form, system))])
+    click.echo(f"{form}: {out}")
+
+
+def _replayed(loaded: Trace, system: str | None, expressions: Sequence[str], elsewhere: Elsewhere) -> int:
+    """Say whether the trace is reproduced, or what is asked of its run; the exit code."""
     try:
         run = reproduce(loaded, system)
     except ReplayError as error:
         differs = one_line(f"{loaded.property_name} is not reproduced; {error}")
         click.echo(f"{coloured('differs', 'violated')}: {differs}")
-        ctx.exit(VIOLATED)
+        return VIOLATED
     name = one_line(loaded.property_name)
-    click.echo(f"{coloured('reproduced', 'holds')}: {name} after {counted(len(run.path), 'step')}")
-    ctx.exit(HOLDS)
+    lines = [f"{coloured('reproduced', 'holds')}: {name} after {counted(len(run.path), 'step')}"]
+    code = HOLDS
+    if expressions:
+        lines = list(trace_show.lines(loaded, trace_show.columns(run, expressions)))
+    elif elsewhere.asked:
+        lines, code = played(run, elsewhere)
+    click.echo("\n".join(lines))
+    return code

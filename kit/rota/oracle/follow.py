@@ -61,13 +61,20 @@ class AnyOutcome(Protocol):
 class Oracle:
     """The spec, and which rules it used: also those that only decide, which a step does not name.
 
-    Parameters: config, as the coordinator has it; profile, of the broker that it is like.
+    Parameters: config, as the coordinator has it; profile, of the broker that it is like; table, of rules, if
+    some are not the spec's.
     Attributes: spec; profile; rules, slugs used so far; visited, pairs (slug, state of the group before the
     step).
     """
 
-    def __init__(self, config: core.CoordinatorConfig | BrokerConfig, profile: Profile = KAFKA_4) -> None:
+    def __init__(
+        self,
+        config: core.CoordinatorConfig | BrokerConfig,
+        profile: Profile = KAFKA_4,
+        table: RuleTable | None = None,
+    ) -> None:
         self.profile = profile
+        self._table = table
         self._asked: list[str] = []
         self.visited: set[tuple[str, str]] = set()
         self.spec: Spec = self._speaking(config)
@@ -105,8 +112,8 @@ class Oracle:
         return classic(BrokerConfig(**known), profile=self.profile, rules=self._recording())
 
     def _recording(self) -> RuleTable:
-        table = RULES
-        for rule in RULES.values():
+        table = RULES if self._table is None else self._table
+        for rule in table.values():
             if rule.decides:
                 table = table.replaced(rule.slug, self._recorded(rule))
         return table

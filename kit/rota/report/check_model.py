@@ -134,13 +134,14 @@ class Explored:
 
 @dataclass(frozen=True)
 class Found:
-    """A violation with its trace and the path of the file that it was written to."""
+    """A violation, its trace and that one's file; the commands that replay it and make a page of it."""
 
     run: Explored
     violation: Violation
     trace: Trace
     path: str
     replay: str
+    page: str
 
 
 @dataclass(frozen=True)

@@ -19,26 +19,26 @@ from rota.report.check_model import (
     named_first,
 )
 from rota.report.counts import differing
-from rota.report.format import Column, Columns, coloured, counted, number, width, wrapped
+from rota.report.format import coloured, counted, number, width, wrapped
+from rota.report.table import Column, Table, names
 from rota.trace import text as trace_text
 
 
-def first_columns(names: list[str]) -> tuple[Column, Column]:
-    """What a table of configurations begins with. names: of all rows to come."""
-    longest = max([len("configuration"), *map(len, names)])
-    return Column("configuration", longest, left=True, gap=0), Column("verdict", 9, left=True, gap=2)
+def first_columns(configurations: list[str]) -> tuple[Column, Column]:
+    """What a table of configurations begins with. configurations: of all rows to come."""
+    return names("configuration", configurations, gap=0), Column("verdict", 9, left=True, gap=2)
 
 
 class RunTable:
     """A table of which every row can be printed as soon as its run is over.
 
-    Parameters: names, of all rows to come; reach, whether a state is looked for in place of judging.
+    Parameters: configurations, of all rows to come; reach, whether a state is looked for in place of judging.
     """
 
-    def __init__(self, names: list[str], reach: bool = False) -> None:
+    def __init__(self, configurations: list[str], reach: bool = False) -> None:
         self._reach = reach
         columns = (
-            *first_columns(names),
+            *first_columns(configurations),
             Column("distinct", 10),
             Column("generated", 11),
             Column("depth", 5),
@@ -47,11 +47,11 @@ class RunTable:
             Column("digest", 8, left=True, gap=2),
             Column("pinned", len("DIFFERS"), left=True, gap=2),
         )
-        self._columns = Columns(columns, ("states/s", "generated", "digest", "seconds", "depth"))
+        self._table = Table(columns, ("states/s", "generated", "digest", "seconds", "depth"))
 
     def head(self) -> str:
         """The line above the rows."""
-        return self._columns.head()
+        return self._table.head()
 
     def row(self, run: Explored) -> str:
         """The line of a run."""
@@ -59,10 +59,10 @@ class RunTable:
         verdict = result.verdict.value
         if self._reach and not result.bounded:
             verdict = "reached" if result.violation else "not there" if run.complete else verdict
-        shown = f"{'bounded' if result.bounded else verdict:<9}"
+        shown = "bounded" if result.bounded else verdict
         shown = shown if self._reach else coloured(shown, verdict)
         depth = f"<={result.depth}" if run.at_most else str(result.depth)
-        return self._columns.row(
+        return self._table.row(
             {
                 "configuration": run.job.name,
                 "verdict": shown,
@@ -287,6 +287,7 @@ def found_lines(report: Report, found: Found) -> Iterator[str]:
     yield ""
     yield f"trace:  {found.path} (as text beside it: .txt)"
     yield f"replay: {found.replay}"
+    yield f"page:   {found.page}"
 
 
 def _stats(report: Report) -> Iterator[str]:

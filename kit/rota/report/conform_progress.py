@@ -11,10 +11,11 @@ from rota.conformance.results import Verdict
 from rota.conformance.runner import Watch
 from rota.report.events import CaseFinished, Event
 from rota.report.live_line import LiveLine
+from rota.report.progress import Progress, duration
 
 
 class ConformProgress:
-    """Shows done, of how many, rate, time left, and what is being played for longest.
+    """Shows done, of how many, time left, failures, and what is being played for longest.
 
     Parameters: line, on which it is shown; scripts, all that are played, so many at a time as `parallel`;
     clock, seconds, for tests.
@@ -49,19 +50,16 @@ class ConformProgress:
     def text(self) -> str:
         """All of it in one line."""
         with self._lock:
-            now = self._clock()
-            seconds = max(now - self._began, 1e-6)
-            parts = [f"{self._done} of {self._of} cases", f"{self._done / seconds:.1f}/s"]
-            if self._failed:
-                parts.append(f"{self._failed} failed")
-            left = self._left(now)
-            parts += [f"about {left:.0f} s left"] if left >= 1 else []  # else something takes its time
+            clock = self._clock()
+            now = [f"{self._failed} failed"] if self._failed else []
             if self._running:
                 longest = min(self._running, key=lambda script: self._running[script][0])
                 others = len(self._running) - 1
-                parts.append(f"{longest} for {now - self._running[longest][0]:.0f} s")
-                parts += [f"{others} more at once"] if others else []
-        return ", ".join(parts)
+                now.append(f"{longest} for {duration(clock - self._running[longest][0])}")
+                now += [f"{others} more at once"] if others else []
+            seconds, left = clock - self._began, self._left(clock)
+            far = Progress("conform", self._done, self._of, "cases", seconds, left=left, now=now)
+        return far.line()
 
     def _begun(self, script: Script) -> None:
         with self._lock:

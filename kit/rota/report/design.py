@@ -21,7 +21,8 @@ from rota.report.check_model import (
 )
 from rota.report.check_text import RunTable, found_lines
 from rota.report.counts import PINNED
-from rota.report.format import Column, Columns, coloured, counted, wrapped
+from rota.report.format import coloured, counted, wrapped
+from rota.report.table import Column, Table, names
 
 Costs = Mapping[str, Mapping[str, Range]]
 """Design -> change -> what it costs."""
@@ -168,29 +169,28 @@ def _reasons(judged: Judged) -> list[str]:
 
 def side_by_side(every: Sequence[Judged], costs: Costs, members: int) -> Iterator[str]:
     """The designs beside each other: verdict, states, what breaks, and what a change costs."""
-    width = max(len("design"), *(len(one.name) for one in every))
-    columns = Columns(
+    table = Table(
         [
-            Column("design", width, left=True, gap=0),
+            names("design", (one.name for one in every), gap=0),
             Column("verdict", 9, left=True, gap=2),
             Column("configurations", 14),
             Column("states", 10),
-            Column("what breaks", 22, left=True, gap=2),
+            Column("what breaks", left=True, gap=2, words=True),
         ],
         ["configurations"],
     )
-    yield columns.head()
+    yield table.head()
     for one in every:
         states = sum(run.result.distinct for run in one.report.runs)
-        cells = {
-            "design": one.name,
-            "verdict": coloured(f"{one.verdict:<9}", one.verdict),
-            "configurations": f"{len(one.report.runs)}",
-            "states": f"{states:,}",
-            "what breaks": "",
-        }
-        breaks = "; ".join(_reasons(one)) if one.verdict != HOLDS else "nothing"
-        yield wrapped(f"{columns.row(cells)}  ", breaks)
+        yield table.row(
+            {
+                "design": one.name,
+                "verdict": coloured(one.verdict, one.verdict),
+                "configurations": f"{len(one.report.runs)}",
+                "states": f"{states:,}",
+                "what breaks": "; ".join(_reasons(one)) if one.verdict != HOLDS else "nothing",
+            }
+        )
     for change in CHANGES:
         yield ""
         over = f"a group of {members} when it is over, least and most over all runs"
@@ -201,13 +201,12 @@ def side_by_side(every: Sequence[Judged], costs: Costs, members: int) -> Iterato
 
 def _costs(costs: Mapping[str, Range]) -> Iterator[str]:
     """What one change costs, a line for each count and a column for each design."""
-    words = max(map(len, COST_WORDS.values()))
-    columns = Columns(
-        [Column("", words, left=True, gap=0), *(Column(one, max(7, len(one)), gap=2) for one in costs)], ()
+    table = Table(
+        [names("", COST_WORDS.values(), gap=0), *(Column(one, max(7, len(one)), gap=2) for one in costs)]
     )
-    yield columns.head()
+    yield table.head()
     for name in COUNTS:
-        yield columns.row({"": COST_WORDS[name]} | {one: cost.text(name) for one, cost in costs.items()})
+        yield table.row({"": COST_WORDS[name]} | {one: cost.text(name) for one, cost in costs.items()})
 
 
 def together(every: Sequence[Judged]) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
 from rota.report.events import Collected
+from rota.report.html_report import HtmlReport
 from rota.report.json_report import JsonReport
 from rota.report.junit import JUnitReport
 from rota.report.markdown import MarkdownReport
@@ -16,6 +18,7 @@ KINDS: dict[str, Callable[[Callable[[str], None]], Collected]] = {
     "json": JsonReport,
     "junit": JUnitReport,
     "md": MarkdownReport,
+    "html": HtmlReport,
 }
 """Kind of report -> its reader."""
 
@@ -28,8 +31,9 @@ def parse_report(text: str) -> tuple[str, Path]:
     """Kind and path in `KIND=PATH`. Raises `ReportError` for anything else."""
     kind, equals, path = text.partition("=")
     if not equals or not path or kind not in KINDS:
-        kinds = ", ".join(KINDS)
-        raise ReportError(f"cannot read the report {text!r}; write KIND=PATH with KIND one of {kinds}")
+        kinds, near = ", ".join(KINDS), get_close_matches(kind, KINDS, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise ReportError(f"cannot read the report {text!r}; {hint}write KIND=PATH with KIND one of {kinds}")
     return kind, Path(path)
 
 

@@ -1,4 +1,4 @@
-"""How reports write: broken lines, tables, colours, numbers, words in the plural."""
+"""How reports write: broken lines, colours, numbers, words in the plural."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from shutil import get_terminal_size
 from typing import Any
 
@@ -37,13 +36,23 @@ def coloured(text: str, verdict: str) -> str:
     return text if os.environ.get("NO_COLOR") else click.style(text, fg=COLOURS[verdict], bold=True)
 
 
+def shown_length(text: str) -> int:
+    """How many columns of the terminal a text takes: colours take none."""
+    return len(_COLOUR.sub("", text))
+
+
+def emphasised(text: str) -> str:
+    """A heading; click takes the emphasis out again where stdout is no terminal."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, bold=True)
+
+
 def wrapped(head: str, words: str, columns: int | None = None) -> str:
     """A head and words after it, broken into lines that are indented below the first word.
 
     columns: of a line, those that `width` says if they are not given.
     """
     columns = columns or width()
-    indent = len(_COLOUR.sub("", head))
+    indent = shown_length(head)
     room = max(ROOM, *map(len, words.split()), 0)
     if indent > FURTHER and indent + room > columns and indent + len(words) > columns:
         first = f"{head.rstrip()}\n" if head.strip() else ""
@@ -66,42 +75,6 @@ def reflowed(indent: str, text: str) -> Iterator[str]:
         if max(map(len, lines), default=0) > width():
             lines = wrapped(indent, " ".join(paragraph.split())).splitlines()
         yield from (*lines, "")
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table. width: of its cells; left: they begin below each other; gap: blanks before it."""
-
-    title: str
-    width: int
-    left: bool = False
-    gap: int = 1
-
-    def shown(self, cell: str) -> str:
-        """A cell and the blanks around it."""
-        return " " * self.gap + (f"{cell:<{self.width}}" if self.left else f"{cell:>{self.width}}")
-
-
-class Columns:
-    """A table's columns, as many as the terminal has room for.
-
-    Parameters: columns; spared, the titles of those that are left out where there is no room, in that order.
-    """
-
-    def __init__(self, columns: Sequence[Column], spared: Sequence[str]) -> None:
-        shown = list(columns)
-        for title in spared:
-            if sum(one.gap + one.width for one in shown) > width():
-                shown = [one for one in shown if one.title != title]
-        self._shown = shown
-
-    def head(self) -> str:
-        """The titles."""
-        return self.row({one.title: one.title for one in self._shown})
-
-    def row(self, cells: Mapping[str, str]) -> str:
-        """A line. cells: by the titles of their columns; one with colours has all its blanks already."""
-        return "".join(one.shown(cells[one.title]) for one in self._shown).rstrip()
 
 
 def counted(number: int, word: str, plural: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rota.mutants import Mutant
-from rota.report.format import counted, wrapped
+from rota.report.format import coloured, counted, emphasised, wrapped
 from rota.report.matrix import Row, kills, lasting_kills, unguarded
 
 ABOUT = """each rule; the mutants of the spec that replace it, the property that kills each and the
@@ -23,11 +23,13 @@ def lines(rows: Sequence[Row], clients: Sequence[Mutant] = ()) -> Iterator[str]:
         max((len(mutant.killer) for mutant in mutants), default=0),
     )
     yield wrapped("", ABOUT)
+    yield ""
+    yield emphasised(_mutant_line("mutant", "killed by", "dies in", *widths))
     part = ""
     for row in rows:
         if row.rule.part != part:
             part = row.rule.part
-            yield f"\n{part}"
+            yield f"\n{emphasised(part)}"
         yield from _block(row, *widths)
     if clients:
         yield ""
@@ -39,21 +41,26 @@ def lines(rows: Sequence[Row], clients: Sequence[Mutant] = ()) -> Iterator[str]:
     yield from _numbers(rows, clients)
 
 
+def _mutant_line(mutant: str, killer: str, where: str, name: int, killers: int) -> str:
+    return wrapped(f"      {mutant:<{name}}  ", f"{killer:<{killers}}  {where}")
+
+
 def _line(mutant: Mutant, name: int, killer: int) -> str:
-    return wrapped(f"      {mutant.name:<{name}}  ", f"{mutant.killer:<{killer}}  {mutant.configuration}")
+    return _mutant_line(mutant.name, mutant.killer, mutant.configuration, name, killer)
 
 
 def _block(row: Row, name: int, killer: int) -> Iterator[str]:
-    yield f"  {row.rule.slug}{'' if row.guarded else '   NO KILLER'}"
+    mark = "" if row.guarded else f"   {coloured('NO KILLER', 'violated')}"
+    yield f"  {row.rule.slug}{mark}"
     if row.odd:
         yield wrapped("      ", f"fires only on {row.odd}")
     for mutant in row.mutants:
         yield _line(mutant, name, killer)
         for one in row.lasting:
             if one.mutant == mutant.name:
-                yield wrapped(f"      {'':<{name}}  ", f"{one.by:<{killer}}  {one.configuration}, endless")
+                yield _mutant_line("", one.by, f"{one.configuration}, endless", name, killer)
     for mutant in row.by_dialogues:
-        yield wrapped(f"      {mutant.name}  ", f"{mutant.configuration}: {mutant.killer}")
+        yield wrapped(f"      {mutant.name:<{name}}  ", f"{mutant.configuration}: {mutant.killer}")
     if row.bugs:
         yield wrapped("      bugs   ", ", ".join(bug.name for bug in row.bugs))
     if row.cases:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from rota.report.format import NARROWEST, width, wrapped
+from rota.report.format import NARROWEST, coloured, emphasised, width, wrapped
+from rota.report.progress import Progress, duration
 from rota.report.prove_model import Conditions, Decision, overall
 
 FEW = 30
@@ -18,6 +19,9 @@ IN_FULL = 5
 
 SLOW = 1.0
 """Seconds; from here on a group's slowest obligation is named."""
+
+VERDICT = 7
+"""Columns of the verdict on an obligation."""
 
 INDENT = "      "
 
@@ -65,6 +69,10 @@ class Printer:
         self._left = Counter(map(self._label, names))
         self._width = max(map(len, self._left), default=0)
         self._words = words if words and len(self._left) <= FEW else {}
+        if names:
+            verdict = VERDICT if self._each else _room()
+            title = f"    {'obligation':<{self._width}}  "
+            say(emphasised(wrapped(title, f"{'verdict':<{verdict}} {'time':>8}")))
         self._begun: dict[str, list[Decision]] = {}
         self._odd = 0
 
@@ -107,7 +115,7 @@ def _in_full(decision: Decision, changed: str, width: int, verbose: bool) -> Ite
     verdict = (
         outcome.verdict if outcome.as_expected else f"{outcome.verdict}, not {outcome.obligation.expect}"
     )
-    yield wrapped(f"{_mark(decision)} {name}  ", f"{verdict:<7} {outcome.seconds:6.2f} s")
+    yield wrapped(f"{_mark(decision)} {name}  ", f"{verdict:<{VERDICT}} {outcome.seconds:6.2f} s")
     example = outcome.counterexample if verbose or not (decision.variant and decision.as_expected) else None
     if verbose or example or not decision.as_expected:
         yield from _paragraph(f"claim: {outcome.obligation.statement}")
@@ -126,20 +134,24 @@ def _together(label: str, decisions: Sequence[Decision]) -> str:
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     seconds = sum(decision.seconds for decision in decisions)
     slowest = max(decisions, key=lambda decision: decision.seconds)
-    column = min(21, width() - NARROWEST)
-    line = f"{verdicts:<{column}} {seconds:6.2f} s"
+    line = f"{verdicts:<{_room()}} {seconds:6.2f} s"
     if len(decisions) > 1 and slowest.seconds >= SLOW:
         line += f", slowest {slowest.seconds:.1f} s: {slowest.name.removeprefix(f'{label}.')}"
     return line
 
 
+def _room() -> int:
+    """Columns of the verdicts on a group."""
+    return min(21, width() - NARROWEST)
+
+
 def _label(label: str, decisions: Sequence[Decision], width: int) -> str:
-    mark = "ok " if all(decision.as_expected for decision in decisions) else "NOT"
-    return f"{mark} {label:<{width}}  "
+    return f"{_mark(*decisions)} {label:<{width}}  "
 
 
-def _mark(decision: Decision) -> str:
-    return "ok " if decision.as_expected else "NOT"
+def _mark(*decisions: Decision) -> str:
+    fine = all(decision.as_expected for decision in decisions)
+    return coloured("ok ", "holds") if fine else coloured("NOT", "violated")
 
 
 def _paragraph(text: str) -> Iterator[str]:
@@ -148,10 +160,13 @@ def _paragraph(text: str) -> Iterator[str]:
     return iter(wrap(INDENT + text, width(), subsequent_indent=further, break_on_hyphens=False))
 
 
-def far(decided: int, total: int, running: Sequence[tuple[str, float]]) -> str:
-    """How many obligations are decided, and what is asked now: (name, seconds since it began) of each."""
-    asked = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in running)
-    return f"{decided} of {total}; asking {asked}"
+def far(decided: int, total: int, seconds: float, running: Sequence[tuple[str, float]]) -> str:
+    """How many obligations are decided, and what is asked now: (name, seconds since it began) of each.
+
+    Nothing is said of the rest: an obligation takes Z3 anything between a millisecond and its time limit.
+    """
+    now = [f"{name} for {duration(since)}" for name, since in running]
+    return Progress("prove", decided, total, "obligations", seconds, now=now).line()
 
 
 def last_lines(
@@ -175,4 +190,5 @@ def last_lines(
     agreeing = sum(decision.as_expected for decision in decisions)
     late = f", {selected - len(decisions)} not decided" if len(decisions) < selected else ""
     of = f"{agreeing} of {len(decisions)} as expected{late}, in {conditions.seconds:.1f} s"
-    yield f"{overall(decisions, selected)}: {verdicts or 'nothing'}; {of}"
+    verdict = overall(decisions, selected)
+    yield f"{coloured(verdict, verdict)}: {verdicts or 'nothing'}; {of}"

@@ -11,7 +11,8 @@ from rota.kernel import Kind
 from rota.report.check_json import report_of
 from rota.report.check_model import KNOWN, Explored, Plan, Report
 from rota.report.check_text import first_columns, found_lines
-from rota.report.format import Column, Columns, coloured, counted, wrapped
+from rota.report.format import coloured, counted, wrapped
+from rota.report.table import Column, Table
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,14 @@ def head(plan: Plan, walks: Walks) -> str:
 
 
 class WalkTable:
-    """A table of which every row can be printed as soon as its walks are over. names: of all rows to come."""
+    """A table of which every row can be printed as soon as its walks are over.
 
-    def __init__(self, names: list[str]) -> None:
+    configurations: of all rows to come.
+    """
+
+    def __init__(self, configurations: list[str]) -> None:
         columns = (
-            *first_columns(names),
+            *first_columns(configurations),
             Column("walks", 7),
             Column("steps", 10),
             Column("longest", 7),
@@ -79,21 +83,21 @@ class WalkTable:
             Column("digest", 8, left=True, gap=2),
         )
         spared = ("digest", "longest", "seconds", "steps", "rules", "witnesses")
-        self._columns = Columns(columns, spared)
+        self._table = Table(columns, spared)
 
     def head(self) -> str:
         """The line above the rows."""
-        return self._columns.head()
+        return self._table.head()
 
     def row(self, run: Explored, coverage: Coverage) -> str:
         """The line of a configuration."""
         verdict, result = run.result.verdict.value, run.result
         witnesses = [one for one in result.properties if one.kind is Kind.WITNESS]
         reached = sum(one.depth is not None for one in witnesses)
-        return self._columns.row(
+        return self._table.row(
             {
                 "configuration": run.job.name,
-                "verdict": coloured(f"{verdict:<9}", verdict),
+                "verdict": coloured(verdict, verdict),
                 "walks": f"{coverage.walks:,}",
                 "steps": f"{coverage.steps:,}",
                 "longest": f"{coverage.longest}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rota.conformance.dialogues.transcript import render
 from rota.conformance.out_of_reach import out_of_reach
@@ -13,6 +13,8 @@ from rota.conformance.results import CaseResult, Verdict
 from rota.report.events import (
     CONFORMS,
     INTERRUPTED,
+    UNDECIDED,
+    VIOLATED,
     CaseFinished,
     Collected,
     Event,
@@ -21,10 +23,22 @@ from rota.report.events import (
     counts,
     passing_though_known,
 )
-from rota.report.format import counted, width, wrapped
+from rota.report.format import coloured, counted, emphasised, shown_length, width, wrapped
 
 IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED)
 """Verdicts whose cases are printed with everything that was seen."""
+
+ENDS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTERRUPTED: "undecided"}
+"""Verdict on a run -> the verdict whose colour it has."""
+
+COLOURED = {
+    **dict.fromkeys(Verdict, "undecided"),
+    Verdict.PASS: "holds",
+    Verdict.FAIL: "violated",
+    Verdict.DIED: "violated",
+    Verdict.KNOWN: "known",
+}
+"""Verdict on a case -> the verdict whose colour it has."""
 
 _HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·] ")
 """What a line of a dialogue begins with: the time, who, and the kind of line."""
@@ -46,6 +60,7 @@ class TextReport(Collected):
             cases = counted(event.cases, "case")
             head = f"target {event.target}, profile {event.profile}, {cases}, seed {event.seed}"
             self._say(wrapped("rota conform: ", head))
+            self._say(emphasised(f"{'verdict':<11} {'case':<{_ids()}} {'time':>7}"))
         if not self._quiet and isinstance(event, CaseFinished):
             self._say(_one_line(event.result))
         super().on(event)
@@ -54,7 +69,8 @@ class TextReport(Collected):
         if not self._quiet:
             for line in self._details(started, finished):
                 self._say(line)
-        self._say(verdict_line(started, finished, self.results))
+        verdict, colon, rest = verdict_line(started, finished, self.results).partition(":")
+        self._say(f"{coloured(verdict, ENDS[finished.verdict])}{colon}{rest}")
 
     def _details(self, started: RunStarted, finished: RunFinished) -> Iterator[str]:
         for result in self.results:
@@ -63,8 +79,8 @@ class TextReport(Collected):
                 yield from in_full(result, started)
         yield ""
         yield from known_lines(self.results)
-        yield from _not_checked(finished, self.results)
-        if broken := _broken(self.results):
+        yield from _not_checked(finished)
+        if broken := broken_rules(self.results):
             yield wrapped("broken rules: ", ", ".join(broken))
         verdicts = counts(self.results).items()
         yield wrapped("", ", ".join(f"{number} {verdict}" for verdict, number in verdicts))
@@ -110,14 +126,19 @@ def in_full(result: CaseResult, started: RunStarted, columns: int | None = None)
     yield "  dialogue"
     for line in render(result.lines, result.names):
         yield _dialogue_line(line, columns)
+    yield f"  {'again':<12} {again(started, case.id)}"
+
+
+def again(started: RunStarted, case_id: str) -> str:
+    """The command that plays a case again."""
     usual = started.profile == usual_profile(started.target)
     profile = "" if usual else f" --profile {started.profile}"
-    yield f"  {'again':<12} rota conform --target {shlex.quote(started.target)}{profile} {case.id}"
+    return f"rota conform --target {shlex.quote(started.target)}{profile} {case_id}"
 
 
 def verdict_line(started: RunStarted, finished: RunFinished, results: Sequence[CaseResult]) -> str:
     """The verdict in one line, with the broken rules by part where there are any."""
-    broken = _broken(results)
+    broken = broken_rules(results)
     parts = list(dict.fromkeys(rule.split(".")[0] for rule in broken))
     rules = "1 rule" if len(broken) == 1 else f"{len(broken)} rules"
     where = ", ".join(parts) if len(parts) <= 3 else f"{len(parts)} parts"
@@ -137,7 +158,7 @@ def verdict_line(started: RunStarted, finished: RunFinished, results: Sequence[C
     return f"{verdict}: {started.target} against profile {started.profile}{why} ({seconds})"
 
 
-def _broken(results: Sequence[CaseResult]) -> list[str]:
+def broken_rules(results: Sequence[CaseResult]) -> list[str]:
     """The slugs of the rules that do not hold, in the order of the cases."""
     return list(dict.fromkeys(r.case.rule for r in results if r.verdict in (Verdict.FAIL, Verdict.DIED)))
 
@@ -155,14 +176,14 @@ def _dialogue_line(line: str, columns: int | None) -> str:
 
 def _one_line(result: CaseResult) -> str:
     """The case and its verdict, and why: cut to the width where everything is said later, else below."""
-    ids = min(48, width() - 21)
-    line = f"{result.verdict.value:<11} {result.case.id:<{ids}} {result.seconds:5.1f} s"
+    verdict = coloured(f"{result.verdict.value:<11}", COLOURED[result.verdict])
+    line = f"{verdict} {result.case.id:<{_ids()}} {result.seconds:5.1f} s"
     if result.verdict is Verdict.PASS:
         return line
     why = result.because or result.actual
     if result.verdict is Verdict.KNOWN and result.known is not None:
         why = result.known.words
-    left = width() - len(line) - 2
+    left = width() - shown_length(line) - 2
     if len(why) <= left:
         return f"{line}  {why}"
     if result.verdict in IN_FULL and left > 1:
@@ -170,19 +191,38 @@ def _one_line(result: CaseResult) -> str:
     return f"{line}\n{wrapped(' ' * 12, why)}"
 
 
-def _not_checked(finished: RunFinished, results: Sequence[CaseResult]) -> Iterator[str]:
-    """What the verdict says nothing about."""
+def _ids() -> int:
+    """Columns of the ids of cases."""
+    return min(48, width() - 21)
+
+
+def not_checked(finished: RunFinished) -> Mapping[str, Sequence[str]]:
+    """What the verdict says nothing about: why -> the ids of the cases."""
     reasons: dict[str, list[str]] = {}
     for skipped in finished.not_checked:
         reasons.setdefault(skipped.why, []).append(skipped.case.id)
     for verdict in (Verdict.UNSUPPORTED, Verdict.UNDECIDED):
-        ids = [result.case.id for result in results if result.verdict is verdict]
+        ids = [result.case.id for result in finished.results if result.verdict is verdict]
         if ids:
             reasons[verdict.value] = ids
-    for why, ids in reasons.items():
-        told = counted(len(ids), "case") if why == INTERRUPTED else ", ".join(ids)
-        yield wrapped("not checked: ", f"{why}: {told}")
+    return reasons
+
+
+def unspoken(finished: RunFinished) -> Iterator[str]:
+    """Versions that the target advertises and cannot read, a line for each API."""
     for api, versions in finished.unreadable.items():
         numbers = ", ".join(f"v{version}" for version in versions)
-        yield wrapped("not spoken: ", f"{api} {numbers}: advertised, but the target cannot read it")
-    yield wrapped("not checked: ", f"no case is about {'; '.join(out_of_reach())}")
+        yield f"{api} {numbers}: advertised, but the target cannot read it"
+
+
+def about_nothing() -> str:
+    """What no case is about."""
+    return f"no case is about {'; '.join(out_of_reach())}"
+
+
+def _not_checked(finished: RunFinished) -> Iterator[str]:
+    for why, ids in not_checked(finished).items():
+        told = counted(len(ids), "case") if why == INTERRUPTED else ", ".join(ids)
+        yield wrapped("not checked: ", f"{why}: {told}")
+    yield from (wrapped("not spoken: ", line) for line in unspoken(finished))
+    yield wrapped("not checked: ", about_nothing())

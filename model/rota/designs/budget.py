@@ -39,6 +39,13 @@ class Budget:
         left = value.get(message.kind, 0)
         return (Outcome(value.set(message.kind, left - 1)),) if left else ()
 
+    def why_refused(self, value: FrozenMap[str, int], sender: str, message: Message) -> str | None:
+        """How the budget stands."""
+        if not isinstance(message, Charge):
+            return None
+        allowed = self.allowed.get(message.kind, 0)
+        return f"no {message.kind} left of {allowed}" if allowed else "this world does not allow that"
+
 
 def chosen_from(defaults: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings over their defaults. Errors: ValueError for one that is not there."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from rota.designs import served, server_side
 from rota.designs.budget import Budget, chosen_from
+from rota.designs.depiction import SERVER_SIDE
 from rota.designs.lasting import eventually_always
 from rota.designs.served import Member, Served
 from rota.designs.server_side import WIKI, Brokers, Cluster
@@ -263,4 +264,5 @@ def world(rules: RuleTable = RULES, ref: SystemRef | None = None, **settings: An
         properties=(*PROPERTIES, *alive, *_witnesses(chosen)),
         liveness=(SETTLES,),
         ref=ref,
+        depiction=SERVER_SIDE,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from rota.designs import watchers, zookeeper
 from rota.designs.budget import Budget, chosen_from
+from rota.designs.depiction import WATCHERS
 from rota.designs.lasting import eventually_always
 from rota.designs.watchers import Consumer, Phase, Watcher
 from rota.designs.znodes import Children, Nodes
@@ -216,4 +217,5 @@ def world(rules: RuleTable = RULES, ref: SystemRef | None = None, **settings: An
         properties=(*PROPERTIES, *_witnesses(chosen)),
         liveness=(FINISHES,),
         ref=ref,
+        depiction=WATCHERS,
     )

@@ -70,3 +70,17 @@ class Budget:
         if pool is None or value[pool] == 0:
             return ()
         return (Outcome(value.set(pool, value[pool] - 1)),)
+
+    def why_refused(self, value: FrozenMap[str, int], sender: str, message: Message) -> str | None:
+        """How the budget stands."""
+        if not isinstance(message, Charge | Known):
+            return None
+        kind = message.kind
+        pool = self.pools.get(kind)
+        if pool is None:
+            return "this configuration does not allow that"
+        if isinstance(message, Known):
+            times = "once" if message.times == 1 else f"{message.times} times"
+            return f"{kind}: that has not happened {times} yet"
+        allowed = self.allowed[pool]
+        return f"no {pool} left of {allowed}" if pool == kind else f"no {pool} left of {allowed} for a {kind}"

@@ -15,6 +15,7 @@ from rota.environment.clients.cooperative import CooperativeClient
 from rota.environment.clients.eager import EagerClient
 from rota.environment.clients.poll_heartbeat import OldClient
 from rota.environment.clients.subscription import Subscription
+from rota.environment.depiction import depiction
 from rota.kernel import FrozenMap, Machine, Property, RuleTable, System, SystemRef
 from rota.spec import PROFILES, RULES, BrokerConfig, classic
 from rota.spec.classic.join import HANDSHAKE_SINCE
@@ -141,6 +142,7 @@ def world(
         ),
         properties=properties,
         ref=ref,
+        depiction=depiction(spec.groups, chosen["partitions"]),
     )
 
 

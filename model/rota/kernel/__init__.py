@@ -22,6 +22,7 @@ from rota.kernel.properties import (
     Property,
     View,
 )
+from rota.kernel.refusals import Attempt, DeadEnd, Refusal
 from rota.kernel.rules import Rule, RuleTable, rule
 from rota.kernel.structs import frozen, replace
 from rota.kernel.symmetry import Symmetry
@@ -35,6 +36,8 @@ __all__ = [
     "PER_RULE",
     "Arrow",
     "Asking",
+    "Attempt",
+    "DeadEnd",
     "Depiction",
     "Digest",
     "Fairness",
@@ -48,6 +51,7 @@ __all__ = [
     "Message",
     "Outcome",
     "Property",
+    "Refusal",
     "Rule",
     "RuleTable",
     "Send",

@@ -49,7 +49,10 @@ class Outcome:
 
 
 class Machine(Protocol):
-    """A component of the state. All functions are pure; several outcomes mean a choice that is left open."""
+    """A component of the state. All functions are pure; several outcomes mean a choice that is left open.
+
+    It may also say why something is not possible: `rota.kernel.refusals.Explaining` has those functions.
+    """
 
     @property
     def name(self) -> str:

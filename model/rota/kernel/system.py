@@ -14,6 +14,7 @@ from rota.kernel.encoding import component_hash, state_hash
 from rota.kernel.machine import Machine, Message, Outcome
 from rota.kernel.mistakes import UserError
 from rota.kernel.properties import Kind, Liveness, Property
+from rota.kernel.refusals import DeadEnd
 from rota.kernel.symmetry import Symmetry
 from rota.kernel.transition import LocalStep, State, Transition
 
@@ -103,15 +104,29 @@ class System:
 
     def begun_by(self, position: int, state: State) -> Iterator[Transition]:
         """The transitions out of a state that the machine at a position begins, in a fixed order."""
+        return self._begun(position, state, None)
+
+    def dead_ends(self, position: int, state: State) -> tuple[DeadEnd, ...]:
+        """Where what the machine at a position begins ends, because a machine refuses a message."""
+        dead: list[DeadEnd] = []
+        for _ in self._begun(position, state, dead):
+            pass
+        return tuple(dead)
+
+    def _begun(self, position: int, state: State, dead: list[DeadEnd] | None) -> Iterator[Transition]:
         machine = self.machines[position]
         for outcome in machine.actions(state[position]):
             local_step = LocalStep(machine.name, None, None, outcome.label, outcome.rules, outcome.value)
             yield from self._deliver(
-                _put(state, position, outcome), _queue(machine.name, outcome), (local_step,)
+                _put(state, position, outcome), _queue(machine.name, outcome), (local_step,), dead
             )
 
     def _deliver(
-        self, state: State, queue: tuple[Delivery, ...], local_steps: tuple[LocalStep, ...]
+        self,
+        state: State,
+        queue: tuple[Delivery, ...],
+        local_steps: tuple[LocalStep, ...],
+        dead: list[DeadEnd] | None,
     ) -> Iterator[Transition]:
         open_ = [(state, queue, local_steps)]
         while open_:
@@ -128,6 +143,8 @@ class System:
                 branches.append((_put(state, position, outcome), pending, (*local_steps, local_step)))
             if len(local_steps) > MAX_MESSAGES and branches:
                 raise endless(f"machine {local_steps[0].machine}", self.name)
+            if dead is not None and not branches:
+                dead.append(DeadEnd(local_steps, receiver, state[position], sender, message))
             open_ += reversed(branches)
 
     def holds(self, prop: Property, state: State) -> bool:

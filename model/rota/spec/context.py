@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
-from rota.kernel import RuleTable
+from rota.kernel import Attempt, RuleTable
 from rota.spec.effects import Record, Timer
 from rota.spec.kind import AnyGroup, AnyStep, GroupKind
 from rota.spec.messages import Call
@@ -126,6 +126,10 @@ class Spec:
                 return tuple([step.fired(slug) for step in steps])
         raise NoRuleError(f"no rule of {handler} matches {state!r}, {inputs!r}")
 
+    def listened(self) -> Listened:
+        """The same protocol, which also notes what its handlers ask."""
+        return Listened(self.profile, self.config, self.rules, self.handlers, self.received, self.groups)
+
     def apply(self, slug: str, *inputs: Any) -> AnySteps:
         """The outcomes of one rule, each marked with its slug; none where its guard fails."""
         steps: AnySteps = self._functions[slug](self, *inputs)
@@ -140,6 +144,21 @@ class Spec:
         if len(steps) == 1:
             return self.apply(slug, steps[0], *inputs)
         return tuple(dict.fromkeys(after for step in steps for after in self.apply(slug, step, *inputs)))
+
+
+@dataclass(frozen=True, eq=False)
+class Listened(Spec):
+    """A spec for those who explain a step. attempts: the rules that its handlers have asked until now."""
+
+    attempts: list[Attempt] = field(default_factory=list)
+
+    def _first(self, handler: str, state: Any, *inputs: Any) -> tuple[Any, ...]:
+        for slug in self.handlers[handler]:
+            steps = self.apply(slug, state, *inputs)
+            self.attempts.append(Attempt(handler, slug, bool(steps)))
+            if steps:
+                return steps
+        raise NoRuleError(f"no rule of {handler} matches {state!r}, {inputs!r}")
 
 
 def request_of(call: Call, kind: type[R]) -> R:

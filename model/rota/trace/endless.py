@@ -45,7 +45,7 @@ def breaking(
 
 
 def _breaks(prop: Liveness, choice: tuple[int, ...], states: Sequence[State], cycle: int) -> bool:
-    good = [_says(prop, choice, prop.test, state) for state in states]
+    good = [says(prop, choice, prop.test, state) for state in states]
     loop = good[len(good) - 1 - cycle :]
     if prop.kind is LivenessKind.EVENTUALLY_ALWAYS:
         return not all(loop)
@@ -53,14 +53,15 @@ def _breaks(prop: Liveness, choice: tuple[int, ...], states: Sequence[State], cy
         return not any(loop)
     assert prop.given is not None
     after = max((at for at, fine in enumerate(good) if fine), default=-1) + 1
-    return not any(loop) and any(_says(prop, choice, prop.given, state) for state in states[after:])
+    return not any(loop) and any(says(prop, choice, prop.given, state) for state in states[after:])
 
 
 def worst(prop: Liveness, choice: tuple[int, ...], states: Sequence[State], cycle: int) -> State:
     """A state of the cycle in which the property's predicate does not hold, the last one of them."""
     loop = states[len(states) - 1 - cycle :]
-    return next(state for state in reversed(loop) if not _says(prop, choice, prop.test, state))
+    return next(state for state in reversed(loop) if not says(prop, choice, prop.test, state))
 
 
-def _says(prop: Liveness, choice: tuple[int, ...], test: Callable[..., bool], state: State) -> bool:
+def says(prop: Liveness, choice: tuple[int, ...], test: Callable[..., bool], state: State) -> bool:
+    """What a predicate of a property answers about a choice of machines."""
     return test(*(view.of(state[i]) for view, i in zip(prop.views, choice, strict=True)))

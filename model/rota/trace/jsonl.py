@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from rota.trace.model import SCHEMA, Component, LocalStep, Origin, Sight, Step, Trace
+from rota.trace.model import SCHEMA, Component, Decisive, LocalStep, Origin, Sight, Step, Trace
 from rota.trace.render import Difference
 
 T = TypeVar("T")
@@ -47,6 +47,8 @@ def dumps(trace: Trace) -> str:
     }
     if origin.reach is not None:
         header |= {"reach": origin.reach}
+    if trace.decisive:
+        header |= {"decisive": [vars(one) for one in trace.decisive]}
     if trace.cycle is not None:
         header |= {"cycle": trace.cycle, "assumed": trace.assumed}
     return "".join(_line(one) for one in (header, *(_step_out(step) for step in trace.steps)))
@@ -170,6 +172,7 @@ def _header(given: _Object) -> tuple[Trace, int]:
         why=given.each("why", _sight),
         cycle=given.take("cycle", int) if "cycle" in given.content else None,
         assumed=given.texts("assumed") if "cycle" in given.content else (),
+        decisive=given.each("decisive", _decisive) if "decisive" in given.content else (),
     )
     if not trace.start:
         raise TraceFileError(1, "the start state has no machine")
@@ -196,6 +199,13 @@ def _sight(given: _Object) -> Sight:
     return Sight(
         given.take("choice", int), given.text("machine"), given.optional("before"), given.text("after")
     )
+
+
+def _decisive(given: _Object) -> Decisive:
+    parts = given.take("parts", list)
+    if not all(isinstance(one, list) and [type(text) for text in one] == [str, str] for one in parts):
+        raise TraceFileError(given.line, "'parts' holds something that is no machine with a path")
+    return Decisive(given.take("step", int), tuple((machine, path) for machine, path in parts))
 
 
 def _step_in(given: _Object, machines: int) -> Step:

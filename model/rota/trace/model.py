@@ -8,7 +8,7 @@ from typing import Any
 
 from rota.trace.render import Difference
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the file format and of the texts in it."""
 
 DEADLOCK = "deadlock"
@@ -87,6 +87,22 @@ class Sight:
     after: str
 
 
+Part = tuple[str, str]
+"""A machine, and the path of what changed in it."""
+
+
+@dataclass(frozen=True)
+class Decisive:
+    """A step without which the run would not end in a contradiction.
+
+    step: its index; parts: what it changed that must be undone for that, each alone or, where none is enough
+    alone, all together.
+    """
+
+    step: int
+    parts: tuple[Part, ...]
+
+
 @dataclass(frozen=True)
 class Trace:
     """A run that ends in the contradiction of a property, or goes on for ever in one.
@@ -94,7 +110,8 @@ class Trace:
     system: its name; property_name, kind, meaning, source, guards: of the property, guards being the
     rules that it speaks for; start: a value per machine; why: what the property sees at the end. cycle: None
     where the run ends; else that many of the last steps are repeated for ever (0: it stays where it is);
-    assumed: what the property assumes of endless runs, and this one keeps, a sentence each.
+    assumed: what the property assumes of endless runs, and this one keeps, a sentence each; decisive: the
+    steps that decide, in order, none where it is no single step's doing (`rota.trace.decisive`).
     """
 
     system: str
@@ -109,6 +126,7 @@ class Trace:
     why: tuple[Sight, ...]
     cycle: int | None = None
     assumed: tuple[str, ...] = ()
+    decisive: tuple[Decisive, ...] = ()
 
     @property
     def machines(self) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def reaching(system: System, text: str) -> System:
     if len(expression.reads) > MOST:
         read = ", ".join(name for name, _ in expression.reads)
         raise ExpressionError(f"{text!r} reads {read}; describe the state by {MOST} machines at most")
-    _check_fields(system, expression)
+    check_fields(system, expression)
     own = {name for name, _ in expression.reads if name in system.index}
     if ref := system.ref:
         shipped = ("factory", ref.factory), ("settings", ref.settings), ("text", text)
@@ -119,7 +119,7 @@ def _is_there(value: Any) -> bool:
     return value is not NOTHING
 
 
-def _check_fields(system: System, expression: Expression) -> None:
+def check_fields(system: System, expression: Expression) -> None:
     """Look for fields that no value can have, as far as annotations tell. Errors: ExpressionError."""
     for name, paths in expression.reads:
         roles = [one for one in system.machines if name in (one.name, one.role)]

@@ -8,6 +8,7 @@ from typing import Any
 from rota import kernel
 from rota.kernel import Kind, Liveness, Property, State, System, Transition, UserError, component_hash
 from rota.trace import endless
+from rota.trace.decisive import decisive
 from rota.trace.model import DEADLOCK, MISTAKE, Component, LocalStep, Origin, Sight, Step, Trace
 from rota.trace.reach import unwrapped
 from rota.trace.render import Difference, differences, render
@@ -41,8 +42,8 @@ def record(
         meaning=prop.meaning if prop else STUCK,
         source=prop.source if prop else "",
         guards=prop.rules if prop else (),
-        start=_components(names, start),
-        steps=_steps(names, start, path),
+        start=components(names, start),
+        steps=steps_of(names, start, path),
         why=tuple(
             _lasting(system, prop, states, cycle or 0)
             if isinstance(prop, Liveness)
@@ -50,6 +51,7 @@ def record(
         ),
         cycle=cycle,
         assumed=tuple(one.meaning for one in prop.fairness) if isinstance(prop, Liveness) else (),
+        decisive=decisive(system, prop, states, cycle),
     )
 
 
@@ -66,18 +68,20 @@ def record_mistake(system: System, error: UserError) -> Trace:
         meaning=error.what,
         source=error.source,
         guards=(),
-        start=_components(names, error.start),
-        steps=_steps(names, error.start, error.path),
+        start=components(names, error.start),
+        steps=steps_of(names, error.start, error.path),
         why=(),
     )
 
 
-def _components(names: Sequence[str], state: State) -> tuple[Component, ...]:
+def components(names: Sequence[str], state: State) -> tuple[Component, ...]:
+    """The texts and hashes of a state's values. names: of the machines."""
     codes = hashes(state)
     return tuple(Component(*one) for one in zip(names, map(render, state), codes, strict=True))
 
 
-def _steps(names: tuple[str, ...], start: State, path: Sequence[Transition]) -> tuple[Step, ...]:
+def steps_of(names: Sequence[str], start: State, path: Sequence[Transition]) -> tuple[Step, ...]:
+    """The steps of a run. names: of the machines; start: the state before the first one."""
     states = [start, *(transition.target for transition in path)]
     return tuple(_step(names, index, states[index - 1], one) for index, one in enumerate(path, 1))
 
@@ -135,7 +139,7 @@ def _property(system: System, name: str) -> Property | Liveness | None:
     raise KeyError(name)
 
 
-def _step(names: tuple[str, ...], index: int, before: State, transition: Transition) -> Step:
+def _step(names: Sequence[str], index: int, before: State, transition: Transition) -> Step:
     changed: list[Difference] = []
     for name, old, new in zip(names, before, transition.target, strict=True):
         changed += differences(name, old, new)

@@ -89,7 +89,7 @@ def _walk(path: str, old: Any, new: Any) -> Iterator[Change]:
         return
     if is_dataclass(old) and type(old) is type(new):
         for one in fields(old):
-            yield from _walk(_dotted(path, one.name), getattr(old, one.name), getattr(new, one.name))
+            yield from _walk(dotted(path, one.name), getattr(old, one.name), getattr(new, one.name))
     elif isinstance(old, Mapping) and isinstance(new, Mapping):
         yield from _walk_mapping(path, old, new)
     elif isinstance(old, frozenset) and isinstance(new, frozenset):
@@ -97,7 +97,7 @@ def _walk(path: str, old: Any, new: Any) -> Iterator[Change]:
             yield path, _members(old - new), None
         if new - old:
             yield path, None, _members(new - old)
-    elif isinstance(old, tuple) and isinstance(new, tuple):
+    elif sequence(old) and sequence(new):
         yield from _walk_tuple(path, old, new)
     else:
         yield path, render(old), render(new)
@@ -105,7 +105,7 @@ def _walk(path: str, old: Any, new: Any) -> Iterator[Change]:
 
 def _walk_mapping(path: str, old: Mapping[Any, Any], new: Mapping[Any, Any]) -> Iterator[Change]:
     for key in (*old, *(key for key in new if key not in old)):
-        inner = f"{path}[{render(key)}]"
+        inner = keyed(path, key)
         if key not in new:
             yield inner, render(old[key]), None
         elif key not in old:
@@ -131,5 +131,16 @@ def _members(items: frozenset[Any]) -> str:
     return ", ".join(sorted(render(item) for item in items))
 
 
-def _dotted(path: str, name: str) -> str:
+def dotted(path: str, name: str) -> str:
+    """The path of a field."""
     return f"{path}.{name}" if path else name
+
+
+def keyed(path: str, key: Any) -> str:
+    """The path of a key of a mapping."""
+    return f"{path}[{render(key)}]"
+
+
+def sequence(value: Any) -> bool:
+    """Whether it is a tuple that is made of parts: frozen values are tuples, too, and are made of fields."""
+    return isinstance(value, tuple) and not is_dataclass(value)

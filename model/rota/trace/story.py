@@ -74,7 +74,9 @@ class Story:
     moments: none, or one more than events, that before the first one first; claims: those that have lights;
     why: numbered sentences that lead to the contradiction, which is the last; cycle: that many of the last
     events repeat for ever, None where the run ends; copies: name of a form -> the run in it, to be copied;
-    notice: what could not be found out, and why; empty where nothing is missing.
+    notice: what could not be found out, and why; empty where nothing is missing; outcome: what the verdict
+    comes to (SILENT: undecided); marked: indexes of the events at which that shows; none given: of the last
+    one, where the outcome is VIOLATED and the run ends.
     """
 
     title: str
@@ -88,3 +90,12 @@ class Story:
     cycle: int | None = None
     copies: Mapping[str, str] = field(default_factory=dict)
     notice: str = ""
+    outcome: Light = Light.VIOLATED
+    marked: tuple[int, ...] = ()
+
+    @property
+    def marks(self) -> frozenset[int]:
+        """The indexes of the events that are marked."""
+        if not self.marked and self.outcome is Light.VIOLATED and self.cycle is None and self.events:
+            return frozenset({self.events[-1].index})
+        return frozenset(self.marked)

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 
-from rota.trace.model import DEADLOCK, MISTAKE, Sight, Step, Trace
-from rota.trace.render import Difference
+from rota.trace.model import MISTAKE, Sight, Step, Trace
+from rota.trace.why import matters
+from rota.trace.words import NO_LABEL, by, change, ending, named_origin
 
 WIDTH = 110
 """Columns."""
@@ -17,27 +18,17 @@ WIDTH = 110
 PATH = 0.4
 """Widest column of paths, of the page; longer paths push their values to the right."""
 
-REACHED = "The last state is one:"
-ENDING = "The last state says otherwise:"
-ENDINGS = {
-    "step": "The last step says otherwise:",
-    "liveness": "For ever, or again and again, it is otherwise:",
-    DEADLOCK: REACHED,
-    MISTAKE: "",
-}
-"""What stands between the property's sentence and what it sees, by the property's kind."""
-
 MARGIN, FURTHER = 30, 24
 """Columns that a value of several lines has at least; how far it is indented on lines of its own, else."""
-
-OLD, REMOVED = 40, 80
-"""Longest text of a value that another one replaces, and of one that is gone; the rest is cut."""
-
 
 Line = tuple[str, str]
 """A head and words after it, which are broken into lines as long as the page is wide."""
 
 EMPTY = ("", "")
+
+TOOK = "without one of these changes it would not be so"
+GUARDED = "; the rules below are among those that it guards"
+"""What is claimed of the steps that matter."""
 
 
 def text(trace: Trace, columns: int = WIDTH) -> str:
@@ -48,11 +39,11 @@ def text(trace: Trace, columns: int = WIDTH) -> str:
     lines = (
         line for head, words in _lines(trace, int(PATH * columns)) for line in _wrapped(head, words, columns)
     )
-    return "".join(f"{line if line.isprintable() else _escaped(line)}\n" for line in lines)
+    return "".join(f"{printable(line)}\n" for line in lines)
 
 
 def _lines(trace: Trace, paths: int) -> Iterator[Line]:
-    yield "", f"{_what(trace)} {_by(trace)}"
+    yield "", f"{_what(trace)} {by(trace)}"
     yield "  ", trace.meaning
     yield from _origin(trace)
     yield EMPTY
@@ -68,6 +59,7 @@ def _lines(trace: Trace, paths: int) -> Iterator[Line]:
     yield EMPTY
     if trace.cycle is not None:
         yield from (("", _goes_on(trace)), EMPTY)
+    yield from _what_it_took(trace, width, paths)
     yield from _why(trace, width)
 
 
@@ -80,14 +72,6 @@ def _what(trace: Trace) -> str:
     return f"{trace.property_name}{kind} is violated"
 
 
-def _by(trace: Trace) -> str:
-    """How long the run is."""
-    if trace.cycle is None:
-        return f"after {steps(len(trace.steps))}"
-    ever = f"{trace.cycle} more that repeat for ever" if trace.cycle else "nothing more for ever"
-    return f"by a run that never ends: {steps(len(trace.steps) - trace.cycle)}, then {ever}"
-
-
 def _goes_on(trace: Trace) -> str:
     """What comes after the last step of an endless run."""
     if not trace.cycle:
@@ -95,56 +79,47 @@ def _goes_on(trace: Trace) -> str:
     return f"and so on for ever: step {len(trace.steps) - trace.cycle + 1} comes next again"
 
 
-def steps(count: int) -> str:
-    """A number of steps in words."""
-    return "1 step" if count == 1 else f"{count} steps"
-
-
 def _origin(trace: Trace) -> Iterator[Line]:
-    origin = trace.origin
-    named = (
-        ("scope", origin.scope),
-        ("configuration", origin.configuration),
-        ("profile", origin.profile),
-        ("mutant", origin.mutant),
-    )
-    parts = [f"system {trace.system}", *(f"{what} {name}" for what, name in named if name)]
-    yield "  ", ", ".join(parts)
+    yield "  ", ", ".join(f"{what} {name}" for what, name in named_origin(trace))
 
 
 def _step(step: Step, width: int, paths: int) -> Iterator[Line]:
-    yield f"{step.index:>3}  ", step.label or "(a step without a label)"
+    yield f"{step.index:>3}  ", step.label or NO_LABEL
+    yield from _changes(step, width, paths)
+    if not step.differences:
+        yield "     nothing changes", ""
+    yield from _rules(step, width)
+
+
+def _changes(step: Step, width: int, paths: int) -> Iterator[Line]:
     path_width = min(paths, max((len(change.path) for change in step.differences), default=0))
     for machine, changes in groupby(step.differences, key=lambda change: change.machine):
         name = machine
-        for change in changes:
-            yield f"     {name:<{width}}  {change.path:<{path_width}}  ", _change(change)
+        for one in changes:
+            yield f"     {name:<{width}}  {one.path:<{path_width}}  ", change(one)
             name = ""
-    if not step.differences:
-        yield "     nothing changes", ""
+
+
+def _rules(step: Step, width: int) -> Iterator[Line]:
     if step.rules:
         yield f"     {'rules':<{width}}  ", ", ".join(step.rules)
 
 
-def _change(change: Difference) -> str:
-    if change.old is None:
-        return f"+ {change.new}"
-    if change.new is None:
-        return f"- {_cut(change.old, REMOVED)}"
-    return f"{_cut(change.old, OLD)} -> {change.new}"
-
-
-def _cut(text: str, width: int) -> str:
-    """What is gone was shown in full when it came."""
-    if len(text) <= width:
-        return text
-    name, bracket, _ = text.partition("(")
-    return f"{name}(…)" if bracket and name.isidentifier() else text[: width - 1] + "…"
+def _what_it_took(trace: Trace, width: int, paths: int) -> Iterator[Line]:
+    """The steps that matter, with what of them does."""
+    steps = list(matters(trace))
+    if steps:
+        yield "what it took  ", TOOK + GUARDED * any(step.rules for step in steps)
+    for step in steps:
+        yield f"{step.index:>3}  ", step.label or NO_LABEL
+        yield from _changes(step, width, paths)
+        yield from _rules(step, width)
+    if steps:
+        yield EMPTY
 
 
 def _why(trace: Trace, width: int) -> Iterator[Line]:
-    ending = REACHED if trace.origin.reach is not None else ENDINGS.get(trace.kind, ENDING)
-    yield "why  ", f"{trace.meaning} {ending}"
+    yield "why  ", f"{trace.meaning} {ending(trace)}"
     shown: set[tuple[str, str]] = set()
     for choice, sights in groupby(trace.why, key=lambda sight: sight.choice):
         if choice > 1:
@@ -185,5 +160,8 @@ def _wrapped(head: str, words: str, columns: int) -> Iterator[str]:
     yield from lines or [head.rstrip()]
 
 
-def _escaped(line: str) -> str:
+def printable(line: str) -> str:
+    """The line; what is no character of one is written as JSON writes it."""
+    if line.isprintable():
+        return line
     return "".join(one if one.isprintable() else json.dumps(one)[1:-1] for one in line)

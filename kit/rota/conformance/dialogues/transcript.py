@@ -232,11 +232,16 @@ def render(lines: Iterable[Line], names: Mapping[str, str]) -> list[str]:
     width = max((len(line.who) for line in lines), default=0)
     shown = []
     for line in lines:
-        text = line.text
-        for member_id, name in names.items():  # an id may be listed before its owner learns it
-            text = text.replace(json.dumps(member_id), name)
+        text = with_names(line.text, names)
         shown.append(f"{line.at_ms:8.0f} ms  {line.who:<{width}} {line.mark} {text}")
     return shown + [f"{name:>11}  is {json.dumps(member_id)}" for member_id, name in names.items()]
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """A text with short names for member ids: one may be listed before its owner learns it."""
+    for member_id, name in names.items():
+        text = text.replace(json.dumps(member_id), name)
+    return text
 
 
 def _digest(metadata: bytes) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from functools import partial
 from importlib.util import find_spec
 
@@ -63,9 +65,19 @@ def parse_target(text: str, settings: Mapping[str, int] | None = None, profile: 
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        known = ", ".join(("rota", "librdkafka-mock", *RELEASES, *PLANNED))
-        raise TargetError(f"unknown target {text!r}; use HOST:PORT, cmd:COMMAND {{port}}, or one of {known}")
+        known = ("rota", "librdkafka-mock", *RELEASES, *PLANNED)
+        near = get_close_matches(text, known, n=1) or _addresses_nearly(text)
+        hint = f"did you mean {near[0]}? " if near else ""
+        forms = f"HOST:PORT, cmd:COMMAND {{port}}, or one of {', '.join(known)}"
+        raise TargetError(f"unknown target {text!r}; {hint}use {forms}")
     return host.strip("[]"), int(port)
+
+
+def _addresses_nearly(text: str) -> list[str]:
+    """The address that a host or a port alone may stand for."""
+    if text.isdigit():
+        return [f"localhost:{text}"]
+    return [f"{text}:9092"] if re.fullmatch(r"localhost|[\w-]+(\.[\w-]+)+", text) else []
 
 
 def _start_mock(_settings: Mapping[str, int]) -> Started:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as rebuilt
 
 from rota.environment.broker.log import DEFAULT, Prospects
 from rota.environment.broker.member_ids import fresh_id, is_newcomer, owner
@@ -32,7 +33,7 @@ from rota.environment.messages import (
     Unused,
     same_broker,
 )
-from rota.kernel import Message, Outcome, Send, Value, frozen, replace
+from rota.kernel import Attempt, Message, Outcome, Refusal, Send, Value, frozen, replace
 from rota.spec import (
     Arm,
     FindCoordinatorRequest,
@@ -136,6 +137,38 @@ class Broker:
         if isinstance(message, RetentionDue | Unused | OffsetsThere):
             return self._heard(value, message)
         raise TypeError(f"the coordinator does not take {message!r}")
+
+    def refusals(self, value: Coordinator) -> Sequence[Refusal]:
+        """The timers that run and are not due."""
+        if value.loading:
+            why = "the coordinator is still reading the log"
+            return [Refusal(self._groups.timer_text(timer), why) for timer in sorted(value.armed)]
+        reads = Refusal("the coordinator reads the log", "it has not moved since it read it last")
+        if value.group is None:
+            return [reads]
+        waiting = sorted(t for t in value.armed if not self._groups.may_be_due(value.group, t))
+        why = "a member that waits for the log is answered before its session can be over"
+        return [reads, *(Refusal(self._groups.timer_text(timer), why) for timer in waiting)]
+
+    def why_refused(self, value: Coordinator, sender: str, message: Message) -> str | None:
+        """A client gives up waiting only where no answer comes."""
+        if not isinstance(message, GaveUp):
+            return None
+        return f"the coordinator holds a request of {sender.removeprefix('client/')}, which it will answer"
+
+    def tried(self, value: Coordinator, sender: str | None, message: Message) -> Sequence[Attempt]:
+        """The rules that a message, or every due timer, makes the handlers ask."""
+        if sender is not None:
+            spec = self.spec.listened()
+            rebuilt(self, spec=spec).receive(value, sender, message)
+            return spec.attempts
+        attempts = []
+        for timer in value.armed if value.group is not None and not value.loading else ():
+            if self._groups.may_be_due(value.group, timer):
+                spec, label = self.spec.listened(), self._groups.timer_text(timer)
+                spec.fire(value.group, timer)
+                attempts += [rebuilt(one, about=label) for one in spec.attempts]
+        return attempts
 
     def _heard(self, value: Coordinator, message: RetentionDue | Unused | OffsetsThere) -> Sequence[Outcome]:
         """News of the offsets: it is time to expire some, the last one is gone, or there are some."""

@@ -22,7 +22,7 @@ from rota.environment.messages import (
     Recalled,
     Unreachable,
 )
-from rota.kernel import Message, Outcome, Send, Value, frozen, replace
+from rota.kernel import Message, Outcome, Refusal, Send, Value, frozen, replace
 from rota.spec.effects import Record
 from rota.spec.kind import GroupKind
 from rota.spec.vocabulary import AppendError
@@ -145,6 +145,21 @@ class Log:
             return (self._read(value),)
         raise TypeError(f"the log does not take {message!r}")
 
+    def refusals(self, value: Records) -> Sequence[Refusal]:
+        """What it does with appends without any, and moves without any left."""
+        refused = []
+        if not value.appends:
+            refused.append(Refusal("log stores a record, or fails to", "no append is in flight"))
+        if not self._may_move(value):
+            moves = self.prospects.moves
+            why = f"no fail-over left of {moves}" if moves else "this configuration has no fail-over"
+            refused.append(Refusal("the coordinator moves to another broker", why))
+        return refused
+
+    def why_refused(self, value: Records, sender: str, message: Message) -> str | None:
+        """A client gives up waiting only where no answer comes."""
+        return owed(message)
+
     def _may_move(self, value: Records) -> bool:
         return self.prospects.may_move(value.epoch)
 
@@ -174,6 +189,13 @@ class Log:
             named.update(*(self.groups.ids_in(record) for record in records))
         named.update(*(self.groups.ids_restored(record) for record in value.appends))
         return Recalled(replace(message.request, held=tuple(sorted(named))), message.client)
+
+
+def owed(message: Message) -> str | None:
+    """Why a question whether a client is owed an answer is refused: it is."""
+    if not isinstance(message, Owed):
+        return None
+    return f"an answer to {message.client} waits for the log, so it will come"
 
 
 def _waits(client: str, record: Record) -> bool:

@@ -21,7 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as rebuilt
 
+from rota.environment.broker.log import owed
 from rota.environment.messages import (
     NOBODY,
     Charge,
@@ -36,7 +38,7 @@ from rota.environment.messages import (
     Unreachable,
     Unused,
 )
-from rota.kernel import FrozenMap, Message, Outcome, Send, Value, frozen, replace
+from rota.kernel import Attempt, FrozenMap, Message, Outcome, Refusal, Send, Value, frozen, replace
 from rota.spec import Spec
 from rota.spec.effects import Reply
 from rota.spec.offset_messages import (
@@ -155,6 +157,29 @@ class OffsetsKeeper:
         if isinstance(message, Moved):
             return [self._moved(value, survive) for survive in range(len(value.line) + 1)]
         return self._told(value, message)
+
+    def refusals(self, value: OffsetsKept) -> Sequence[Refusal]:
+        """Nothing to store, nothing to end, or a tombstone that another line answers."""
+        refused = []
+        if not value.line or isinstance(value.line[0], GroupForgotten):
+            why = "the group's tombstone is first in line" if value.line else "no append is in flight"
+            refused.append(Refusal("log stores offsets, or fails to", why))
+        if not value.offsets.pending:
+            refused.append(Refusal("a producer ends its transaction", "no transaction is open"))
+        return refused
+
+    def why_refused(self, value: OffsetsKept, sender: str, message: Message) -> str | None:
+        """A client gives up waiting only where no answer comes, and a tombstone is answered in its turn."""
+        if isinstance(message, GroupForgottenAnswer):
+            return "offsets that were written before the group's tombstone are still in flight"
+        return owed(message)
+
+    def tried(self, value: OffsetsKept, sender: str | None, message: Message) -> Sequence[Attempt]:
+        """The rules that a message makes the handlers ask."""
+        spec = self.spec.listened()
+        if sender is not None:
+            rebuilt(self, spec=spec).receive(value, sender, message)
+        return spec.attempts
 
     def _told(self, value: OffsetsKept, message: Message) -> Sequence[Outcome]:
         """A word of the coordinator's rules. What they ask to have deleted is promised no more; of what may

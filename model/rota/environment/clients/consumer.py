@@ -28,11 +28,12 @@ from rota.environment.clients.assignment import Claim
 from rota.environment.clients.commits import commits, fetched, fetches, must_fetch
 from rota.environment.clients.connection import deliver, outcome
 from rota.environment.clients.lookup import located, looks_up, looks_up_after
+from rota.environment.clients.refusals import MOVES, Move, refused
 from rota.environment.clients.retry_rules import Answer, Reaction, before_joining, error_of, reaction
 from rota.environment.clients.state import Client, Phase
 from rota.environment.clients.subscription import Subscription
 from rota.environment.messages import Charge, Disconnected, Evicted, Known
-from rota.kernel import Message, Outcome, Send, Value, replace
+from rota.kernel import Message, Outcome, Refusal, Send, Value, replace
 from rota.spec import HeartbeatReply, JoinGroupReply, LeaveGroupReply, SyncGroupReply
 from rota.spec.offset_messages import OffsetCommitReply, OffsetFetchReply
 
@@ -106,6 +107,15 @@ class PoliteClient(ABC):
         if value.waits and isinstance(message, EXPECTED[value.phase]):
             return (Outcome(replace(value, inbox=message)),)
         return (Outcome(replace(value, unasked=True)),)
+
+    def refusals(self, value: Client) -> Sequence[Refusal]:
+        """The moves for which it lacks something."""
+        return tuple(refused(self._moves, self.subscription, value, self.actions(value)))
+
+    @property
+    def _moves(self) -> Sequence[Move]:
+        """All moves that it knows."""
+        return MOVES
 
     @abstractmethod
     def _give_up(self, value: Client) -> Client:

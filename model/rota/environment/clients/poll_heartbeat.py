@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rota.environment.clients.connection import outcome
 from rota.environment.clients.eager import EagerClient
+from rota.environment.clients.refusals import OLD_MOVES, Move
 from rota.environment.clients.state import Client, Phase
 from rota.environment.messages import Evicted
 from rota.kernel import Outcome, replace
@@ -21,6 +23,10 @@ class OldClient(EagerClient):
 
     def _processing(self, value: Client) -> list[Outcome]:
         return [outcome(replace(value, phase=Phase.STABLE), "polls again")]
+
+    @property
+    def _moves(self) -> Sequence[Move]:
+        return OLD_MOVES
 
     def _suffers(self, value: Client, loss: Evicted) -> bool:
         return value.phase is not Phase.PROCESSING and super()._suffers(value, loss)

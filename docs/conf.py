@@ -1,0 +1,45 @@
+"""Settings of the site; `make docs` lays its sources out (`rota.report.site`) and calls Sphinx on them."""
+
+from importlib.metadata import version as version_of
+
+project = "rota"
+author = "the authors of rota"
+copyright = "the authors of rota, Apache-2.0"
+release = version = version_of("rota")
+
+extensions = ["myst_parser", "sphinx_copybutton"]
+root_doc = "index"
+exclude_patterns = ["conf.py"]
+nitpicky = True
+
+# Pages stay readable where code is hosted, so little beyond plain Markdown is switched on.
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+
+html_theme = "furo"
+html_title = "rota"
+html_static_path = ["_static"]
+html_css_files = ["rota.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_theme_options = {
+    "navigation_with_keys": True,
+    "light_css_variables": {
+        "color-brand-primary": "#1d4ed8",
+        "color-brand-content": "#1d4ed8",
+        "font-stack": "system-ui, sans-serif",
+        "font-stack--monospace": "ui-monospace, Menlo, Consolas, monospace",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#93b4ff",
+        "color-brand-content": "#93b4ff",
+    },
+}
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"
+
+copybutton_prompt_text = "$ "
+copybutton_only_copy_prompt_lines = True
+copybutton_line_continuation_character = "\\"
+copybutton_exclude = ".linenos, .gp"

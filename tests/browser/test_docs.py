@@ -1,0 +1,44 @@
+"""The front page of the docs: its links lead somewhere, search finds, commands are copied without prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from browser.driving import Driver
+
+Address = Callable[[str], str]
+
+
+def test_every_link_of_the_front_page_leads_somewhere(driver: Driver, address: Address) -> None:
+    watched = driver.open(address("docs"))
+    page = watched.page
+    links = page.locator("a[href]").evaluate_all("all => all.map(one => one.href.split('#')[0])")
+    own = sorted({link for link in links if link.startswith(page.url)})
+    assert len(own) > 10
+    for link in own:
+        answer = page.request.get(link)
+        assert answer.ok, link
+    assert watched.wrong == []
+
+
+def test_search_finds_a_rule(driver: Driver, address: Address) -> None:
+    watched = driver.open(f"{address('docs')}search.html?q=fenced")
+    page = watched.page
+    page.wait_for_selector("#search-results li a")
+    page.locator("#search-results li a").first.click()
+    page.wait_for_load_state()
+    assert "fenced" in page.inner_text("main, article").lower()
+    assert watched.wrong == []
+
+
+def test_commands_are_copied_without_their_prompt(driver: Driver, address: Address) -> None:
+    watched = driver.open(address("docs"))
+    page = watched.page
+    block = page.locator(".highlight:has(button.copybtn)").first
+    block.hover()
+    block.locator("button.copybtn").click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.strip()
+    assert not copied.startswith("$")
+    assert copied.splitlines()[0] in block.inner_text()
+    assert watched.wrong == []
