@@ -100,9 +100,11 @@ def _command(name: str, claim: Claim) -> str:
     words = ["rota check --liveness" if isinstance(claim, Liveness) else "rota check"]
     words += [f"--scope {scope}"] if scope not in ("small", "endless") else []
     words += [f"--profile {profile}"] if profile != PROFILE else []
+    killed = next(_kills(name), None) if weakness is None else None
+    words += [f"--mutant {killed[0]}"] if killed else []
     words += [f"--configuration {where}"] if where else []
     judged = DEADLOCK if kind_of(claim) == Kind.TERMINAL.value else name
-    words += [f"--property {judged}", *(["  # exit 1, with the run"] if weakness else [])]
+    words += [f"--property {judged}", *(["  # exit 1, with the run"] if weakness or killed else [])]
     return " ".join(words)
 
 
@@ -113,8 +115,8 @@ def _configurations(name: str, profile: str, weakness: Weakness | None) -> Itera
     judge; where it is the first to kill none it is judged in all of its scope.
     """
     if weakness is None and kind_of(claims()[name]) != Kind.WITNESS.value:
-        yield from (("small", one.configuration) for one in MUTANTS.values() if one.killer == name)
-        yield from (("endless", one.configuration) for one in ENDLESS_KILLS if one.by == name)
+        scope = "endless" if isinstance(claims()[name], Liveness) else "small"
+        yield from ((scope, where) for _, where in _kills(name))
         return
     for scope in SCOPES:
         for one in _scope(scope).configurations:
@@ -122,6 +124,13 @@ def _configurations(name: str, profile: str, weakness: Weakness | None) -> Itera
                 continue
             if weakness is None or weakness.cause(observed(one.settings_for(profile))):
                 yield scope, one.name
+
+
+def _kills(name: str) -> Iterator[tuple[str, str]]:
+    """(mutant, configuration) of what it kills; a witness is reached or not, with whatever bug."""
+    if kind_of(claims()[name]) != Kind.WITNESS.value:
+        yield from ((one.name, one.configuration) for one in MUTANTS.values() if one.killer == name)
+        yield from ((one.mutant, one.configuration) for one in ENDLESS_KILLS if one.by == name)
 
 
 def _killed(name: str) -> Iterator[tuple[str, str, str, str]]:
