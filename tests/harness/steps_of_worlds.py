@@ -35,6 +35,7 @@ ASKED = (
     ("kafka-4.x", ("core", "tie", "static", "static-and-dynamic", "same-instance")),
     ("kafka-3.x", ("static-and-dynamic",)),
     ("kafka-2.1", ("core",)),
+    ("rota", ("static",)),
 )
 """Tiny worlds whose groups are asked everything."""
 

@@ -11,12 +11,16 @@ from rota.coordinator import (
     CoordinatorConfig,
     GroupCoordinator,
     OffsetCommitPartition,
+    OffsetFetch,
     OffsetFetchGroup,
     OffsetFetchTopic,
 )
+from rota.server.answers import AT_ONCE
 from rota.server.errors import ErrorCode, Refusal
 from rota.server.groups import GroupService
-from rota.server.offset_bodies import AnyTopics, commit_request, fetch_request
+from rota.server.offset_bodies import TOPICS_AT_ONCE, Amended, AnyTopics, commit_request, fetch_request
+from rota.server.offset_parts import whole_fetch
+from rota.wire import encode_response
 
 PART = {"partition_index": 1, "committed_offset": 7, "committed_metadata": None}
 COMMIT = {"group_id": "g", "generation_id_or_member_epoch": 4, "member_id": "m"}
@@ -132,3 +136,34 @@ def test_the_time_of_a_commit_is_the_servers():
     before, answer, after = asyncio.run(commit())
     assert answer["topics"][0]["partitions"] == [{"partition_index": 1, "error_code": 0}]
     assert int(before) <= times[0] <= after
+
+
+class Told:
+    """Stands in for a request's context: takes its answer."""
+
+    api_name, version = "OffsetFetch", 7
+    payload = b""
+
+    def encoded(self, body):
+        return encode_response(self.api_name, self.version, body, 1)
+
+    def reply_encoded(self, payload):
+        self.payload = payload
+
+
+def test_a_long_answer_is_put_together_in_steps():
+    """None of them has more than a tenth of it, whatever the coordinator's parts were."""
+    count = 10 * TOPICS_AT_ONCE
+    names = [f"topic-{number}" for number in range(count)]
+    group = OffsetFetchGroup("g", tuple(OffsetFetchTopic(name, (0,)) for name in names))
+    none = {"partition_index": 0, "committed_offset": -1, "committed_leader_epoch": -1, "metadata": ""}
+    topics = [{"name": name, "partitions": [{**none, "error_code": 0}]} for name in names]
+    parts = [
+        {"groups": [{"group_id": "g", "error_code": 0, "topics": topics[start : start + AT_ONCE]}]}
+        for start in range(0, count, AT_ONCE)
+    ]
+    told = Told()
+    token = Amended(told, lambda reply: {"topics": reply["groups"][0]["topics"], "error_code": 0})
+    steps = list(whole_fetch(OffsetFetch((group,)), token, parts))
+    assert len(steps) >= 40  # ten for the parts, ten for their size, twenty for what is encoded
+    assert told.payload == told.encoded({"topics": topics, "error_code": 0})

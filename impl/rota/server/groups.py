@@ -250,8 +250,9 @@ class GroupService:
     ) -> Iterator[None] | None:
         """Asks the coordinator for all parts of a request; `answer` answers with what it said.
 
-        At once, if it is a small one: it has one part.
+        At once, if it is a small one: it has one part. The body is not kept for longer than it is needed.
         """
+        long = is_long(body)
 
         def steps() -> Iterator[None]:
             request, response = yield from prepare
@@ -259,18 +260,20 @@ class GroupService:
             yield
             parts = divide(request)
             yield
-            if not parts:
+            arrived = partial(answer, request, token)
+            if not parts and long:
+                self._answers.add(arrived([{"topics": []}]))
+            elif not parts:
                 token.reply({"topics": []})
-            elif len(parts) == 1 and not is_long(body):
+            elif len(parts) == 1 and not long:
                 self._do(ask(parts[0], token))
             else:
-                arrived = partial(answer, request, token)
                 gathered = Gathered(len(parts), lambda bodies: self._answers.add(arrived(bodies)))
                 for number, part in enumerate(parts):
                     self._do(ask(part, gathered.part(number)))
                     yield
 
-        if is_long(body):
+        if long:
             return steps()
         for _ in steps():
             pass

@@ -6,7 +6,7 @@ together from the answers to these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -23,9 +23,9 @@ from rota.coordinator import (
     OffsetFetchTopic,
     Token,
 )
-from rota.server.answers import AT_ONCE, MAX_BYTES, sent_in_steps
+from rota.server.answers import AT_ONCE, MAX_BYTES, sent_in_steps, slices
 from rota.server.errors import ErrorCode
-from rota.server.offset_bodies import BATCHED_SINCE, Amended
+from rota.server.offset_bodies import BATCHED_SINCE, TOPICS_AT_ONCE, Amended
 
 FIRST_BYTES = 24 << 20
 """What the first group of an answer may have, if it is more than MAX_BYTES: all that a group may store."""
@@ -65,8 +65,10 @@ def parts_of(request: Request) -> list[Request]:
 
 def whole(request: OffsetCommit | OffsetDelete, token: Amended, bodies: Sequence[Body]) -> Iterator[None]:
     """Answers a request from the answers to its parts, or with the first that is an error for the whole."""
-    failed = next((body for body in bodies if body.get("error_code")), None)
-    body = failed or {**bodies[0], "topics": _joined(request.topics, bodies)}
+    yield  # what the coordinator did for the last part took long enough
+    body = next((body for body in bodies if body.get("error_code")), None)
+    if body is None:
+        body = {**bodies[0], "topics": (yield from _joined(request.topics, bodies))}
     yield
     amended = token.amend(body)
     yield
@@ -92,11 +94,14 @@ def whole_fetch(request: OffsetFetch, token: Amended, bodies: Sequence[Body]) ->
     rest = iter(bodies)
     answers: dict[OffsetFetchGroup, tuple[Body, int]] = {}
     for group in dict.fromkeys(request.groups):
-        answered = [each for _ in _parts_of_group(group) for each in next(rest)["groups"]]
-        found = _whole_group(group, answered)
-        size = sum(_bytes_of(each["metadata"]) for topic in found["topics"] for each in topic["partitions"])
-        answers[group] = found, size
         yield
+        answered = [each for _ in _parts_of_group(group) for each in next(rest)["groups"]]
+        found = yield from _whole_group(group, answered)
+        size = 0
+        for some in slices(found["topics"], TOPICS_AT_ONCE):
+            size += sum(_bytes_of(each["metadata"]) for topic in some for each in topic["partitions"])
+            yield
+        answers[group] = found, size
     taken = 0
     groups: list[Body] = []
     for group in request.groups:
@@ -116,11 +121,11 @@ def whole_fetch(request: OffsetFetch, token: Amended, bodies: Sequence[Body]) ->
         yield from sent_in_steps(token.context, "topics", amended, behind)
 
 
-def _whole_group(group: OffsetFetchGroup, answered: Sequence[Body]) -> Body:
+def _whole_group(group: OffsetFetchGroup, answered: Sequence[Body]) -> Generator[None, None, Body]:
     failed = next((each for each in answered if each["error_code"]), None)
     if failed is not None or group.topics is None:
         return failed or answered[0]
-    return {**answered[0], "topics": _joined(group.topics, answered)}
+    return {**answered[0], "topics": (yield from _joined(group.topics, answered))}
 
 
 def _bytes_of(metadata: str) -> int:
@@ -180,8 +185,8 @@ def _divided(topics: tuple[Topic, ...]) -> list[tuple[Topic, ...]]:
     return [*parts, tuple(part)]
 
 
-def _joined(topics: Sequence[AnyTopic], bodies: Sequence[Body]) -> list[Body]:
-    """The topics of all parts' answers, each as often as it was asked for."""
+def _joined(topics: Sequence[AnyTopic], bodies: Sequence[Body]) -> Generator[None, None, list[Body]]:
+    """The topics of all parts' answers, each as often as it was asked for; in steps."""
     answered = (topic for body in bodies for topic in body["topics"])
     joined: list[Body] = []
     for topic in topics:
@@ -190,6 +195,8 @@ def _joined(topics: Sequence[AnyTopic], bodies: Sequence[Body]) -> list[Body]:
         while len(partitions) < len(_items(topic)):
             partitions += next(answered)["partitions"]
         joined.append({**first, "partitions": partitions})
+        if len(joined) % TOPICS_AT_ONCE == 0:
+            yield
     return joined
 
 
