@@ -194,6 +194,7 @@ server-bench: $(VENV)/ready-run
 
 # Needs uv on PATH; the locks carry hashes and no registry addresses.
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+# Of everything but the site and the browser's tests, which have locks of their own.
 TESTED := fast spark proofs liveness targets bench test dev
 lock:
 	$(LOCK) pyproject.toml $(foreach extra,$(TESTED),--extra $(extra)) -o locks/test.txt

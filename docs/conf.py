@@ -11,6 +11,8 @@ extensions = ["myst_parser", "sphinx_copybutton"]
 root_doc = "index"
 exclude_patterns = ["conf.py"]
 nitpicky = True
+# Options begin with two hyphens, and expressions have straight quotes.
+smartquotes = False
 
 # Pages stay readable where code is hosted, so little beyond plain Markdown is switched on.
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -23,6 +25,8 @@ html_static_path = ["_static"]
 html_css_files = ["rota.css"]
 html_copy_source = False
 html_show_sphinx = False
+# Summaries are fetched page by page, which a browser refuses to pages that are files.
+html_show_search_summary = False
 html_theme_options = {
     "navigation_with_keys": True,
     "light_css_variables": {
@@ -43,3 +47,14 @@ copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 copybutton_line_continuation_character = "\\"
 copybutton_exclude = ".linenos, .gp"
+
+
+def with_levels(app, page, template, context, doctree):
+    """A caption in the sidebar is a heading, and a heading has a level."""
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+
+
+def setup(app):
+    app.connect("html-page-context", with_levels, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -29,6 +29,9 @@ class Look:
         return f"{self.theme}-{'narrow' if self.width == NARROW else 'wide'}"
 
 
+BOTH = [Look(), Look("dark", NARROW)]
+"""Every theme and every width, each once."""
+
 LOOKS = [Look(theme, width) for theme in ("light", "dark") for width in (WIDE, NARROW)]
 
 
@@ -161,10 +164,12 @@ def focus_faults(page: Page, most: int = 60) -> list[str]:
               if (!at || at === document.body || at === document.documentElement) return null;
               const style = getComputedStyle(at), box = at.getBoundingClientRect();
               const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+              const stroked = [...at.querySelectorAll("*")].map(getComputedStyle)
+                .some(one => one.stroke !== "none" && parseFloat(one.strokeWidth) >= 2.5);
               const kind = `${at.tagName.toLowerCase()}.${at.getAttribute("class") || ""}`;
               const name = at.id ? `#${at.id}` : kind;
               return {at: all.indexOf(at), name, seen: box.width > 0 && box.height > 0,
-                      marked: outlined || style.boxShadow !== "none"};
+                      marked: outlined || stroked || style.boxShadow !== "none"};
             }"""
         )
         if now is None or (order and now["at"] == order[0]["at"]):
@@ -182,16 +187,13 @@ def focus_faults(page: Page, most: int = 60) -> list[str]:
     return wrong
 
 
-def main_thread_seconds(page: Page) -> float:
-    """What the page's main thread has computed so far, in seconds of its own CPU time.
-
-    Asked for before the page is opened and after, it tells what opening cost, however busy the machine is.
-    """
+def cpu_seconds(page: Page) -> float:
+    """What the process that draws the page has computed since it began, in seconds of CPU time."""
     session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    session.send("Performance.enable")
     metrics = session.send("Performance.getMetrics")["metrics"]
     session.detach()
-    return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+    return float(next(one["value"] for one in metrics if one["name"] == "ProcessTime"))
 
 
 def opened_after(page: Page) -> dict[str, float]:

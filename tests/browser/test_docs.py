@@ -1,4 +1,4 @@
-"""The front page of the docs: its links lead somewhere, search finds, commands are copied without prompts."""
+"""The docs: the front page's links lead somewhere, search finds, commands are copied without prompts."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def test_search_finds_a_rule(driver: Driver, address: Address) -> None:
 def test_commands_are_copied_without_their_prompt(driver: Driver, address: Address) -> None:
     watched = driver.open(address("docs"))
     page = watched.page
+    page.get_by_role("link", name="Find a bug in five minutes").first.click()
     block = page.locator(".highlight:has(button.copybtn)").first
     block.hover()
     block.locator("button.copybtn").click()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from browser import subjects
-from browser.driving import NARROW, Driver, Look, main_thread_seconds, opened_after, sideways
+from browser.driving import NARROW, Driver, Look, cpu_seconds, opened_after, sideways
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -177,19 +177,19 @@ def test_day_and_night_are_switched(driver: Driver, files: Files) -> None:
 def test_a_long_run_opens_in_a_second(
     driver: Driver, files: Files, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the CPU time of the page's main thread, which is what it costs however busy the machine is."""
+    """By the CPU time of the process that draws it, which is what it costs however busy the machine is."""
     file = files("long")
     assert file.stat().st_size < 1_000_000
     watched = driver.open(file.as_uri())
     page = watched.page
     assert steps(page) == subjects.LONG
-    clock, computed = opened_after(page), main_thread_seconds(page)
+    clock, computed = opened_after(page), cpu_seconds(page)
     with capsys.disabled():
         print(
             f"\n{subjects.LONG} steps: {file.stat().st_size:,} bytes, {computed:.2f} s of CPU, first paint",
             end="",
         )
         print(f" after {clock['paint']:.2f} s, loaded after {clock['load']:.2f} s")
-    assert computed < 1
+    assert 0.05 < computed < 1
     assert sideways(page) == []
     assert watched.wrong == []

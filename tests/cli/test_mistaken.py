@@ -215,3 +215,45 @@ def test_what_an_engine_cannot_hold_is_no_internal_error(
     result = invoke("--system", "toys:ring", "--engine", "fast", "--no-cache")
     assert result.exit_code == 2
     assert last_line(result).startswith("rota: a state has more than 9 successors")
+
+
+# ---- the run as a file
+
+REPLAYED = ("test raises", "view a list", "actions none", "step raises")
+
+
+@pytest.mark.parametrize("name", REPLAYED)
+def test_the_run_to_a_mistake_is_a_trace(invoke: Invoke, name: str) -> None:
+    arguments = ("--system", "mistakes:mistaken")
+    result = invoke("--engine", "reference", *arguments, "--set", f"name={name}", "--out", "deep")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-2] == "trace:  deep/trace-mistake.jsonl (as text beside it: .txt)"
+    shown = invoke("deep/trace-mistake.jsonl", verb="trace")
+    assert (shown.exit_code, shown.stdout) == (0, Path("deep/trace-mistake.txt").read_text(encoding="utf-8"))
+    assert result.stderr.startswith(shown.stdout)
+    again = invoke("deep/trace-mistake.jsonl", "--replay", *arguments, verb="trace")
+    wanted = mistakes.MISTAKES[name]
+    steps = "1 step" if wanted.steps == 1 else f"{wanted.steps} steps"
+    assert (again.exit_code, again.stdout) == (0, f"reproduced: {wanted.where} after {steps}\n")
+    values = invoke("deep/trace-mistake.jsonl", "--show", "walker", *arguments, verb="trace")
+    assert values.stdout.splitlines()[1].split() == ["start", "0"]
+
+
+def test_a_mistake_that_was_corrected_is_not_reproduced(invoke: Invoke) -> None:
+    arguments = ("--engine", "reference", "--system", "mistakes:mistaken", "--set", "name=test raises")
+    assert invoke(*arguments).exit_code == 2
+    file = Path("rota-out/trace-mistake.jsonl")
+    told = file.read_text(encoding="utf-8")
+    file.write_text(told.replace('"name":"test raises"', '"name":"view a list"'), encoding="utf-8")
+    other = invoke(str(file), "--replay", "--system", "mistakes:mistaken", verb="trace")
+    assert other.exit_code == 1
+    assert other.stdout.startswith("differs: property small is not reproduced; step 2: ")
+
+
+def test_a_run_that_cannot_be_written_is_named_beside_the_mistake(invoke: Invoke, tmp_path: Path) -> None:
+    (tmp_path / "rota-out").mkdir()
+    (tmp_path / "rota-out" / "trace-mistake.jsonl").mkdir()
+    result = invoke("--engine", "reference", "--system", "mistakes:mistaken", "--set", "name=test raises")
+    assert result.exit_code == 2
+    assert "cannot write rota-out/trace-mistake.jsonl" in result.stderr
+    assert last_line(result).startswith("rota: mistake in ")

@@ -266,6 +266,13 @@ def test_progress_goes_into_a_pipe_every_ten_seconds() -> None:
     ]
 
 
+def test_quiet_leaves_the_verdict(invoke: Invoke) -> None:
+    result = invoke("voting.tally", "--quiet")
+    assert (result.exit_code, result.stderr) == (0, "")
+    (line,) = result.stdout.splitlines()
+    assert line.startswith("holds: 2 proved")
+
+
 def test_an_interrupt_keeps_what_was_decided(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

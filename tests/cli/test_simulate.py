@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -15,6 +16,8 @@ from click.testing import CliRunner, Result
 
 from rota.cli.main import main
 from rota.mutants import MUTANTS
+from rota.report.check_progress import Explorations, walked
+from rota.report.live_line import LiveLine
 from rota.trace import read, rebuild, replay
 
 TOYS = Path(__file__).parents[1] / "systems"
@@ -139,3 +142,17 @@ def test_options_of_other_verbs_and_impossible_ones(
     assert made.returncode == 2
     assert made.stdout == ""
     assert words in made.stderr
+
+
+def test_how_long_walks_still_take_is_known_where_a_time_was_given() -> None:
+    sizes = {"core": 10.0, "leave": 10.0}
+    clock = iter((0.0, 10.0))
+    line = LiveLine(io.StringIO(), silent=True)
+    progress = Explorations(
+        line, "simulate", sizes, walked, lambda at: at.seconds, float, lambda: next(clock)
+    )
+    progress.begin("core")
+    progress.level("core", depth=64, distinct=900, frontier=3_000, generated=0, seconds=5.0)
+    assert progress.text() == (
+        "simulate: 0 of 2 configurations, 10 s, about 30 s left; core: 64 walks, 900 states met, 3,000 steps"
+    )

@@ -211,3 +211,32 @@ def test_a_violation_names_the_command_that_makes_its_page(invoke: Invoke, file:
     told = CliRunner().invoke(main, arguments).stdout
     page = next(line for line in told.splitlines() if line.startswith("page:"))
     assert page == "page:   rota trace rota-out/trace-tickets.differ.jsonl --as html " + " ".join(TRUST)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (("--replay", "--show", "office.last"), "--replay and --show are two questions; ask one at a time"),
+        (
+            ("--show", "office.last", "--set", "people=3"),
+            "--show and --profile, --mutant, --without-mutant or",
+        ),
+        (("--play", "--replay"), "--replay and --play are two questions"),
+        (("--replay", "--as", "svg"), "--as is for showing the trace, and --replay asks it; leave one out"),
+        (("--replay", "--out", "x.txt"), "--out is for showing the trace"),
+    ],
+)
+def test_one_question_is_asked_at_a_time(
+    invoke: Invoke, file: Path, arguments: tuple[str, ...], cause: str
+) -> None:
+    result = invoke(str(file), *arguments, *TRUST)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert cause in result.stderr
+
+
+def test_a_page_has_the_other_forms_to_copy(invoke: Invoke, file: Path) -> None:
+    page = invoke(str(file), "--as", "html", *TRUST).stdout
+    assert "def test_tickets_differ(system: SystemRef = SYSTEM)" in page
+    assert ">a regression test<" in page
+    assert ">a conformance case<" not in page
+    assert ">a regression test<" not in invoke(str(file), "--as", "html").stdout

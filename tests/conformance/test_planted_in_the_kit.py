@@ -145,7 +145,7 @@ MISTAKES = {
     "all reports swallow failures": Mistake(events.Collected, "on", swallowing),
     "the text says no failure when it happens": Mistake(text.TextReport, "on", deaf),
     "the text leaves failures out at the end": Mistake(text, "IN_FULL", lambda old: old[1:]),
-    "the text leaves broken rules out": Mistake(text, "_broken", lambda old: lambda found: []),
+    "the text leaves broken rules out": Mistake(text, "broken_rules", lambda old: lambda found: []),
     "the text leaves known failures out": Mistake(text, "known_lines", lambda old: lambda found: iter(())),
     "the counts leave failures out": Mistake(
         text, "counts", lambda old: lambda found: old(without_failures(found))

@@ -25,11 +25,15 @@ def having(mark: Mark) -> list[str]:
 
 
 def problems(page: str, folder: Path, *marks: Mark) -> list[str]:
-    played = list(Terminal(folder).follow(page, marks))
-    for one in played:
-        print(f"{one.seconds:6.1f} s, {one.processor:5.1f} s of processor  {one.text.splitlines()[0]}")
-    assert played
-    return [f"$ {one.text}\n{one.problem}" for one in played if one.problem]
+    """What is not as the page says; each command is told when it is over."""
+    told, found = 0, list[str]()
+    for one in Terminal(folder).follow(page, marks):
+        told += 1
+        text = one.text.splitlines()[0]
+        print(f"{one.seconds:6.1f} s, {one.processor:5.1f} s of processor  {text}", flush=True)
+        found += [f"$ {one.text}\n{one.problem}"] if one.problem else []
+    assert told
+    return found
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -139,7 +139,7 @@ def test_the_front_page_gives_the_tree() -> None:
 
 
 def test_words_are_taken_literally_outside_of_code() -> None:
-    assert plain("a <b> `<c>` *d*") == r"a \<b> `<c>` \*d\*"
+    assert plain("a <b> `<c>` *d* e*f*g") == r"a \<b> `<c>` *d* e\*f\*g"
 
 
 def test_the_picture_on_the_front_page_is_that_run() -> None:

@@ -58,7 +58,7 @@ def decoded(given: Any) -> Any:
 def plain(value: Any) -> Any:
     """A value of a state in the same terms."""
     if value is None:
-        return ("None", frozenset())
+        return ("Nothing", frozenset())
     if isinstance(value, Enum | bytes):
         return render(value)
     if isinstance(value, frozenset):

@@ -10,8 +10,8 @@ from ticket_office import office
 from traffic_light import crossing
 
 from rota.explore.reference import explore as search
-from rota.kernel import Arrow, Depiction, Kind, Lane, Property, System, View
-from rota.trace import DEADLOCK, Run, Trace, reaching, record, replay
+from rota.kernel import Arrow, Depiction, Kind, Lane, Property, System, UserError, View
+from rota.trace import DEADLOCK, Run, Trace, reaching, record, record_mistake, replay
 from rota.trace.story import Claim, Light, Story
 from rota.trace.telling import telling, told
 
@@ -130,6 +130,19 @@ def test_without_its_system_a_trace_is_told_by_what_it_says() -> None:
     assert (story.title, story.verdict, story.facts) == (whole.title, whole.verdict, whole.facts)
     assert story.events == whole.events
     assert story.lanes == whole.lanes
+
+
+def test_a_run_to_a_mistake_is_told_by_what_it_says() -> None:
+    with pytest.raises(UserError) as caught:
+        search(premised(lambda last: 1 // (1 - last) >= 0))
+    trace = record_mistake(premised(None), caught.value)
+    story = telling(trace)
+    assert (story.title, story.verdict) == ("property premised", "makes a mistake after 1 step")
+    assert story.why == (trace.meaning,)
+    assert "ZeroDivisionError" in trace.meaning
+    assert "not followed again" in story.notice
+    assert ("kind", "mistake") not in story.facts
+    assert len(story.events) == 1
 
 
 def test_a_run_without_a_contradiction_is_told_from_its_start_on() -> None:

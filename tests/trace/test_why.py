@@ -201,6 +201,13 @@ def test_of_a_run_without_an_end_the_state_that_comes_again_is_asked() -> None:
     assert deciding(trace) == [(3, [""])]
 
 
+def test_of_a_run_that_contradicts_nothing_no_step_decides() -> None:
+    system = office()
+    start = system.initial_states()[0]
+    assert record(system, "tickets.differ", start, ()).decisive == ()
+    assert record(crossing(), "car.crosses", crossing().initial_states()[0], (), cycle=0).decisive == ()
+
+
 def test_of_a_deadlock_no_step_is_said_to_decide() -> None:
     system = office(2, DEADLOCK)
     violation = search(system).violation

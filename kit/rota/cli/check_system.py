@@ -149,5 +149,5 @@ def narrowed(made: System, only: str) -> System:
     if not properties and not lively:
         names = [*(one.name for one in made.properties), *(one.name for one in made.liveness)]
         there = ", ".join(names) or "none"
-        raise UsageError(f"system {made.name} has no property {only!r}; {nearly(only, names)}it has {there}")
+        raise UsageError(f"system {made.name} has no property {only!r}; it has {there}")
     return replace(made, properties=properties, liveness=lively)

@@ -118,7 +118,7 @@ class Checking:
 
     def _explore(self, explore: engines.Engine, systems: Sequence[System]) -> None:
         try:
-            with mistaken.shown(self.plan, systems, self.progress.line.clear):
+            with mistaken.shown(self.plan, systems, self.progress.line.clear, self.out):
                 self._go_through(explore, systems)
             self._noticed = noticed_by_counts(self.runs, self.plan.engine, self.limits, self.progress)
         finally:  # an interrupt keeps what was found until then

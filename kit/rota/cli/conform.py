@@ -30,8 +30,8 @@ SECTIONS = {
 EXAMPLES = (
     Example("rota conform --target localhost:9092", "Judge a broker that runs there by all cases."),
     Example("rota conform --embedded heartbeat", "Judge rota's own server by the cases of one part.", code=0),
-    Example("rota conform --target 'cmd:./broker --port {port}' --report md=report.md",
-            "Start a broker for each case; a report for an issue or a pull request."),
+    Example("rota conform --target 'cmd:./broker --port {port}' --report html=report.html",
+            "Start a broker for each case; a page with the dialogue of each deviation."),
     Example("rota conform --target localhost:9092 --write-known known.toml",
             "Keep what fails today; with --known known.toml only news fail from then on."),
     Example("rota conform --diff rota localhost:9092 join", "Play the cases of joining on two and compare."),

@@ -106,7 +106,7 @@ class _Walking:
         for job, system in zip(self.plan.jobs, systems, strict=True):
             explorations.begin(job.name)
             try:
-                with mistaken.shown(self.plan, [system], explorations.line.clear):
+                with mistaken.shown(self.plan, [system], explorations.line.clear, self.reporting.out):
                     one = simulate(system, self.walks, progress=_named(explorations, job.name))
             finally:
                 explorations.end(job.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,27 +54,26 @@ ELSEWHERE = (
 
 
 SECTIONS = {
-    "How to show it": ("--as", "--out", "--show"),
-    "Following it": ("--replay", "--system", "--play"),
-    "Its actions in another system": ("--profile", "--mutant", "--without-mutant", "--set"),
+    "How to show it": ("--as", "--out"),
+    "What to ask it": ("--show", "--replay", "--play"),
+    "Another system for its actions": ("--profile", "--mutant", "--without-mutant", "--set"),
+    "What may run": ("--system",),
 }
 
 EXAMPLES = (
-    Example("rota trace rota-out/trace-deadlock.jsonl", "Read it, step by step."),
-    Example("rota trace rota-out/trace-deadlock.jsonl --as html", "A page by itself, to open and to send."),
-    Example("rota trace rota-out/trace-deadlock.jsonl --replay", "Does the system still do that?"),
-    Example("rota trace rota-out/trace-deadlock.jsonl --show coordinator.group.state",
-            "What an expression is after each step."),
-    Example("rota trace rota-out/trace-deadlock.jsonl --without-mutant",
-            "Where the spec goes another way, and what it does there."),
-    Example("rota trace rota-out/trace-deadlock.jsonl --as pytest --out test_it.py",
-            "A regression test out of a counterexample."),
-)  # fmt: skip
+    Example("rota trace rota-out/trace-deadlock.jsonl", "In words."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --as html", "A page beside it, to step through."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --show coordinator.group.state", "A value along it."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --without-mutant", "What the spec does instead."),
+    Example("rota trace rota-out/trace-deadlock.jsonl --as pytest --out test_it.py", "A regression test."),
+    Example("rota trace run.dialogue.txt --play", "A dialogue that was edited, on the spec."),
+)
 
 
 @click.command(cls=Verb, sections=SECTIONS, examples=EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path), shell_complete=completing.traces)
-@click.option("--as", "form", type=click.Choice(list(FORMS)), default="text", help="How to show it.")
+@click.option("--as", "form", type=click.Choice(list(FORMS)), default="text", show_default=True,
+              help="How to show it.")  # fmt: skip
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH",
               help="Write what --as shows to this file, and print its name. A page (html) goes beside FILE "
                    "where stdout is a terminal.")  # fmt: skip
@@ -112,6 +111,9 @@ def trace(
     With --play FILE is no trace but a dialogue, which may have been edited: exit 1 if the spec, or that of
     --profile, has it otherwise than the file says.
     """
+    another = elsewhere.system.asked and not dialogue
+    _one_question(ctx, {"--replay": replay, "--play": dialogue, "--show": bool(expressions),
+                        "--profile, --mutant, --without-mutant or --set": another})  # fmt: skip
     if dialogue:
         from rota.cli import trace_play  # which brings a server with it: showing a trace needs none
 
@@ -119,7 +121,7 @@ def trace(
         click.echo("\n".join(lines))
         ctx.exit(code)
     loaded = load(file)
-    if replay or expressions or elsewhere.system.asked:
+    if replay or expressions or another:
         ctx.exit(_replayed(loaded, system, expressions, elsewhere.system))
     if form == "html" and out is None and _to_a_terminal():
         out = file.with_suffix(FORMS[form].suffix)
@@ -129,6 +131,18 @@ def trace(
         click.echo(text(loaded, width()), nl=False)
     else:
         click.echo(shown(loaded, form, system), nl=False)
+
+
+def _one_question(ctx: click.Context, asked: Mapping[str, bool]) -> None:
+    """Errors: UsageError for two questions, and for a form of what is no trace."""
+    questions = [name for name, given in asked.items() if given]
+    if len(questions) > 1:
+        raise UsageError(f"{questions[0]} and {questions[1]} are two questions; ask one at a time")
+    given = ctx.get_parameter_source
+    forms = [f"--{name}" for name, one in (("as", "form"), ("out", "out"))
+             if given(one) is click.core.ParameterSource.COMMANDLINE]  # fmt: skip
+    if questions and forms:
+        raise UsageError(f"{forms[0]} is for showing the trace, and {questions[0]} asks it; leave one out")
 
 
 def _to_a_terminal() -> bool:

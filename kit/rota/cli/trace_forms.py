@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -32,7 +33,7 @@ FORMS: Mapping[str, Form] = {
     "itf": Form("rota.trace.itf:itf", ".itf.json", states=True, needed=True),
     "mermaid": Form("rota.trace.mermaid:mermaid", ".mmd", states=True),
     "svg": Form("rota.pages.trace_svg:svg", ".svg", states=True),
-    "html": Form("rota.pages.trace_page:html", ".html", states=True),
+    "html": Form("rota.cli.trace_forms:as_page", ".html", states=True),
     "dialogue": Form("rota.cli.trace_dialogue:dialogue", ".dialogue.txt", states=True, needed=True),
     "conform": Form("rota.cli.trace_conform:conform", ".case.py", states=True, needed=True),
     "pytest": Form("rota.cli.trace_pytest:pytest", "_test.py", states=True, needed=True),
@@ -48,6 +49,21 @@ def in_words(trace: Trace, run: Run | None) -> str:
 def in_lines(trace: Trace, run: Run | None) -> str:
     """As the file has it."""
     return dumps(trace)
+
+
+COPIED = {"pytest": "a regression test", "conform": "a conformance case", "dialogue": "a dialogue"}
+"""Forms that a page has to be copied, where there is one of the trace, by their names there."""
+
+
+def as_page(trace: Trace, run: Run | None) -> str:
+    """A page, on which the trace can be copied in the forms that programs and editors read."""
+    from rota.pages.trace_page import html
+
+    copies = {}
+    for name, title in COPIED.items() if run is not None else ():
+        with suppress(UsageError):  # there is none of this trace
+            copies[title] = _imported(name, FORMS[name])(trace, run)
+    return html(trace, run, copies)
 
 
 def shown(trace: Trace, name: str, trusted: str | None) -> str:

@@ -31,7 +31,7 @@ BEGINS = re.compile(r"Step \d+, ")
 LONG = 160
 """Letters of what a sentence sees, beyond which it is for who wants to know more."""
 
-SEEN = re.compile(r", (?=after )|; (?=\S+ before )")
+SEEN = re.compile(r"(?<=,) (?=after )|(?<=;) (?=\S+ before )")
 """Between the values that a sentence sees."""
 
 SHORT = 56
@@ -84,26 +84,29 @@ def why(story: Story, link: str = svg.STEP) -> Markup:
         return joined()
     items = [element("li", _sentence(sentence, story, link)) for sentence in story.why]
     title = element("h2", "Why", id="why")
-    return element("section", title, element("ol", *items), class_="why", aria_labelledby="why")
+    return element(
+        "section", title, element("ol", *items), class_=f"why {story.outcome.value}", aria_labelledby="why"
+    )
 
 
 def _sentence(sentence: str, story: Story, link: str) -> Markup:
     """What it says, and apart from it what is seen there: changes after a step, else whole values."""
     said, colon, seen = sentence.partition(": ")
-    if not colon:
-        return linked(sentence, story, link)
-    if BEGINS.match(said):
-        parts = (element("code", part.replace(" -> ", " → ")) for part in seen.split("; "))
-        return joined(linked(said, story, link), element("span", joined(parts), class_="seen"))
+    if colon and BEGINS.match(said):
+        first, *others = (element("code", one) for one in seen.split("; "))
+        apart = element("span", "; ", class_="unseen")
+        parts = joined(": ", first, (joined(apart, one) for one in others))
+        return joined(linked(said, story, link), element("span", parts, class_="seen"))
     if len(seen) <= LONG:
         return linked(sentence, story, link)
-    pieces = SEEN.sub("\n", seen).split("\n")
-    text = "\n".join(line for piece in pieces for line in lines(visible(piece)))
+    text = "\n".join(line for piece in SEEN.split(seen) for line in lines(visible(piece)))
     value = element("pre", text, class_="detail", tabindex="0", aria_label="What is seen")
-    return joined(
-        linked(f"{said}.", story, link),
-        element("details", element("summary", "What is seen"), value, class_="more"),
-    )
+    return folded(joined(linked(said, story, link), ":"), value)
+
+
+def folded(summary: str, content: Markup) -> Markup:
+    """What the script folds away for who wants to know more; without it, and on paper, it is open."""
+    return element("details", element("summary", summary), content, class_="more", open=True)
 
 
 def linked(sentence: str, story: Story, link: str = svg.STEP) -> Markup:
@@ -193,7 +196,7 @@ def _detail(event: Event) -> Iterator[Markup]:
     text = "\n".join(line for one in event.detail for line in lines(visible(one)))
     shown = element("pre", text, class_="detail", tabindex="0", aria_label="Details")
     if event.differences:
-        yield element("details", element("summary", "Messages in full"), shown, class_="more")
+        yield folded("Messages in full", shown)
     else:
         yield shown
 

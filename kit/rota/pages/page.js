@@ -74,6 +74,11 @@
     }
   }
 
+  // What is for who wants to know more is open until there is a script to open it.
+  function fold() {
+    for (const one of document.querySelectorAll("details.more")) one.open = false;
+  }
+
   // On paper everything is open.
   function preparePrint() {
     let closed = [];
@@ -221,6 +226,7 @@
     }
     prepareCopies();
     prepareCommands();
+    fold();
     preparePrint();
     const players = [...document.querySelectorAll("[data-story]")].map(prepare);
     if (!players.length) return;

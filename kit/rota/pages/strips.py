@@ -150,7 +150,7 @@ def lights(story: Story, link: str = STEP) -> Markup:
         strip = _strip("Properties that are not violated", rows, count, link, stacked=True)
         other, noun = " other" if bad else "", "properties are" if len(fine) > 1 else "property is"
         summary = element("summary", f"{len(fine)}{other} {noun} not violated")
-        parts.append(element("details", summary, strip, open=len(fine) <= 6))
+        parts.append(element("details", summary, strip, class_="more" if len(fine) > 6 else None, open=True))
     if parts:
         signs = (joined(element("b", SIGNS[one]), f" {words}") for one, words in _MEANINGS)
         parts.append(element("p", joined(element("span", one) for one in signs), class_="legend"))

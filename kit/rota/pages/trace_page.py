@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import replace
 
-from rota.cli.errors import UsageError
-from rota.cli.trace_dialogue import dialogue
-from rota.cli.trace_pytest import pytest
 from rota.pages.document import Markup, document, element, embedded, joined
 from rota.pages.fragments import beginning, chart, copies, head, step, why
 from rota.pages.state import knows_values, moments_as_data, state_panel
@@ -87,17 +83,8 @@ def _part(title: str, content: Markup, when: str = "") -> Markup | None:
     return element("section", element("h3", title, shown), content, class_="part")
 
 
-def html(trace: Trace, run: Run | None) -> str:
-    """The page of a trace. run: its replay, None where its system is not at hand."""
+def html(trace: Trace, run: Run | None, further: Mapping[str, str] | None = None) -> str:
+    """The page of a trace. run: its replay, None where its system is not at hand; further: forms to copy."""
     story = telling(trace, run)
-    return page(
-        replace(story, copies={**dict(_forms(trace, run)), **story.copies, "JSON lines": dumps(trace)})
-    )
-
-
-def _forms(trace: Trace, run: Run | None) -> Iterator[tuple[str, str]]:
-    """What a trace can be copied as; not every trace has each form."""
-    yield "text", text(trace)
-    for name, function in (("pytest", pytest), ("dialogue", dialogue)):
-        with suppress(UsageError):
-            yield name, function(trace, run)
+    copies = {"text": text(trace), **story.copies, **(further or {}), "JSON lines": dumps(trace)}
+    return page(replace(story, copies=copies))

@@ -94,7 +94,7 @@ def _run() -> Markup:
         role="tablist",
         class_="tabs",
     )
-    save = _button("Save trace", "save", "Save the run as a trace (s)")
+    save = _button("Save trace", "save", "Save trace: the run as a file (s)")
     controls = element("div", start, back, where, forward, tabs, save, class_="controls")
     run = element("div", id="run", role="tabpanel", aria_labelledby="tab-run", class_="shown-run")
     graph = element(

@@ -48,25 +48,30 @@ def decisive(
     if prop is None:
         return ()
     if isinstance(prop, Liveness):
-        choice = endless.breaking(system, prop, states, cycle or 0)[0]
-        looks = _lasting(prop, choice, states, cycle or 0)
+        broken = endless.breaking(system, prop, states, cycle or 0)
+        looks = [_lasting(prop, choice, states, cycle or 0) for choice in broken[:1]]
     else:
-        choice, looks = _ended(system, prop, states)
-    return tuple(_deciding(system, choice, looks, states))
+        broken = _contradicting(system, prop, states)
+        looks = [_ended(prop, choice, states) for choice in broken[:1]]
+    return tuple(one for each in looks for one in _deciding(system, broken[0], each, states))
 
 
-def _ended(system: System, prop: Property, states: Sequence[State]) -> tuple[Choice, list[_Look]]:
-    """The first choice of machines on which a run that ends contradicts a property, and where."""
+def _contradicting(system: System, prop: Property, states: Sequence[State]) -> tuple[Choice, ...]:
+    """The choices of machines on which a run that ends contradicts a property."""
+    looked = states[-2:] if prop.kind is Kind.STEP else states[-1:]
+    return tuple(one for one in system.positions(prop) if not _holds(prop, one, looked))
+
+
+def _holds(prop: Property, choice: Choice, looked: Sequence[State]) -> bool:
+    chosen = list(zip(prop.views, choice, strict=True))
+    return prop.holds(*(view.of(state[place]) for state in looked for view, place in chosen))
+
+
+def _ended(prop: Property, choice: Choice, states: Sequence[State]) -> list[_Look]:
+    """Where it is seen of a run that ends: in its last state, or in its last two."""
     last = len(states) - 1
     at = (last - 1, last) if prop.kind is Kind.STEP else (last,)
-
-    def contradicted(choice: Choice, looked: Sequence[State]) -> bool:
-        chosen = list(zip(prop.views, choice, strict=True))
-        return not prop.holds(*(view.of(state[place]) for state in looked for view, place in chosen))
-
-    looked = [states[one] for one in at]
-    choice = next(one for one in system.positions(prop) if contradicted(one, looked))
-    return choice, [_Look(at, lambda undone: contradicted(choice, undone))]
+    return [_Look(at, lambda undone: not _holds(prop, choice, undone))]
 
 
 def _lasting(prop: Liveness, choice: Choice, states: Sequence[State], cycle: int) -> list[_Look]:

@@ -1,8 +1,8 @@
 """A trace in the Informal Trace Format of Apalache and Quint: states as JSON, a variable for each machine.
 
 Source: Apalache ADR-015. A dataclass is a variant, its name the tag and its fields a record; what is None is
-the variant `None`; bytes and enumerations are texts. Variables have the names of machines, though some are no
-identifiers of TLA+.
+the variant `Nothing`; bytes and enumerations are texts. Variables have the names of machines, though some are
+no identifiers of TLA+.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _metas(trace: Trace) -> Iterator[Mapping[str, Any]]:
 def expression(value: Any) -> Any:
     """A value as JSON, by the format's rules."""
     if value is None:
-        return {"tag": "None", "value": {}}
+        return {"tag": "Nothing", "value": {}}
     if isinstance(value, bool):
         return value
     if isinstance(value, Enum):

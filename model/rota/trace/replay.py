@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 
-from rota.kernel import State, System, SystemRef, Transition
-from rota.trace.model import Step, Trace
+from rota.kernel import Kind, State, System, SystemRef, Transition, UserError, guarded
+from rota.trace.model import MISTAKE, Step, Trace
 from rota.trace.reach import reaching
-from rota.trace.record import contradicts, hashes, record
+from rota.trace.record import contradicts, hashes, record, record_mistake
 
 OWN = "rota."
 """Factories of these packages are called without being asked for."""
@@ -73,8 +73,9 @@ def replay(trace: Trace, system: System) -> Run:
     """Follow a trace through a system, at whose end the property must be violated.
 
     Every step must be a transition of the system with the same label, rules and component hashes, the
-    last state must contradict the property (or an endless run must close, be fair and contradict it), and
-    every other text of the trace must be that of this run. Errors: ReplayError with the first step
+    last state must contradict the property (or an endless run must close, be fair and contradict it; or the
+    system must make the mistake there that the trace is of), and every other text of the trace must be that
+    of this run, but for where in a file the mistake is. Errors: ReplayError with the first step
     that differs.
     """
     machines = tuple(machine.name for machine in system.machines)
@@ -86,8 +87,12 @@ def replay(trace: Trace, system: System) -> Run:
         path.append(_follow(system, state, step))
         state = path[-1].target
     states = [start, *(transition.target for transition in path)]
-    _judge(trace, system, states, path)
-    _compare(trace, record(system, trace.property_name, start, path, trace.origin, trace.cycle))
+    if trace.kind == MISTAKE:
+        made = record_mistake(system, _mistake(trace, system, states, path))
+        _compare(trace, replace(made, origin=trace.origin, source=trace.source))
+    else:
+        _judge(trace, system, states, path)
+        _compare(trace, record(system, trace.property_name, start, path, trace.origin, trace.cycle))
     return Run(trace, system, tuple(states), tuple(path))
 
 
@@ -140,6 +145,25 @@ def _judge(trace: Trace, system: System, states: list[State], path: list[Transit
         if trace.origin.reach is not None:
             cause = f"the last state is not one in which {trace.origin.reach}"
         raise ReplayError(len(states) - 1, cause)
+
+
+def _mistake(trace: Trace, system: System, states: list[State], path: list[Transition]) -> UserError:
+    """The mistake that the system makes in the last state."""
+    watched = guarded(system)
+    try:
+        for _ in watched.successors(states[-1]):
+            pass
+        for prop in watched.properties:
+            if prop.kind is not Kind.STEP:
+                watched.holds(prop, states[-1])
+            elif len(states) > 1:
+                watched.step_holds(prop, states[-2], states[-1])
+    except UserError as error:
+        if (error.where, error.what) == (trace.property_name, trace.meaning):
+            return error.found(states[0], tuple(path))
+        raise ReplayError(len(path), f"the system makes another mistake here: {error}") from None
+    cause = "the system makes no mistake here, or none that is seen in one run"
+    raise ReplayError(len(path), cause)
 
 
 def _compare(recorded: Trace, mine: Trace) -> None:

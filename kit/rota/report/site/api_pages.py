@@ -69,8 +69,8 @@ def _entry(name: str, value: Any) -> Iterator[str]:
     elif callable(value):
         yield from _function("##", name, value)
     else:
-        kind = type(value).__name__
-        shown = plain(str(value)) if isinstance(value, str | int) else f"a {kind}"
+        kind = f"a {type(value).__name__}. {getattr(value, 'meaning', '')}".rstrip(". ")
+        shown = plain(str(value) if isinstance(value, str | int) else kind)
         yield from (f"## {name}", "", f"A constant: {shown}.", "")
 
 

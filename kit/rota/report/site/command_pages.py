@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import click
 
 from rota.cli.main import COMMANDS, main
+from rota.cli.verb import Example, Verb
 from rota.report.reference.markdown import table
 from rota.report.site.writing import plain, prose, toctree
 
@@ -38,13 +39,33 @@ def _verb(verb: str, command: click.Command, parent: click.Context) -> Iterator[
     yield from (f"# rota {verb}", "")
     yield from prose(_words(command))
     usage = " ".join(["rota", verb, *command.collect_usage_pieces(context)])
-    yield from ("```text", usage, "```", "", "## Options", "")
-    rows = (one.get_help_record(context) for one in command.get_params(context))
-    yield from table(
-        ("option", "what it does"), ((f"`{row[0]}`", plain(" ".join(row[1].split()))) for row in rows if row)
-    )
-    yield from ("", "## As the terminal shows it", "", f"`rota {verb} --help`:", "")
-    yield from ("```text", *command.get_help(context).splitlines(), "```", "")
+    yield from ("```text", usage, "```", "")
+    yield from _options(command, context)
+    if isinstance(command, Verb) and command.examples:
+        yield from ("## Examples", "")
+        for example in command.examples:
+            yield from _example(example)
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    """A table for each section of its help."""
+    sections: dict[str, list[tuple[str, str]]] = {}
+    for option in command.get_params(context):
+        if record := option.get_help_record(context):
+            title = command.section_of(option) if isinstance(command, Verb) else "Options"
+            words = " ".join(record[1].split())
+            sections.setdefault(title, []).append((f"`{record[0]}`", plain(words)))
+    order = [*command.sections, *sections] if isinstance(command, Verb) else sections
+    for title in dict.fromkeys(order):
+        if title in sections:
+            yield from (f"## {title}", "", *table(("option", "what it does"), sections[title]), "")
+
+
+def _example(example: Example) -> Iterator[str]:
+    """A call with its mark: tests of the help run those that have an exit code."""
+    mark = "elsewhere (no test waits for it)" if example.code is None else "quick"
+    code = f"   # exit {example.code}" if example.code else ""
+    yield from (plain(example.does), "", f"```sh {mark}", f"{example.command}{code}", "```", "")
 
 
 def _words(command: click.Command) -> str:

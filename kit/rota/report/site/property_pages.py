@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import cache
 
 from rota.environment.world import observed
+from rota.explore.result import DEADLOCK
 from rota.invariants import WEAKNESSES, Weakness, classic, endless
 from rota.invariants.weaknesses import STRONG_FORMS
-from rota.kernel import Liveness
+from rota.kernel import Kind, Liveness
 from rota.mutants import MUTANTS
 from rota.mutants.endless import ENDLESS_KILLS
 from rota.report.reference.claims import Claim, claims
@@ -100,18 +101,21 @@ def _command(name: str, claim: Claim) -> str:
     words += [f"--scope {scope}"] if scope not in ("small", "endless") else []
     words += [f"--profile {profile}"] if profile != PROFILE else []
     words += [f"--configuration {where}"] if where else []
-    words += [f"--property {name}", *(["  # exit 1, with the run"] if weakness else [])]
+    judged = DEADLOCK if kind_of(claim) == Kind.TERMINAL.value else name
+    words += [f"--property {judged}", *(["  # exit 1, with the run"] if weakness else [])]
     return " ".join(words)
 
 
 def _configurations(name: str, profile: str, weakness: Weakness | None) -> Iterator[tuple[str, str]]:
     """(scope, configuration) where it is judged, of a weakness those where it must be found.
 
-    First that where it kills a mutant, for there it has something to judge.
+    Of what is no weakness and no witness only those where it kills a mutant, for there it has something to
+    judge; where it is the first to kill none it is judged in all of its scope.
     """
-    killed = [one.configuration for one in MUTANTS.values() if one.killer == name]
-    if killed and weakness is None:
-        yield "small", killed[0]
+    if weakness is None and kind_of(claims()[name]) != Kind.WITNESS.value:
+        yield from (("small", one.configuration) for one in MUTANTS.values() if one.killer == name)
+        yield from (("endless", one.configuration) for one in ENDLESS_KILLS if one.by == name)
+        return
     for scope in SCOPES:
         for one in _scope(scope).configurations:
             if not one.is_for(profile) or name not in judged_in(scope, one.name, profile):

@@ -11,12 +11,13 @@ from pathlib import Path
 RULE, PROPERTY = "/reference/rule", "/reference/property"
 """Folders of the pages of single rules and properties, from the root of the site."""
 
-_CODE = re.compile(r"(`+[^`]+`+)")
+_MEANT = re.compile(r"(`+[^`]+`+|(?<!\w)\*\w[^*`]*\*(?!\w))")
+"""What docstrings have of Markdown: code in backticks, a word that is stressed."""
 
 
 def plain(text: str) -> str:
-    """Words of a docstring in Markdown: what stands in backticks stays, all else is taken literally."""
-    parts = _CODE.split(text)
+    """Words of a docstring in Markdown: code and stress stay, all else is taken literally."""
+    parts = _MEANT.split(text)
     return "".join(
         part if i % 2 else re.sub(r"([\\*_<\[\]#|])", r"\\\1", part) for i, part in enumerate(parts)
     )
