@@ -48,7 +48,7 @@ AXE := $(OUT)/browser/node_modules/axe-core/axe.min.js
 test-browser: $(VENV)/ready-browser $(AXE) docs
 	@tests/browser/chromium.sh
 	@rm -f $(OUT)/tests-browser.xml
-	$(call PYTEST,browser,tests/browser $(if $(SHOTS),tests/browser/screenshots.py --screenshots=$(OUT)/screenshots))
+	$(call PYTEST,browser,tests/browser $(if $(SHOTS),-o python_files='test_*.py screenshots.py' --screenshots=$(OUT)/screenshots))
 
 $(AXE): tests/browser/package.json tests/browser/package-lock.json
 	@command -v npm >/dev/null || { echo "rota: no npm found; axe-core, which judges accessibility, comes from it (Debian: apt-get install npm)" >&2; exit 2; }
@@ -99,7 +99,7 @@ $(VENV)/ready-docs: $(VENV)/ready-run locks/docs.txt
 # The site, from docs and from the spec itself; a warning is an error. Its pages use no network.
 docs: $(VENV)/ready-docs
 	$(BIN)/python -m rota.report.site $(OUT)/docs-source
-	$(BIN)/python -m sphinx -q -W --keep-going -n -b html -d $(OUT)/docs-doctrees $(OUT)/docs-source $(OUT)/docs
+	$(BIN)/python -m sphinx -q -j 2 -W --keep-going -n -b html -d $(OUT)/docs-doctrees $(OUT)/docs-source $(OUT)/docs
 	@echo "rota: open $(OUT)/docs/index.html"
 
 # Commands in the docs that take long, a quarter of an hour together; `make test` runs the quick ones.

@@ -22,6 +22,7 @@ def as_it_opens(page: Page) -> None:
 
 def a_few_steps(page: Page) -> None:
     """Some moves of `rota play`."""
+    page.wait_for_selector(".move")
     for at in range(1, 7):
         page.keyboard.press("2" if at == 2 else "1")
         page.wait_for_function("at => document.querySelector('.now').textContent === String(at)", arg=at)
