@@ -33,7 +33,7 @@ LONG: dict[str, tuple[tuple[str, ...], str | None]] = {
 }
 """Calls that take long, and the report of which a part is kept as soon as something is printed."""
 
-LINES = {"check": 3, "workers": 3, "design": 3, "conform": 2}
+LINES = {"check": 3, "workers": 3, "design": 3, "conform": 3}
 """How many lines are printed until there is something to be kept, where it is not one."""
 
 

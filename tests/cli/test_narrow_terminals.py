@@ -45,7 +45,7 @@ CALLS = {
     "help of a verb": ("check", "--help"),
 }
 
-COPIED = re.compile(r"(trace|replay|report): |rota \d|  +again |  rota [a-z]")
+COPIED = re.compile(r"(trace|replay|page|report): |rota \d|  +again |  rota [a-z]")
 """Lines with a path or a command, which is to be copied as it is."""
 
 

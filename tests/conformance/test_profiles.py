@@ -146,4 +146,8 @@ def test_rota_is_a_kafka_4_and_shown_to_be_no_kafka_3(tmp_path: Path) -> None:
 def test_a_profile_of_which_the_cases_know_nothing_is_refused(tmp_path: Path, name: str) -> None:
     outcome = CliRunner().invoke(conform, ["--embedded", "--profile", name, "--out", str(tmp_path)])
     assert (outcome.exit_code, outcome.stdout) == (2, "")
-    assert f"cases do not say what is right for {name}; choose {' or '.join(JUDGED)}" in outcome.stderr
+    there = ", ".join(JUDGED)
+    assert (
+        f"cases do not say what is right for {name}; did you mean kafka-4.x? there are {there}"
+        in outcome.stderr
+    )
