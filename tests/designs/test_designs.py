@@ -125,12 +125,17 @@ def test_every_cause_has_its_cure() -> None:
 
 
 def told(name: str) -> str:
+    """The steps of a violation, without what is said of them after the last."""
     one = suites.load("watchers").configuration(name)
     result = explored("watchers", name)
     assert result.violation is not None
     violation = result.violation
     system = suites.system("watchers", one.settings)
-    return text(record(system, violation.name, violation.start, violation.path))
+    steps, took, _ = text(record(system, violation.name, violation.start, violation.path)).partition(
+        "what it took"
+    )
+    assert took
+    return steps
 
 
 def test_the_trace_of_a_gap_names_its_cause() -> None:

@@ -102,7 +102,9 @@ class Story:
         return self.ask("Heartbeat", 4, **GROUP | {"member_id": member_id, "generation_id": generation_id})
 
     def leave(self, *members):
-        return self.ask("LeaveGroup", 5, group_id="g", members=list(members))
+        return self.ask(
+            "LeaveGroup", 5, group_id="g", members=[{"group_instance_id": None, **one} for one in members]
+        )
 
     def turn(self):
         while self.loop.soon:

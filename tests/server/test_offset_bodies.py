@@ -147,8 +147,8 @@ class Told:
     def encoded(self, body):
         return encode_response(self.api_name, self.version, body, 1)
 
-    def reply_encoded(self, payload):
-        self.payload = payload
+    def reply_in_pieces(self, pieces, held):
+        self.payload = b"".join(pieces)
 
 
 def test_a_long_answer_is_put_together_in_steps():

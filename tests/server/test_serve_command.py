@@ -84,7 +84,7 @@ def test_port_in_use(serve, tmp_path):
 def test_bad_settings_and_profiles():
     assert "'kafka-3.x' is not one of 'rota', 'kafka-4.x'" in refused("--profile", "kafka-3.x")
     unknown = refused("--set", "group.max.sizes=3")
-    assert "unknown setting 'group.max.sizes'; known are auto.create.topics.enable, connections" in unknown
+    assert "unknown setting 'group.max.sizes'; did you mean group.max.size?" in unknown
     assert "num.partitions cannot be '0'; give a whole number from 1" in refused("--set", "num.partitions=0")
     assert "cannot read --set 'num.partitions'; write it as NAME=VALUE" in refused("--set", "num.partitions")
 
@@ -184,7 +184,8 @@ def test_a_folder_that_cannot_be_used_is_told(serve, tmp_path):
     foreign = refused("--data-dir", str(tmp_path / "foreign"))
     assert foreign.endswith("it has letter and no rota-log.properties; name an empty or a new one")
     (tmp_path / "file").touch()
-    assert refused("--data-dir", str(tmp_path / "file")).endswith("; name a folder that can be written to")
+    file = refused("--data-dir", str(tmp_path / "file"))
+    assert file.endswith(" is a file; name a folder, which is made if it is not there")
     data = str(tmp_path / "data")
     serve("--data-dir", data)
     busy = refused("--data-dir", data)
