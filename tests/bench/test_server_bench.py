@@ -189,6 +189,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @with_compiler
+@pytest.mark.long
 @pytest.mark.usefixtures("short")
 def test_every_measurement_has_a_value_for_each_round_and_side() -> None:
     with running(NO_DELAY) as ours, running(NO_DELAY) as theirs:

@@ -43,6 +43,7 @@ def anew(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sources]:
     return told
 
 
+@pytest.mark.long
 def test_every_file_that_a_system_is_made_of_counts(tmp_path: Path, anew: Callable[..., Sources]) -> None:
     for source in ("model", "kit"):
         shutil.copytree(ROOT / source, tmp_path / source, ignore=shutil.ignore_patterns("__pycache__"))

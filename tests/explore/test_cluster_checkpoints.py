@@ -77,7 +77,7 @@ both = pytest.mark.parametrize("workers", [True, False], indirect=True, ids=["nu
 
 @both
 @pytest.mark.usefixtures("workers")
-@pytest.mark.parametrize("name", ["die-hard-9", "broken-safety"])
+@pytest.mark.parametrize("name", [pytest.param("die-hard-9", marks=pytest.mark.long), "broken-safety"])
 def test_the_driver_dies_in_every_round(name: str, tmp_path: Path) -> None:
     system = toys.ALL[name]()
     slow = reference.explore(system)

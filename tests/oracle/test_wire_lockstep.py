@@ -85,13 +85,13 @@ SERVER_BUGS = {
     ): "is held up by nothing|closes a connection without a reason|goes unnoticed",
     bug(
         "a reply to a lost connection fails",
-        "connection:Connection.answer",
-        "if self._transport is not None and not self._transport.is_closing():",
-        "if not self._transport.is_closing():",
+        "connection:Connection.is_there",
+        "return self._transport is not None and not self._transport.is_closing()",
+        "return not self._transport.is_closing()",
     ): "NoneType|written to a connection that is lost|without a reason",
     bug(
         "all responses are number 0",
-        "connection:RequestContext.__init__",
+        "context:RequestContext.__init__",
         "self._correlation_id = request.correlation_id",
         "self._correlation_id = 0",
     ): "a response out of order",
