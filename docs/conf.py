@@ -49,12 +49,14 @@ copybutton_line_continuation_character = "\\"
 copybutton_exclude = ".linenos, .gp"
 
 
-def with_levels(app, page, template, context, doctree):
-    """A caption in the sidebar is a heading, and a heading has a level."""
+def by_keyboard(app, page, template, context, doctree):
+    """A caption in the sidebar is a heading with a level; code that is too wide is scrolled by keys, too."""
     tree = context.get("furo_navigation_tree", "")
     context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
+    body = context.get("body", "")
+    context["body"] = body.replace('<div class="highlight"><pre>', '<div class="highlight"><pre tabindex="0">')
 
 
 def setup(app):
-    app.connect("html-page-context", with_levels, priority=900)
+    app.connect("html-page-context", by_keyboard, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
