@@ -54,7 +54,9 @@ def by_keyboard(app, page, template, context, doctree):
     tree = context.get("furo_navigation_tree", "")
     context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
     body = context.get("body", "")
-    context["body"] = body.replace('<div class="highlight"><pre>', '<div class="highlight"><pre tabindex="0">')
+    context["body"] = body.replace(
+        '<div class="highlight"><pre>', '<div class="highlight"><pre tabindex="0">'
+    )
 
 
 def setup(app):
