@@ -28,6 +28,7 @@ VARIES: Sequence[tuple[str, str]] = (
     (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "<uuid>"),
     (r"#\d{2,}\b", "#<digest>"),
     (r"/tmp/[\w./-]+", "<path>"),
+    (r"(?<![\w/.-])rota-out(?![\w/-])", "<path>"),
     (r"[-=─]{4,}", "<rule>"),
     (r"[ \t]+", " "),
 )
