@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -62,17 +62,11 @@ class _Read:
     missing: int
     size: int
 
-    def body(self) -> dict[str, Any]:
+    def body(self, together: Callable[[tuple[bytes, ...]], bytes | Pieces]) -> dict[str, Any]:
+        """The response's body. together: makes one value of a partition's batches."""
         for response in self.responses:
             for answer in response["partitions"]:
-                answer["records"] = b"".join(answer["records"])
-        return {"responses": self.responses}
-
-    def body_in_pieces(self) -> dict[str, Any]:
-        """The same without a copy of the batches, so that a client that reads slowly costs nothing."""
-        for response in self.responses:
-            for answer in response["partitions"]:
-                answer["records"] = Pieces(answer["records"])
+                answer["records"] = together(answer["records"])
         return {"responses": self.responses}
 
 
@@ -277,9 +271,10 @@ def _last(context: RequestContext, fetch: _Fetch) -> Iterator[None]:
 def _answer(context: RequestContext, read: _Read) -> Iterator[None]:
     """Answers a request: in steps, if it is long."""
     if read.size < LONG_BYTES:
-        context.reply(read.body())
+        context.reply(read.body(b"".join))
         return
     yield
-    pieces = context.in_pieces(read.body_in_pieces())
+    # without a copy of the batches, so that a client that reads slowly costs nothing
+    pieces = context.in_pieces(read.body(Pieces))
     yield
     context.reply_in_pieces(pieces, sum(map(len, pieces)) - read.size)
