@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from harness.random_walk import walk
 from rota.designs import suites
 from rota.kernel import Arrow, State, System, Transition
 
 
 def values(system: System, state: State) -> Mapping[str, Any]:
     return {machine.name: value for machine, value in zip(system.machines, state, strict=True)}
-
-
-def walk(system: System, seed: int, steps: int = 80) -> Iterator[tuple[State, Transition]]:
-    chosen = random.Random(seed)
-    (state,) = system.initial_states()
-    for _ in range(steps):
-        further = list(system.successors(state))
-        if not further:
-            return
-        step = chosen.choice(further)
-        yield state, step
-        state = step.target
 
 
 BUDGETS = {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
+from harness.random_walk import walk
 from rota.environment import world
-from rota.kernel import Arrow, State, System, Transition
+from rota.kernel import Arrow, State, System
 
 Drawn = tuple[Arrow, ...]
 
@@ -208,18 +208,6 @@ WORLDS: dict[str, dict[str, Any]] = {
 }
 
 
-def walked(system: System, seed: int, steps: int) -> Iterator[tuple[State, Transition]]:
-    chosen = random.Random(seed)
-    (state,) = system.initial_states()
-    for _ in range(steps):
-        further = list(system.successors(state))
-        if not further:
-            return
-        step = chosen.choice(further)
-        yield state, step
-        state = step.target
-
-
 @pytest.mark.parametrize("name", WORLDS)
 def test_whatever_happens_can_be_drawn(name: str) -> None:
     system = world(**WORLDS[name])
@@ -227,7 +215,7 @@ def test_whatever_happens_can_be_drawn(name: str) -> None:
     lanes = {lane.machine for lane in depiction.lanes(system.machines)}
     drawn = 0
     for seed in range(6):
-        for state, step in walked(system, seed, 60):
+        for state, step in walk(system, seed, 60):
             before, after = values(system, state), values(system, step.target)
             arrows = depiction.arrows(before, step)
             drawn += len(arrows)
