@@ -19,6 +19,7 @@ class Verdict(StrEnum):
     NOTED = "noted"
     UNSUPPORTED = "unsupported"
     UNDECIDED = "undecided"
+    SKIPPED = "skipped"
     KNOWN = "known"
     DIED = "died"
 
@@ -45,13 +46,15 @@ class DialogueResult:
 
     `group_id` is the group of the dialogue. `names` maps member ids to short names, `roles` names of members
     to what they are in the first group that formed, whose generation is `generation`. `late`: it is undecided
-    since the kit itself was late.
+    since the kit itself was late. `prerequisite` is the slug of the rule that was broken in the steps that
+    lead to what the dialogue is about; empty where none was, or where it is not known.
     """
 
     ending: Ending
     expected: str = ""
     actual: str = ""
     because: str = ""
+    prerequisite: str = ""
     group_id: str = ""
     lines: tuple[Line, ...] = ()
     folds: tuple[Fold, ...] = ()

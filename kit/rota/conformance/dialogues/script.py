@@ -25,7 +25,8 @@ class Script:
     API to the versions in which it can be seen, both ends included. `initial_delay_ms` and `settings` are
     what a target gets whose settings can be chosen; `least_delay_ms` is the smallest initial delay with which
     it can be seen at all. `seconds` is how long the dialogue takes, apart from initial delays. `older` says
-    what the brokers of Kafka 3.x do instead, if they do something else.
+    what the brokers of Kafka 3.x do instead, if they do something else. `restarts`: the target is restarted
+    in it. `brokers` is how many brokers the cluster has to have.
     """
 
     id: str
@@ -38,6 +39,8 @@ class Script:
     settings: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 1.0
     older: str = ""
+    restarts: bool = False
+    brokers: int = 1
 
     @property
     def part(self) -> str:

@@ -45,6 +45,16 @@ class Running(Protocol):
         """End it, if it was started for the case."""
 
 
+class Restartable(Running, Protocol):
+    """A running target that can be restarted with what it has stored."""
+
+    def restart(self, kill: bool) -> None:
+        """End it, by SIGKILL if `kill`, else by SIGTERM, and start it again at the same address.
+
+        Returns when it coordinates groups again. Errors: NotStarted.
+        """
+
+
 class NotSettable(Exception):
     """The target has no such setting."""
 
@@ -55,7 +65,9 @@ class Target:
 
     `start(settings)` gives a running target, a fresh one for each dialogue where `fresh`. `settable` says
     whether it heeds the settings; else `known` are those that it is known to run with. So many as `parallel`
-    dialogues may run at a time. `close` ends what was started and is shared.
+    dialogues may run at a time. `close` ends what was started and is shared. `restartable`: what is started
+    for a dialogue that restarts it is `Restartable`, and nobody else's. `clusters`: it can have
+    several brokers.
     """
 
     name: str
@@ -65,6 +77,8 @@ class Target:
     settable: bool = False
     known: Mapping[str, int] = field(default_factory=dict)
     close: Callable[[], None] = lambda: None
+    restartable: bool = False
+    clusters: bool = False
 
     def settings_for(self, script: Script) -> dict[str, int]:
         """The settings that the dialogue is played with; the initial rebalance delay is always among them."""
@@ -74,6 +88,10 @@ class Target:
 
     def lack(self, script: Script) -> str:
         """Which setting the dialogue needs and the target does not have; empty if it has them all."""
+        if script.restarts and not self.restartable:
+            return "needs a target that can be restarted"
+        if script.brokers > 1 and not self.clusters:
+            return f"needs a cluster of {script.brokers} brokers"
         if self.settable:
             return ""
         has = self.settings_for(script)
