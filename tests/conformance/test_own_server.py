@@ -29,7 +29,7 @@ def test_embedded_conforms(tmp_path: Path, profile: str) -> None:
     report = json.loads(outcome.stdout)
     assert {case["id"]: case["verdict"] for case in report["cases"] if case["verdict"] != "pass"} == {}
     assert (outcome.exit_code, report["verdict"], report["profile"]) == (0, "conforms", profile)
-    assert report["seconds"] < 25
+    assert report["seconds"] < 100
     assert {skipped["id"] for skipped in report["not_checked"]} == SLOW
 
 
