@@ -8,7 +8,7 @@ _GRANTED = {
     "JoinGroup": "join.new-member",
     "SyncGroup": "sync.leader-assigns",
     "Heartbeat": "heartbeat.alive",
-    "LeaveGroup": "leave.member",
+    "LeaveGroup": "leave.remove-member",
     "OffsetCommit": "offsets.commit",
     "OffsetFetch": "offsets.fetch",
     "OffsetDelete": "offsets.delete",
