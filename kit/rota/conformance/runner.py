@@ -34,6 +34,7 @@ from rota.conformance.dialogues.unreadable_versions import unreadable_versions
 from rota.conformance.dialogues.ways import USUAL, Way
 from rota.conformance.results import (
     DEVIATION_VERDICT,
+    NOT_DECIDED,
     CaseResult,
     DialogueResult,
     Ending,
@@ -389,5 +390,4 @@ def exit_code(results: Sequence[CaseResult], strict: bool = False) -> int:
         return 1
     if not verdicts:
         return 5
-    not_judged = {Verdict.UNDECIDED, Verdict.SKIPPED}
-    return 3 if verdicts & not_judged or verdicts == {Verdict.UNSUPPORTED} else 0
+    return 3 if verdicts.intersection(NOT_DECIDED) or verdicts == {Verdict.UNSUPPORTED} else 0
