@@ -75,7 +75,7 @@ class Scene:
             return
         error = "REBALANCE_IN_PROGRESS" if self.phase.state is State.PREPARING else "NONE"
         for member in self.everyone:
-            with self.asked_by("a member of the group that the question must not disturb"):
+            with self.asked_by("a member asks whom no question must disturb"):
                 self.d.expect(self.ready(member).heartbeat(), error=error)
 
     @contextmanager
@@ -86,7 +86,9 @@ class Scene:
         except Deviation as deviation:
             if self.began is not None:
                 self.d.in_time(self.began, 0.9 * self.d.initial_delay)
-            raise Deviation(f"{deviation.expected} ({who}; {self.words})", deviation.actual) from deviation
+            raise Deviation(
+                f"{deviation.expected}, where {who} ({self.words})", deviation.actual
+            ) from deviation
 
     def _who(self, role: Role) -> tuple[Member, ...]:
         if role is Role.LEADER:
