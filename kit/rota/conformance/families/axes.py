@@ -56,7 +56,8 @@ class Role(StrEnum):
     """Who asks.
 
     A stranger has an id that was never handed out, a pending member one that was and has not joined with it;
-    a former member has left; a newcomer waits in JoinGroup for its first generation.
+    a former member has left; a newcomer waits in JoinGroup for its first generation; somebody new has sent
+    nothing yet.
     """
 
     LEADER = "leader"
@@ -65,6 +66,7 @@ class Role(StrEnum):
     STRANGER = "stranger"
     PENDING = "pending"
     FORMER = "former"
+    NEW = "new"
 
 
 MEMBERS = (Role.LEADER, Role.FOLLOWER)

@@ -31,6 +31,7 @@ _WHO = {
     Role.STRANGER: "a stranger asks",
     Role.PENDING: "who was handed an id asks",
     Role.FORMER: "a former member asks",
+    Role.NEW: "somebody new asks",
 }
 
 
@@ -42,6 +43,7 @@ class Part:
     situation: Situation
     roles: tuple[Role, ...]
     apart: bool
+    afterwards: Callable[[Scene], None]
 
     def play(self, ask: Ask) -> Callable[[Dialogue], None]:
         """The dialogue in which this is asked."""
@@ -54,7 +56,7 @@ class Part:
                     with scene.asked_by(_WHO[role]):
                         ask(scene, asker)
             if not self.apart:
-                scene.undisturbed()
+                self.afterwards(scene)
 
         return play
 
@@ -76,6 +78,7 @@ def family(
     situations: Iterable[Situation],
     asked_by: Sequence[Role],
     apart: bool = False,
+    afterwards: Callable[[Scene], None] = Scene.undisturbed,
     known_as: Mapping[str, str] | None = None,
     level: Level = Level.MUST,
     needs: Versions | None = None,
@@ -86,12 +89,14 @@ def family(
     """Register what is asked as one case for each situation, with the id of the family and the situation's.
 
     In each of them all of `asked_by` that are there ask one after the other, and the group must stay as it
-    is. Where the question changes the group they ask `apart`: there is a case for each role, whose id ends
-    with it. `known_as` gives cases ids of their own, such as lists of known failures have: from what would
-    follow the family's id. The other parameters are those of `case`. Raises ValueError as `case` does, for a
-    situation in which nobody can ask, and for what no case of the family is known as.
+    is, which `afterwards` looks at. Where the question changes the group they ask `apart`: there is a case
+    for each role, whose id ends with it. `known_as` gives cases ids of their own, such as lists of known
+    failures have: from what would follow the family's id. The other parameters are those of `case`.
+
+    Raises ValueError as `case` does, for a situation in which nobody can ask, and for what no case of the
+    family is known as.
     """
-    parts = tuple(_parts(id, situations, asked_by, apart))
+    parts = tuple(_parts(id, situations, asked_by, apart, afterwards))
     if id in FAMILIES or not parts:
         raise ValueError(f"{id} is a family already, or one of no case")
     parts = _renamed(id, parts, known_as or {})
@@ -172,16 +177,22 @@ def _with(play: Callable[[Dialogue, V], None], value: V) -> Callable[[Dialogue],
     return lambda d: play(d, value)
 
 
-def _parts(id: str, situations: Iterable[Situation], asked_by: Sequence[Role], apart: bool) -> Iterable[Part]:
+def _parts(
+    id: str,
+    situations: Iterable[Situation],
+    asked_by: Sequence[Role],
+    apart: bool,
+    afterwards: Callable[[Scene], None],
+) -> Iterable[Part]:
     for situation in situations:
         roles = tuple(role for role in asked_by if situation.has(role))
         if not roles:
             raise ValueError(f"{id}: nobody is there to ask in {situation.sentence}")
         if not apart:
-            yield Part(f"{id}.{situation.slug}", situation, roles, apart)
+            yield Part(f"{id}.{situation.slug}", situation, roles, apart, afterwards)
             continue
         for role in roles:
-            yield Part(f"{id}.{situation.slug}.{role}", situation, (role,), apart)
+            yield Part(f"{id}.{situation.slug}.{role}", situation, (role,), apart, afterwards)
 
 
 def _renamed(id: str, parts: Sequence[Part], known_as: Mapping[str, str]) -> tuple[Part, ...]:

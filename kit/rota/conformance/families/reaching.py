@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from rota.conformance.dialogues.dialogue import Dialogue, Member, PendingRequest
+from rota.conformance.dialogues.dialogue import Dialogue, Member, PendingRequest, subscription
 from rota.conformance.families.axes import Kind, Phase
-from rota.conformance.families.scene import Scene, newcomer, rebalances
+from rota.conformance.families.scene import Scene, rebalances, somebody_new
 from rota.conformance.steps.administration import delete, expect_deleted
 from rota.conformance.steps.group_formation import (
     ON_ITS_WAY,
@@ -49,10 +49,15 @@ def cast(d: Dialogue, kind: Kind, number: int) -> list[Member]:
     """So many members who have sent nothing yet, in the order in which they are to join."""
     members = []
     for place, (name, instance) in enumerate(CAST[:number]):
-        settings = {"session_timeout_ms": LONG_SESSION_MS}
+        settings = {"session_timeout_ms": LONG_SESSION_MS, "protocols": listed(name)}
         make = static(d, name, instance, **settings) if kind.has_static(place) else d.member(name, **settings)
         members.append(make)
     return members
+
+
+def listed(tag: str) -> list[tuple[str, bytes]]:
+    """Two protocols, each with metadata of its own; the first one is elected."""
+    return [("range", subscription(f"{tag} in range")), ("roundrobin", subscription(f"{tag} in roundrobin"))]
 
 
 def _completing(scene: Scene, plan: Plan) -> FormedGroup:
@@ -89,7 +94,7 @@ def _stable(scene: Scene, plan: Plan) -> None:
 
 def _called(scene: Scene, plan: Plan) -> None:
     _stable(scene, plan)
-    scene.newcomer = newcomer(scene.d, plan.kind)
+    scene.newcomer = somebody_new(scene.d, "newcomer", plan.kind)
     scene.waiting = {scene.newcomer.name: scene.newcomer.enter()}
     rebalances(scene.d, scene.lead)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, PendingRequest
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, PendingRequest, Reply
 from rota.conformance.dialogues.failures import Deviation
 from rota.conformance.families.axes import Kind, Phase, Role, State
 from rota.conformance.steps.membership import pending_member, static
@@ -16,6 +17,9 @@ NEVER_HANDED_OUT = "never-handed-out"
 
 UNKNOWN_INSTANCE = "nobody's"
 """An instance id under which nobody has joined."""
+
+SOME_PROTOCOL = "range"
+"""What those name who ask a group that has no protocol."""
 
 
 @dataclass
@@ -70,13 +74,29 @@ class Scene:
         return member.second_connection() if member.name in self.waiting else member
 
     def undisturbed(self) -> None:
-        """The members learn by heartbeat that the group is in the state that it was in."""
+        """The members learn by heartbeat that the group is in the state that it was in; who waits goes on."""
         if not self.phase.has_members:
             return
+        for waiting in self.waiting.values():
+            waiting.silent(0)
         error = "REBALANCE_IN_PROGRESS" if self.phase.state is State.PREPARING else "NONE"
         for member in self.everyone:
             with self.asked_by("a member asks whom no question must disturb"):
                 self.d.expect(self.ready(member).heartbeat(), error=error)
+
+    def join_as(self, member: Member, **changes: Any) -> Reply:
+        """JoinGroup as this member would send it but for some fields, and its answer, which comes at once."""
+        own = member.second_connection()
+        return own.join(changes.pop("member_id", member.member_id), within=PROMPTLY, **changes)
+
+    def impostors(self, member: Member) -> list[str]:
+        """Member ids without a right to a static member's instance id: a stranger's, those of the others.
+
+        Of a dynamic member there is nobody.
+        """
+        if not member.settings.get("group_instance_id"):
+            return []
+        return [NEVER_HANDED_OUT, *(each.member_id for each in self.everyone if each.name != member.name)]
 
     @contextmanager
     def asked_by(self, who: str) -> Iterator[None]:
@@ -99,11 +119,13 @@ class Scene:
             return (self.newcomer,) if self.newcomer is not None and self.newcomer.member_id else ()
         if role is Role.FORMER:
             return self.former
+        if role is Role.NEW:
+            return (somebody_new(self.d, "somebody", self.kind),)
         return self._pending() if role is Role.PENDING else (self._stranger(),)
 
     def _informed(self, member: Member) -> Member:
         asker = self.ready(member)
-        asker.generation_id, asker.protocol_name = self.generation, self.protocol
+        asker.generation_id, asker.protocol_name = self.generation, self.protocol or SOME_PROTOCOL
         return asker
 
     def _stranger(self) -> Member:
@@ -119,9 +141,9 @@ class Scene:
         return () if self.pending is None else (self.pending,)
 
 
-def newcomer(d: Dialogue, kind: Kind) -> Member:
-    """Somebody who has sent nothing yet, static where all members of the group are."""
-    return static(d, "newcomer", "desk-4") if kind is Kind.STATIC else d.member("newcomer")
+def somebody_new(d: Dialogue, name: str, kind: Kind) -> Member:
+    """Who has sent nothing yet, static where all members of the group are."""
+    return static(d, name, f"{name}'s") if kind is Kind.STATIC else d.member(name)
 
 
 def rebalances(d: Dialogue, member: Member) -> None:

@@ -82,7 +82,7 @@ class Situation:
             return self.phase in (Phase.FIRST, Phase.CALLED) and self.kind is not Kind.STATIC
         if role is Role.FORMER:
             return self.again or self.phase in (Phase.EMPTIED, Phase.DELETED)
-        return role is Role.STRANGER or self.state is not State.NO_GROUP
+        return role in (Role.STRANGER, Role.NEW) or self.state is not State.NO_GROUP
 
     def reach(self, d: Dialogue) -> Scene:
         """Bring the dialogue there. Errors: SetupFailed."""
@@ -126,6 +126,12 @@ WITH_MEMBERS = tuple(situation for situation in EVERYWHERE if situation.phase.ha
 PREPARING = having(WITH_MEMBERS, Phase.CALLED, Phase.REJOINING)
 COMPLETING = having(WITH_MEMBERS, Phase.COMPLETING, Phase.SYNCING)
 STABLE = having(WITH_MEMBERS, Phase.STABLE)
+
+WITH_FOLLOWERS = tuple(situation for situation in WITH_MEMBERS if situation.number > 1)
+"""Those with members of which not all lead."""
+
+STATIC_LEADERS = tuple(s for s in WITH_MEMBERS if s.kind is not Kind.DYNAMIC)
+"""Those whose leader is static, among others who are, too, and among others of whom some are not."""
 
 IN_EACH_STATE = (
     Situation(Phase.NEVER),
