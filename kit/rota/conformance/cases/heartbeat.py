@@ -8,7 +8,14 @@ from rota.conformance.dialogues.script import Level
 from rota.conformance.families.axes import MEMBERS, OUTSIDERS, Role
 from rota.conformance.families.family import family
 from rota.conformance.families.scene import Scene
-from rota.conformance.families.situations import COMPLETING, IN_EACH_STATE, PREPARING, STABLE, WITH_MEMBERS
+from rota.conformance.families.situations import (
+    COMPLETING,
+    IN_EACH_PHASE,
+    IN_EACH_STATE,
+    PREPARING,
+    STABLE,
+    WITH_MEMBERS,
+)
 from rota.conformance.families.values import newer_generations, older_generations
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
@@ -69,7 +76,7 @@ def older_generation(scene: Scene, member: Member) -> None:
     "heartbeat.illegal-generation.above",
     "A member's heartbeat of a generation after the group's is answered ILLEGAL_GENERATION, in any state.",
     _CHECKS,
-    situations=WITH_MEMBERS,
+    situations=IN_EACH_PHASE,
     asked_by=(*MEMBERS, Role.NEWCOMER),
     known_as={"stable-one-dynamic": "heartbeat.illegal-generation.newer"},
 )

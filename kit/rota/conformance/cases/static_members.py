@@ -5,11 +5,11 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.families.axes import MEMBERS, Kind, Phase, Role, State
+from rota.conformance.families.axes import MEMBERS, Phase, Role, State
 from rota.conformance.families.family import family
 from rota.conformance.families.rounds import still_assigns
 from rota.conformance.families.scene import UNKNOWN_INSTANCE, Scene
-from rota.conformance.families.situations import STATIC_LEADERS, WITH_MEMBERS, Situation
+from rota.conformance.families.situations import IN_EACH_PHASE, STATIC_IN_EACH_PHASE
 from rota.conformance.steps.group_formation import lead_stable, stable
 from rota.conformance.steps.membership import form_of, pending_member, static
 from rota.conformance.steps.version_ranges import STATIC
@@ -17,9 +17,6 @@ from rota.conformance.steps.version_ranges import STATIC
 _NEW = "KIP-345; GroupMetadataManager.classicGroupJoinNewStaticMember"
 _VALIDATE = "KIP-345; ClassicGroup.validateMember"
 _STRANGER = "never-handed-out"
-
-_SITUATIONS = (Situation(Phase.STABLE, 1, Kind.STATIC),)
-"""A static member alone, in the simplest state."""
 
 
 @case(
@@ -105,7 +102,7 @@ def pending_with_instance(d: Dialogue) -> None:
     "static.validate.without-their-instance",
     "Requests with a static member's id are accepted also without its instance id.",
     _VALIDATE,
-    situations=(*_SITUATIONS, *STATIC_LEADERS),
+    situations=STATIC_IN_EACH_PHASE,
     asked_by=MEMBERS,
     level=Level.SHOULD,
     needs=STATIC,
@@ -124,7 +121,7 @@ def without_instance(scene: Scene, member: Member) -> None:
     "static.validate.other-instances",
     "An instance id that the group does not know is UNKNOWN_MEMBER_ID, whosever member id comes with it.",
     _VALIDATE,
-    situations=(*_SITUATIONS, *WITH_MEMBERS),
+    situations=(*STATIC_IN_EACH_PHASE, *IN_EACH_PHASE),
     asked_by=(*MEMBERS, Role.NEWCOMER),
     needs=STATIC,
     afterwards=still_assigns,
@@ -146,7 +143,7 @@ def unknown_instance(scene: Scene, member: Member) -> None:
     "static.validate.instances-of-others",
     "A member's id with the instance id of another one is fenced.",
     _VALIDATE,
-    situations=[situation for situation in STATIC_LEADERS if situation.number > 1],
+    situations=[situation for situation in STATIC_IN_EACH_PHASE if situation.number > 1],
     asked_by=MEMBERS,
     needs=STATIC,
     afterwards=still_assigns,
@@ -166,7 +163,7 @@ def anothers_instance(scene: Scene, member: Member) -> None:
     "static.validate.empty-ids",
     "An instance id alone, without member id, is fenced by Heartbeat and SyncGroup.",
     _VALIDATE,
-    situations=(*_SITUATIONS, *STATIC_LEADERS),
+    situations=STATIC_IN_EACH_PHASE,
     asked_by=MEMBERS,
     level=Level.SHOULD,
     needs=STATIC,
@@ -183,7 +180,7 @@ def empty_id(scene: Scene, member: Member) -> None:
     "join.fenced-instance-id.impostors",
     "JoinGroup with a known instance id and another's member id is fenced; the answer carries that id.",
     f"{_VALIDATE}; GroupMetadataManager.classicGroupJoinExistingMember",
-    situations=(*_SITUATIONS, *STATIC_LEADERS),
+    situations=STATIC_IN_EACH_PHASE,
     asked_by=MEMBERS,
     needs=STATIC,
     afterwards=still_assigns,
@@ -199,7 +196,7 @@ def join_fenced(scene: Scene, member: Member) -> None:
     "heartbeat.fenced-instance-id.impostors",
     "A heartbeat with a known instance id and another's member id is fenced, whatever its generation.",
     f"{_VALIDATE}; GroupMetadataManager.validateClassicGroupHeartbeat",
-    situations=(*_SITUATIONS, *STATIC_LEADERS),
+    situations=STATIC_IN_EACH_PHASE,
     asked_by=MEMBERS,
     needs=STATIC,
     known_as={"stable-one-static": "heartbeat.fenced-instance-id.wrong-id"},

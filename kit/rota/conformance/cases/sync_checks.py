@@ -9,7 +9,13 @@ from rota.conformance.families.axes import MEMBERS, OUTSIDERS, Role
 from rota.conformance.families.family import family
 from rota.conformance.families.rounds import still_assigns
 from rota.conformance.families.scene import Scene
-from rota.conformance.families.situations import IN_EACH_STATE, PREPARING, STATIC_LEADERS, WITH_MEMBERS
+from rota.conformance.families.situations import (
+    IN_EACH_PHASE,
+    IN_EACH_STATE,
+    PREPARING,
+    STATIC_LEADERS,
+    WITH_MEMBERS,
+)
 from rota.conformance.families.values import newer_generations, older_generations
 from rota.conformance.steps.group_formation import awaiting_assignments, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE, STATIC
@@ -64,7 +70,7 @@ def older_generation(scene: Scene, member: Member) -> None:
     "sync.illegal-generation.above",
     "SyncGroup of a generation after the group's is refused with ILLEGAL_GENERATION, in any state.",
     _CHECKS,
-    situations=WITH_MEMBERS,
+    situations=IN_EACH_PHASE,
     asked_by=(*MEMBERS, Role.NEWCOMER),
     afterwards=still_assigns,
     known_as={"completing-one-dynamic": "sync.illegal-generation.newer"},
@@ -103,7 +109,7 @@ def empty_group_id(d: Dialogue) -> None:
     "sync.inconsistent-protocol.other-types",
     "From version 5 a protocol type that is not the group's is refused with INCONSISTENT_GROUP_PROTOCOL.",
     f"KIP-559; {_CHECKS}",
-    situations=WITH_MEMBERS,
+    situations=IN_EACH_PHASE,
     asked_by=MEMBERS,
     needs=_TYPED,
     afterwards=still_assigns,
@@ -119,7 +125,7 @@ def other_types(scene: Scene, member: Member) -> None:
     "sync.inconsistent-protocol.other-names",
     "From version 5 a protocol that was not elected is refused with INCONSISTENT_GROUP_PROTOCOL.",
     f"KIP-559; {_CHECKS}",
-    situations=WITH_MEMBERS,
+    situations=IN_EACH_PHASE,
     asked_by=MEMBERS,
     needs=_TYPED,
     afterwards=still_assigns,

@@ -184,7 +184,7 @@ def _parts(
     apart: bool,
     afterwards: Callable[[Scene], None],
 ) -> Iterable[Part]:
-    for situation in situations:
+    for situation in dict.fromkeys(situations):
         roles = tuple(role for role in asked_by if situation.has(role))
         if not roles:
             raise ValueError(f"{id}: nobody is there to ask in {situation.sentence}")

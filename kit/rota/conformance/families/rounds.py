@@ -36,13 +36,16 @@ def assign(scene: Scene, given: Mapping[str, bytes], **fields: object) -> None:
 
 def told_to_rejoin(scene: Scene, *but: Member) -> None:
     """The members learn that the group rebalances: who waits in SyncGroup at once, others by heartbeat."""
+    waiting = scene.waiting if scene.phase is Phase.SYNCING else {}
+    for name, sync in waiting.items():
+        with scene.asked_by(f"{name} waits"):
+            scene.d.expect(sync.answer(PROMPTLY), error="REBALANCE_IN_PROGRESS", assignment=b"")
+    if waiting:
+        scene.waiting = {}
     for member in scene.everyone:
-        if member in but:
+        if member.name in {each.name for each in but}:
             continue
         with scene.asked_by(f"{member.name} asks"):
-            waiting = scene.waiting.get(member.name)
-            if waiting is not None and scene.phase is Phase.SYNCING:
-                scene.d.expect(waiting.answer(PROMPTLY), error="REBALANCE_IN_PROGRESS", assignment=b"")
             scene.d.expect(scene.ready(member).heartbeat(), error="REBALANCE_IN_PROGRESS")
 
 

@@ -133,6 +133,24 @@ WITH_FOLLOWERS = tuple(situation for situation in WITH_MEMBERS if situation.numb
 STATIC_LEADERS = tuple(s for s in WITH_MEMBERS if s.kind is not Kind.DYNAMIC)
 """Those whose leader is static, among others who are, too, and among others of whom some are not."""
 
+IN_EACH_PHASE = (
+    *_chosen(Phase.CALLED, _ONE),
+    *_chosen(Phase.REJOINING, _PAIR),
+    *_chosen(Phase.COMPLETING, _ONE, _THREE),
+    *_chosen(Phase.SYNCING, _PAIR),
+    *_chosen(Phase.STABLE, _ONE, _STATIC),
+)
+"""A group with members in each phase, mostly once."""
+
+STATIC_IN_EACH_PHASE = (
+    *_chosen(Phase.CALLED, _STATIC),
+    *_chosen(Phase.REJOINING, _THREE),
+    *_chosen(Phase.COMPLETING, _STATIC),
+    *_chosen(Phase.SYNCING, _THREE),
+    *_chosen(Phase.STABLE, (1, Kind.STATIC, False), _STATIC),
+)
+"""A group with a static leader in each phase, mostly once."""
+
 IN_EACH_STATE = (
     Situation(Phase.NEVER),
     Situation(Phase.HANDED_OUT),
