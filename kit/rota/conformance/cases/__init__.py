@@ -10,6 +10,7 @@ from rota.conformance.cases import (  # noqa: F401, I001 - each registers its ca
     join_admission,
     join_again,
     join_answers,
+    join_ids,
     join_phase,
     leave,
     leave_static,

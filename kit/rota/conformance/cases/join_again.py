@@ -5,16 +5,15 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, Reply
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.families.axes import MEMBERS, Role, State
+from rota.conformance.families.axes import MEMBERS, Role
 from rota.conformance.families.family import family, for_each
 from rota.conformance.families.reaching import listed
 from rota.conformance.families.rounds import all_join, still_assigns, told_to_rejoin
 from rota.conformance.families.scene import Scene
 from rota.conformance.families.situations import (
     COMPLETING,
-    IN_EACH_PHASE,
     STABLE,
-    STATIC_IN_EACH_PHASE,
+    WITH_ASSIGNMENTS,
 )
 from rota.conformance.steps.group_formation import stable
 from rota.conformance.steps.membership import pending_member
@@ -23,13 +22,6 @@ from rota.conformance.steps.version_ranges import HANDSHAKE
 _EXISTING = "GroupMetadataManager.classicGroupJoinExistingMember"
 _UPDATE = "GroupMetadataManager.updateMemberThenRebalanceOrCompleteJoin"
 _RANGE, _ROUNDROBIN = listed("both")
-
-_WITH_ASSIGNMENTS = [
-    situation
-    for situation in (*IN_EACH_PHASE, *STATIC_IN_EACH_PHASE)
-    if situation.state in (State.COMPLETING, State.STABLE)
-]
-"""One or two for each phase in which there are assignments, or are about to be."""
 
 Protocols = list[tuple[str, bytes]]
 
@@ -125,7 +117,7 @@ def leader_rejoins(scene: Scene, leader: Member) -> None:
     "join.changed-protocols.members",
     "A member that joins with other metadata starts a rebalance; who waits for its assignment joins again.",
     _UPDATE,
-    situations=_WITH_ASSIGNMENTS,
+    situations=WITH_ASSIGNMENTS,
     asked_by=MEMBERS,
     apart=True,
     known_as={

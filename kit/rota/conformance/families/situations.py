@@ -151,6 +151,13 @@ STATIC_IN_EACH_PHASE = (
 )
 """A group with a static leader in each phase, mostly once."""
 
+WITH_ASSIGNMENTS = tuple(
+    situation
+    for situation in (*IN_EACH_PHASE, *STATIC_IN_EACH_PHASE)
+    if situation.state in (State.COMPLETING, State.STABLE)
+)
+"""One or two for each phase in which there are assignments, or are about to be."""
+
 IN_EACH_STATE = (
     Situation(Phase.NEVER),
     Situation(Phase.HANDED_OUT),
