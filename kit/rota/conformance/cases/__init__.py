@@ -21,6 +21,7 @@ from rota.conformance.cases import (  # noqa: F401, I001 - each registers its ca
     size,
     static_members,
     static_rebalance,
+    static_replaced,
     static_restart,
     sync,
     sync_checks,

@@ -20,18 +20,6 @@ _STRANGER = "never-handed-out"
 
 
 @case(
-    "static.new-member.at-once",
-    "A static newcomer needs no handshake: it is admitted at once, in every version, and is given an id.",
-    _NEW,
-    needs=STATIC,
-)
-def at_once(d: Dialogue) -> None:
-    reply = static(d, "a", "one").join("")
-    d.expect(reply, error="NONE")
-    d.require(reply["member_id"] != "", "a member id in the answer", "an empty member id")
-
-
-@case(
     "static.new-member.id-form",
     "The id of a static member is made of its instance id and a UUID.",
     "ClassicGroup.generateMemberId",
