@@ -47,10 +47,10 @@ def new_member(scene: Scene, _: Member) -> None:
     "static.replaced-in-stable.again",
     "A static member of a Stable group that restarts is given a new id in the same generation, each time.",
     _REPLACE,
-    situations=_static(Phase.STABLE, (1, False), (2, True), (3, False)),
+    situations=_static(Phase.STABLE, (1, False), (2, False), (3, True)),
     asked_by=MEMBERS,
     apart=True,
-    known_as={"stable-two-static-again.follower": "static.replaced-in-stable.same-generation"},
+    known_as={"stable-two-static.follower": "static.replaced-in-stable.same-generation"},
 )
 def replaced_in_stable(scene: Scene, member: Member) -> None:
     """It has the assignment that it had; every id from before is fenced, nobody else notices."""

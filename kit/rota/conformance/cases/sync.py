@@ -58,7 +58,7 @@ def assigned(scene: Scene, leader: Member) -> None:
     situations=_TO_ASSIGN,
     asked_by=(Role.LEADER,),
     apart=True,
-    known_as={"syncing-two-dynamic-again.leader": "sync.leader-assigns.left-out"},
+    known_as={"completing-two-dynamic.leader": "sync.leader-assigns.left-out"},
 )
 def left_out(scene: Scene, leader: Member) -> None:
     """The last follower is left out; another one is given nothing, or else the leader is."""
@@ -75,7 +75,7 @@ def left_out(scene: Scene, leader: Member) -> None:
     situations=_TO_ASSIGN,
     asked_by=(Role.LEADER,),
     apart=True,
-    known_as={"syncing-two-dynamic-again.leader": "sync.leader-assigns.nothing"},
+    known_as={"completing-two-dynamic.leader": "sync.leader-assigns.nothing"},
 )
 def nothing_assigned(scene: Scene, leader: Member) -> None:
     assign(scene, {})
