@@ -96,7 +96,7 @@ def refused_id_echoed(d: Dialogue) -> None:
     d.expect(reply, member_id="never-handed-out", generation_id=-1, leader="", members=[])
 
 
-_ANYBODY = (Role.NEW, Role.PENDING, *MEMBERS)
+_ANYBODY = (Role.NEW, *MEMBERS)
 
 
 @family(
