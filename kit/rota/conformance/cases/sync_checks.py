@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
@@ -166,11 +168,8 @@ def other_names(scene: Scene, member: Member) -> None:
     known_as={"stable-two-dynamic-again": "sync.protocol-required.null"},
 )
 def null_names(scene: Scene, somebody: Member) -> None:
-    for null in (
-        {"protocol_type": None},
-        {"protocol_name": None},
-        {"protocol_type": None, "protocol_name": None},
-    ):
+    for names in (("protocol_type",), ("protocol_name",), ("protocol_type", "protocol_name")):
+        null: dict[str, Any] = dict.fromkeys(names)
         reply = somebody.sync(_usurped(scene), **null)
         scene.d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
 
