@@ -140,7 +140,6 @@ def keeps_subscribed(d: Dialogue) -> None:
     "expiry.nothing-expires.rebalancing",
     "While the members join nothing expires.",
     _EXPIRY,
-    level=Level.SHOULD,
     needs=_LIMITED,
     settings=_SOON,
     seconds=4.0,
@@ -160,7 +159,6 @@ def rebalancing(d: Dialogue) -> None:
     "expiry.nothing-expires.other-type",
     "No offset expires under members that are no consumers: their subscriptions are not known.",
     _EXPIRY,
-    level=Level.SHOULD,
     needs=_LIMITED,
     settings=_SOON,
     seconds=4.0,
@@ -234,6 +232,67 @@ def group_in_use(d: Dialogue) -> None:
     stable(d, a)
     d.wait(_LOOKS)
     d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "expiry.group-unused.not-while-rebalancing",
+    "A group stays whose members join or await their assignments, though it has no offsets.",
+    _REMOVED,
+    settings=_SOON,
+    seconds=7.0,
+)
+def group_rebalancing(d: Dialogue) -> None:
+    a, b = d.member("a", session_timeout_ms=30_000), d.member("b", session_timeout_ms=30_000)
+    stable(d, a)
+    joining = b.enter()
+    joining.silent(_LOOKS)
+    d.expect(a.join(), error="NONE", leader=a.member_id)
+    d.expect(joining.answer(), error="NONE")
+    d.wait(_LOOKS)
+    d.expect(a.heartbeat(), error="NONE")
+    d.expect(a.sync({}), error="NONE")
+
+
+@case(
+    "expiry.expired.each-for-itself",
+    "When one offset of an Empty group expires, the others stay, and the group with them.",
+    _EXPIRY,
+    needs={**_LIMITED, **DESCRIBE},
+    settings=_SOON,
+    seconds=7.0,
+)
+def each_for_itself(d: Dialogue) -> None:
+    other = f"{TOPIC}-other"
+    topic(d, TOPIC, other)
+    a = d.member("a")
+    stable(d, a)
+    with d.reaching("offsets that are stored"):
+        expect_each(d, commit(a, topics=[in_topic(TOPIC)]), "NONE")
+        expect_each(d, commit(a, topics=[in_topic(other)], retention_time_ms=_AT_ONCE), "NONE")
+    all_leave(d, a)
+    no_longer_seen = _until(d, lambda: bool(fetched(d, topic_name=other)["committed_offset"] == -1))
+    with d.reaching("an offset that has expired"):
+        d.require(no_longer_seen, "no offset of the other topic after some seconds", "it is still there")
+    d.wait(_LOOKS)
+    expect_fetched(d, 7)
+    state = _state(d)
+    d.require(state == "Empty", "the state Empty", state)
+
+
+@case(
+    "expiry.expired.own-retention-not-over",
+    "An offset whose commit names a retention is kept until that is over.",
+    _EXPIRY,
+    needs=_LIMITED,
+    settings=_SOON,
+    seconds=4.0,
+)
+def own_retention_not_over(d: Dialogue) -> None:
+    a = d.member("a")
+    _with_offset(d, a, 60_000)
+    all_leave(d, a)
+    d.wait(_LOOKS)
+    expect_fetched(d, 7)
 
 
 @case(

@@ -157,6 +157,7 @@ def while_completing(d: Dialogue) -> None:
     "heartbeat.invalid-group-id.empty",
     "A heartbeat with an empty group id is answered INVALID_GROUP_ID.",
     "GroupCoordinatorService.heartbeat",
+    level=Level.SHOULD,
 )
 def empty_group_id(d: Dialogue) -> None:
     reply = d.member("a").heartbeat(group_id="", member_id="nobody", generation_id=1)

@@ -157,7 +157,6 @@ def unreadable(d: Dialogue) -> None:
     "offsets.topics-of.later-versions",
     "A subscription of a later version is read as far as version 0 goes.",
     "ConsumerProtocol.deserializeConsumerProtocolSubscription",
-    level=Level.SHOULD,
     needs=_NEEDS,
 )
 def later_versions(d: Dialogue) -> None:

@@ -113,6 +113,7 @@ def during_rebalance(d: Dialogue) -> None:
     "sync.invalid-group-id.empty",
     "SyncGroup with an empty group id is refused with INVALID_GROUP_ID.",
     "GroupMetadataManager.classicGroupSync",
+    level=Level.SHOULD,
 )
 def empty_group_id(d: Dialogue) -> None:
     reply = d.member("a").sync(group_id="", member_id="nobody", generation_id=1, protocol_name="range")
@@ -143,6 +144,7 @@ def other_name(d: Dialogue) -> None:
     "sync.protocol-required.null",
     "From version 5 protocol type and name have to be given: null is INCONSISTENT_GROUP_PROTOCOL.",
     "KIP-559; KafkaApis.handleSyncGroupRequest",
+    level=Level.SHOULD,
     needs=_TYPED,
 )
 def null_names(d: Dialogue) -> None:
@@ -173,6 +175,7 @@ def error_well_formed(d: Dialogue) -> None:
     "sync.inconsistent-protocol.empty",
     "From version 5 an empty protocol type or name is none of the group's: INCONSISTENT_GROUP_PROTOCOL.",
     f"{_CHECKS}; KafkaApis.handleSyncGroupRequest",
+    level=Level.SHOULD,
     needs=_TYPED,
 )
 def empty_names(d: Dialogue) -> None:

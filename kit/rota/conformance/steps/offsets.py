@@ -12,6 +12,9 @@ from rota.conformance.dialogues.failures import Deviation
 TOPIC = "rota-probe"
 """The topic whose offsets are committed, made by asking for its metadata."""
 
+TWO_PARTITIONS = f"{TOPIC}-two"
+"""A topic with two partitions, made by CreateTopics."""
+
 _TOPIC_SECONDS = 10.0
 
 
@@ -29,6 +32,17 @@ def topic(d: Dialogue, *names: str) -> None:
                 return
             d.wait(0.2)
         raise Deviation(f"the topic {', '.join(wanted)}", f"errors {errors}")
+
+
+def topic_of_two(d: Dialogue) -> None:
+    """Have the topic of two partitions made, if it is not there, and wait for its leaders."""
+    wanted = {"name": TWO_PARTITIONS, "num_partitions": 2, "replication_factor": 1, "assignments": []}
+    with d.reaching("a topic with two partitions"):
+        asked = {"topics": [{**wanted, "configs": []}], "timeout_ms": 5000, "validate_only": False}
+        (made,) = d.member("maker").send_whole("CreateTopics", asked).answer()["topics"]
+        error = error_name(made["error_code"])
+        d.require(error in ("NONE", "TOPIC_ALREADY_EXISTS"), "the topic", error)
+    topic(d, TWO_PARTITIONS)
 
 
 def subscriber(d: Dialogue, name: str, **settings: Any) -> Member:

@@ -16,6 +16,9 @@ NAMED_TOPICS = {"Metadata": (4, 7)}
 
 COMMIT = {"OffsetCommit": (2, 9), **NAMED_TOPICS}
 
+CREATE = {"CreateTopics": (2, 7)}
+"""Versions of CreateTopics that make a topic of so many partitions; no case judges it."""
+
 FETCH = {"OffsetFetch": (8, 9)}
 
 DESCRIBE = {"DescribeGroups": (0, 6)}
