@@ -21,7 +21,7 @@ from rota.mutants.core import CoreBug, planted
 
 TABLE = Path(__file__).parent.parent / "conformance" / "subtle_bugs.toml"
 
-AT_A_TIME = 16
+AT_A_TIME = 32
 """So many bugs are judged at a time: more would make the timers of one late by the work of the others."""
 
 FORKS = multiprocessing.get_context("forkserver")
@@ -44,8 +44,10 @@ def subtle_bugs() -> list[SubtleBug]:
 
 def _core_bug(entry: dict[str, str]) -> CoreBug:
     (case,) = select(all_cases(), [entry["case"]])
-    fields = {name: value for name, value in entry.items() if name != "case"}
-    return CoreBug(rule=case.rule, **fields)
+    name, meaning, function, old, new = (
+        entry[field] for field in ("name", "meaning", "function", "old", "new")
+    )
+    return CoreBug(case.rule, name, meaning, function, old, new)
 
 
 def judged(bugs: Iterable[SubtleBug]) -> dict[str, Verdict]:

@@ -1,10 +1,12 @@
-"""The limits of the phases: whose rebalance timeout counts, what prolongs nothing, who owes what."""
+"""The limits of the phases and of ids that were handed out: whose time-out counts, what prolongs nothing."""
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import Dialogue, Member
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.steps.group_formation import lead, lead_stable, stable
+from rota.conformance.steps.membership import SHORT_SESSIONS, pending_member
+from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _LATE = 2.5
 """Seconds that a timer may be late; coordinators look at their clocks now and then."""
@@ -13,6 +15,7 @@ _SHORT = 2000
 """A rebalance timeout in milliseconds of which the end is waited for."""
 
 _JOIN = "GroupMetadataManager.completeClassicGroupJoin; ClassicGroup.rebalanceTimeoutMs"
+_PENDING = "GroupMetadataManager.expireClassicGroupMemberHeartbeat"
 _SYNC = "KAFKA-12890; GroupMetadataManager.expirePendingSync"
 
 
@@ -116,3 +119,38 @@ def all_synced(d: Dialogue) -> None:
         for member in formed.everyone:
             d.expect(member.heartbeat(), error="NONE")
         d.wait(0.5)
+
+
+@case(
+    "timers.pending-expired.not-earlier",
+    "An id that was handed out is good for all of the session timeout of the request that got it.",
+    f"KIP-394; {_PENDING}",
+    needs=HANDSHAKE,
+    seconds=5.0,
+)
+def pending_not_earlier(d: Dialogue) -> None:
+    a = pending_member(d, "a", session_timeout_ms=6000)
+    since = d.transcript.elapsed()
+    d.wait(4.0)
+    d.in_time(since, 5.5)
+    d.expect(a.join(), error="NONE")
+
+
+@case(
+    "timers.pending-expired.while-stable",
+    "An id that was handed out and runs out in a Stable group is forgotten and disturbs nobody.",
+    f"KIP-394; {_PENDING}",
+    needs=HANDSHAKE,
+    settings=SHORT_SESSIONS,
+    seconds=4.0,
+)
+def pending_while_stable(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    b = pending_member(d, "b", session_timeout_ms=1000)
+    since = d.transcript.elapsed()
+    while d.transcript.elapsed() - since < 1.0 + _LATE:
+        d.expect(a.heartbeat(), error="NONE")
+        d.wait(0.5)
+    d.expect(b.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
+    d.expect(a.join(within=PROMPTLY), error="NONE")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.steps.group_formation import awaiting_assignments, lead, lead_stable, stable
-from rota.conformance.steps.membership import SHORT_SESSIONS, pending_member
+from rota.conformance.steps.membership import SHORT_SESSIONS
 from rota.conformance.steps.offsets import commit, expect_each, topic
-from rota.conformance.steps.version_ranges import COMMIT, HANDSHAKE
+from rota.conformance.steps.version_ranges import COMMIT
 
 _LATE = 2.5
 """Seconds that a timer may be late; coordinators look at their clocks now and then."""
@@ -26,11 +26,13 @@ _BEAT = 0.5
 """Seconds between two signs of life."""
 
 
-def _until_rebalance(d: Dialogue, who: Member, since: float, seconds: float) -> None:
+def _until_rebalance(d: Dialogue, who: Member, since: float, seconds: float, *alive: Member) -> None:
     """Somebody else is expired `seconds` after `since`, or a little later: heartbeats tell who stays."""
     error = "NONE"
     while error == "NONE" and d.transcript.elapsed() - since < seconds + _LATE:
         d.wait(0.4)
+        for member in alive:
+            member.heartbeat()
         error = who.heartbeat().error
     wanted = f"REBALANCE_IN_PROGRESS for who stays, at most {seconds + _LATE:g} s after the other fell silent"
     d.require(error == "REBALANCE_IN_PROGRESS", wanted, error)
@@ -65,6 +67,33 @@ def alone(d: Dialogue) -> None:
     stable(d, a)
     d.wait(6.0 + _LATE)
     d.expect(a.heartbeat(), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "timers.session-expired.one-after-the-other",
+    "Of two silent members each is removed when its own session ends, the second one in a later generation.",
+    _SESSION,
+    settings=SHORT_SESSIONS,
+    seconds=9.0,
+)
+def one_after_the_other(d: Dialogue) -> None:
+    a, b, c = (
+        d.member(name, session_timeout_ms=ms) for name, ms in (("a", _LONG), ("b", _SHORT), ("c", _SHORT))
+    )
+    lead_stable(d, a, b, c)
+    since = d.transcript.elapsed()
+    while d.transcript.elapsed() - since < 0.6 * _SHORT / 1000:
+        d.expect(c.heartbeat(), error="NONE")
+        d.wait(A_WHILE / 4)
+    _until_rebalance(d, a, since, _SHORT / 1000)
+    with d.reaching("a generation without the first one that fell silent"):
+        joining = a.send_join()
+        joining.silent(0.1)
+        d.expect(c.join(), error="NONE")
+        d.expect(joining.answer(PROMPTLY), error="NONE")
+        d.expect(a.sync({}), error="NONE")
+    _until_rebalance(d, a, d.transcript.elapsed(), _SHORT / 1000)
+    d.expect(c.heartbeat(), error="UNKNOWN_MEMBER_ID")
 
 
 @case(
@@ -329,38 +358,3 @@ def silent_while_completing(d: Dialogue) -> None:
     lead(d, a, b)
     _until_rebalance(d, a, d.transcript.elapsed(), _SHORT / 1000)
     d.expect(b.heartbeat(), error="UNKNOWN_MEMBER_ID")
-
-
-@case(
-    "timers.pending-expired.not-earlier",
-    "An id that was handed out is good for all of the session timeout of the request that got it.",
-    f"KIP-394; {_SESSION}",
-    needs=HANDSHAKE,
-    seconds=5.0,
-)
-def pending_not_earlier(d: Dialogue) -> None:
-    a = pending_member(d, "a", session_timeout_ms=6000)
-    since = d.transcript.elapsed()
-    d.wait(4.0)
-    d.in_time(since, 5.5)
-    d.expect(a.join(), error="NONE")
-
-
-@case(
-    "timers.pending-expired.while-stable",
-    "An id that was handed out and runs out in a Stable group is forgotten and disturbs nobody.",
-    f"KIP-394; {_SESSION}",
-    needs=HANDSHAKE,
-    settings=SHORT_SESSIONS,
-    seconds=4.0,
-)
-def pending_while_stable(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    b = pending_member(d, "b", session_timeout_ms=1000)
-    since = d.transcript.elapsed()
-    while d.transcript.elapsed() - since < 1.0 + _LATE:
-        d.expect(a.heartbeat(), error="NONE")
-        d.wait(_BEAT)
-    d.expect(b.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
-    d.expect(a.join(within=PROMPTLY), error="NONE")
