@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, subscription
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.families.axes import MEMBERS, Phase, Role
+from rota.conformance.families.family import family
+from rota.conformance.families.rounds import still_assigns
+from rota.conformance.families.scene import Scene
+from rota.conformance.families.situations import EVERYWHERE, IN_EACH_PHASE, IN_EACH_STATE, having
+from rota.conformance.families.values import GREATEST, LEAST
 from rota.conformance.steps.group_formation import all_leave, awaiting_assignments, join_together, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
@@ -25,22 +31,6 @@ def member_id_required(d: Dialogue) -> None:
     reply = a.join("", within=PROMPTLY)
     d.expect(reply, error="MEMBER_ID_REQUIRED", generation_id=-1, leader="", members=[])
     d.require(reply["member_id"] != "", "a member id in the answer", "an empty member id")
-
-
-@case(
-    "join.member-id-required.second-id",
-    "Asking again without an id gives another id; nothing ties the two requests together.",
-    "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember",
-    needs=HANDSHAKE,
-)
-def second_id(d: Dialogue) -> None:
-    a = d.member("a")
-    first = a.join("", within=PROMPTLY)
-    d.expect(first, error="MEMBER_ID_REQUIRED")
-    second = a.join("", within=PROMPTLY)
-    d.expect(second, error="MEMBER_ID_REQUIRED")
-    differ = first["member_id"] != second["member_id"]
-    d.require(differ, "two different member ids", f"{first['member_id']!r} twice")
 
 
 @case(
@@ -71,25 +61,26 @@ def old_version_admits(d: Dialogue) -> None:
     d.expect(reply, leader=reply["member_id"])
 
 
-@case(
-    "join.unknown-group.refused",
-    "A member id that was never handed out is refused with UNKNOWN_MEMBER_ID where there is no group yet.",
+@family(
+    "join.unknown-group.outsiders",
+    "A member id that is none is refused with UNKNOWN_MEMBER_ID where there is no group, or none any more.",
     _CHECKS,
+    situations=having(EVERYWHERE, Phase.NEVER, Phase.DELETED),
+    asked_by=(Role.STRANGER, Role.FORMER),
+    known_as={"no-group": "join.unknown-group.refused"},
 )
-def unknown_id_no_group(d: Dialogue) -> None:
-    d.expect(d.member("a").join("never-handed-out", within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
-
-
-@case(
-    "join.unknown-member.stable",
-    "A member id that was never handed out is refused with UNKNOWN_MEMBER_ID and disturbs nobody.",
+@family(
+    "join.unknown-member.outsiders",
+    "A member id that is not in the group is refused with UNKNOWN_MEMBER_ID and disturbs nobody.",
     f"{_EXISTING}; ClassicGroup.validateMember",
+    situations=[situation for situation in IN_EACH_STATE if situation.phase is not Phase.NEVER],
+    asked_by=(Role.STRANGER, Role.FORMER),
+    afterwards=still_assigns,
+    known_as={"stable-two-dynamic-again": "join.unknown-member.stable"},
 )
-def unknown_id_stable_group(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    d.expect(d.member("b").join("never-handed-out", within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
-    d.expect(a.heartbeat(), error="NONE")
+def outsiders(scene: Scene, outsider: Member) -> None:
+    for _ in range(2):
+        scene.d.expect(scene.join_as(outsider), error="UNKNOWN_MEMBER_ID")
 
 
 @case(
@@ -105,24 +96,36 @@ def refused_id_echoed(d: Dialogue) -> None:
     d.expect(reply, member_id="never-handed-out", generation_id=-1, leader="", members=[])
 
 
-@case(
-    "join.invalid-session-timeout.too-short",
-    "A session timeout below the broker's least one is refused with INVALID_SESSION_TIMEOUT.",
+_ANYBODY = (Role.NEW, Role.PENDING, *MEMBERS)
+
+
+@family(
+    "join.invalid-session-timeout.below",
+    "A session timeout below the broker's least one is refused with INVALID_SESSION_TIMEOUT, to anybody.",
     f"group.min.session.timeout.ms; {_CHECKS}",
+    situations=IN_EACH_STATE,
+    asked_by=_ANYBODY,
+    afterwards=still_assigns,
+    known_as={"no-group": "join.invalid-session-timeout.too-short"},
 )
-def session_too_short(d: Dialogue) -> None:
-    reply = d.member("a").join("", within=PROMPTLY, session_timeout_ms=1)
-    d.expect(reply, error="INVALID_SESSION_TIMEOUT")
+def session_too_short(scene: Scene, somebody: Member) -> None:
+    for timeout in (1, 0, -1, LEAST):
+        reply = scene.join_as(somebody, session_timeout_ms=timeout)
+        scene.d.expect(reply, error="INVALID_SESSION_TIMEOUT")
 
 
-@case(
-    "join.invalid-session-timeout.too-long",
-    "A session timeout above the broker's greatest one is refused with INVALID_SESSION_TIMEOUT.",
+@family(
+    "join.invalid-session-timeout.above",
+    "A session timeout above the broker's greatest one is refused with INVALID_SESSION_TIMEOUT, to anybody.",
     f"group.max.session.timeout.ms; {_CHECKS}",
+    situations=IN_EACH_STATE,
+    asked_by=_ANYBODY,
+    afterwards=still_assigns,
+    known_as={"no-group": "join.invalid-session-timeout.too-long"},
 )
-def session_too_long(d: Dialogue) -> None:
-    reply = d.member("a").join("", within=PROMPTLY, session_timeout_ms=2**31 - 1)
-    d.expect(reply, error="INVALID_SESSION_TIMEOUT")
+def session_too_long(scene: Scene, somebody: Member) -> None:
+    reply = scene.join_as(somebody, session_timeout_ms=GREATEST)
+    scene.d.expect(reply, error="INVALID_SESSION_TIMEOUT")
 
 
 @case(
@@ -157,15 +160,18 @@ def session_timeout_before_member_id(d: Dialogue) -> None:
     d.expect(reply, error="INVALID_SESSION_TIMEOUT")
 
 
-@case(
-    "join.inconsistent-protocol.other-type",
-    "A newcomer of another protocol type than the group's is refused with INCONSISTENT_GROUP_PROTOCOL.",
+@family(
+    "join.inconsistent-protocol.other-types",
+    "Who joins with another protocol type than the group's is refused with INCONSISTENT_GROUP_PROTOCOL.",
     f"{_NEW}; {_PROTOCOLS}",
+    situations=(*having(IN_EACH_STATE, Phase.FIRST), *IN_EACH_PHASE),
+    asked_by=_ANYBODY,
+    afterwards=still_assigns,
+    known_as={"stable-one-dynamic": "join.inconsistent-protocol.other-type"},
 )
-def other_protocol_type(d: Dialogue) -> None:
-    stable(d, d.member("a"))
-    b = d.member("b", protocol_type="connect")
-    d.expect(b.join("", within=PROMPTLY), error="INCONSISTENT_GROUP_PROTOCOL")
+def other_protocol_type(scene: Scene, somebody: Member) -> None:
+    for name in ("connect", "consume", "consumers"):
+        scene.d.expect(scene.join_as(somebody, protocol_type=name), error="INCONSISTENT_GROUP_PROTOCOL")
 
 
 @case(
@@ -182,24 +188,30 @@ def type_of_the_next_first_member(d: Dialogue) -> None:
     d.expect(d.member("c").join("", within=PROMPTLY), error="INCONSISTENT_GROUP_PROTOCOL")
 
 
-@case(
-    "join.inconsistent-protocol.no-protocols",
+@family(
+    "join.inconsistent-protocol.empty-lists",
     "An empty list of protocols is refused with INCONSISTENT_GROUP_PROTOCOL, also by an empty group.",
     f"{_NEW}; {_PROTOCOLS}",
+    situations=IN_EACH_STATE,
+    asked_by=_ANYBODY,
+    afterwards=still_assigns,
+    known_as={"no-group": "join.inconsistent-protocol.no-protocols"},
 )
-def no_protocols(d: Dialogue) -> None:
-    reply = d.member("a", protocols=[]).join("", within=PROMPTLY)
-    d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL")
+def no_protocols(scene: Scene, somebody: Member) -> None:
+    scene.d.expect(scene.join_as(somebody, protocols=[]), error="INCONSISTENT_GROUP_PROTOCOL")
 
 
-@case(
-    "join.inconsistent-protocol.no-type",
+@family(
+    "join.inconsistent-protocol.empty-types",
     "An empty protocol type is refused with INCONSISTENT_GROUP_PROTOCOL, also by an empty group.",
     f"{_NEW}; {_PROTOCOLS}",
+    situations=IN_EACH_STATE,
+    asked_by=_ANYBODY,
+    afterwards=still_assigns,
+    known_as={"no-group": "join.inconsistent-protocol.no-type"},
 )
-def no_protocol_type(d: Dialogue) -> None:
-    reply = d.member("a", protocol_type="").join("", within=PROMPTLY)
-    d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL")
+def no_protocol_type(scene: Scene, somebody: Member) -> None:
+    scene.d.expect(scene.join_as(somebody, protocol_type=""), error="INCONSISTENT_GROUP_PROTOCOL")
 
 
 @case(
