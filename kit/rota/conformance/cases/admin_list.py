@@ -84,7 +84,7 @@ def expect_state(d: Dialogue, state: str) -> None:
     actual = (_listed(d) or {}).get("group_state")
     d.require(actual == state, state, str(actual))
     expect_listed(d, True, states_filter=[state])
-    expect_listed(d, False, states_filter=["Stable"])
+    expect_listed(d, False, states_filter=["Empty" if state == "Stable" else "Stable"])
 
 
 @case(
