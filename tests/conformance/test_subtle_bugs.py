@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from harness.subtle_bugs import judged, subtle_bugs
-from rota.conformance.catalogue import all_cases
-from rota.conformance.results import DEVIATION_VERDICT
+from dataclasses import replace
+
+from harness.subtle_bugs import subtle_bugs, unseen
+from rota.conformance.results import Verdict
 
 
 def test_every_subtle_bug_fails_the_case_of_its_rule() -> None:
-    levels = {case.id: case.level for case in all_cases()}
-    bugs = subtle_bugs()
-    wanted = {bug.planted.name: DEVIATION_VERDICT[levels[bug.case]] for bug in bugs}
-    assert judged(bugs) == wanted
+    assert unseen(subtle_bugs()) == {}
 
 
 def test_names_tell_bugs_apart() -> None:
     names = [bug.planted.name for bug in subtle_bugs()]
     assert len(names) == len(set(names))
+
+
+def test_a_bug_that_is_none_is_not_seen() -> None:
+    (bug,) = (bug for bug in subtle_bugs() if bug.planted.name == "a commit forgets the others")
+    sound = replace(bug, planted=replace(bug.planted, new=bug.planted.old))
+    assert unseen([sound]) == {bug.planted.name: Verdict.PASS}

@@ -129,6 +129,7 @@ def only_member_leaves(d: Dialogue) -> None:
     joining = a.enter()
     joining.silent(0.3 * d.initial_delay)
     d.expect(a.second_connection().leave(), error="NONE")
+    d.in_time(began, d.initial_delay * (1 - _BEFORE))
     d.expect(joining.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID", member_id="")
     newcomer = b.enter()
     newcomer.silent(began + d.initial_delay * (1 - _BEFORE) - d.transcript.elapsed())
