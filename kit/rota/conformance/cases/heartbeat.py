@@ -15,6 +15,7 @@ from rota.conformance.families.situations import (
     PREPARING,
     STABLE,
     WITH_MEMBERS,
+    WITH_PENDING,
 )
 from rota.conformance.families.values import newer_generations, older_generations
 from rota.conformance.steps.version_ranges import HANDSHAKE
@@ -42,18 +43,30 @@ def alive(scene: Scene, member: Member) -> None:
 @family(
     "heartbeat.unknown-member.outsiders",
     "A heartbeat with an id that is no member's is answered UNKNOWN_MEMBER_ID, whatever its generation.",
-    f"KIP-394; {_CHECKS}; GroupMetadataManager.classicGroupHeartbeat",
+    f"{_CHECKS}; GroupMetadataManager.classicGroupHeartbeat",
     situations=IN_EACH_STATE,
     asked_by=OUTSIDERS,
     known_as={
         "no-group": "heartbeat.unknown-member.no-group",
-        "handed-out": "heartbeat.unknown-member.pending",
         "stable-two-dynamic-again": "heartbeat.unknown-member.stranger",
     },
 )
 def outsiders(scene: Scene, outsider: Member) -> None:
     for generation in (scene.generation, *older_generations(scene), *newer_generations(scene)):
         scene.d.expect(outsider.heartbeat(generation_id=generation), error="UNKNOWN_MEMBER_ID")
+
+
+@family(
+    "heartbeat.unknown-member.handed-out",
+    "An id that was handed out and has not joined is no member yet: its heartbeat is UNKNOWN_MEMBER_ID.",
+    f"KIP-394; {_CHECKS}",
+    situations=WITH_PENDING,
+    asked_by=(Role.PENDING,),
+    known_as={"stable-one-dynamic": "heartbeat.unknown-member.pending"},
+)
+def pending(scene: Scene, member: Member) -> None:
+    for generation in (scene.generation, -1, 0):
+        scene.d.expect(member.heartbeat(generation_id=generation), error="UNKNOWN_MEMBER_ID")
 
 
 @family(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.families.axes import MEMBERS, Phase, Role
+from rota.conformance.families.axes import MEMBERS, Kind, Phase, Role, State
 from rota.conformance.families.family import family
-from rota.conformance.families.rounds import still_assigns
+from rota.conformance.families.rounds import all_join, still_assigns, told_to_rejoin
 from rota.conformance.families.scene import Scene
-from rota.conformance.families.situations import EVERYWHERE, IN_EACH_PHASE, IN_EACH_STATE, having
+from rota.conformance.families.situations import EVERYWHERE, IN_EACH_PHASE, IN_EACH_STATE, PREPARING, having
 from rota.conformance.families.values import GREATEST, LEAST
 from rota.conformance.steps.group_formation import all_leave, awaiting_assignments, join_together, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
@@ -20,17 +20,28 @@ _CHECKS = "GroupMetadataManager.classicGroupJoin"
 _PROTOCOLS = "ClassicGroup.supportsProtocols"
 
 
-@case(
-    "join.member-id-required.id-handed-out",
-    "A newcomer without a member id is not admitted but handed an id, with MEMBER_ID_REQUIRED.",
+@family(
+    "join.member-id-required.everywhere",
+    "A newcomer without a member id is handed one, with MEMBER_ID_REQUIRED, not admitted; nobody notices.",
     "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember",
+    situations=(*(s for s in IN_EACH_STATE if not s.phase.has_members), *IN_EACH_PHASE),
+    asked_by=(Role.NEW,),
     needs=HANDSHAKE,
+    afterwards=still_assigns,
+    known_as={
+        "no-group": "join.member-id-required.id-handed-out",
+        "stable-one-dynamic": "join.member-id-required.group-undisturbed",
+    },
 )
-def member_id_required(d: Dialogue) -> None:
-    a = d.member("a")
-    reply = a.join("", within=PROMPTLY)
-    d.expect(reply, error="MEMBER_ID_REQUIRED", generation_id=-1, leader="", members=[])
-    d.require(reply["member_id"] != "", "a member id in the answer", "an empty member id")
+def member_id_required(scene: Scene, newcomer: Member) -> None:
+    """Also to a second one, who is given another id."""
+    ids = set()
+    for _ in range(2):
+        reply = scene.d.member(newcomer.name).join("", within=PROMPTLY)
+        scene.d.expect(reply, error="MEMBER_ID_REQUIRED", generation_id=-1, leader="", members=[])
+        ids.add(reply["member_id"])
+    scene.d.require("" not in ids, "a member id in the answer", "an empty member id")
+    scene.d.require(len(ids) == 2, "another id for another one", "the same id twice")
 
 
 @case(
@@ -47,18 +58,39 @@ def handed_out_id_admits(d: Dialogue) -> None:
     d.expect(a.join(), error="NONE", member_id=given["member_id"], leader=given["member_id"])
 
 
-@case(
-    "join.new-member.admitted-at-once",
+_DYNAMIC = [s for s in IN_EACH_PHASE if s.kind is Kind.DYNAMIC and s.state is not State.PREPARING]
+
+
+@family(
+    "join.new-member.before-4",
     "Before version 4 of JoinGroup a newcomer without a member id is admitted at once, with an id.",
     "KIP-394 (compatibility)",
+    situations=(*having(EVERYWHERE, Phase.NEVER, Phase.DELETED, Phase.EMPTIED)[:3], *_DYNAMIC),
+    asked_by=(Role.NEW,),
+    apart=True,
+    needs={"JoinGroup": (0, 3)},
+    known_as={"no-group.new": "join.new-member.admitted-at-once"},
+)
+@family(
+    "join.new-member.while-preparing",
+    "Before version 4 a newcomer to a rebalance that goes on waits with the others, and has an id then.",
+    "KIP-394 (compatibility)",
+    situations=[s for s in PREPARING if s.kind is Kind.DYNAMIC],
+    asked_by=(Role.NEW,),
+    apart=True,
     needs={"JoinGroup": (0, 3)},
 )
-def old_version_admits(d: Dialogue) -> None:
-    a = d.member("a")
-    reply = a.join("")
-    d.expect(reply, error="NONE")
-    d.require(reply["member_id"] != "", "a member id in the answer", "an empty member id")
-    d.expect(reply, leader=reply["member_id"])
+def old_version_admits(scene: Scene, newcomer: Member) -> None:
+    """Among members it waits until they have joined again."""
+    joining = newcomer.send_join("")
+    if scene.phase.has_members:
+        joining.silent(A_WHILE / 4)
+        told_to_rejoin(scene)
+        all_join(scene, {newcomer.name: joining, **scene.waiting}, scene.everyone, scene.lead)
+    else:
+        scene.d.expect(joining.answer(), error="NONE", leader=newcomer.member_id)
+    former = {member.member_id for member in (*scene.everyone, *scene.former)}
+    scene.d.require(newcomer.member_id not in {"", *former}, "a new member id", "an empty one, or another's")
 
 
 @family(
@@ -96,7 +128,7 @@ def refused_id_echoed(d: Dialogue) -> None:
     d.expect(reply, member_id="never-handed-out", generation_id=-1, leader="", members=[])
 
 
-_ANYBODY = (Role.NEW, Role.PENDING, *MEMBERS)
+_ANYBODY = (Role.NEW, *MEMBERS)
 
 
 @family(

@@ -14,10 +14,9 @@ from rota.conformance.families.situations import (
     COMPLETING,
     STABLE,
     WITH_ASSIGNMENTS,
+    WITH_PENDING,
 )
 from rota.conformance.steps.group_formation import stable
-from rota.conformance.steps.membership import pending_member
-from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _EXISTING = "GroupMetadataManager.classicGroupJoinExistingMember"
 _UPDATE = "GroupMetadataManager.updateMemberThenRebalanceOrCompleteJoin"
@@ -165,15 +164,27 @@ def follower_changed(d: Dialogue, new: Protocols) -> None:
     d.expect(joining.answer(), error="NONE", generation_id=before + 1)
 
 
-@case(
-    "join.pending-member.after-a-refusal",
-    "An id that was handed out survives a JoinGroup with unsuitable protocols: the next one is admitted.",
+@family(
+    "join.pending-member.after-refusals",
+    "An id that was handed out survives JoinGroups that are refused: the next one is admitted.",
     f"KIP-394; {_EXISTING}",
-    needs=HANDSHAKE,
+    situations=WITH_PENDING,
+    asked_by=(Role.PENDING,),
+    apart=True,
+    known_as={"handed-out.pending": "join.pending-member.after-a-refusal"},
 )
-def after_a_refusal(d: Dialogue) -> None:
-    a = pending_member(d, "a")
-    suitable = a.settings["protocols"]
-    with d.reaching("a JoinGroup that is refused"):
-        d.expect(a.join(within=PROMPTLY, protocols=[]), error="INCONSISTENT_GROUP_PROTOCOL")
-    d.expect(a.join(protocols=suitable), error="NONE", member_id=a.member_id)
+def after_refusals(scene: Scene, pending: Member) -> None:
+    """All others join as well, where there are any."""
+    d = scene.d
+    for wrong, error in (
+        ({"protocols": []}, "INCONSISTENT_GROUP_PROTOCOL"),
+        ({"protocol_type": ""}, "INCONSISTENT_GROUP_PROTOCOL"),
+        ({"session_timeout_ms": 1}, "INVALID_SESSION_TIMEOUT"),
+    ):
+        d.expect(scene.join_as(pending, **wrong), error=error)
+    joining = pending.send_join()
+    if scene.phase.has_members:
+        joining.silent(A_WHILE / 4)
+        all_join(scene, {pending.name: joining, **scene.waiting}, scene.everyone, scene.lead)
+    else:
+        d.expect(joining.answer(), error="NONE", member_id=pending.member_id, leader=pending.member_id)

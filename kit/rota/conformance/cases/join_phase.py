@@ -12,11 +12,11 @@ from rota.conformance.dialogues.dialogue import (
 )
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.families.axes import Role
+from rota.conformance.families.axes import MEMBERS, Role
 from rota.conformance.families.family import family
 from rota.conformance.families.rounds import all_join, told_to_rejoin
 from rota.conformance.families.scene import Scene, rebalances, somebody_new
-from rota.conformance.families.situations import STABLE, WITH_ASSIGNMENTS
+from rota.conformance.families.situations import PREPARING, STABLE, WITH_ASSIGNMENTS
 from rota.conformance.steps.group_formation import awaiting_assignments, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
@@ -100,35 +100,22 @@ def pending_blocks(d: Dialogue) -> None:
     d.expect(again.answer(), error="NONE")
 
 
-@case(
-    "join.member-id-required.group-undisturbed",
-    "Handing out a member id leaves a Stable group Stable.",
-    "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember",
-    needs=HANDSHAKE,
-)
-def pending_stays_stable(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    with d.reaching("a member id that was handed out"):
-        d.expect(d.member("b").join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
-    d.expect(a.heartbeat(), error="NONE")
-
-
-@case(
-    "join.while-preparing.parked",
+@family(
+    "join.while-preparing.members",
     "A member that joins again during a rebalance waits until the others have too; all are answered then.",
     "GroupMetadataManager.classicGroupJoinExistingMember",
+    situations=[situation for situation in PREPARING if situation.number > 1],
+    asked_by=MEMBERS,
+    apart=True,
+    known_as={"called-two-static-again.follower": "join.while-preparing.parked"},
 )
-def parked(d: Dialogue) -> None:
-    formed = stable(d, d.member("a"), d.member("b"), d.member("c"))
-    before = formed.leader.generation_id
-    first, second = formed.followers
-    with d.reaching("a rebalance"):
-        d.expect(second.leave(), error="NONE")
-    again = first.send_join()
-    again.silent()
-    d.expect(formed.leader.join(), error="NONE", generation_id=before + 1)
-    d.expect(again.answer(PROMPTLY), error="NONE", generation_id=before + 1)
+def parked(scene: Scene, member: Member) -> None:
+    """Where it waits already, the later request replaces the earlier one."""
+    joining = {**scene.waiting, member.name: member.send_join()}
+    if any(each.name not in joining for each in scene.everyone):
+        for waiting in joining.values():
+            waiting.silent(A_WHILE / 4)
+    all_join(scene, joining, scene.everyone, scene.lead)
 
 
 @case(

@@ -34,22 +34,6 @@ def id_form(d: Dialogue) -> None:
 
 
 @case(
-    "static.new-member.rebalances",
-    "A static newcomer to a Stable group starts a rebalance as any newcomer does.",
-    _NEW,
-    needs=STATIC,
-)
-def newcomer_rebalances(d: Dialogue) -> None:
-    a = static(d, "a", "one")
-    before = stable(d, a).leader.generation_id
-    joining = static(d, "b", "two").send_join("")
-    joining.silent(0.4)
-    d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
-    d.expect(a.join(), error="NONE", generation_id=before + 1)
-    d.expect(joining.answer(PROMPTLY), error="NONE", generation_id=before + 1)
-
-
-@case(
     "join.next-generation.instance-ids",
     "From version 5 the leader's list names the instance ids of static members, and null for the others.",
     "KIP-345; JoinGroup response schema",

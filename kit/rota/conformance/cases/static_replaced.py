@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Member, PendingRequest, Reply
-from rota.conformance.families.axes import MEMBERS, Kind, Phase, Role
+from rota.conformance.families.axes import MEMBERS, Kind, Phase, Role, State
 from rota.conformance.families.family import family
 from rota.conformance.families.rounds import all_join, told_to_rejoin
 from rota.conformance.families.scene import Scene
-from rota.conformance.families.situations import EVERYWHERE, Situation, having
+from rota.conformance.families.situations import EVERYWHERE, IN_EACH_PHASE, Situation, having
 from rota.conformance.steps.membership import static
 from rota.conformance.steps.version_ranges import STATIC
 
@@ -44,13 +44,35 @@ def new_member(scene: Scene, _: Member) -> None:
 
 
 @family(
+    "static.new-member.among-members",
+    "A static newcomer needs no handshake: it waits at once until the members have joined again.",
+    _NEW,
+    situations=IN_EACH_PHASE,
+    asked_by=(Role.STRANGER,),
+    apart=True,
+    needs=STATIC,
+    known_as={"stable-two-static-again.stranger": "static.new-member.rebalances"},
+)
+def newcomer_rebalances(scene: Scene, _: Member) -> None:
+    newcomer = static(scene.d, "static", "desk-4")
+    joining = {**scene.waiting, newcomer.name: newcomer.send_join("")}
+    joining[newcomer.name].silent(A_WHILE / 4)
+    told_to_rejoin(scene)
+    if scene.phase.state is not State.PREPARING:
+        joining = {newcomer.name: joining[newcomer.name]}
+    replies = all_join(scene, joining, scene.everyone, scene.lead)
+    told = replies[scene.lead.name].member_ids
+    scene.d.require(newcomer.member_id in told, "the newcomer in the leader's list", "it is not there")
+
+
+@family(
     "static.replaced-in-stable.again",
     "A static member of a Stable group that restarts is given a new id in the same generation, each time.",
     _REPLACE,
-    situations=_static(Phase.STABLE, (1, False), (2, True), (3, False)),
+    situations=_static(Phase.STABLE, (1, False), (2, False), (3, True)),
     asked_by=MEMBERS,
     apart=True,
-    known_as={"stable-two-static-again.follower": "static.replaced-in-stable.same-generation"},
+    known_as={"stable-two-static.follower": "static.replaced-in-stable.same-generation"},
 )
 def replaced_in_stable(scene: Scene, member: Member) -> None:
     """It has the assignment that it had; every id from before is fenced, nobody else notices."""

@@ -18,20 +18,34 @@ _TO_ASSIGN = having(WITH_FOLLOWERS, Phase.COMPLETING, Phase.SYNCING)
 
 
 @family(
+    "sync.follower-waits.each",
+    "A follower waits for the leader's SyncGroup and then gets the bytes that the leader assigned to it.",
+    _SYNC,
+    situations=having(_TO_ASSIGN, Phase.COMPLETING),
+    asked_by=(Role.FOLLOWER,),
+    apart=True,
+    known_as={"completing-two-dynamic.follower": "sync.follower-waits.for-leader"},
+)
+def follower_waits(scene: Scene, follower: Member) -> None:
+    _waits(scene, follower, {})
+
+
+@family(
     "sync.follower-waits.assigns-in-vain",
-    "A follower waits for the leader's SyncGroup and gets what that assigns, whatever it assigned itself.",
+    "Only the leader assigns: what a follower sends as assignments is ignored.",
     _SYNC,
     situations=_TO_ASSIGN,
     asked_by=(Role.FOLLOWER,),
     apart=True,
-    known_as={
-        "completing-two-dynamic.follower": "sync.follower-waits.for-leader",
-        "syncing-two-dynamic-again.follower": "sync.follower-waits.own-assignments-ignored",
-    },
+    known_as={"completing-two-dynamic.follower": "sync.follower-waits.own-assignments-ignored"},
 )
-def follower_waits(scene: Scene, follower: Member) -> None:
+def follower_assigns(scene: Scene, follower: Member) -> None:
+    _waits(scene, follower, {member.member_id: b"usurped" for member in scene.everyone})
+
+
+def _waits(scene: Scene, follower: Member, given: dict[str, bytes]) -> None:
     """Where it waits already, the later SyncGroup replaces the earlier one."""
-    waiting = follower.send_sync({member.member_id: b"usurped" for member in scene.everyone})
+    waiting = follower.send_sync(given)
     waiting.silent(A_WHILE / 2)
     scene.waiting = {**scene.waiting, follower.name: waiting}
     assign(scene, scene.assignments)
@@ -58,7 +72,7 @@ def assigned(scene: Scene, leader: Member) -> None:
     situations=_TO_ASSIGN,
     asked_by=(Role.LEADER,),
     apart=True,
-    known_as={"syncing-two-dynamic-again.leader": "sync.leader-assigns.left-out"},
+    known_as={"completing-two-dynamic.leader": "sync.leader-assigns.left-out"},
 )
 def left_out(scene: Scene, leader: Member) -> None:
     """The last follower is left out; another one is given nothing, or else the leader is."""
@@ -75,7 +89,7 @@ def left_out(scene: Scene, leader: Member) -> None:
     situations=_TO_ASSIGN,
     asked_by=(Role.LEADER,),
     apart=True,
-    known_as={"syncing-two-dynamic-again.leader": "sync.leader-assigns.nothing"},
+    known_as={"completing-two-dynamic.leader": "sync.leader-assigns.nothing"},
 )
 def nothing_assigned(scene: Scene, leader: Member) -> None:
     assign(scene, {})

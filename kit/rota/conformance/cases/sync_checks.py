@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
@@ -15,6 +17,7 @@ from rota.conformance.families.situations import (
     PREPARING,
     STATIC_LEADERS,
     WITH_MEMBERS,
+    WITH_PENDING,
 )
 from rota.conformance.families.values import newer_generations, older_generations
 from rota.conformance.steps.group_formation import awaiting_assignments, stable
@@ -32,19 +35,33 @@ def _usurped(scene: Scene) -> dict[str, bytes]:
 @family(
     "sync.unknown-member.outsiders",
     "SyncGroup with an id that is no member's is refused with UNKNOWN_MEMBER_ID, whatever its generation.",
-    f"KIP-394; {_CHECKS}; GroupMetadataManager.classicGroupSync",
+    f"{_CHECKS}; GroupMetadataManager.classicGroupSync",
     situations=IN_EACH_STATE,
     asked_by=OUTSIDERS,
     afterwards=still_assigns,
     known_as={
         "no-group": "sync.unknown-member.no-group",
-        "handed-out": "sync.unknown-member.pending",
         "stable-two-dynamic-again": "sync.unknown-member.stranger",
     },
 )
 def outsiders(scene: Scene, outsider: Member) -> None:
     for generation in (scene.generation, *older_generations(scene), *newer_generations(scene)):
         reply = outsider.sync(_usurped(scene), generation_id=generation)
+        scene.d.expect(reply, error="UNKNOWN_MEMBER_ID", assignment=b"")
+
+
+@family(
+    "sync.unknown-member.handed-out",
+    "An id that was handed out and has not joined is no member yet: SyncGroup with it is UNKNOWN_MEMBER_ID.",
+    f"KIP-394; {_CHECKS}",
+    situations=WITH_PENDING,
+    asked_by=(Role.PENDING,),
+    afterwards=still_assigns,
+    known_as={"stable-one-dynamic": "sync.unknown-member.pending"},
+)
+def pending(scene: Scene, member: Member) -> None:
+    for generation in (scene.generation, -1, 0):
+        reply = member.sync(_usurped(scene), generation_id=generation)
         scene.d.expect(reply, error="UNKNOWN_MEMBER_ID", assignment=b"")
 
 
@@ -152,11 +169,8 @@ def other_names(scene: Scene, member: Member) -> None:
     known_as={"stable-two-dynamic-again": "sync.protocol-required.null"},
 )
 def null_names(scene: Scene, somebody: Member) -> None:
-    for null in (
-        {"protocol_type": None},
-        {"protocol_name": None},
-        {"protocol_type": None, "protocol_name": None},
-    ):
+    for names in (("protocol_type",), ("protocol_name",), ("protocol_type", "protocol_name")):
+        null: dict[str, Any] = dict.fromkeys(names)
         reply = somebody.sync(_usurped(scene), **null)
         scene.d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
 

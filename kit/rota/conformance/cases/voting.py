@@ -121,7 +121,7 @@ def tie(d: Dialogue, ballot: Ballot) -> None:
     "A newcomer with no protocol in common with the members is refused with INCONSISTENT_GROUP_PROTOCOL.",
     "ClassicGroup.supportsProtocols",
     situations=(*having(IN_EACH_STATE, Phase.FIRST), *IN_EACH_PHASE),
-    asked_by=(Role.NEW, Role.PENDING),
+    asked_by=(Role.NEW,),
     afterwards=still_assigns,
     known_as={"stable-one-dynamic": "voting.supports.none-in-common"},
 )

@@ -72,5 +72,5 @@ class Role(StrEnum):
 MEMBERS = (Role.LEADER, Role.FOLLOWER)
 """Those who have been in a generation and have not left."""
 
-OUTSIDERS = (Role.STRANGER, Role.PENDING, Role.FORMER)
-"""Those who are no members."""
+OUTSIDERS = (Role.STRANGER, Role.FORMER)
+"""Those who are no members; who is pending asks for itself, for not every target hands out ids."""

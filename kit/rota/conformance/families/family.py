@@ -210,4 +210,6 @@ def _needs(part: Part, needs: Versions) -> Versions:
         for api, (first, last) in each.items():
             least, greatest = found.get(api, (first, last))
             found[api] = max(first, least), min(last, greatest)
+    if impossible := [api for api, (first, last) in found.items() if first > last]:
+        raise ValueError(f"{part.id} needs versions of {', '.join(impossible)} that there are not")
     return found

@@ -151,6 +151,15 @@ STATIC_IN_EACH_PHASE = (
 )
 """A group with a static leader in each phase, mostly once."""
 
+WITH_PENDING = (
+    Situation(Phase.HANDED_OUT),
+    *_chosen(Phase.EMPTIED, _ONE),
+    *_chosen(Phase.CALLED, _ONE),
+    *_chosen(Phase.COMPLETING, _THREE),
+    *_chosen(Phase.STABLE, _ONE, _STATIC),
+)
+"""A group in each state, beside which an id has been handed out."""
+
 WITH_ASSIGNMENTS = tuple(
     situation
     for situation in (*IN_EACH_PHASE, *STATIC_IN_EACH_PHASE)
