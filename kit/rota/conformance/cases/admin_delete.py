@@ -122,6 +122,24 @@ def offsets_too(d: Dialogue) -> None:
 
 
 @case(
+    "admin.offsets-forgotten.joined-again",
+    "Offsets of a group that was deleted do not come back when a group of its name is joined again.",
+    _DELETE,
+    needs={**DELETE, **COMMIT, **FETCH},
+)
+def joined_again(d: Dialogue) -> None:
+    topic(d)
+    a = d.member("a")
+    stable(d, a)
+    with d.reaching("a group that was deleted with an offset"):
+        expect_each(d, commit(a), "NONE")
+        all_leave(d, a)
+        expect_deleted(d, delete(d), "NONE")
+    stable(d, d.member("b"))
+    expect_fetched(d, -1)
+
+
+@case(
     "admin.deletion-stored.answered-once",
     "A group that is named twice is deleted and answered once; each name has an error of its own.",
     _DELETE,

@@ -9,7 +9,8 @@ from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import delete, expect_deleted
 from rota.conformance.steps.group_formation import all_leave, lead, stable
-from rota.conformance.steps.version_ranges import DELETE
+from rota.conformance.steps.offsets import commit, expect_each, topic
+from rota.conformance.steps.version_ranges import COMMIT, DELETE
 
 _LIST = "GroupMetadataManager.listGroups"
 _STATES = {"ListGroups": (4, 5)}
@@ -61,6 +62,23 @@ def list_state(d: Dialogue) -> None:
     d.wait(0.3)
     states.append((_listed(d) or {}).get("group_state"))
     d.require(states == ["Stable", "Empty"], "Stable, and Empty when all have left", f"{states}")
+
+
+@case(
+    "admin.list.simple-group",
+    "ListGroups lists a group that a simple consumer's commit has made, Empty and without protocol type.",
+    _LIST,
+    needs={**_STATES, **COMMIT},
+)
+def list_simple_group(d: Dialogue) -> None:
+    topic(d)
+    with d.reaching("a group that a commit has made"):
+        simple = {"generation_id_or_member_epoch": -1, "member_id": ""}
+        expect_each(d, commit(d.member("simple"), 7, "", **simple), "NONE")
+    d.wait(0.3)
+    group = _listed(d) or {}
+    actual = (group.get("group_state"), group.get("protocol_type"))
+    d.require(actual == ("Empty", ""), "an Empty group without protocol type", f"{actual}")
 
 
 @case(

@@ -8,7 +8,10 @@ from typing import Any
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import Dialogue, Member, subscription
 from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.administration import described
 from rota.conformance.steps.group_formation import all_leave, lead, lead_stable, stable
+from rota.conformance.steps.membership import SHORT_SESSIONS
 from rota.conformance.steps.offsets import (
     TOPIC,
     TWO_PARTITIONS,
@@ -24,13 +27,16 @@ from rota.conformance.steps.offsets import (
     topic,
     topic_of_two,
 )
-from rota.conformance.steps.version_ranges import COMMIT, CREATE, FETCH
+from rota.conformance.steps.version_ranges import COMMIT, CREATE, DESCRIBE, FETCH
 
 _STORED = "OffsetMetadataManager.commitOffset; OffsetMetadataManager.fetchOffsets"
 _COMMIT = "OffsetMetadataManager.validateOffsetCommit; ClassicGroup.validateOffsetCommit"
 _BOTH = {**COMMIT, **FETCH}
 _OTHER = f"{TOPIC}-other"
 _SIMPLE: dict[str, Any] = {"generation_id_or_member_epoch": -1, "member_id": ""}
+_LATE = 2.5
+"""Seconds that a session may end late; coordinators look at their clocks now and then."""
+
 _LIMIT = 4096
 """Kafka's default of offset.metadata.max.bytes."""
 
@@ -249,6 +255,45 @@ def everything(d: Dialogue) -> None:
     (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
     actual = {each["name"]: each["partitions"][0]["committed_offset"] for each in group["topics"]}
     d.require(actual == {TOPIC: 5, _OTHER: 8}, f"5 of {TOPIC} and 8 of {_OTHER}", f"{actual}")
+
+
+@case(
+    "offsets.fetch.everything-of-one-partition",
+    "Without a list of topics OffsetFetch gives what was committed and none of the other partitions.",
+    _STORED,
+    level=Level.SHOULD,
+    needs={**_BOTH, **CREATE},
+)
+def everything_of_one_partition(d: Dialogue) -> None:
+    topic_of_two(d)
+    a = d.member("a")
+    stable(d, a)
+    _store(d, a, _in_two(p1=5))
+    body = {"groups": [{"group_id": d.group_id, "topics": None}]}
+    (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
+    actual = [(p["partition_index"], p["committed_offset"]) for t in group["topics"] for p in t["partitions"]]
+    d.require(actual == [(1, 5)], "the offset 5 of partition 1 alone", f"{actual}")
+
+
+@case(
+    "offsets.fetch-asked.after-expiry",
+    "When the last member is expired the group is Empty, its offsets stay, and the next one may come.",
+    "GroupMetadataManager.expireClassicGroupMemberHeartbeat; OffsetMetadataManager.fetchOffsets",
+    needs={**_BOTH, **DESCRIBE},
+    settings=SHORT_SESSIONS,
+    seconds=6.0,
+)
+def after_expiry(d: Dialogue) -> None:
+    topic(d)
+    a = d.member("a", session_timeout_ms=1000)
+    stable(d, a)
+    _store(d, a, in_topic(TOPIC, 5))
+    d.wait(1.0 + _LATE)
+    state = described(d)["group_state"]
+    d.require(state == "Empty", "the state Empty", str(state))
+    expect_fetched(d, 5)
+    expect_each(d, commit(d.member("simple"), 3, **_SIMPLE), "NONE")
+    d.expect(d.member("b", protocol_type="connect").enter().answer(), error="NONE")
 
 
 @case(

@@ -154,3 +154,19 @@ def pending_while_stable(d: Dialogue) -> None:
         d.wait(0.5)
     d.expect(b.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
     d.expect(a.join(within=PROMPTLY), error="NONE")
+
+
+@case(
+    "timers.pending-expired.each-for-itself",
+    "Of two ids that were handed out each runs out in its own time: the other one is still good.",
+    f"KIP-394; {_PENDING}",
+    needs=HANDSHAKE,
+    settings=SHORT_SESSIONS,
+    seconds=4.0,
+)
+def pending_each_for_itself(d: Dialogue) -> None:
+    sooner = pending_member(d, "b", session_timeout_ms=1000)
+    later = pending_member(d, "c", session_timeout_ms=30_000)
+    d.wait(1.0 + _LATE)
+    d.expect(sooner.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
+    d.expect(later.join(), error="NONE", member_id=later.member_id)
