@@ -38,7 +38,7 @@ def parse_target(text: str, settings: Mapping[str, int] | None = None, profile: 
     known = settings or {}
     if text == "rota":
         embedded = partial(Embedded, profile=profile)
-        return Target("rota", embedded, fresh=True, parallel=32, settable=True)
+        return Target("rota", embedded, fresh=True, parallel=64, settable=True)
     if text in RELEASES:
         if (cause := missing(RELEASES[text])) is not None:
             raise TargetError(f"target {text} cannot be started: {cause[0]}; {cause[1]}", there=False)
