@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, fields, replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
 from rota.conformance.connections.error_codes import with_codes
@@ -20,6 +20,7 @@ from rota.conformance.dialogues.negotiation import Unreadable, Unsupported, open
 from rota.conformance.dialogues.script import Case, Script
 from rota.conformance.dialogues.transcript import printable
 from rota.conformance.dialogues.unreadable_versions import unreadable_versions
+from rota.conformance.restarts import Restarts
 from rota.conformance.results import (
     DEVIATION_VERDICT,
     CaseResult,
@@ -30,7 +31,7 @@ from rota.conformance.results import (
     Verdict,
 )
 from rota.conformance.targets.process import NotStarted
-from rota.conformance.targets.target import NotSettable, Running, Target
+from rota.conformance.targets.target import NotSettable, Restartable, Running, Target
 
 SLOW_SECONDS = 60.0
 """Cases that take longer are played only when asked for."""
@@ -193,7 +194,7 @@ def _play_once(
     """The result on a target that is started for it, if it can be started."""
     settings = target.settings_for(script)
     try:
-        running = target.start(settings)
+        running = target.start_for(script)
     except NotSettable as error:
         return DialogueResult(ending=Ending.UNSUPPORTED, because=str(error))
     except NotStarted as error:
@@ -242,12 +243,18 @@ class _Play:
         )
 
     def _play(self, group_id: str, unreadable: Unreadable) -> None:
-        address, versions = open_with(
-            self._script, self._running.address, group_id, unreadable, self._patience, self._stop
-        )
+        def opened() -> tuple[tuple[str, int], dict[str, int]]:
+            return open_with(
+                self._script, self._running.address, group_id, unreadable, self._patience, self._stop
+            )
+
+        address, versions = opened()
         self._dialogue = Dialogue(
             address, group_id, versions, self._initial_delay, self._patience, self._stop
         )
+        if self._script.restarts is not None:
+            running = cast("Restartable", self._running)  # it was started for this dialogue
+            self._dialogue.operator = Restarts(self._script, running, lambda: opened()[0], self._stop)
         self._script.play(self._dialogue)
 
     def _ended(self, play: Callable[[], None]) -> DialogueResult:

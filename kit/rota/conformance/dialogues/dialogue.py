@@ -5,13 +5,14 @@ from __future__ import annotations
 import struct
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from rota.conformance.connections.connection import Answer, Closed, Connection, Garbage, SentRequest
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed
+from rota.conformance.dialogues.operator import Operator
 from rota.conformance.dialogues.transcript import Transcript
 
 PROMPTLY = 2.0
@@ -151,6 +152,7 @@ class Member:
         self.dialogue = dialogue
         self.name = name
         self.connection = dialogue.connect(name)
+        dialogue.members.append(self)
         self.member_id = ""
         self.generation_id = -1
         self.protocol_name: str | None = None
@@ -161,6 +163,11 @@ class Member:
             "protocols": [("range", subscription(name))],
             **settings,
         }
+
+    def reconnect(self, address: tuple[str, int] | None = None) -> None:
+        """Go on over a new connection, to the dialogue's coordinator or to another address."""
+        self.connection.close()
+        self.connection = self.dialogue.connect(self.name, address)
 
     def second_connection(self) -> Member:
         """The same member on a second connection: a broker serves one request a connection at a time."""
@@ -258,7 +265,7 @@ class Dialogue:
 
     `versions` is the version of each API that is spoken here; `initial_delay` the target's initial rebalance
     delay and `patience` how long an answer is awaited that may take its time, both in seconds; setting `stop`
-    ends the case with `Interrupted`.
+    ends the case with `Interrupted`. `operator` is there where the dialogue may restart the target.
     """
 
     def __init__(
@@ -277,15 +284,17 @@ class Dialogue:
         self.initial_delay = initial_delay
         self.patience = patience
         self.transcript = Transcript(group_id)
+        self.operator: Operator | None = None
+        self.members: list[Member] = []
         self._connections: list[Connection] = []
 
     def member(self, name: str, **settings: Any) -> Member:
         """Someone new, who has sent nothing yet."""
         return Member(self, name, **settings)
 
-    def connect(self, name: str) -> Connection:
-        """A new connection to the coordinator, closed when the case is over."""
-        connection = Connection(self.address, client_id=name)
+    def connect(self, name: str, address: tuple[str, int] | None = None) -> Connection:
+        """A new connection to the coordinator, or to another address; closed when the case is over."""
+        connection = Connection(address or self.address, client_id=name)
         self._connections.append(connection)
         return connection
 
@@ -293,6 +302,14 @@ class Dialogue:
         """Close every connection of the case."""
         for connection in self._connections:
             connection.close()
+
+    def move(self, back: Callable[[], tuple[str, int]]) -> None:
+        """Drop every connection, and go on where `back` says that the coordinator is then."""
+        for connection in self._connections:
+            connection.abort()
+        self.address = back()
+        for member in self.members:
+            member.reconnect()
 
     def expect(self, reply: Reply, **fields: Any) -> None:
         """Hold fields of an answer against what the rule says; `error` stands for the error's name."""
