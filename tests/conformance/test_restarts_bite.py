@@ -17,7 +17,8 @@ from rota.conformance.results import DEVIATION_VERDICT, Verdict
 from rota.conformance.runner import Options, play_all
 from rota.conformance.steps.membership import SHORT_SESSIONS
 from rota.conformance.targets.target import Target
-from rota.coordinator import Group, loading
+from rota.coordinator import Group, loading, session_timers
+from rota.coordinator.effects import GroupRecord
 from rota.log.group_replay import Replay
 from rota.server import groups, storage, stored_records
 
@@ -103,7 +104,7 @@ def lost_when_empty(original: Original) -> Original:
 
     def entries_of(append: Any) -> Any:
         record = append.record
-        empty = isinstance(record, stored_records.GroupRecord) and not record.members
+        empty = isinstance(record, GroupRecord) and not record.members
         return stored_records.Entries(()) if empty else original(append)
 
     return entries_of
@@ -130,6 +131,9 @@ BUGS = [
     Bug("members lost", loading, "load", of_records(lambda record: replace(record, members=())),
         "loading.load.members-after-sigkill"),
     Bug("generation lost", loading, "load", of_records(lambda record: replace(record, generation_id=0)),
+        "loading.load.members-after-sigkill"),
+    Bug("generation of before", loading, "load",
+        of_records(lambda record: replace(record, generation_id=record.generation_id - 1)),
         "loading.load.old-generation-after-sigkill"),
     Bug("generation counted on", loading, "load",
         of_records(lambda record: replace(record, generation_id=record.generation_id + 1)),
@@ -205,7 +209,7 @@ def test_sessions_that_do_not_begin_as_they_should_are_seen(
     monkeypatch.setattr(restart_groups, "_SESSION", 2000)
     monkeypatch.setattr(restart_groups, "_SILENT", 0.1)
     monkeypatch.setattr(restart_groups, "_SLACK", 1.0)
-    monkeypatch.setattr(loading, "restart_session", plant(loading.restart_session))
+    monkeypatch.setattr(loading, "restart_session", plant(session_timers.restart_session))
     case = case_called("loading.load.sessions-after-sigkill")
     assert verdict(kept_target(), replace(case, settings=SHORT_SESSIONS)) is Verdict.FAIL
 

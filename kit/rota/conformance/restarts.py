@@ -6,24 +6,37 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from rota.conformance.connections.connection import Closed
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Undecidable
 from rota.conformance.dialogues.script import Script
 from rota.conformance.targets.process import NotStarted
-from rota.conformance.targets.target import Restartable
+from rota.conformance.targets.target import Restartable, Running
 
 BACK_SECONDS = 40.0
 """How long it may take until a group has a coordinator again; a cluster notices a death after seconds."""
 
 
+Opened = tuple[tuple[str, int], dict[str, int]]
+
+
+def restarts_of(
+    script: Script, running: Running, find: Callable[[], Opened], stop: threading.Event
+) -> Restarts | None:
+    """The operator of a dialogue, None for one that restarts nothing."""
+    if script.restarts is None:
+        return None
+    return Restarts(script, cast("Restartable", running), find, stop)  # it was started for this dialogue
+
+
 @dataclass
 class Restarts:
-    """The operator of one dialogue. find: opens the dialogue anew; the address of the coordinator."""
+    """The operator of one dialogue. find: opens the dialogue anew, at the address of the coordinator."""
 
     script: Script
     running: Restartable
-    find: Callable[[], tuple[str, int]]
+    find: Callable[[], Opened]
     stop: threading.Event
 
     @property
@@ -63,7 +76,7 @@ class Restarts:
         while True:
             self._go_on()
             try:
-                return self.find()
+                return self.find()[0]
             except (Closed, Undecidable):
                 if time.monotonic() > deadline or self.running.post_mortem(0) is not None:
                     raise

@@ -17,14 +17,16 @@ from rota.conformance.steps.offsets import (
     expect_fetched,
     topic,
 )
-from rota.conformance.steps.restarts import end_target, fail_over, start_again
-from rota.conformance.steps.version_ranges import COMMIT, DELETE, DESCRIBE, FETCH, NAMED_TOPICS
+from rota.conformance.steps.restarts import end_target, fail_over, reconnect, start_again
+from rota.conformance.steps.version_ranges import COMMIT, DELETE, DESCRIBE, FETCH
 
 BROKERS = 3
 
 _ELSEWHERE = "CoordinatorRuntime, which answers NOT_COORDINATOR for a partition that it does not lead"
 _FIND = "KafkaApis.handleFindCoordinatorRequest"
 _GROUP_KEY = 0
+_BROKERS = {"Metadata": (1, 7)}
+"""Versions of Metadata in which all brokers are named, and topics by their names alone."""
 _SESSION = {"session_timeout_ms": 30_000}
 
 Address = tuple[str, int]
@@ -47,7 +49,7 @@ def moved_elsewhere(d: Dialogue, *members: Member) -> None:
     """Let the members ask a broker that does not coordinate the group."""
     other = next(address for address in brokers(d) if address != d.address)
     for member in members:
-        member.reconnect(other)
+        reconnect(member, other)
     d.remark(f"{', '.join(member.name for member in members)} ask a broker that does not coordinate")
 
 
@@ -55,13 +57,13 @@ def moved_elsewhere(d: Dialogue, *members: Member) -> None:
     "hosting.find-coordinator.same-from-all",
     "Every broker of a cluster names the same one as the coordinator of a group.",
     _FIND,
-    needs={"FindCoordinator": (0, 3), **NAMED_TOPICS},
+    needs={"FindCoordinator": (0, 3), **_BROKERS},
 )
 def same_from_all(d: Dialogue) -> None:
     a = d.member("a")
     named = []
     for address in brokers(d):
-        a.reconnect(address)
+        reconnect(a, address)
         asked = a.send_whole("FindCoordinator", {"key": d.group_id, "key_type": _GROUP_KEY})
         reply = asked.answer(PROMPTLY)
         d.expect(reply, error="NONE")
@@ -75,7 +77,7 @@ def _refused(id: str, api: str, needs: Mapping[str, Any] | None = None) -> Calla
         f"A broker that does not coordinate the group answers {api} with NOT_COORDINATOR, "
         "also where the group has such a member.",
         _ELSEWHERE,
-        needs={**NAMED_TOPICS, **(needs or {})},
+        needs={**_BROKERS, **(needs or {})},
     )
 
 
@@ -93,7 +95,7 @@ def sync(d: Dialogue) -> None:
 def heartbeat(d: Dialogue) -> None:
     a = _member_elsewhere(d)
     d.expect(a.heartbeat(), error="NOT_COORDINATOR")
-    a.reconnect()
+    reconnect(a)
     d.expect(a.heartbeat(), error="NONE")
 
 
@@ -101,7 +103,7 @@ def heartbeat(d: Dialogue) -> None:
 def leave(d: Dialogue) -> None:
     a = _member_elsewhere(d)
     d.expect(a.leave(), error="NOT_COORDINATOR")
-    a.reconnect()
+    reconnect(a)
     d.expect(a.heartbeat(), error="NONE")
 
 
@@ -138,7 +140,7 @@ def deleted(d: Dialogue) -> None:
     a = _member_elsewhere(d)
     asked = a.send_whole("DeleteGroups", {"groups_names": [d.group_id]})
     _require_elsewhere(d, "DeleteGroups", asked.answer(PROMPTLY)["results"][0]["error_code"])
-    a.reconnect()
+    reconnect(a)
     d.expect(a.heartbeat(), error="NONE")
 
 
@@ -160,7 +162,7 @@ def _require_elsewhere(d: Dialogue, api: str, code: int) -> None:
     "A session timeout out of bounds is refused by any broker, also by one that does not coordinate.",
     "GroupCoordinatorService.joinGroup",
     level=Level.INFO,
-    needs=NAMED_TOPICS,
+    needs=_BROKERS,
 )
 def session_first(d: Dialogue) -> None:
     _bad_session(d, "INVALID_SESSION_TIMEOUT")
@@ -186,7 +188,7 @@ def _bad_session(d: Dialogue, error: str) -> None:
     "A broker that does not coordinate the group answers a JoinGroup without its member id.",
     "GroupCoordinatorService.joinGroup",
     level=Level.INFO,
-    needs=NAMED_TOPICS,
+    needs=_BROKERS,
 )
 def no_id(d: Dialogue) -> None:
     d.expect(_member_elsewhere(d).join(within=PROMPTLY), error="NOT_COORDINATOR", member_id="")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.operator import Operator
 from rota.conformance.dialogues.transcript import RESTARTED
 
@@ -10,7 +10,7 @@ from rota.conformance.dialogues.transcript import RESTARTED
 def restart(d: Dialogue) -> None:
     """End the target and start it again with what it has stored; everyone gets a new connection."""
     operator = _ended(d)
-    d.move(lambda: operator.start_again(ready=True))
+    _return(d, operator, ready=True)
     d.transcript.add("", RESTARTED, f"the target is restarted ({operator.signal})")
 
 
@@ -32,7 +32,7 @@ def start_again(d: Dialogue, ready: bool = True) -> None:
     ready: it is waited for until it coordinates, not only until it listens.
     """
     operator = _operator(d)
-    d.move(lambda: operator.start_again(ready))
+    _return(d, operator, ready)
     d.transcript.add("", RESTARTED, operator.back)
 
 
@@ -41,6 +41,21 @@ def _ended(d: Dialogue) -> Operator:
     operator = _operator(d)
     operator.end(d.address)
     return operator
+
+
+def _return(d: Dialogue, operator: Operator, ready: bool) -> None:
+    """Every connection is dropped, and who had one gets another one to whoever coordinates then."""
+    for connection in d.connections:
+        connection.abort()
+    d.address = operator.start_again(ready)
+    for member in d.members:
+        reconnect(member)
+
+
+def reconnect(member: Member, address: tuple[str, int] | None = None) -> None:
+    """Have a member go on over a new connection, to the coordinator or to another address."""
+    member.connection.close()
+    member.connection = member.dialogue.connect(member.name, address)
 
 
 def _operator(d: Dialogue) -> Operator:

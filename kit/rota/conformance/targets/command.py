@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from rota.conformance.dialogues.script import Signal
 from rota.conformance.targets.ports import free_ports
-from rota.conformance.targets.process import Process
+from rota.conformance.targets.process import Process, Started
 from rota.conformance.targets.restarting import Alone
 from rota.conformance.targets.target import TargetError
 
@@ -65,23 +65,19 @@ def own_process(profile: str, settings: Mapping[str, int]) -> Commanded:
     return Commanded(Command([*serve, "--profile", profile, *chosen]))
 
 
-class Commanded:
+class Commanded(Started):
     """A process of a command line, at one address and with one folder as often as it is started."""
 
     def __init__(self, command: Command) -> None:
-        self.address = ("127.0.0.1", free_ports(1)[0])
+        address = ("127.0.0.1", free_ports(1)[0])
         self._folder = tempfile.mkdtemp(prefix="rota-data-") if command.keeps else None
-        places = {PORT: str(self.address[1]), DATA: self._folder or ""}
+        places = {PORT: str(address[1]), DATA: self._folder or ""}
         self._words = [_filled(word, places) for word in command.words]
         try:
-            self._process = self._started()
+            super().__init__(self._started(address), address)
         except BaseException:
             self._remove()
             raise
-
-    def post_mortem(self, grace: float) -> str | None:
-        """As `Process.post_mortem`."""
-        return self._process.post_mortem(grace)
 
     def end(self, _address: tuple[str, int], how: Signal) -> None:
         """End the process and what it started. Errors: NotStarted."""
@@ -91,17 +87,17 @@ class Commanded:
         """Start it at the same address with the same folder. Errors: NotStarted."""
         self._process.stop()
         _wait_for(self.address)
-        self._process = self._started()
+        self._process = self._started(self.address)
 
     def stop(self) -> None:
         """End the process and remove its folder."""
-        self._process.stop()
+        super().stop()
         self._remove()
 
-    def _started(self) -> Process:
+    def _started(self, address: tuple[str, int]) -> Process:
         process = Process(self._words)
         try:
-            process.listens(self.address, within=START_SECONDS)
+            process.listens(address, within=START_SECONDS)
         except BaseException:
             process.stop()
             raise
