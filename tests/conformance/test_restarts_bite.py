@@ -100,12 +100,12 @@ def of_offsets(**changes: Any) -> Callable[[Original], Original]:
 
 
 def lost_when_empty(original: Original) -> Original:
-    """The end of a group's last member is not written."""
+    """That nobody is left in a group is written of another one."""
 
     def entries_of(append: Any) -> Any:
         record = append.record
         empty = isinstance(record, GroupRecord) and not record.members
-        return stored_records.Entries(()) if empty else original(append)
+        return original(replace(append, group_id="another") if empty else append)
 
     return entries_of
 

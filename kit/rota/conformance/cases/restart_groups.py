@@ -348,8 +348,8 @@ def sessions_begin(d: Dialogue) -> None:
     d.wait(_SILENT)
     end_target(d)
     ended = d.transcript.elapsed()
-    d.in_time(begun, _SESSION / 1000 - 2)
     start_again(d)
+    d.in_time(d.transcript.elapsed() - (ended - begun), _SESSION / 1000 * 0.8)
     error = heartbeat_until_error(d, alive, _SESSION / 1000 + _SLACK)
     d.require(error == "REBALANCE_IN_PROGRESS", "a rebalance when the silent member is removed", error)
     lasted = d.transcript.elapsed() - ended

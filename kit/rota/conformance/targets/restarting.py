@@ -49,7 +49,11 @@ class Alone:
         self._server = server
         self._how = how
         self._gone: str | None = None
-        self.address = server.address
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """As `Server.address`."""
+        return self._server.address
 
     def post_mortem(self, grace: float) -> str | None:
         """As `Server.post_mortem`; what did not start again is dead."""
