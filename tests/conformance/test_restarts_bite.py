@@ -20,7 +20,7 @@ from rota.conformance.targets.target import Target
 from rota.coordinator import Group, loading, session_timers
 from rota.coordinator.effects import GroupRecord
 from rota.log.group_replay import Replay
-from rota.server import groups, storage, stored_records
+from rota.server import groups, storage
 
 Original = Callable[..., Any]
 BYSTANDER = "heartbeat.alive.stable"

@@ -23,6 +23,8 @@ def print_scripts(scripts: Sequence[Script], show: str | None) -> None:
         for script in scripts:
             click.echo(table.row({"case or probe": script.id, "level": _kind(script)}))
             click.echo(wrapped("    ", script.sentence))
+            if wants := _target(script):
+                click.echo(wrapped("    ", f"Needs {wants}."))
         return
     for script in select(scripts, [show]):
         click.echo(f"{script.id} ({_kind(script)})")
@@ -32,6 +34,14 @@ def print_scripts(scripts: Sequence[Script], show: str | None) -> None:
 
 def _kind(script: Script) -> str:
     return script.level.value if isinstance(script, Case) else "probe"
+
+
+def _target(script: Script) -> str:
+    """What else than one broker that runs the target has to be."""
+    if script.brokers == 1:
+        return f"a target that can be restarted ({script.restarts})" if script.restarts else ""
+    ends = f", one of which can be ended ({script.restarts})" if script.restarts else ""
+    return f"a cluster of {script.brokers} brokers{ends}"
 
 
 def _about(script: Script) -> list[tuple[str, str]]:
@@ -44,6 +54,7 @@ def _about(script: Script) -> list[tuple[str, str]]:
         ("rule", f"{rule}: {RULES[rule].title}" if rule in RULES else rule),
         ("source", script.source),
         ("needs", needs or "any version"),
+        ("target", _target(script)),
         ("settings", settings),
         ("takes", f"about {script.seconds:g} s"),
         ("Kafka 3.x", script.older),

@@ -268,7 +268,7 @@ class _Player:
         return over
 
     def _once(self, script: Script, group_id: str, way: Way) -> _Over:
-        """The result on a target that is started for it, which still runs unless others wait to restart it."""
+        """The result on a target that is started for it; it runs on unless others wait to restart it."""
         settings = self.target.settings_for(script)
         try:
             running = self.target.start_for(script)
