@@ -38,10 +38,10 @@ def cluster(id: str, requirement: str, source: str, **about: Any) -> Callable[[P
 
 
 def brokers(d: Dialogue) -> list[Address]:
-    """All brokers of the cluster, as Metadata names them."""
-    with d.reaching(f"{BROKERS} brokers"):
+    """All brokers of the cluster that are there, as Metadata names them: one may have been ended."""
+    with d.reaching("several brokers"):
         found = d.member("finder").send_whole("Metadata", {"topics": []}).answer()["brokers"]
-        d.require(len(found) >= BROKERS, f"{BROKERS} brokers", str(len(found)))
+        d.require(len(found) > 1, "several brokers", str(len(found)))
     return [(each["host"], each["port"]) for each in found]
 
 

@@ -323,7 +323,7 @@ def first_forgotten(d: Dialogue) -> None:
     d.expect(d.member("c").enter().answer(), error="NONE", generation_id=1)
 
 
-_SESSION = 12_000
+_SESSION = 10_000
 _SILENT = 2.0
 """Seconds for which everyone was silent before the restart: where these count, a session ends too early."""
 
