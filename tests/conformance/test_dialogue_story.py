@@ -74,7 +74,7 @@ def test_a_restart_is_on_the_line_of_the_target() -> None:
     event = story.events[-1]
     assert (event.machine, event.arrows) == ("the target", ())
     assert event.label == "↻ the target is restarted (SIGKILL)"
-    assert "Note over lane3: 8. 4000 ms ↻ the target is restarted #40;SIGKILL#41;" in story.copies["Mermaid"]
+    assert "Note over lane3: 8. 4000 ms #8635; the target is restarted (SIGKILL)" in story.copies["Mermaid"]
 
 
 def test_a_generation_that_was_told_is_a_band() -> None:

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from rota.conformance.dialogues.failures import Interrupted
 from rota.conformance.dialogues.script import Signal
 from rota.conformance.results import Ending, Verdict
 from rota.conformance.runner import Options, divide, play_all
+from rota.conformance.targets import restarting
 from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.guard import IN_GOOD_ORDER, guarded
 from rota.conformance.targets.process import NotStarted, Process
@@ -114,6 +116,22 @@ def test_who_ends_it_by_another_signal_comes_later(pool: ThreadPoolExecutor) -> 
     watcher.stop()
     ending.result(10)
     assert server.done == ["SIGTERM", "again"]
+
+
+def test_who_waits_for_long_waits_for_no_newcomers(pool: ThreadPoolExecutor, monkeypatch: Any) -> None:
+    monkeypatch.setattr(restarting, "OPEN", 0.0)
+    server = Told()
+    place = Rendezvous(lambda: server)
+    slow, ready = place.enter(Signal.KILL), place.enter(Signal.KILL)
+    first = pool.submit(restarted, ready)
+    time.sleep(0.2)
+    late = pool.submit(place.enter, Signal.KILL)
+    time.sleep(0.3)
+    assert not late.done()
+    slow.stop()
+    first.result(10)
+    assert late.result(10).server is server
+    assert server.done == ["SIGKILL", "again"]
 
 
 def test_what_does_not_start_again_is_dead_for_all_and_the_next_one_is_new(pool: ThreadPoolExecutor) -> None:

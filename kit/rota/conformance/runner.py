@@ -27,7 +27,7 @@ from rota.conformance.dialogues.failures import (
     Unsupported,
     fault_of_ours,
 )
-from rota.conformance.dialogues.negotiation import Unreadable, open_with
+from rota.conformance.dialogues.negotiation import GROUP_APIS, Unreadable, open_with
 from rota.conformance.dialogues.script import Case, Script
 from rota.conformance.dialogues.transcript import printable
 from rota.conformance.dialogues.unreadable_versions import unreadable_versions
@@ -119,7 +119,7 @@ def find_unreadable(target: Target, patience: float) -> Unreadable:
     except NotStarted:
         return {}
     try:
-        return unreadable_versions(running.address, patience)
+        return unreadable_versions(running.address, patience, (*GROUP_APIS, "Metadata"))
     except (Undecidable, Deviation, Closed, Garbage, NotListening):
         return {}  # whatever is wrong here, every case meets it and gives it a verdict
     finally:
@@ -243,12 +243,12 @@ class _Player:
             number = next(numbers)
             return group_id if number == 1 else f"{group_id}-{number}"
 
-        usual = self._in_time(script, name, USUAL)
+        usual = self._in_time(script, name)
         failed, tried = usual[1], []
         for way in self.detours.around(script, failed):
             if self.options.stop.is_set():
                 break
-            other = self._in_time(script, name, way)
+            other = self._once(script, name(), way)
             helped = other[1].ending in _DECIDED
             self.detours.note(failed, way, helped)
             stopped(*(usual if helped else other))
@@ -258,10 +258,10 @@ class _Player:
         because = failed.because + "".join(f"; nor {name}" for name in tried)
         return usual[0], replace(failed, because=because)
 
-    def _in_time(self, script: Script, name: Callable[[], str], way: Way) -> _Over:
+    def _in_time(self, script: Script, name: Callable[[], str]) -> _Over:
         """Again where the kit itself is late."""
         for number in range(PLAYS):
-            over = self._once(script, name(), way)
+            over = self._once(script, name(), USUAL)
             if not over[1].late or self.options.stop.is_set() or number == PLAYS - 1:
                 break
             stopped(*over)

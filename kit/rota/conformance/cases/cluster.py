@@ -27,7 +27,7 @@ _FIND = "KafkaApis.handleFindCoordinatorRequest"
 _GROUP_KEY = 0
 _BROKERS = {"Metadata": (1, 7)}
 """Versions of Metadata in which all brokers are named, and topics by their names alone."""
-_SESSION = {"session_timeout_ms": 30_000}
+_SESSION = {"session_timeout_ms": 300_000}
 
 Address = tuple[str, int]
 

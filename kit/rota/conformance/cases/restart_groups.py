@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rota.conformance.connections.error_codes import NOT_READY, error_name
+from rota.conformance.dialogues.broker_settings import MAX_SIZE
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, Reply, subscription
 from rota.conformance.dialogues.registry import KILLED, after, otherwise
 from rota.conformance.dialogues.script import Level
@@ -37,7 +38,7 @@ from rota.conformance.steps.version_ranges import (
 )
 
 _LOAD = "GroupMetadataManager.onLoaded; CoordinatorLoaderImpl"
-_LONG = 30_000
+_LONG = 300_000
 """Milliseconds of a session that does not end in a case."""
 
 _BOTH = [("range", subscription()), ("roundrobin", subscription())]
@@ -323,7 +324,10 @@ def first_forgotten(d: Dialogue) -> None:
     d.expect(d.member("c").enter().answer(), error="NONE", generation_id=1)
 
 
-_SESSION = 10_000
+_SESSION = 6_000
+_ALONE = {MAX_SIZE: 2**31 - 1}
+"""What every broker has anyway; by saying so the case has a server with nobody who keeps it waiting."""
+
 _SILENT = 2.0
 """Seconds for which everyone was silent before the restart: where these count, a session ends too early."""
 
@@ -338,7 +342,7 @@ _SLACK = 3.0
     f"{_LOAD}; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
     KILLED,
     seconds=20,
-    needs=DESCRIBE,
+    settings=_ALONE,
 )
 def sessions_begin(d: Dialogue) -> None:
     alive, patient = _lasting(d, "alive", "patient")

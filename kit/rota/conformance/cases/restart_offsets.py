@@ -36,9 +36,13 @@ def offset_kept(d: Dialogue) -> None:
         expect_each(d, commit(d.member("a"), topics=[given]), "NONE")
     restart(d)
     found = fetched(d)
-    actual = {name: found[name] for name in ("committed_offset", "committed_leader_epoch", "metadata")}
-    wanted = {"committed_offset": 41, "committed_leader_epoch": 3, "metadata": "where I was"}
-    d.require(actual == wanted, f"{wanted}", f"{actual}")
+    actual = _in_words(*(found[name] for name in ("committed_offset", "committed_leader_epoch", "metadata")))
+    wanted = _in_words(41, 3, "where I was")
+    d.require(actual == wanted, wanted, actual)
+
+
+def _in_words(offset: int, epoch: int, metadata: str | None) -> str:
+    return f"offset {offset}, leader epoch {epoch}, metadata {metadata!r}"
 
 
 @after(

@@ -19,6 +19,9 @@ from rota.conformance.targets.process import NotStarted
 QUIET = 0.5
 """Seconds without a newcomer after which those who wait have waited for others long enough."""
 
+OPEN = 2.0
+"""Seconds that the first who waits is ready to wait for newcomers; later ones come when it has ended."""
+
 _SLICE = 0.1
 
 
@@ -87,6 +90,13 @@ class _Round:
     guests: set[Guest] = field(default_factory=set)
     waiting: set[Guest] = field(default_factory=set)
     changed: float = 0.0
+    first_waits_since: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether others may still come: nobody has waited for long."""
+        since = self.first_waits_since
+        return since is None or time.monotonic() - since < OPEN
 
     @property
     def complete(self) -> bool:
@@ -113,7 +123,7 @@ class Rendezvous:
         """Take part, until `Guest.stop`; None for who ends nothing. Errors: NotStarted, once and for all."""
         with self._changed:
             while not self._has_room_for(how):
-                self._changed.wait()
+                self._changed.wait(_SLICE)
             if self._failed is not None:
                 raise self._failed
             server = self._server_that_lives()
@@ -133,6 +143,7 @@ class Rendezvous:
         with self._changed:
             mine = self._round
             mine.waiting.add(guest)
+            mine.first_waits_since = mine.first_waits_since or time.monotonic()
             self._note()
             try:
                 while self._round is mine and not mine.complete:
@@ -140,6 +151,7 @@ class Rendezvous:
                     go_on()
             finally:
                 mine.waiting.discard(guest)
+                mine.first_waits_since = mine.first_waits_since if mine.waiting else None
             if self._round is mine:
                 self._end(guest, address)
 
@@ -166,7 +178,7 @@ class Rendezvous:
 
     def _has_room_for(self, how: Signal | None) -> bool:
         others = {guest.how for guest in self._round.guests} - {None}
-        return how is None or others <= {how}
+        return self._round.is_open and (how is None or others <= {how})
 
     def _server_that_lives(self) -> Server:
         if self._server is not None and self._down:
