@@ -111,6 +111,12 @@ class Connection:
         with contextlib.suppress(OSError):
             self._socket.close()
 
+    def abort(self) -> None:
+        """Close by a reset, which leaves nothing of the connection: whoever listened can do so again."""
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
+
     def _frame(self, deadline: float) -> bytes | None:
         if not self._fill(4, deadline):
             return None
