@@ -25,6 +25,7 @@ from rota.conformance.cases import (  # noqa: F401, I001 - each registers its ca
     persistence,
     restart_groups,
     restart_offsets,
+    restart_rebalance,
     size,
     static_members,
     static_rebalance,

@@ -6,7 +6,7 @@ from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.registry import KILLED, after
 from rota.conformance.dialogues.script import Level, Signal
 from rota.conformance.steps.administration import delete, described, expect_deleted
-from rota.conformance.steps.group_formation import all_leave, stable
+from rota.conformance.steps.group_formation import all_leave, join_together, stable
 from rota.conformance.steps.offsets import (
     TOPIC,
     commit,
@@ -113,7 +113,8 @@ def simple_group(d: Dialogue) -> None:
     group = described(d)
     actual = (group["group_state"], group["protocol_type"])
     d.require(actual == ("Empty", ""), "an Empty group without a type", f"{actual}")
-    d.expect(d.member("b").enter().answer(), error="NONE", generation_id=1)
+    formed = join_together(d, d.member("b"))
+    d.expect(formed.replies["b"], error="NONE", generation_id=1)
     expect_fetched(d, 9)
 
 
