@@ -14,10 +14,6 @@ from rota.conformance.dialogues.registry import KILLED, after, otherwise
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import described
 from rota.conformance.steps.group_formation import all_leave, join_together, lead_stable, stable
-    all_leave,
-    lead_stable,
-    stable,
-)
 from rota.conformance.steps.membership import heartbeat_until_error, pending_member, static
 from rota.conformance.steps.offsets import (
     TOPIC,
