@@ -25,6 +25,7 @@ from rota.conformance.targets import kafka_broker
 from rota.conformance.targets.guard import guarded
 from rota.conformance.targets.java import NoJava, find_java
 from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
+from rota.conformance.targets.ports import free_ports
 from rota.conformance.targets.process import Process
 
 RELEASE = RELEASES["kafka-4.4.0"]
@@ -41,7 +42,7 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        port, controller = kafka_broker._free_ports(2)
+        port, controller = free_ports(2)
         self.address = ("127.0.0.1", port)
         kafka_broker._write(folder, RELEASE, port, controller, {**kafka_broker.USUAL, **SOON_MISSED})
         java = find_java(RELEASE.java, "Kafka").path

@@ -43,7 +43,7 @@ EXAMPLES = (
 @click.argument("selectors", nargs=-1, metavar="[IDS, RULES, PARTS OR FILES]...",
                 shell_complete=completing.cases)  # fmt: skip
 @click.option("--target", metavar="TARGET", shell_complete=completing.targets,
-              help="HOST:PORT, rota, kafka-4.4.0, librdkafka-mock, or cmd:COMMAND with {port}.")  # fmt: skip
+              help="HOST:PORT, cmd:COMMAND with {port}, or a name such as rota, kafka-4.4.0.")  # fmt: skip
 @click.option("--embedded", is_flag=True, help="Judge rota's own server; the same as --target rota.")
 @click.option("--diff", nargs=2, metavar="A B", shell_complete=completing.targets,
               help="Play cases and probes on two targets and compare.")  # fmt: skip
@@ -62,7 +62,7 @@ EXAMPLES = (
               help="To wait for answers.")  # fmt: skip
 @click.option("--slow", is_flag=True, help="Also play cases that take more than a minute.")
 @click.option("--profile", metavar="|".join(JUDGED), shell_complete=completing.judged_profiles,
-              help="Line of brokers.  [default: rota for its own server, else kafka-4.x]")  # fmt: skip
+              help="Line of brokers.  [default: that of a target with a name, else kafka-4.x]")  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
               help="What a broker at HOST:PORT runs with, if not Kafka's default: " + ", ".join(DEFAULTS)
 )  # fmt: skip

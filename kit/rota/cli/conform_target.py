@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rota.cli.errors import UNDECIDED, UsageError
 from rota.conformance.targets.grammar import parse_target
 from rota.conformance.targets.preflight import NoBroker, look
 from rota.conformance.targets.process import NotStarted
+from rota.conformance.targets.settings_read import read_settings
 from rota.conformance.targets.target import DEFAULTS, Target
 from rota.server import USUAL
 
@@ -40,8 +42,11 @@ def _setting(text: str) -> tuple[str, int]:
     return key, int(value)
 
 
-def see_whether_it_is_there(target: Target, patience: float) -> None:
-    """One line instead of hundreds of cases where nothing can be judged; an answer may take `patience` s."""
+def see_what_is_there(target: Target, patience: float) -> Target:
+    """The target, with the settings that it names; an answer may take `patience` seconds.
+
+    One line instead of hundreds of cases where nothing can be judged: UsageError.
+    """
     try:
         running = target.start({})
     except NotStarted as error:
@@ -49,6 +54,7 @@ def see_whether_it_is_there(target: Target, patience: float) -> None:
         raise UsageError(f"{cause}; {error.remedy}", UNDECIDED) from error
     try:
         look(running.address, patience)
+        return target if target.settable else replace(target, read=read_settings(running.address, patience))
     except NoBroker as error:
         raise UsageError(str(error), UNDECIDED) from error
     finally:

@@ -12,13 +12,17 @@ from rota.spec import KAFKA_4, PROFILES, ROTA, Profile
 USUAL = KAFKA_4.name
 """The profile that the cases are written from."""
 
-JUDGED = (USUAL, "kafka-3.x", ROTA.name)
+OLDER = "kafka-3.x"
+
+JUDGED = (USUAL, OLDER, ROTA.name)
 """The profiles for which it is known, case by case, what is right."""
 
 
 def usual_profile(target: str) -> str:
-    """By which profile a target is judged if nothing is said: rota's own server by what it says of itself."""
-    return ROTA.name if target == "rota" else USUAL
+    """By which profile a target is judged if nothing is said: that of its line, where its name says it."""
+    if target == ROTA.name:
+        return ROTA.name
+    return OLDER if target.startswith("kafka-3.") else USUAL
 
 
 def for_profile(cases: Sequence[Case], name: str) -> tuple[list[Case], list[NotChecked]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import socket
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -14,15 +13,14 @@ from importlib.util import find_spec
 
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.targets import librdkafka_mock
+from rota.conformance.targets.foreign import Foreign, that_says_where
 from rota.conformance.targets.kafka_broker import Brokers
 from rota.conformance.targets.kafka_jars import RELEASES, missing
+from rota.conformance.targets.names import FOREIGN, NAMES
 from rota.conformance.targets.process import NotStarted, Process, Started
 from rota.conformance.targets.remote import Embedded, Remote
 from rota.conformance.targets.target import Target, TargetError
 from rota.server import USUAL
-
-PLANNED = ("kfake", "tansu")
-"""Names of the target grammar that cannot be started yet."""
 
 START_SECONDS = 30.0
 """How long a process may take until it listens."""
@@ -51,24 +49,30 @@ def parse_target(text: str, settings: Mapping[str, int] | None = None, profile: 
             )
         delay = {INITIAL_DELAY: librdkafka_mock.INITIAL_DELAY_MS}
         return Target(text, _start_mock, fresh=True, parallel=32, known=delay)
-    if text in PLANNED:
-        raise TargetError(
-            f"target {text} cannot be started yet; start it yourself and give --target HOST:PORT",
-            there=False,
-        )
+    if text in FOREIGN:
+        return _foreign(FOREIGN[text], known)
     if text.startswith("cmd:"):
         return Target(text, _command(text[4:]), fresh=True, parallel=4, known=known)
     address = _address(text)
     return Target(text, lambda _: Remote(address), fresh=False, parallel=24, known=known)
 
 
+def _foreign(program: Foreign, given: Mapping[str, int]) -> Target:
+    if (cause := program.missing()) is not None:
+        raise TargetError(f"target {program.name} cannot be started: {cause[0]}; {cause[1]}", there=False)
+    known = {**program.known, **given}
+    heeds = program.heeds - set(given)
+    return Target(
+        program.name, program.started, fresh=True, parallel=program.parallel, heeds=heeds, known=known
+    )
+
+
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        known = ("rota", "librdkafka-mock", *RELEASES, *PLANNED)
-        near = get_close_matches(text, known, n=1) or _addresses_nearly(text)
+        near = get_close_matches(text, NAMES, n=1) or _addresses_nearly(text)
         hint = f"did you mean {near[0]}? " if near else ""
-        forms = f"HOST:PORT, cmd:COMMAND {{port}}, or one of {', '.join(known)}"
+        forms = f"HOST:PORT, cmd:COMMAND {{port}}, or one of {', '.join(NAMES)}"
         raise TargetError(f"unknown target {text!r}; {hint}use {forms}")
     return host.strip("[]"), int(port)
 
@@ -81,15 +85,7 @@ def _addresses_nearly(text: str) -> list[str]:
 
 
 def _start_mock(_settings: Mapping[str, int]) -> Started:
-    process = Process(
-        (sys.executable, "-m", "rota.conformance.targets.librdkafka_mock"), stdout=subprocess.PIPE
-    )
-    try:
-        host, port = process.first_line(within=START_SECONDS).split()
-        return Started(process, (host, int(port)))
-    except (NotStarted, ValueError) as error:
-        process.stop()
-        raise NotStarted(str(error)) from error
+    return that_says_where((sys.executable, "-m", "rota.conformance.targets.librdkafka_mock"))
 
 
 def _command(template: str) -> Callable[[Mapping[str, int]], Started]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import socket
 import tempfile
 import threading
 from base64 import urlsafe_b64encode
@@ -13,12 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
-from rota.conformance.dialogues.broker_settings import INITIAL_DELAY, MIN_SESSION
+from rota.conformance.dialogues.broker_settings import (
+    INITIAL_DELAY,
+    MAX_METADATA,
+    MAX_SESSION,
+    MIN_SESSION,
+)
 from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.dialogues.negotiation import wait_until_ready
 from rota.conformance.targets.guard import guarded
 from rota.conformance.targets.java import NoJava, find_java
 from rota.conformance.targets.kafka_jars import NoJars, Release, fetched
+from rota.conformance.targets.ports import free_ports
 from rota.conformance.targets.process import NotStarted, Process
 
 START_SECONDS = 90.0
@@ -27,7 +32,7 @@ START_SECONDS = 90.0
 PATIENCE = 30.0
 """Seconds that a broker which has just started may take for one answer."""
 
-USUAL = {INITIAL_DELAY: 300, MIN_SESSION: 1000}
+USUAL = {INITIAL_DELAY: 300, MIN_SESSION: 1000, MAX_SESSION: 1_800_000, MAX_METADATA: 4096}
 """Settings of a broker where nothing else is asked for. Sessions as short as a second spare waiting."""
 
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -117,7 +122,7 @@ def launch(release: Release, settings: Mapping[str, int], jvm_flags: Sequence[st
     folder = tempfile.mkdtemp(prefix=f"rota-{release.name}-")
     process = None
     try:
-        address, controller = (("127.0.0.1", port) for port in _free_ports(2))
+        address, controller = (("127.0.0.1", port) for port in free_ports(2))
         _write(Path(folder), release, address[1], controller[1], settings)
         jvm = (java, *jvm_flags, release.log_flag, "-cp", f"{libs.resolve()}/*")
         cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
@@ -159,21 +164,3 @@ def _write(folder: Path, release: Release, port: int, controller: int, settings:
     (folder / "server.properties").write_text("".join(lines), encoding="utf-8")
     name, text = release.log_file
     (folder / name).write_text(text, encoding="utf-8")
-
-
-def _free_ports(number: int) -> list[int]:
-    """Ports below those that the system gives to outgoing connections, which would take them meanwhile."""
-    sockets: list[socket.socket] = []
-    try:
-        while len(sockets) < number:
-            tried = socket.socket()
-            try:
-                tried.bind(("127.0.0.1", 12_000 + secrets.randbelow(18_000)))
-            except OSError:
-                tried.close()
-            else:
-                sockets.append(tried)
-        return [bound.getsockname()[1] for bound in sockets]
-    finally:
-        for bound in sockets:
-            bound.close()
