@@ -20,7 +20,7 @@ from rota.conformance.targets.target import DEFAULTS, TargetError
 from rota.report.files import KINDS, ReportError, default_reports, file_report, parse_report
 
 SECTIONS = {
-    "What to judge": ("--target", "--embedded", "--diff", "--set"),
+    "What to judge": ("--target", "--embedded", "--diff", "--set", "--command-config"),
     "What it is held to": ("--profile", "--known", "--write-known", "--strict"),
     "How to play": ("--seed", "--timeout", "--slow"),
     "What to report": ("--report", *REPORTING),
@@ -66,6 +66,8 @@ EXAMPLES = (
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
               help="What a broker at HOST:PORT runs with, if not Kafka's default: " + ", ".join(DEFAULTS)
 )  # fmt: skip
+@click.option("--command-config", "config", type=click.Path(path_type=Path), metavar="FILE",
+              help="TLS and SASL of a listener at HOST:PORT, by Kafka's client properties.")  # fmt: skip
 @takes("knowing", KnownOptions, *KNOWN_OPTIONS)
 @click.pass_context
 def conform(
@@ -85,6 +87,7 @@ def conform(
     slow: bool,
     profile: str | None,
     settings: tuple[str, ...],
+    config: Path | None,
     knowing: KnownOptions,
 ) -> None:
     """Judge a group coordinator: play dialogues with it and hold its answers against Kafka's rules.
@@ -112,11 +115,11 @@ def conform(
         options = Options(_seed(seed), timeout, slow, known.of_run)
         if diff is not None:
             _refuse_what_judges(reports, profile, knowing)
-            targets = two_targets(diff, target, embedded, settings)
+            targets = two_targets(diff, target, embedded, settings, config)
             scripts = select(all_scripts(), selected)
             ctx.exit(show_differences(scripts, targets, options, out, as_json, quiet))
         cases = select(all_cases(), selected)
-        judged = one_target(target, embedded, settings, profile)
+        judged = one_target(target, embedded, settings, config, profile)
         chosen = [parse_report(text) for text in reports] or default_reports(judged.name, out)
         try_files([path for _, path in chosen], "choose another path")
     except (UnknownCase, ReportError) as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rota.conformance.connections.null_tolerant import read_answer
+from rota.conformance.connections.security import PLAINTEXT, Refused, Security, security_of
 from rota.wire import WireError, api, encode_request, frame, request_header
 
 LARGEST_ANSWER = 8 * 1024 * 1024
@@ -19,6 +20,10 @@ LARGEST_ANSWER = 8 * 1024 * 1024
 
 class NotListening(Exception):
     """Nothing accepts connections at the address."""
+
+
+class NotAdmitted(NotListening):
+    """Something listens, but does not let us in: the TLS handshake or the SASL exchange fails."""
 
 
 class Closed(Exception):
@@ -49,10 +54,12 @@ class Answer:
 class Connection:
     """A blocking connection on which requests and answers are separate steps.
 
-    Raises `NotListening` if nothing accepts at the address within `timeout` seconds.
+    It speaks TLS and has said who it is where the address says so. Raises `NotListening` if nothing accepts
+    at the address within `timeout` seconds, `NotAdmitted` if we are not let in.
     """
 
     def __init__(self, address: tuple[str, int], client_id: str, timeout: float = 5.0) -> None:
+        self.address = address
         self._client_id = client_id
         self._next_correlation_id = 1
         self._buffer = bytearray()
@@ -61,6 +68,8 @@ class Connection:
         except OSError as error:
             raise NotListening(f"{address[0]}:{address[1]}: {error.strerror or error}") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if (security := security_of(address)) is not PLAINTEXT:
+            self._enter(security, address, timeout)
 
     def send(self, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
         """Send one request; raises `Closed` if the target no longer takes bytes."""
@@ -110,6 +119,22 @@ class Connection:
         """Close without ceremony; safe to call twice."""
         with contextlib.suppress(OSError):
             self._socket.close()
+
+    def _enter(self, security: Security, address: tuple[str, int], within: float) -> None:
+        """TLS and SASL; what is not let in is closed. Errors: NotAdmitted."""
+
+        def ask(name: str, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+            answer = self.receive(self.send(name, version, body), within)
+            if answer is None:
+                raise Refused(f"no answer to {name} in {within:g} s")
+            return answer.body
+
+        try:
+            self._socket = security.wrapped(self._socket, address[0])
+            security.authenticate(ask)
+        except (Refused, Closed, Garbage) as error:
+            self.close()
+            raise NotAdmitted(f"{address[0]}:{address[1]}: {error}") from error
 
     def _frame(self, deadline: float) -> bytes | None:
         if not self._fill(4, deadline):

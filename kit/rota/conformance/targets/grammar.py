@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from functools import partial
 from importlib.util import find_spec
 
+from rota.conformance.connections.security import PLAINTEXT, SecureAddress, Security
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.targets import librdkafka_mock
 from rota.conformance.targets.foreign import Foreign, that_says_where
@@ -26,11 +27,16 @@ START_SECONDS = 30.0
 """How long a process may take until it listens."""
 
 
-def parse_target(text: str, settings: Mapping[str, int] | None = None, profile: str = USUAL) -> Target:
+def parse_target(
+    text: str,
+    settings: Mapping[str, int] | None = None,
+    profile: str = USUAL,
+    security: Security = PLAINTEXT,
+) -> Target:
     """The target that a text of the grammar names; nothing is started.
 
     `settings` are broker settings that the target is known to run with, `profile` is what rota's own server
-    is asked to be.
+    is asked to be, `security` how a listener at HOST:PORT is spoken to.
     Raises `TargetError` for what is not in the grammar or cannot be started here.
     """
     known = settings or {}
@@ -53,7 +59,7 @@ def parse_target(text: str, settings: Mapping[str, int] | None = None, profile: 
         return _foreign(FOREIGN[text], known)
     if text.startswith("cmd:"):
         return Target(text, _command(text[4:]), fresh=True, parallel=4, known=known)
-    address = _address(text)
+    address = SecureAddress(*_address(text), security)
     return Target(text, lambda _: Remote(address), fresh=False, parallel=24, known=known)
 
 
