@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rota.conformance.dialogues.script import Case
 from rota.conformance.results import NotChecked
+from rota.conformance.targets.kafka_jars import RELEASES
 from rota.spec import KAFKA_4, PROFILES, ROTA, Profile
 
 USUAL = KAFKA_4.name
@@ -22,7 +23,7 @@ def usual_profile(target: str) -> str:
     """By which profile a target is judged if nothing is said: that of its line, where its name says it."""
     if target == ROTA.name:
         return ROTA.name
-    return OLDER if target.startswith("kafka-3.") else USUAL
+    return OLDER if target in RELEASES and RELEASES[target].version.startswith("3.") else USUAL
 
 
 def for_profile(cases: Sequence[Case], name: str) -> tuple[list[Case], list[NotChecked]]:
