@@ -18,14 +18,13 @@ from rota.conformance.steps.version_ranges import (
     DESCRIBE,
     FETCH,
     HANDSHAKE,
-    NAMED_TOPICS,
     STATIC,
 )
 
 _COMMIT = "OffsetMetadataManager.validateOffsetCommit; ClassicGroup.validateOffsetCommit"
 _SIMPLE: dict[str, Any] = {"generation_id_or_member_epoch": -1, "member_id": ""}
 _BOTH = {**COMMIT, **FETCH}
-_STATIC = {**STATIC, "OffsetCommit": (7, 9), **NAMED_TOPICS}
+_STATIC = {**STATIC, "OffsetCommit": (7, 9)}
 _STRANGER = "never-handed-out"
 
 
@@ -147,7 +146,7 @@ def any_instance(d: Dialogue) -> None:
     needs={**_BOTH, **DESCRIBE, **DELETE},
 )
 def empty_group_id(d: Dialogue) -> None:
-    (group,) = describe(d, "")["groups"]
+    group = describe(d, "")["groups"].only()
     if group["group_state"] != "Dead":
         raise Undecidable("the target has a group with the empty id, which is left alone")
     topic(d)
@@ -375,5 +374,5 @@ def after_rebalance(d: Dialogue) -> None:
 )
 def not_made(d: Dialogue) -> None:
     commit_of_nobody(d)
-    (group,) = describe(d)["groups"]
+    group = describe(d)["groups"].only()
     d.require(group["group_state"] == "Dead", "the state Dead", str(group["group_state"]))

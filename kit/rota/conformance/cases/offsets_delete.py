@@ -17,7 +17,7 @@ from rota.conformance.steps.offsets import (
     subscriber,
     topic,
 )
-from rota.conformance.steps.version_ranges import COMMIT, FETCH, STATIC
+from rota.conformance.steps.version_ranges import COMMIT, FETCH, STATIC, TOPICS
 
 _DELETE = "KIP-496; OffsetMetadataManager.deleteOffsets; ClassicGroup.validateOffsetDelete"
 _OWNED_NOTHING = b"\x00\x00\x00\x00" + b"\xff\xff\xff\xff" + b"\xff\xff"
@@ -96,7 +96,7 @@ def nothing_there(d: Dialogue) -> None:
     "A topic that does not exist is UNKNOWN_TOPIC_OR_PARTITION; others in the same request are deleted.",
     "KafkaApis.handleOffsetDeleteRequest",
     level=Level.SHOULD,
-    needs=_BOTH,
+    needs={**_BOTH, **TOPICS},
 )
 def unknown_topic(d: Dialogue) -> None:
     _committed(d, d.member("a"))

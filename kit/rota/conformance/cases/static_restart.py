@@ -201,7 +201,7 @@ def restart_described(d: Dialogue) -> None:
     stable(d, a)
     with d.reaching("a restart in a Stable group"):
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
-    (member,) = described(d)["members"]
+    member = described(d)["members"].only()
     actual = {name: member[name] for name in ("member_id", "group_instance_id", "member_metadata")}
     wanted = {"member_id": again.member_id, "group_instance_id": "one", "member_metadata": new[0][1]}
     d.require(actual == wanted, "the new id with instance id one and the new metadata", f"{actual}")
@@ -219,7 +219,7 @@ def first_client_id(d: Dialogue) -> None:
     stable(d, a)
     with d.reaching("a restart in a Stable group"):
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
-    (member,) = described(d)["members"]
+    member = described(d)["members"].only()
     d.require(member["client_id"] == "a", "the client id a", f"the client id {member['client_id']}")
 
 
