@@ -26,12 +26,12 @@ class Detours:
         self._helped: set[tuple[str, str]] = set()
 
     def around(self, script: Script, failed: DialogueResult) -> Iterator[Way]:
-        """The ways that are worth a try after a set-up that failed in the usual one."""
-        if failed.ending is not Ending.SETUP_FAILED or failed.prerequisite.split(".")[0] not in _FORMING:
-            return
+        """The ways that are worth a try where the usual one failed, or took so long that the kit was late."""
+        broken = failed.prerequisite if failed.ending is Ending.SETUP_FAILED else ""
         for way in OTHERS:
             key = failed.prerequisite, way.name
-            if way.differs(script.needs, failed.versions):
+            fits = broken.split(".")[0] in _FORMING or (failed.late and not way.one_by_one)
+            if fits and way.differs(script.needs, failed.versions):
                 with self._lock:
                     hopeless = key not in self._helped and self._in_vain[key] >= TRIES
                 if not hopeless:

@@ -27,7 +27,7 @@ from rota.conformance.dialogues.failures import (
     Unsupported,
     fault_of_ours,
 )
-from rota.conformance.dialogues.negotiation import Unreadable, open_with
+from rota.conformance.dialogues.negotiation import GROUP_APIS, Unreadable, open_with
 from rota.conformance.dialogues.script import Case, Script
 from rota.conformance.dialogues.transcript import printable
 from rota.conformance.dialogues.unreadable_versions import unreadable_versions
@@ -118,7 +118,7 @@ def find_unreadable(target: Target, patience: float) -> Unreadable:
     except NotStarted:
         return {}
     try:
-        return unreadable_versions(running.address, patience)
+        return unreadable_versions(running.address, patience, (*GROUP_APIS, "Metadata"))
     except (Undecidable, Deviation, Closed, Garbage, NotListening):
         return {}  # whatever is wrong here, every case meets it and gives it a verdict
     finally:

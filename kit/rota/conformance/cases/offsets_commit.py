@@ -263,7 +263,7 @@ def restarted(d: Dialogue) -> None:
     a, again = static(d, "a", "one"), static(d, "again", "one")
     again.settings["protocols"] = a.settings["protocols"]
     _settled(d, a)
-    with d.reaching("a restart in a Stable group"):
+    with d.reaching("a restart in a Stable group", rule="static.replaced-in-stable"):
         d.expect(again.join(""), error="NONE", generation_id=a.generation_id)
     expect_each(d, commit(a, offset=1), "FENCED_INSTANCE_ID")
     expect_each(d, commit(again, offset=2), "NONE")

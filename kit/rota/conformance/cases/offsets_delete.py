@@ -133,7 +133,9 @@ def not_since_restart(d: Dialogue) -> None:
     topic(d)
     a, again = static(d, "a", "one"), subscriber(d, "again", group_instance_id="one")
     stable(d, a)
-    with d.reaching("a restart in a Stable group with another subscription"):
+    with d.reaching(
+        "a restart in a Stable group with another subscription", rule="static.replaced-in-stable"
+    ):
         d.expect(again.join(""), error="NONE", generation_id=a.generation_id)
     expect_each(d, commit(again), "NONE")
     expect_each(d, delete_offsets(d), "NONE")

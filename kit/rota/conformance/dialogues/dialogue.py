@@ -13,7 +13,7 @@ from rota.conformance.connections.connection import Answer, Closed, Connection, 
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.entries import checked
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed
-from rota.conformance.dialogues.prerequisites import rule_behind
+from rota.conformance.dialogues.prerequisites import rule_behind, rule_of_waiting
 from rota.conformance.dialogues.transcript import Transcript
 from rota.conformance.dialogues.ways import USUAL, Way
 
@@ -134,6 +134,7 @@ class PendingRequest:
             raise Deviation(
                 f"no answer to {self._request.api} for {seconds:.2g} s",
                 self._member.dialogue.transcript.answer(self._request.api, reply.body),
+                rule_of_waiting(self._request.api),
             )
         self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s, as it should be")
 
@@ -322,14 +323,14 @@ class Dialogue:
     def expect(self, reply: Reply, **fields: Any) -> None:
         """Hold fields of an answer against what the rule says; `error` stands for the error's name."""
         expected = f"{reply.request.api} answered with {self._in_words(fields)}"
-        rule = rule_behind(reply.request.api, fields.get("error", "NONE"))
+        rule = rule_behind(reply.request.api, fields.get("error", "NONE"), reply.answer is not None)
         if reply.answer is None:
             raise Deviation(expected, reply.silence, rule)
         actual = {name: reply.error if name == "error" else reply[name] for name in fields}
         if actual.get("error") != fields.get("error"):
             raise Deviation(expected, self.transcript.answer(reply.request.api, reply.body), rule)
         if actual != fields:
-            raise Deviation(expected, self._in_words(actual))
+            raise Deviation(expected, self._in_words(actual), rule)
 
     def require(self, holds: bool, expected: str, actual: str) -> None:
         """Any other expectation, in words."""

@@ -12,7 +12,13 @@ from typing import Any
 from rota.conformance.connections.connection import Connection, NotListening
 from rota.conformance.connections.error_codes import NOT_READY, error_name
 from rota.conformance.connections.security import beside
-from rota.conformance.dialogues.failures import Deviation, Interrupted, Undecidable, Unsupported
+from rota.conformance.dialogues.failures import (
+    Deviation,
+    Interrupted,
+    SetupFailed,
+    Undecidable,
+    Unsupported,
+)
 from rota.conformance.dialogues.script import Script, span
 from rota.conformance.dialogues.ways import USUAL, Way
 from rota.wire import all_apis, api, membership_apis
@@ -26,6 +32,9 @@ _SLICE = 0.5
 GROUP_APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
 ABOUT_TOPICS = ("Metadata", "CreateTopics")
 """What topics are made with. No case judges it, and a target without it may still have no topics to miss."""
+
+_ADVERTISED = "wire.advertised-versions"
+"""The rule that every version is read which is advertised."""
 
 _CLIENT = "rota-conform"
 
@@ -69,7 +78,7 @@ def open_with(
     An answer is awaited for `patience` seconds, or until `stop` is set. Versions in `unreadable` are avoided,
     although the target advertises them; `way` may want older ones than the newest. Raises `Unsupported`,
     `Undecidable` (nothing listens, or no answer at all), `Deviation`, `Interrupted`, and what `Connection`
-    raises for a target that closes or sends garbage.
+    raises for a target that closes or sends garbage; SetupFailed where it cannot read what it advertises.
     """
     wait = Wait(patience, stop=stop)
     try:
@@ -132,10 +141,11 @@ def _choose(
             versions[found.name] = way.version(found.name, spoken)
         elif found.name in script.needs or found.name in GROUP_APIS:
             said = span(lowest, highest) if found.key in ranges else "nothing"
-            lack = f"needs {found.name} v{span(first, last)}, advertised is {said}"
+            wanted_versions = f"{found.name} v{span(first, last)}"
             if common:
-                raise Undecidable(f"{lack}, but the target cannot read v{', v'.join(map(str, common))}")
-            raise Unsupported(lack)
+                cannot = f"advertised is {said}, but the target cannot read v{', v'.join(map(str, common))}"
+                raise SetupFailed(wanted_versions, "a version that it reads", cannot, _ADVERTISED)
+            raise Unsupported(f"needs {wanted_versions}, advertised is {said}")
     return versions
 
 

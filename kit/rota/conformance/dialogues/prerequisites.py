@@ -5,7 +5,7 @@ from __future__ import annotations
 from rota.spec import RULES
 
 _GRANTED = {
-    "JoinGroup": "join.next-generation",
+    "JoinGroup": "join.new-member",
     "SyncGroup": "sync.leader-assigns",
     "Heartbeat": "heartbeat.alive",
     "LeaveGroup": "leave.member",
@@ -35,9 +35,24 @@ _REFUSED = {
 """Error -> how the rules are called by which it is answered, in each part that has one."""
 
 
-def rule_behind(api: str, error: str) -> str:
-    """The slug of the rule by which a request is answered so; empty where no single rule says it."""
+_ANSWERED = {**_GRANTED, "JoinGroup": "join.complete-if-all-joined"}
+"""API -> the rule by which a request that is granted is answered at all; some wait for others first."""
+
+_WAITS = {"JoinGroup": "join.barrier", "SyncGroup": "sync.follower-waits"}
+"""API -> the rule by which its request waits."""
+
+
+def rule_behind(api: str, error: str, answered: bool = True) -> str:
+    """The slug of the rule by which a request is answered so; empty where no single rule says it.
+
+    answered: or was there no answer at all.
+    """
     if error == "NONE":
-        return _GRANTED.get(api, "")
+        return (_GRANTED if answered else _ANSWERED).get(api, "")
     slug = f"{_PARTS.get(api)}.{_REFUSED.get(error)}"
     return slug if slug in RULES else ""
+
+
+def rule_of_waiting(api: str) -> str:
+    """The slug of the rule by which such a request is not answered before others have sent theirs."""
+    return _WAITS.get(api, "")
