@@ -12,7 +12,7 @@ from typing import Any
 
 from rota.conformance.connections.null_tolerant import read_answer
 from rota.conformance.connections.security import PLAINTEXT, Refused, Security, security_of
-from rota.wire import WireError, api, encode_request, frame, request_header
+from rota.wire import WireError, api, encode_request, frame
 
 LARGEST_ANSWER = 8 * 1024 * 1024
 """Bytes; a longer length prefix is taken for garbage, since no answer of the group protocol comes near it."""
@@ -78,17 +78,15 @@ class Connection:
         self.send_raw(frame(encode_request(name, version, body, request.correlation_id, self._client_id)))
         return request
 
-    def send_header(self, name: str, version: int) -> SentRequest:
-        """Send a request of a version that no table has: a flexible header and no body.
+    def send_too_new(self, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
+        """Send a request of a version that no table has, with what the newest one that is known has in it.
 
         Its answer is read as one of version 0, which is how ApiVersions refuses (KIP-511).
         """
         request = SentRequest(name, 0, self._next_correlation_id)
         self._next_correlation_id += 1
-        header = request_header(
-            api(name).key, version, request.correlation_id, self._client_id, flexible=True
-        )
-        self.send_raw(frame(header))
+        newest = encode_request(name, api(name).max_version, body, request.correlation_id, self._client_id)
+        self.send_raw(frame(newest[:2] + struct.pack(">h", version) + newest[4:]))
         return request
 
     def send_raw(self, data: bytes) -> None:
