@@ -130,7 +130,8 @@ def test_without_its_tool(name: str, cache: Path, bin: Path, tmp_path: Path) -> 
 
 
 FAILS = {
-    "echo 'go: downloading x'; echo 'error: no such host' >&2; echo more >&2; exit 1": "error: no such host",
+    "echo 'go: downloading x' >&2; echo 'go: no such host' >&2; echo more >&2; exit 1": "go: no such host",
+    "echo ' Compiling thiserror' >&2; echo 'error[E1]: why' >&2; echo more >&2; exit 1": "error[E1]: why",
     "exit 0": "exit code 0",
 }
 

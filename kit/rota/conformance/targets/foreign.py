@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,9 @@ from pathlib import Path
 from rota.conformance.cache_folder import CACHE, NoHome, cache_folder
 from rota.conformance.targets.made_once import NotMade, made_once, run_tool
 from rota.conformance.targets.process import NotStarted, Process, Started
+
+_ERROR = re.compile(r"error\b|go: (?!downloading)", re.IGNORECASE)
+"""How the lines begin in which cargo, pip and go name a cause."""
 
 START_SECONDS = 30.0
 """How long a program may take until it listens."""
@@ -101,7 +105,7 @@ def build(command: Sequence[str], folder: Path, made: str, tool: Tool) -> None:
     completed = run_tool(command, folder, (tool.remedy, connect))
     if completed.returncode != 0 or not (folder / made).is_file():
         said = [line.strip() for line in completed.stderr.splitlines() if line.strip()]
-        telling = [line for line in said if "error" in line.lower()] or said[-1:]
+        telling = [line for line in said if _ERROR.match(line)] or said[-1:]
         cause = telling[0][:300] if telling else f"exit code {completed.returncode}"
         raise NotMade(f"{tool.command} does not build it: {cause}", connect)
 
