@@ -34,6 +34,7 @@ from rota.conformance.dialogues.unreadable_versions import unreadable_versions
 from rota.conformance.dialogues.ways import USUAL, Way
 from rota.conformance.results import (
     DEVIATION_VERDICT,
+    NOT_DECIDED,
     CaseResult,
     DialogueResult,
     Ending,
@@ -242,12 +243,12 @@ class _Player:
             number = next(numbers)
             return group_id if number == 1 else f"{group_id}-{number}"
 
-        usual = self._in_time(script, name, USUAL)
+        usual = self._in_time(script, name)
         failed, tried = usual[1], []
         for way in self.detours.around(script, failed):
             if self.options.stop.is_set():
                 break
-            other = self._in_time(script, name, way)
+            other = self._once(script, name(), way)
             helped = other[1].ending in _DECIDED
             self.detours.note(failed, way, helped)
             stopped(*(usual if helped else other))
@@ -257,10 +258,10 @@ class _Player:
         because = failed.because + "".join(f"; nor {name}" for name in tried)
         return usual[0], replace(failed, because=because)
 
-    def _in_time(self, script: Script, name: Callable[[], str], way: Way) -> _Over:
+    def _in_time(self, script: Script, name: Callable[[], str]) -> _Over:
         """Again where the kit itself is late."""
         for number in range(PLAYS):
-            over = self._once(script, name(), way)
+            over = self._once(script, name(), USUAL)
             if not over[1].late or self.options.stop.is_set() or number == PLAYS - 1:
                 break
             stopped(*over)
@@ -389,5 +390,4 @@ def exit_code(results: Sequence[CaseResult], strict: bool = False) -> int:
         return 1
     if not verdicts:
         return 5
-    not_judged = {Verdict.UNDECIDED, Verdict.SKIPPED}
-    return 3 if verdicts & not_judged or verdicts == {Verdict.UNSUPPORTED} else 0
+    return 3 if verdicts.intersection(NOT_DECIDED) or verdicts == {Verdict.UNSUPPORTED} else 0

@@ -12,8 +12,9 @@ from typing import Any
 from rota.conformance.connections.connection import Answer, Closed, Connection, Garbage, SentRequest
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.entries import checked
+from rota.conformance.dialogues.expectations import Wanted
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed
-from rota.conformance.dialogues.prerequisites import rule_behind, rule_of_waiting
+from rota.conformance.dialogues.prerequisites import rule_of_waiting
 from rota.conformance.dialogues.transcript import Transcript
 from rota.conformance.dialogues.ways import USUAL, Way
 
@@ -320,17 +321,17 @@ class Dialogue:
         for connection in self._connections:
             connection.close()
 
-    def expect(self, reply: Reply, **fields: Any) -> None:
-        """Hold fields of an answer against what the rule says; `error` stands for the error's name."""
-        expected = f"{reply.request.api} answered with {self._in_words(fields)}"
-        rule = rule_behind(reply.request.api, fields.get("error", "NONE"), reply.answer is not None)
+    def expect(self, reply: Reply, *, rule: str = "", **fields: Any) -> None:
+        """Hold fields of an answer against what the rule says; `error` stands for the error's name.
+
+        rule: the slug of the rule that is broken otherwise, where the answer does not tell that itself.
+        """
+        wanted = Wanted(reply.request.api, fields, self.transcript, rule)
         if reply.answer is None:
-            raise Deviation(expected, reply.silence, rule)
+            raise wanted.missing(reply.silence)
         actual = {name: reply.error if name == "error" else reply[name] for name in fields}
-        if actual.get("error") != fields.get("error"):
-            raise Deviation(expected, self.transcript.answer(reply.request.api, reply.body), rule)
         if actual != fields:
-            raise Deviation(expected, self._in_words(actual), rule)
+            raise wanted.differs(actual, reply.body)
 
     def require(self, holds: bool, expected: str, actual: str) -> None:
         """Any other expectation, in words."""
@@ -380,15 +381,3 @@ class Dialogue:
         finally:
             self._leading -= 1
         self.transcript.fold(first, ("", "·", f"reached {wanted}"))
-
-    def _in_words(self, fields: Mapping[str, Any]) -> str:
-        return ", ".join(
-            f"{name.replace('_id', ' id').replace('_', ' ')} {self._value(name, value)}"
-            for name, value in fields.items()
-        )
-
-    def _value(self, name: str, value: Any) -> Any:
-        if name in ("member_id", "leader"):
-            return self.transcript.named(value)
-        told = name == "error_code" or isinstance(value, list | dict)
-        return self.transcript.value(name, value) if told else value
