@@ -29,7 +29,8 @@ from rota.report.events import (
 from rota.report.format import coloured, counted, emphasised, shown_length, width, wrapped
 from rota.report.reached import about_nothing, why_unjudged
 
-IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED)
+_JUDGED = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED)
+IN_FULL = (*_JUDGED, Verdict.UNDECIDED, Verdict.SKIPPED)
 """Verdicts whose cases are told with everything that was seen."""
 
 ENDS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTERRUPTED: "undecided"}

@@ -18,7 +18,7 @@ from rota.conformance.steps.offsets import (
     in_topic,
     topic,
 )
-from rota.conformance.steps.version_ranges import COMMIT, FETCH
+from rota.conformance.steps.version_ranges import COMMIT, FETCH, TOPICS
 
 _COMMIT = "OffsetMetadataManager.commitOffset"
 _FETCH = "OffsetMetadataManager.fetchOffsets"
@@ -105,7 +105,7 @@ def metadata_in_characters(d: Dialogue) -> None:
     "A topic that does not exist is UNKNOWN_TOPIC_OR_PARTITION; others in the same commit are stored.",
     "KafkaApis.handleOffsetCommitRequest",
     level=Level.SHOULD,
-    needs=_BOTH,
+    needs={**_BOTH, **TOPICS},
 )
 def unknown_topic(d: Dialogue) -> None:
     a = _settled(d)
@@ -119,7 +119,7 @@ def unknown_topic(d: Dialogue) -> None:
     "A partition that the topic does not have is UNKNOWN_TOPIC_OR_PARTITION.",
     "KafkaApis.handleOffsetCommitRequest",
     level=Level.SHOULD,
-    needs=COMMIT,
+    needs={**COMMIT, **TOPICS},
 )
 def unknown_partition(d: Dialogue) -> None:
     a = _settled(d)
@@ -193,7 +193,7 @@ def nothing_committed(d: Dialogue) -> None:
 def fetch_unknown_topic(d: Dialogue) -> None:
     asked = [{"name": _NO_TOPIC, "partition_indexes": [0]}]
     body = {"groups": [{"group_id": d.group_id, "topics": asked}]}
-    (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
+    group = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"].only()
     found = group["topics"][0]["partitions"][0]
     actual = (found["committed_offset"], error_name(found["error_code"]))
     d.require(actual == (-1, "NONE"), "offset -1 and NONE", f"{actual}")
@@ -222,7 +222,7 @@ def fetch_several(d: Dialogue) -> None:
 def fetch_everything(d: Dialogue) -> None:
     expect_each(d, commit(_settled(d)), "NONE")
     body = {"groups": [{"group_id": d.group_id, "topics": None}]}
-    (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
+    group = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"].only()
     actual = [
         (t["name"], [(p["partition_index"], p["committed_offset"]) for p in t["partitions"]])
         for t in group["topics"]
@@ -238,7 +238,7 @@ def fetch_everything(d: Dialogue) -> None:
 )
 def everything_of_nothing(d: Dialogue) -> None:
     body = {"groups": [{"group_id": d.group_id, "topics": None}]}
-    (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
+    group = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"].only()
     actual = (error_name(group["error_code"]), group["topics"])
     d.require(actual == ("NONE", []), "no topics, and no error", f"{actual}")
 
@@ -297,7 +297,7 @@ def after_members_left(d: Dialogue) -> None:
 )
 def stable_only(d: Dialogue) -> None:
     expect_each(d, commit(_settled(d)), "NONE")
-    (group,) = fetch(d, require_stable=True)["groups"]
+    group = fetch(d, require_stable=True)["groups"].only()
     found = group["topics"][0]["partitions"][0]
     actual = (found["committed_offset"], error_name(found["error_code"]))
     d.require(actual == (7, "NONE"), "offset 7 and NONE", f"{actual}")
@@ -308,7 +308,7 @@ def stable_only(d: Dialogue) -> None:
     "OffsetCommit checks topics before the member: a stranger's answer may name unknown topics alone.",
     "KafkaApis.handleOffsetCommitRequest",
     level=Level.INFO,
-    needs=COMMIT,
+    needs={**COMMIT, **TOPICS},
 )
 def topics_come_first(d: Dialogue) -> None:
     a = _settled(d)

@@ -11,11 +11,17 @@ from typing import Any
 
 from rota.conformance.connections.connection import Answer, Closed, Connection, Garbage, SentRequest
 from rota.conformance.connections.error_codes import error_name
+from rota.conformance.dialogues.entries import checked
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed
+from rota.conformance.dialogues.prerequisites import rule_behind, rule_of_waiting
 from rota.conformance.dialogues.transcript import Transcript
+from rota.conformance.dialogues.ways import USUAL, Way
 
 PROMPTLY = 2.0
 """Seconds in which an answer has to come that waits for nothing; far above any target's own time."""
+
+OVERTIME = 2.0
+"""Seconds for which a missing answer is listened for, so that one that is late is told from none."""
 
 _SLICE = 0.5
 
@@ -35,14 +41,19 @@ def subscription(tag: str = "", topic: str = "topic") -> bytes:
 class Reply:
     """An answer: `reply["generation_id"]` reads a field, `error` is the name of the error code.
 
-    Where no answer came in time, `answer` is None and reading anything from the reply is a `Deviation`.
+    Where no answer came in time, `answer` is None and reading anything from the reply is a `Deviation`, which
+    tells `late`, the answer that came too late, in words, if one did.
     """
 
-    def __init__(self, who: str, request: SentRequest, answer: Answer | None, within: float) -> None:
+    def __init__(
+        self, who: str, request: SentRequest, answer: Answer | None, within: float, late: str = ""
+    ) -> None:
         self.who = who
         self.request = request
         self.answer = answer
         self.within = within
+        self.late = late
+        self._body = checked(answer.body, f"the answer to {request.api}") if answer else {}
 
     def __getitem__(self, field: str) -> Any:
         return self.body[field]
@@ -52,12 +63,12 @@ class Reply:
         """All fields."""
         if self.answer is None:
             raise Deviation(f"{self.request.api} answered within {self.within:g} s", self.silence)
-        return self.answer.body
+        return self._body
 
     @property
     def silence(self) -> str:
-        """How a missing answer is described."""
-        return f"no answer in {self.within:g} s"
+        """How a missing answer is described, or the one that came late."""
+        return self.late or f"no answer in {self.within:g} s"
 
     @property
     def error(self) -> str:
@@ -88,13 +99,24 @@ class PendingRequest:
         self._since = member.dialogue.transcript.elapsed()
 
     def answer(self, within: float | None = None) -> Reply:
-        """The answer, waited for so many seconds (the case's patience); a reply without one if none comes."""
-        seconds = self._member.dialogue.patience if within is None else within
+        """The answer, waited for so many seconds (the case's patience); a reply without one if none comes.
+
+        Steps that only lead to the rule have the case's patience, whatever a caller asks for.
+        """
+        dialogue = self._member.dialogue
+        seconds = dialogue.patience if within is None or dialogue.leads_to_rule else within
         reply = self.poll(seconds)
         if reply is None:
             self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s")
-            return Reply(self._member.name, self._request, None, seconds)
+            late = self.poll(min(OVERTIME, max(dialogue.patience - seconds, 0.0)))
+            told = "" if late is None else self._late(late)
+            return Reply(self._member.name, self._request, None, seconds, told)
         return reply
+
+    def _late(self, reply: Reply) -> str:
+        transcript = self._member.dialogue.transcript
+        took = transcript.elapsed() - self._since
+        return f"{transcript.answer(self._request.api, reply.body)} after {took:.1f} s"
 
     def timed(self) -> Reply:
         """The answer, with a remark on how long it took since the request, in whole seconds."""
@@ -112,6 +134,7 @@ class PendingRequest:
             raise Deviation(
                 f"no answer to {self._request.api} for {seconds:.2g} s",
                 self._member.dialogue.transcript.answer(self._request.api, reply.body),
+                rule_of_waiting(self._request.api),
             )
         self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s, as it should be")
 
@@ -273,8 +296,11 @@ class Dialogue:
         initial_delay: float,
         patience: float,
         stop: threading.Event,
+        way: Way = USUAL,
     ) -> None:
         self._stop = stop
+        self._leading = 0
+        self.way = way
         self.address = address
         self.group_id = group_id
         self.versions = versions
@@ -301,13 +327,14 @@ class Dialogue:
     def expect(self, reply: Reply, **fields: Any) -> None:
         """Hold fields of an answer against what the rule says; `error` stands for the error's name."""
         expected = f"{reply.request.api} answered with {self._in_words(fields)}"
+        rule = rule_behind(reply.request.api, fields.get("error", "NONE"), reply.answer is not None)
         if reply.answer is None:
-            raise Deviation(expected, reply.silence)
+            raise Deviation(expected, reply.silence, rule)
         actual = {name: reply.error if name == "error" else reply[name] for name in fields}
         if actual.get("error") != fields.get("error"):
-            raise Deviation(expected, self.transcript.answer(reply.request.api, reply.body))
+            raise Deviation(expected, self.transcript.answer(reply.request.api, reply.body), rule)
         if actual != fields:
-            raise Deviation(expected, self._in_words(actual))
+            raise Deviation(expected, self._in_words(actual), rule)
 
     def require(self, holds: bool, expected: str, actual: str) -> None:
         """Any other expectation, in words."""
@@ -336,14 +363,26 @@ class Dialogue:
         if late > limit:
             raise Late(f"the kit needed {late:.1f} s for steps that have to fit into {limit:g} s")
 
+    @property
+    def leads_to_rule(self) -> bool:
+        """Whether the present steps only lead to the rule: see `reaching`."""
+        return self._leading > 0
+
     @contextmanager
-    def reaching(self, wanted: str) -> Iterator[None]:
-        """Steps that only lead to the rule: what goes wrong in them is not this rule's failure."""
+    def reaching(self, wanted: str, rule: str = "") -> Iterator[None]:
+        """Steps that only lead to the rule: what goes wrong in them is not this rule's failure.
+
+        rule: the slug of the rule that they rest on, if it is another than the failing step tells itself.
+        """
         first = len(self.transcript.lines)
+        self._leading += 1
         try:
             yield
         except Deviation as deviation:
-            raise SetupFailed(wanted, deviation.expected, deviation.actual) from deviation
+            broken = rule or deviation.rule
+            raise SetupFailed(wanted, deviation.expected, deviation.actual, broken) from deviation
+        finally:
+            self._leading -= 1
         self.transcript.fold(first, ("", "·", f"reached {wanted}"))
 
     def _in_words(self, fields: Mapping[str, Any]) -> str:

@@ -29,7 +29,8 @@ from rota.conformance.dialogues.negotiation import (
     Wait,
     advertised,
     find_coordinator,
-    newest_heartbeat,
+    newest,
+    until_all_is_loaded,
     until_it_coordinates,
 )
 from rota.conformance.dialogues.transcript import printable
@@ -97,9 +98,9 @@ def look(address: tuple[str, int], patience: float) -> None:
             _see_whether_it_has_groups(ranges, where)
             coordinator = _coordinator(connection, ranges, address, patience)
         with closing(Connection(coordinator, _CLIENT)) as connection:
-            until_it_coordinates(
-                connection, newest_heartbeat(ranges), _fresh_group(), Wait(patience, READY_SECONDS)
-            )
+            wait = Wait(patience, READY_SECONDS)
+            until_it_coordinates(connection, newest(ranges), _fresh_group(), wait)
+            until_all_is_loaded(connection, newest(ranges), wait)
     except NotReady as error:
         cause = f"{where} is a Kafka broker, but its coordinator does not become available: {error}"
         remedy = "see in the broker's log why __consumer_offsets cannot be made or read"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -87,8 +88,29 @@ class Process:
 
     def _last_words(self) -> str:
         self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").split("\n")
-        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+        return last_words(self._errors.read().decode(errors="replace"))
+
+
+_CRASH = re.compile(
+    r"^panic: |^fatal error: "  # Go
+    r"|^thread '.*' (\(\d+\) )?panicked at"  # Rust
+    r"|^Exception in thread |OutOfMemoryError"  # Java
+    r"|Assertion .* failed"  # C
+)
+"""What begins to tell of a crash, in the runtimes of several languages; a trace of calls comes after it."""
+
+_SHOWN = 300
+"""Letters of last words that are shown."""
+
+
+def last_words(text: str) -> str:
+    """The lines of what a process wrote that name its crash, else the last one."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    for number, line in enumerate(lines):
+        if _CRASH.search(line):
+            why = lines[number + 1 : number + 2] if line.endswith(":") else []  # Rust: the message is below
+            return " ".join((line, *why))[:_SHOWN]
+    return lines[-1][:_SHOWN] if lines else ""
 
 
 class Started:
