@@ -16,18 +16,50 @@ from rota.spec import MENDS, RULES
 def print_scripts(scripts: Sequence[Script], show: str | None) -> None:
     """Print the catalogue, or what the selector `show` names of it, in full. Errors: UnknownCase."""
     if show is None:
-        longest = max(len(script.id) for script in scripts)
+        families = _families(scripts)
+        titles = [_title(family) for family in families]
+        longest = max(len(title) for title in titles)
         ids = Column("case or probe", min(longest, width() - len("SHOULD") - 2), left=True, gap=0)
         table = Table([ids, Column("level", len("SHOULD"), left=True, gap=2)])
         click.echo(table.head())
-        for script in scripts:
-            click.echo(table.row({"case or probe": script.id, "level": _kind(script)}))
-            click.echo(wrapped("    ", script.sentence))
+        for title, family in zip(titles, families, strict=True):
+            click.echo(table.row({"case or probe": title, "level": _kind(family[0])}))
+            click.echo(wrapped("    ", family[0].sentence))
         return
-    for script in select(scripts, [show]):
-        click.echo(f"{script.id} ({_kind(script)})")
-        for name, words in _about(script):
+    for family in _families(select(scripts, [show])):
+        click.echo(f"{_title(family)} ({_kind(family[0])})")
+        for name, words in (*_about(family[0]), *_cases(family)):
             click.echo(wrapped(f"  {name:<12} ", words))
+
+
+def _families(scripts: Sequence[Script]) -> list[list[Script]]:
+    """The scripts, those of one family together at the place of the first; any other one is alone."""
+    found: dict[str, list[Script]] = {}
+    for script in scripts:
+        found.setdefault(_family(script) or script.id, []).append(script)
+    return list(found.values())
+
+
+def _family(script: Script) -> str:
+    return script.family if isinstance(script, Case) else ""
+
+
+def _title(family: Sequence[Script]) -> str:
+    """The id of one, and of several that of their family with their number."""
+    first = family[0]
+    return first.id if len(family) == 1 else f"{_family(first)} ({len(family)} cases)"
+
+
+def _cases(family: Sequence[Script]) -> list[tuple[str, str]]:
+    """The cases of a family, each with its situation; of a single case that."""
+    cases = [script for script in family if isinstance(script, Case) and script.family]
+    if len(family) == 1:
+        return [
+            (name, text)
+            for one in cases
+            for name, text in (("family", one.family), ("situation", one.situation))
+        ]
+    return [("" if number else "cases", f"{one.id}: {one.situation}") for number, one in enumerate(cases)]
 
 
 def _kind(script: Script) -> str:

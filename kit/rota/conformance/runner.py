@@ -40,6 +40,7 @@ from rota.conformance.results import (
     KnownFailure,
     NotChecked,
     Verdict,
+    passing_though_known,
 )
 from rota.conformance.rounds import Gone, Round, sort_out
 from rota.conformance.skipped import skipped
@@ -385,7 +386,7 @@ def exit_code(results: Sequence[CaseResult], strict: bool = False) -> int:
     verdicts = {result.verdict for result in results}
     if Verdict.FAIL in verdicts or Verdict.DIED in verdicts:
         return 1
-    if strict and any(result.unexpected_pass for result in results):
+    if strict and passing_though_known(results):
         return 1
     if not verdicts:
         return 5

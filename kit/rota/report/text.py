@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rota.conformance.dialogues.transcript import render
 from rota.conformance.profiles import usual_profile
-from rota.conformance.results import CaseResult, Verdict
+from rota.conformance.results import CaseResult, Verdict, passing_though_known
 from rota.report.causes import BROKEN, Cause, by_id
 from rota.report.events import (
     CONFORMS,
@@ -24,7 +24,6 @@ from rota.report.events import (
     RunFinished,
     RunStarted,
     counts,
-    passing_though_known,
 )
 from rota.report.format import coloured, counted, emphasised, shown_length, width, wrapped
 from rota.report.reached import about_nothing, why_unjudged

@@ -38,6 +38,8 @@ def case(
     settings: Mapping[str, int] | None = None,
     seconds: float = 1.0,
     older: str = "",
+    family: str = "",
+    situation: str = "",
 ) -> Callable[[Play], Play]:
     """Register a dialogue as the case `id`, which begins with the slug of its rule; see `rule_of`.
 
@@ -60,6 +62,8 @@ def case(
             settings=dict(settings or {}),
             seconds=seconds,
             older=older,
+            family=family,
+            situation=situation,
         )
         return play
 

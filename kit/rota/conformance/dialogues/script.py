@@ -72,16 +72,21 @@ class Case(Script):
     `rule` is the slug of a rule of the spec, or of the part `wire`, whose rules the spec does not have; `id`
     is that slug and what the case shows of it. The sentence is what the rule requires. Where older brokers do
     something else and there is no `otherwise`, nothing is required of them.
+
+    A case may be one of a `family`, whose id its own continues; the family has one requirement, and
+    `situation` says in which situation, or for which value, the case judges it.
     """
 
     rule: str
     level: Level
     otherwise: Otherwise | None = None
+    family: str = ""
+    situation: str = ""
 
     @property
     def requirement(self) -> str:
-        """What the rule requires, in one sentence."""
-        return self.sentence
+        """What the rule requires, in one sentence; one of a family says in a second one where."""
+        return f"{self.sentence} Here: {self.situation}." if self.situation else self.sentence
 
     @property
     def subject(self) -> str:
