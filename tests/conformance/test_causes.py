@@ -91,6 +91,15 @@ def test_the_order_of_the_results_does_not_matter(seed: int) -> None:
     assert causes(shuffled) == causes(RESULTS)
 
 
+def test_a_death_and_a_wrong_answer_are_two_causes_though_of_one_rule() -> None:
+    wrong = result("voting.tally.tie", Verdict.FAIL, "protocol range", "protocol roundrobin")
+    lone = result("voting.tally.majority", Verdict.DIED, "an answer", ABORT)
+    assert {cause.name: cause.cases for cause in causes([wrong, lone])} == {
+        "voting.tally": (wrong.case.id,),
+        "voting.tally (dies)": (lone.case.id,),
+    }
+
+
 def silence(id: str, *steps: str, verdict: Verdict = Verdict.FAIL) -> CaseResult:
     """A member's JoinGroup that is not answered, after these requests."""
     lines = [

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from conformance.told_results import CASES, STARTED, finished, result, unknown_group, with_frames, written
+from conformance.told_results import STARTED, case_of, finished, result, unknown_group, with_frames, written
 from rota.cli.conform import conform
 from rota.conformance.results import CaseResult, KnownFailure, NotChecked, Verdict
 from rota.report import changes as under_test
@@ -143,10 +143,10 @@ def test_nothing_that_was_judged_twice_is_undecided(tmp_path: Path) -> None:
 
 def test_what_an_interrupt_left_out_is_undecided(tmp_path: Path) -> None:
     before = written(tmp_path / "a.json", [passed(ALIVE), passed(BEAT)])
-    after = written(tmp_path / "b.json", [passed(ALIVE)], [NotChecked(CASES[BEAT], INTERRUPTED)])
+    after = written(tmp_path / "b.json", [passed(ALIVE)], [NotChecked(case_of(BEAT), INTERRUPTED)])
     outcome = CliRunner().invoke(conform, ["--diff", str(before), str(after), "--json"])
     assert (kinds(outcome), outcome.exit_code) == ({BEAT: "not judged any more"}, 3)
-    after = written(tmp_path / "b.json", [passed(ALIVE)], [NotChecked(CASES[BEAT], "add --slow")])
+    after = written(tmp_path / "b.json", [passed(ALIVE)], [NotChecked(case_of(BEAT), "add --slow")])
     outcome = CliRunner().invoke(conform, ["--diff", str(before), str(after), "--json"])
     assert (kinds(outcome), outcome.exit_code) == ({}, 0)
 
@@ -186,10 +186,10 @@ def test_a_report_says_the_same_when_it_is_read_back(tmp_path: Path) -> None:
         lenient(LESSER),
         passed("heartbeat.alive.while-completing"),
     ]
-    first = written(tmp_path / "a.json", results, [NotChecked(CASES[SYNC], "add --slow")])
+    first = written(tmp_path / "a.json", results, [NotChecked(case_of(SYNC), "add --slow")])
     run = read_run(first)
     assert run.started == replace(STARTED, cases=len(results))
-    told = finished(results, "violated", [NotChecked(CASES[SYNC], "add --slow")])
+    told = finished(results, "violated", [NotChecked(case_of(SYNC), "add --slow")])
     assert run.finished.causes == causes(results)
     assert run.finished.reached == told.reached
     for name in ("verdict", "deviation", "expected", "actual", "because", "prerequisite", "late", "names"):

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-import pytest
-
 from rota.conformance.dialogues.registry import CASES
 from rota.conformance.families.axes import State
 from rota.conformance.families.family import FAMILIES
-from rota.conformance.out_of_reach import OUT_OF_REACH
 from rota.mutants import system
 from rota.scopes import load
 from rota.spec.classic import heartbeat, join, sync

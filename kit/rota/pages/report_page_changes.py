@@ -85,7 +85,7 @@ def _cause(change: CauseChange, changes: Changes) -> Markup:
     kind = "bad" if change.kind is Kind.NEW else None
     return element(
         "tr",
-        element("th", element("code", change.last.rule), scope="row"),
+        element("th", element("code", change.last.name), scope="row"),
         element("td", sign(change.last.verdict), f" {change.kind}", class_=kind),
         element("td", change.words),
         element("td", link),

@@ -83,9 +83,7 @@ def _cause(cause: Cause, prefix: str) -> Markup:
         element("span", counted(len(cause.cases), "case"), class_="word"),
         " ",
         element("code", cause.rule),
-        element(
-            "span", brief(cause.seen) if cause.verdict is Verdict.DIED else cause.sentence, class_="short"
-        ),
+        element("span", brief(cause.seen) if cause.dies else cause.sentence, class_="short"),
     )
     facts: list[tuple[str, str | Markup]] = [
         ("rule", cause.sentence),
@@ -166,17 +164,17 @@ def _cell(results: Sequence[CaseResult], part: str) -> Markup:
 
 def shared_causes(runs: Sequence[WholeRun], names: Sequence[str]) -> Markup | None:
     """Causes × targets: how many cases each cause concerns on each target."""
-    rules = shared(runs)
-    if not rules:
+    found = shared(runs)
+    if not found:
         return None
     head = (element("th", name, scope="col") for name in names)
     rows = (
         element(
             "tr",
-            element("th", element("code", rule), scope="row"),
+            element("th", element("code", name), scope="row"),
             *(_number(one, number) for number, one in enumerate(each, 1)),
         )
-        for rule, each in rules
+        for name, each in found
     )
     table = element(
         "table",

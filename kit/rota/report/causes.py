@@ -33,6 +33,9 @@ NONE, SILENCE = "NONE", "no answer"
 Evidence = tuple[str, ...]
 """How a case deviated first, in words that two cases have in common if they have the same cause."""
 
+Key = tuple[str, bool]
+"""The rule of a cause, and whether the target dies of it."""
+
 _ERROR = re.compile(r"\b[A-Z][A-Z_]+(?= \(\d+\))|\bNONE\b")
 _ANSWERED = re.compile(r"(?:no answer to )?([A-Z][A-Za-z]+)\b")
 _MEMBER_ID = re.compile(r'member_id (""|")?')
@@ -51,6 +54,7 @@ class Cause:
     one to look at. `cases` are all that have this cause, those that deviate before those that could not be
     judged. `needed` is the error that was required and did not come, if that is what they have in common.
     `also_breaks` are the rules of its cases but its own; `waiting` is how many cases could not be judged.
+    `dies`: the target does.
     """
 
     rule: str
@@ -62,12 +66,18 @@ class Cause:
     needed: str = ""
     also_breaks: tuple[str, ...] = ()
     waiting: int = 0
+    dies: bool = False
+
+    @property
+    def name(self) -> str:
+        """What tells it from other causes: of one rule there may be two, one of which kills the target."""
+        return f"{self.rule} (dies)" if self.dies else self.rule
 
     @property
     def headline(self) -> str:
         """How many cases it concerns, and what they have in common, in a few words."""
         one = len(self.cases) == 1
-        if self.verdict is Verdict.DIED:
+        if self.dies:
             does = "kills the target" if one else "kill the target"
         elif self.needed:
             does = f"{'needs' if one else 'need'} {self.needed}"
@@ -107,17 +117,17 @@ class _Grouping:
             self._lacking.setdefault(_lacking(one), one)
 
     def causes(self) -> list[Cause]:
-        found: dict[str, list[CaseResult]] = {}
+        found: dict[Key, list[CaseResult]] = {}
         for one in self._broken:
-            found.setdefault(self._owner(one), []).append(one)
-        cause_of = {one.case.rule: self._owner(one) for one in reversed(self._broken)}
+            found.setdefault(self._key(one), []).append(one)
+        cause_of = {one.case.rule: self._key(one) for one in reversed(self._broken)}
         for one in self._results:
             if one.deviation in NOT_REACHED and (rule := self._kept_by(one)):
-                found.setdefault(cause_of.get(rule, rule), []).append(one)
-        return sorted((self._cause(rule, cases) for rule, cases in found.items()), key=self._rank)
+                found.setdefault(cause_of.get(rule, (rule, False)), []).append(one)
+        return sorted((self._cause(*key, cases) for key, cases in found.items()), key=self._rank)
 
-    def _owner(self, one: CaseResult) -> str:
-        return self._owners[self._evidence[one.case.id]].case.rule
+    def _key(self, one: CaseResult) -> Key:
+        return self._owners[self._evidence[one.case.id]].case.rule, one.deviation is Verdict.DIED
 
     def _kept_by(self, one: CaseResult) -> str:
         """The rule that is broken in the steps which lead to the case; empty where none is known."""
@@ -128,7 +138,7 @@ class _Grouping:
         owner = self._owners.get(evidence(one)) or self._lacking.get(_lacking(one) or ("nothing",))
         return owner.case.rule if owner is not None else ""
 
-    def _cause(self, rule: str, cases: Sequence[CaseResult]) -> Cause:
+    def _cause(self, rule: str, dies: bool, cases: Sequence[CaseResult]) -> Cause:
         deviating = [one for one in cases if one.deviation in BROKEN]
         own = [one for one in deviating if one.case.rule == rule]
         first = min(own or deviating or cases, key=self._simplicity)
@@ -141,10 +151,11 @@ class _Grouping:
             verdict=min((one.verdict for one in cases), key=WORST.index),
             cases=tuple(one.case.id for one in shown),
             first=first.case.id,
-            seen=first.because or f"expected {first.expected}, got {first.actual}",
+            seen=f"expected {first.expected}, got {first.actual}" if first.expected else first.because,
             needed=_needed(deviating),
             also_breaks=tuple(slug for slug in rules if slug != rule),
             waiting=len(cases) - len(deviating),
+            dies=dies,
         )
 
     def _rank(self, cause: Cause) -> tuple[int, int, int, str]:
@@ -158,7 +169,7 @@ class _Grouping:
         """What is easy to look at comes first: news, what clients rely on, few members, few requests."""
         known, level = one.verdict is Verdict.KNOWN, _LEVELS.index(one.case.level)
         members = len({line.who for line in one.lines if line.who})
-        return known, level, members, _requests(one), self._order(one)
+        return known, level, bool(one.prerequisite), members, _requests(one), self._order(one)
 
 
 def _requests(result: CaseResult) -> int:

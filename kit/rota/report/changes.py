@@ -112,13 +112,13 @@ class Changes:
     def causes(self) -> Sequence[CauseChange]:
         """Causes in either, in the order of the kinds; those whose cases are not compared are left out."""
         earlier, later = self._causes(self.before), self._causes(self.after)
-        both = [(earlier.get(rule), later.get(rule)) for rule in dict.fromkeys([*later, *earlier])]
+        both = [(earlier.get(name), later.get(name)) for name in dict.fromkeys([*later, *earlier])]
         found = [CauseChange(_kind_of_cause(*one), *one) for one in both]
         return sorted(found, key=lambda change: list(Kind).index(change.kind))
 
     def _causes(self, run: WholeRun) -> Mapping[str, Cause]:
         return {
-            one.rule: one
+            one.name: one
             for one in run.finished.causes
             if self.only is None or not self.only.isdisjoint(one.cases)
         }

@@ -34,7 +34,7 @@ def as_text(changes: Changes) -> Iterator[str]:
                 yield from _case(change)
     yield ""
     for kind in Kind:
-        told = [f"{one.last.rule} ({one.words})" for one in changes.causes if one.kind is kind]
+        told = [f"{one.last.name} ({one.words})" for one in changes.causes if one.kind is kind]
         if told:
             yield wrapped(f"causes, {kind}: ", ", ".join(told))
     yield from _not_in_both(changes)
@@ -114,7 +114,7 @@ def _sections(changes: Changes) -> Iterator[tuple[str, str]]:
     if changes.causes:
         lines = [row("cause", "", "cases before → after", "look at"), row(*["---"] * 4)]
         lines += [
-            row(code(one.last.rule), one.kind.value, one.words, code(one.last.first))
+            row(code(one.last.name), one.kind.value, one.words, code(one.last.first))
             for one in changes.causes
         ]
         yield "the causes", opened("causes", "\n".join(lines))
@@ -139,6 +139,7 @@ def as_json(changes: Changes) -> str:
         "causes": [
             {
                 "rule": one.last.rule,
+                "dies": one.last.dies,
                 "change": one.kind.value,
                 "before": len(one.before.cases) if one.before else 0,
                 "after": len(one.after.cases) if one.after else 0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,9 @@ from rota.conformance.results import CaseResult, NotChecked, Verdict
 
 UNJUDGED = (Verdict.UNSUPPORTED, Verdict.UNDECIDED, Verdict.SKIPPED)
 """Verdicts of cases whose question was not reached."""
+
+_VERSIONS = re.compile(r"^needs (\w+) v[0-9-]+, ")
+"""What differs from case to case where an API or its versions are not there."""
 
 LATE = "the kit itself was late"
 """Why a case is undecided of which nothing can be said against the target."""
@@ -48,7 +52,7 @@ def why_unjudged(one: CaseResult) -> str:
         return f"{one.deviation}, since {one.prerequisite} is broken"
     if one.late:
         return f"{one.deviation}: {LATE}"
-    why = one.because.partition(": expected ")[0]
+    why = _VERSIONS.sub(r"\1: ", one.because.partition(": expected ")[0])
     return f"{one.deviation}: {why}" if why else one.deviation.value
 
 

@@ -18,7 +18,7 @@ from rota.report.events import RunFinished, RunStarted, WholeRun
 from rota.report.identity import Identity
 from rota.report.json_report import SCHEMA
 
-_LINE = re.compile(r" *(\d+) ms  (\S*?) *([→←…×·]) (.*)", re.DOTALL)
+_LINE = re.compile(r" *(\d+) ms  (\S*?) *([→←…×·↻]) (.*)", re.DOTALL)
 _NAME = re.compile(r' *(@\S+)  is (".*")')
 
 AGAIN = "make it again with `rota conform … --report json=PATH`"

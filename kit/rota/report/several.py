@@ -45,8 +45,8 @@ def passed(run: WholeRun, part: str) -> tuple[int, int]:
 
 
 def shared(runs: Sequence[WholeRun]) -> list[tuple[str, Sequence[Cause | None]]]:
-    """The rule of each cause, and the cause on each target that has it: what most have comes first."""
-    found = [{cause.rule: cause for cause in run.finished.causes} for run in runs]
+    """The name of each cause, and the cause on each target that has it: what most have comes first."""
+    found = [{cause.name: cause for cause in run.finished.causes} for run in runs]
     rules = sorted({rule for one in found for rule in one}, key=lambda rule: _spread(rule, found))
     return [(rule, [one.get(rule) for one in found]) for rule in rules]
 
@@ -129,7 +129,7 @@ def as_json(runs: Sequence[WholeRun]) -> str:
                 "verdict": run.finished.verdict,
                 "reached": {"questions": run.finished.reached.questions, "of": run.finished.reached.of},
                 "parts": {part: _object(run, part) for part in parts_of([run])},
-                "causes": {cause.rule: len(cause.cases) for cause in run.finished.causes},
+                "causes": {cause.name: len(cause.cases) for cause in run.finished.causes},
             }
             for run in runs
         ],
