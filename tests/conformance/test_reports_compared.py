@@ -70,8 +70,7 @@ def test_what_is_new_mended_and_stays(tmp_path: Path) -> None:
     told = json.loads(outcome.stdout)
     assert (told["schema"], told["verdict"], told["judged_in_both"]) == (1, "worse", 4)
     assert {one["rule"]: (one["change"], one["before"], one["after"]) for one in told["causes"]} == {
-        "sync.unknown-member": ("new", 0, 2),
-        "heartbeat.unknown-member": ("mended", 2, 0),
+        "sync.unknown-member": ("stays", 2, 2),
         "join.next-generation": ("deviates anew", 0, 1),
     }
     text = diff(tmp_path, BEFORE, AFTER).stdout
@@ -81,7 +80,7 @@ def test_what_is_new_mended_and_stays(tmp_path: Path) -> None:
         "    actual       Heartbeat  GROUP_ID_NOT_FOUND (69)\n",
         f"  {LEAVE}  fail → pass\n",
         "    because      could not reach a Stable group",
-        "causes, new: sync.unknown-member (2)\n",
+        "causes, stays: sync.unknown-member (2)\n",
     ):
         assert said in text
     assert text.splitlines()[-1].startswith("worse: ")
@@ -149,6 +148,18 @@ def test_what_an_interrupt_left_out_is_undecided(tmp_path: Path) -> None:
     after = written(tmp_path / "b.json", [passed(ALIVE)], [NotChecked(case_of(BEAT), "add --slow")])
     outcome = CliRunner().invoke(conform, ["--diff", str(before), str(after), "--json"])
     assert (kinds(outcome), outcome.exit_code) == ({}, 0)
+
+
+def test_a_cause_is_new_mended_or_known_by_its_cases(tmp_path: Path) -> None:
+    def causes_of(before: Sequence[CaseResult], after: Sequence[CaseResult]) -> list[tuple[str, str]]:
+        told = json.loads(diff(tmp_path, before, after, "--json").stdout)
+        return [(one["rule"], one["change"]) for one in told["causes"]]
+
+    beat, sync = [failed(BEAT), passed(SYNC)], [passed(BEAT), failed(SYNC)]
+    assert causes_of([passed(BEAT)], beat) == [("heartbeat.unknown-member", "new")]
+    assert causes_of(beat, [passed(BEAT)]) == [("heartbeat.unknown-member", "mended")]
+    assert causes_of(beat, sync) == [("sync.unknown-member", "new"), ("heartbeat.unknown-member", "mended")]
+    assert causes_of(beat, [failed(BEAT), failed(SYNC)]) == [("sync.unknown-member", "stays")]
 
 
 def test_only_the_cases_that_are_named_are_compared(tmp_path: Path) -> None:

@@ -110,9 +110,16 @@ class Changes:
 
     @cached_property
     def causes(self) -> Sequence[CauseChange]:
-        """Causes in either, in the order of the kinds; those whose cases are not compared are left out."""
+        """Causes in either, in the order of the kinds; those whose cases are not compared are left out.
+
+        One that has another name the second time is known by the cases that both have.
+        """
         earlier, later = self._causes(self.before), self._causes(self.after)
-        both = [(earlier.get(name), later.get(name)) for name in dict.fromkeys([*later, *earlier])]
+        left = {name: one for name, one in earlier.items() if name not in later}
+        both: list[tuple[Cause | None, Cause | None]] = []
+        for name, after in later.items():
+            both.append((earlier.get(name) or left.pop(_alike(after, left), None), after))
+        both += [(before, None) for before in left.values()]
         found = [CauseChange(_kind_of_cause(*one), *one) for one in both]
         return sorted(found, key=lambda change: list(Kind).index(change.kind))
 
@@ -158,6 +165,13 @@ class Changes:
             number = len(self.those(kind))
             if number or kind in (Kind.NEW, Kind.MENDED, Kind.STAYS):
                 yield f"{number} {kind}"
+
+
+def _alike(cause: Cause, others: Mapping[str, Cause]) -> str:
+    """The name of the cause that has most cases in common with this one; empty where none has any."""
+    common = {name: len(set(cause.cases) & set(one.cases)) for name, one in others.items()}
+    name = max(common, key=lambda name: common[name], default="")
+    return name if common.get(name) else ""
 
 
 def _by_id(run: WholeRun) -> Mapping[str, CaseResult]:

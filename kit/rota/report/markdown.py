@@ -50,8 +50,13 @@ def within(room: int, sections: Iterator[Section]) -> str:
 def _sections(started: RunStarted, finished: RunFinished) -> Iterator[Section]:
     results = by_id(finished.results)
     yield "the verdict", "\n".join(_head(started, finished))
-    if finished.causes:
-        yield "the causes", "\n".join(_causes(finished.causes))
+    failing = [cause for cause in finished.causes if cause.verdict in (Verdict.FAIL, Verdict.DIED)]
+    lesser = [cause for cause in finished.causes if cause not in failing]
+    if failing:
+        yield "the causes", "\n".join(_causes(failing))
+    if lesser:
+        title = f"{counted(len(lesser), 'cause')} that {'fails' if len(lesser) == 1 else 'fail'} no run"
+        yield title, opened(title, "\n".join(_causes(lesser)))
     yield from (("what is known", f"- {line}\n") for line in known_lines(finished.results, WIDTH))
     for cause in finished.causes:
         if results[cause.first].verdict in IN_FULL:

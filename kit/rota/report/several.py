@@ -72,7 +72,7 @@ def as_text(runs: Sequence[WholeRun]) -> Iterator[str]:
     reached = {name: run.finished.reached.words for name, run in zip(titles, runs, strict=True)}
     yield table.row({first.title: "questions reached", **reached})
     for part in parts:
-        cells = {name: "{} of {}".format(*passed(run, part)) for name, run in zip(titles, runs, strict=True)}
+        cells = {name: _passed(run, part) for name, run in zip(titles, runs, strict=True)}
         yield table.row({first.title: part, **cells})
     if causes:
         yield ""
@@ -82,6 +82,11 @@ def as_text(runs: Sequence[WholeRun]) -> Iterator[str]:
         yield table.row({first.title: rule, **numbers})
     yield ""
     yield from verdict_lines(runs)
+
+
+def _passed(run: WholeRun, part: str) -> str:
+    number, of = passed(run, part)
+    return f"{number} of {of}" if of else "–"
 
 
 def _number(cause: Cause | None) -> str:
@@ -103,7 +108,7 @@ def _lines(runs: Sequence[WholeRun]) -> Iterator[str]:
     yield row("---", *["---:"] * len(runs))
     yield row("questions reached", *(run.finished.reached.words for run in runs))
     for part in parts_of(runs):
-        yield row(part, *("{} of {}".format(*passed(run, part)) for run in runs))
+        yield row(part, *(_passed(run, part) for run in runs))
     if causes := shared(runs):
         yield ""
         yield row("cause", *map(code, titles))
