@@ -13,7 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
-from rota.conformance.dialogues.broker_settings import INITIAL_DELAY, MIN_SESSION
+from rota.conformance.dialogues.broker_settings import (
+    INITIAL_DELAY,
+    MAX_METADATA,
+    MAX_SESSION,
+    MIN_SESSION,
+)
 from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.dialogues.negotiation import wait_until_ready
 from rota.conformance.dialogues.script import Signal
@@ -32,7 +37,7 @@ END_SECONDS = 60.0
 PATIENCE = 30.0
 """Seconds that a broker which has just started may take for one answer."""
 
-USUAL = {INITIAL_DELAY: 300, MIN_SESSION: 1000}
+USUAL = {INITIAL_DELAY: 300, MIN_SESSION: 1000, MAX_SESSION: 1_800_000, MAX_METADATA: 4096}
 """Settings of a broker where nothing else is asked for. Sessions as short as a second spare waiting."""
 
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from rota.conformance.dialogues.broker_settings import (
     INITIAL_DELAY,
+    MAX_METADATA,
+    MAX_SESSION,
     MAX_SIZE,
     MIN_SESSION,
     RETENTION,
@@ -18,9 +20,11 @@ from rota.conformance.dialogues.script import Script, Signal
 DEFAULTS = {
     INITIAL_DELAY: 3000,
     MIN_SESSION: 6000,
+    MAX_SESSION: 1_800_000,
     MAX_SIZE: 2**31 - 1,
     RETENTION: 10_080,
     RETENTION_CHECK: 600_000,
+    MAX_METADATA: 4096,
 }
 """Kafka's defaults, taken for targets whose settings are not known."""
 
@@ -73,10 +77,11 @@ class Target:
     """Something to judge.
 
     `start(settings)` gives a running target, a fresh one for each dialogue where `fresh`. `settable` says
-    whether it heeds the settings; else `known` are those that it is known to run with. So many as `parallel`
-    dialogues may run at a time. `close` ends what was started and is shared. `restarting` gives what a
-    dialogue can end, in the one way that is named, and start again: only such dialogues have a part in it.
-    `cluster` gives three brokers, of which the one that coordinates can be ended where a way is named.
+    whether it heeds the settings, else `heeds` names those that it heeds. Of the others `known` are those
+    that somebody said it runs with, `read` those that it said itself. So many as `parallel` dialogues may run
+    at a time. `close` ends what was started and is shared. `restarting` gives what a dialogue can end, in the
+    one way that is named, and start again: only such dialogues have a part in it. `cluster` gives three
+    brokers, of which the one that coordinates can be ended where a way is named.
     """
 
     name: str
@@ -84,7 +89,9 @@ class Target:
     fresh: bool
     parallel: int
     settable: bool = False
+    heeds: frozenset[str] = frozenset()
     known: Mapping[str, int] = field(default_factory=dict)
+    read: Mapping[str, int] = field(default_factory=dict)
     close: Callable[[], None] = lambda: None
     restarting: Callable[[Mapping[str, int], Signal], Restartable] | None = None
     cluster: Callable[[Mapping[str, int], Signal | None], Running] | None = None
@@ -102,7 +109,22 @@ class Target:
         """The settings that the dialogue is played with; the initial rebalance delay is always among them."""
         if self.settable:
             return {INITIAL_DELAY: script.initial_delay_ms, **script.settings}
-        return {**DEFAULTS, **self.known}
+        heeded = {name: value for name, value in script.settings.items() if name in self.heeds}
+        return {**DEFAULTS, **self.read, **self.known, **heeded}
+
+    def origins(self) -> dict[str, str]:
+        """The settings that cases depend on, each with its value and where we have that from."""
+        if self.settable:
+            return dict.fromkeys(DEFAULTS, "as each case needs it")
+        return {name: self._origin(name) for name in DEFAULTS}
+
+    def _origin(self, name: str) -> str:
+        if name in self.heeds:
+            return "as each case needs it"
+        for where, word in ((self.known, "given"), (self.read, "read"), (DEFAULTS, "assumed")):
+            if name in where:
+                return f"{where[name]} ({word})"
+        return "unknown"
 
     def lack(self, script: Script) -> str:
         """Which setting the dialogue needs and the target does not have; empty if it has them all."""
