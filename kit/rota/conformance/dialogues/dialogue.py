@@ -103,10 +103,11 @@ class PendingRequest:
     def answer(self, within: float | None = None) -> Reply:
         """The answer, waited for so many seconds (the case's patience); a reply without one if none comes.
 
-        Steps that only lead to the rule have the case's patience, whatever a caller asks for.
+        Steps that only lead to the rule have the case's patience, whatever a caller asks for, and so has what
+        is asked of a target that has just been started.
         """
         dialogue = self._member.dialogue
-        seconds = dialogue.patience if within is None or dialogue.leads_to_rule else within
+        seconds = dialogue.patience if within is None or dialogue.leads_to_rule or dialogue.cold else within
         reply = self.poll(seconds)
         if reply is None:
             self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s")
@@ -288,7 +289,8 @@ class Dialogue:
 
     `versions` is the version of each API that is spoken here; `initial_delay` the target's initial rebalance
     delay and `patience` how long an answer is awaited that may take its time, both in seconds; setting `stop`
-    ends the case with `Interrupted`. `operator` is there where the dialogue may restart the target.
+    ends the case with `Interrupted`. `operator` is there where the dialogue may restart the target, which is
+    `cold` then: it may take its time for any answer.
     """
 
     def __init__(
@@ -311,6 +313,7 @@ class Dialogue:
         self.patience = patience
         self.transcript = Transcript(group_id)
         self.operator: Operator | None = None
+        self.cold = False
         self.members: list[Member] = []
         self.connections: list[Connection] = []
 
