@@ -1,16 +1,31 @@
-"""What others install: `rota conform` needs two packages, and the container has no more, and is nobody's root."""
+"""What others install: two packages beside rota, in a container that nobody runs as root; and their job."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+from rota.cli.conform import conform
+
 ROOT = Path(__file__).parents[1]
 
-EXTRAS = "numpy numba llvmlite z3 pyspark networkx matplotlib confluent_kafka kafka pytest hypothesis".split()
+EXTRAS = [
+    "numpy",
+    "numba",
+    "llvmlite",
+    "z3",
+    "pyspark",
+    "networkx",
+    "matplotlib",
+    "confluent_kafka",
+    "kafka",
+    "pytest",
+    "hypothesis",
+]
 
 WITHOUT_EXTRAS = """
 import sys
@@ -44,6 +59,16 @@ def test_the_lock_has_what_is_needed_and_the_versions_of_the_other_locks() -> No
     assert {name for name, _ in pinned} == {re.split(r"[<>=]", one)[0] for one in needed}
     run = (ROOT / "locks/run.txt").read_text()
     assert all(f"\n{name}=={version} " in f"\n{run}" for name, version in pinned)
+
+
+def test_the_job_to_copy_calls_rota_as_it_is() -> None:
+    page = (ROOT / "docs/judge-in-ci.md").read_text()
+    (job,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (command,) = re.findall(r"rota conform (.*?)\n\s*- ", job, re.DOTALL)
+    options = {option for one in conform.params for option in one.opts}
+    words = [word for word in shlex.split(command) if word.startswith("--")]
+    assert len(words) > 3
+    assert set(words) <= options
 
 
 def test_the_container_runs_as_a_user_and_with_this_lock_alone() -> None:
