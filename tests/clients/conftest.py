@@ -13,7 +13,7 @@ import os
 
 import pytest
 
-from harness.clients.client_cases import Performances
+from rota.clients.performances import Performances
 from rota.oracle.shadow import watched
 
 TARGET = "ROTA_CLIENTS_TARGET"

@@ -6,14 +6,14 @@ from typing import ClassVar
 
 import pytest
 
-from harness.clients import client_cases
-from harness.clients.client_cases import Case, Performances, Played
+from rota.clients import performances
+from rota.clients.performances import Case, Performances, Played
 
 
 def test_a_librdkafka_that_is_closed_is_outside_of_its_group():
     """Its last callbacks may come when it has left: they are told all the same."""
     pytest.importorskip("confluent_kafka")
-    from harness.clients.librdkafka_process import Librdkafka
+    from rota.clients.librdkafka_process import Librdkafka
 
     settings = {
         "address": "127.0.0.1:9",  # nobody is there

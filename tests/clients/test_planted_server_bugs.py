@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.clients.client_cases import Case
-from harness.clients.client_meddler import BUGS
+from rota.clients.performances import Case
+from harness.clients.meddler import BUGS
 
 # kafka-python reads its schemas in a way that the standard library gives up.
 pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.clients.client_cases import Case
-from harness.clients.client_producers import Producers
+from rota.clients.performances import Case
+from rota.clients.producers import Producers
 from rota.coordinator import Arm, Effects, GroupCoordinator
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Shadow

@@ -7,9 +7,9 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from harness.clients.client_history import PATIENCE, Event, History, Partition, Place, TimedOut
-from harness.clients.client_members import Member
-from harness.clients.client_producers import Producers
+from rota.clients.history import PATIENCE, Event, History, Partition, Place, TimedOut
+from rota.clients.members import Member
+from rota.clients.producers import Producers
 
 SESSION_TIMEOUT_MS = 6000
 HEARTBEAT_INTERVAL_MS = 300

@@ -13,7 +13,7 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
-from harness.clients.consumer_process import COMMIT_SECONDS, ConsumerProcess, Offsets, Partition
+from rota.clients.consumer_process import COMMIT_SECONDS, ConsumerProcess, Offsets, Partition
 
 ASSIGNORS = {
     kind.name: kind

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from harness.clients.client_checker import Rules, violations
-from harness.clients.client_history import Event, told
-from harness.clients.client_world import World
+from rota.clients.checker import Rules, violations
+from rota.clients.history import Event, told
+from rota.clients.world import World
 
 Steps = Callable[[World], None]
 

@@ -12,11 +12,11 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from harness.clients.client_history import PATIENCE, Event, History, Partition, TimedOut, told
+from rota.clients.history import PATIENCE, Event, History, Partition, TimedOut, told
 
 PROCESSES = {
-    "librdkafka": "harness.clients.librdkafka_process",
-    "kafka-python": "harness.clients.kafka_python_process",
+    "librdkafka": "rota.clients.librdkafka_process",
+    "kafka-python": "rota.clients.kafka_python_process",
 }
 MODULES = {"librdkafka": "confluent_kafka", "kafka-python": "kafka"}
 """Library → the module that has to be importable."""

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from harness.clients.client_meddler import BUGS, Meddler
-from harness.clients.client_members import MODULES
-from harness.clients.client_producers import Producers
-from harness.clients.client_scenarios import SCENARIOS
-from harness.clients.client_world import World
+from harness.clients.meddler import BUGS, Meddler
+from rota.clients.members import MODULES
+from rota.clients.producers import Producers
+from rota.clients.scenarios import SCENARIOS
+from rota.clients.world import World
 from rota.oracle.shadow import Shadow
 
 AT_ONCE = 14
