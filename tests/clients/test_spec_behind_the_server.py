@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness.clients.planted import judged
 from rota.clients.performances import Case
 from rota.clients.producers import Producers
 from rota.coordinator import Arm, Effects, GroupCoordinator
@@ -38,4 +39,4 @@ def test_a_divergence_fails_the_test():
         producers.close()
     assert played.failure is None
     with pytest.raises(Divergence, match=r"timer session [^\n]* armed for 12,000 ms, not"):
-        played.judged(shadows)
+        judged(played, shadows)

@@ -21,7 +21,7 @@ ASSIGNORS = {
 }
 
 
-class KafkaPython(ConsumerProcess, AsyncConsumerRebalanceListener):
+class KafkaPython(ConsumerProcess, AsyncConsumerRebalanceListener):  # type: ignore[misc]  # has no types
     """The listener is an asynchronous one: only that can commit while partitions are being given up."""
 
     poll_seconds = 0.2

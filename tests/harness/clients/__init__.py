@@ -1,1 +1,1 @@
-"""What the tests of real clients have beside the kit: bugs that are planted, and the spec behind the server."""
+"""What the tests of real clients have beside the kit: planted bugs, and the spec behind the server."""
