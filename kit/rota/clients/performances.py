@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import time
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -41,6 +42,7 @@ class Played:
 
     world: World
     failure: Exception | None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -85,11 +87,13 @@ class Case:
             commit_on_revoke=scenario.rules.commit_on_revoke,
             auto_offset_reset="earliest" if scenario.rules.from_start else "latest",
         )
+        began = time.monotonic()
+        failure = None
         try:
             scenario.play(world)
-        except Exception as failure:
-            return Played(world, failure)
-        return Played(world, None)
+        except Exception as error:
+            failure = error
+        return Played(world, failure, time.monotonic() - began)
 
 
 def cases() -> list[Case]:
@@ -119,20 +123,23 @@ class Performances:
     performance, and a warning tells of the first.
     """
 
-    def __init__(self, address: str, chosen: Iterable[Case]) -> None:
+    def __init__(self, address: str, chosen: Iterable[Case], at_once: int = AT_ONCE) -> None:
         self._address = address
         self._producers = Producers(address)
-        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="scenario")
+        self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="scenario")
         self._results: dict[Case, Future[Played]] = {case: self._play(case) for case in dict.fromkeys(chosen)}
 
-    def of(self, case: Case, judged: Callable[[Played], object] = lambda played: None) -> Played:
+    def of(
+        self, case: Case, judged: Callable[[Played], object] = lambda played: None, warn: bool = True
+    ) -> Played:
         """A performance that is over. Errors: what the harness itself could not do; what `judged` raises,
         which no second performance mends."""
         played = self._results[case].result()
         judged(played)
         if played.failure is None or not case.second_chance:
             return played
-        warnings.warn(f"{case} is played again: {played.failure}", stacklevel=2)
+        if warn:
+            warnings.warn(f"{case} is played again: {played.failure}", stacklevel=2)
         played = self._play(case).result()
         judged(played)
         return played
