@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from rota.cli.conform_target import see_whether_it_is_there
+from rota.cli.conform_target import see_what_is_there
 from rota.cli.errors import NOTHING, UNDECIDED, UsageError
 from rota.cli.keeping import keep, try_files
 from rota.cli.streams import ascii_json
@@ -61,7 +61,7 @@ def show_clients(
         raise UsageError(f"{cause}; install confluent-kafka (rota[targets]) or kafka-python", UNDECIDED)
     try_files([out / "clients.txt", *(path for _, path in reports)])
     with closing(target):
-        see_whether_it_is_there(target, patience)
+        target = see_what_is_there(target, patience)
         began = time.monotonic()
         outcomes = _played(target, chosen, patience, quiet or as_object)
     seen = clients.Seen(target.name, outcomes, time.monotonic() - began, exit_code(outcomes))

@@ -11,13 +11,14 @@ from types import TracebackType
 
 import pytest
 
-from rota.cli.conform_target import one_target, see_whether_it_is_there
+from rota.cli.conform_target import one_target, see_what_is_there
 from rota.cli.errors import UsageError
-from rota.conformance.catalogue import all_cases
+from rota.conformance.catalogue import cases_by_name
 from rota.conformance.dialogues.script import Case
 from rota.conformance.known_failures import read_known
 from rota.conformance.profiles import for_profile, usual_profile
 from rota.conformance.results import CaseResult, KnownFailure, Verdict
+from rota.conformance.rounds import Gone
 from rota.conformance.runner import Options, divide, find_unreadable, play_all
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import Target, TargetError
@@ -54,7 +55,7 @@ class Judge:
 
     def __enter__(self) -> Judge:
         try:
-            see_whether_it_is_there(self._target, self._options.patience)
+            self._target = see_what_is_there(self._target, self._options.patience)
         except UsageError as error:
             self._target.close()
             pytest.fail(f"rota: {error.message}", pytrace=False)
@@ -76,7 +77,10 @@ class Judge:
             self._play([case])
         if case.id in self._why_not:
             pytest.skip(self._why_not[case.id])
-        result = self._results[case.id].result()
+        try:
+            result = self._results[case.id].result()
+        except Gone as gone:
+            pytest.fail(f"rota: {gone}", pytrace=False)
         if result.verdict in (Verdict.UNSUPPORTED, Verdict.UNDECIDED, Verdict.SKIPPED):
             pytest.skip(f"{result.verdict}: {result.because or result.actual}")
         told = "\n".join(in_full(result, self._started()))
@@ -141,6 +145,6 @@ def profile_of(config: pytest.Config) -> str | None:
 
 def known_of(config: pytest.Config) -> dict[str, KnownFailure]:
     """What is known to fail, by case. Errors: KnownError."""
-    ids = [case.id for case in all_cases()]
+    names = cases_by_name()
     files = [Path(name) for name in config.getoption("rota_known") or config.getini("rota_known")]
-    return {name: known for file in files for name, known in read_known(file, ids).items()}
+    return {name: known for file in files for name, known in read_known(file, names).items()}
