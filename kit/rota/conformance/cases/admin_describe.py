@@ -59,7 +59,7 @@ def describe_stable(d: Dialogue) -> None:
 )
 def describe_clients(d: Dialogue) -> None:
     stable(d, d.member("anna"))
-    (member,) = described(d)["members"]
+    member = described(d)["members"].only()
     actual = (member["client_id"], member["client_host"][:1])
     d.require(actual == ("anna", "/"), "the client anna, the host with a slash", f"{actual}")
 
@@ -218,7 +218,7 @@ def describe_absent(d: Dialogue) -> None:
     older="There is no version 6.",
 )
 def describe_absent_newer(d: Dialogue) -> None:
-    (group,) = describe(d)["groups"]
+    group = describe(d)["groups"].only()
     actual = (error_name(group["error_code"]), group["group_state"])
     d.require(actual == ("GROUP_ID_NOT_FOUND", "Dead"), "GROUP_ID_NOT_FOUND and Dead", f"{actual}")
 

@@ -53,7 +53,7 @@ def _expect_gone(d: Dialogue) -> None:
 
 
 def _state(d: Dialogue) -> str:
-    (group,) = describe(d)["groups"]
+    group = describe(d)["groups"].only()
     return str(group["group_state"])
 
 

@@ -45,7 +45,7 @@ def by_instance_answer(d: Dialogue) -> None:
     stable(d, static(d, "a", "one"))
     reply = leave_as(d, ("", "one"))
     _expect(d, reply, "NONE")
-    (member,) = reply["members"]
+    member = reply["members"].only()
     actual = (member["member_id"], member["group_instance_id"])
     d.require(actual == ("", "one"), "an empty member id and the instance id one", f"{actual}")
 
