@@ -33,6 +33,7 @@ from rota.conformance.cases import (  # noqa: F401, I001 - each registers its ca
     static_restart,
     sync,
     sync_checks,
+    told_apart,
     timers,
     timers_delay,
     timers_phases,

@@ -112,7 +112,7 @@ def large(d: Dialogue) -> None:
 def longest_metadata(d: Dialogue) -> None:
     given = "".join(chr(ord("a") + number % 26) for number in range(_LIMIT))
     _store(d, _alone(d), in_topic(TOPIC, 7, given))
-    found = fetched(d)["metadata"]
+    found = fetched(d)["metadata"] or ""
     d.require(found == given, f"all {_LIMIT} characters", f"{len(found)} characters, {found[:20]!r}…")
 
 
@@ -293,7 +293,7 @@ def after_expiry(d: Dialogue) -> None:
     d.require(state == "Empty", "the state Empty", str(state))
     expect_fetched(d, 5)
     expect_each(d, commit(d.member("simple"), 3, **_SIMPLE), "NONE")
-    d.expect(d.member("b", protocol_type="connect").enter().answer(), error="NONE")
+    d.expect(d.member("b").enter().answer(), error="NONE")
 
 
 @case(
