@@ -125,6 +125,31 @@ def test_a_late_answer_is_told_from_none(polite: Any) -> None:
     assert none.actual == "no answer in 0.1 s"
 
 
+@pytest.mark.parametrize(
+    ("late", "wanted", "ending", "plays"),
+    [
+        (2, "UNKNOWN_MEMBER_ID", Ending.FINISHED, 3),
+        (9, "UNKNOWN_MEMBER_ID", Ending.DEVIATED, 3),
+        (9, "MEMBER_ID_REQUIRED", Ending.DEVIATED, 1),
+    ],
+)
+def test_what_is_right_but_late_is_played_again(
+    polite: Any, late: int, wanted: str, ending: Ending, plays: int
+) -> None:
+    """Only the last of three plays is believed; what is wrong is believed at once."""
+    asked: list[Any] = []
+
+    def join(request: Any) -> Any:
+        asked.append(request)
+        return slowly(0.4 if len(asked) <= late else 0.0, STRANGER)(request)
+
+    def play(d: Dialogue) -> None:
+        d.expect(d.member("a").join("x", within=0.1), error=wanted)
+
+    result = played(play, polite({"JoinGroup": join}))
+    assert (result.ending, result.late, len(asked)) == (ending, False, plays)
+
+
 def test_set_ups_have_the_patience_of_the_case(polite: Any) -> None:
     def play(d: Dialogue) -> None:
         with d.reaching("an id"):
