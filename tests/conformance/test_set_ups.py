@@ -13,18 +13,21 @@ import pytest
 from tests.conformance.polite import Polite, played, script, shared, slowly
 
 import rota.conformance
+from rota.conformance import runner
 from rota.conformance.catalogue import all_cases
 from rota.conformance.connections.connection import Connection
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.expectations import Wanted
 from rota.conformance.dialogues.negotiation import Wait, until_all_is_loaded, until_it_coordinates
 from rota.conformance.dialogues.transcript import Transcript
+from rota.conformance.dialogues.ways import Way
 from rota.conformance.results import DialogueResult, Ending, Verdict
 from rota.conformance.runner import Options, exit_code, judge, perform
 from rota.conformance.skipped import skipped
-from rota.conformance.steps.group_formation import ROUNDS, stable
+from rota.conformance.steps.group_formation import ROUNDS, awaiting_assignments, join_together, stable
 from rota.conformance.steps.membership import pending_member
 from rota.conformance.steps.offsets import commit, expect_each, fetched, topic
+from rota.conformance.targets.grammar import parse_target
 from rota.spec import RULES
 
 LOADING = 14
@@ -286,6 +289,21 @@ def test_what_fails_in_one_way_is_tried_in_another(polite: Any) -> None:
     assert (result.ending, result.versions["JoinGroup"]) == (Ending.FINISHED, 3)
     told = "played with JoinGroup v3, which has no handshake, since what is needed was not reached otherwise"
     assert result.lines[0].text == told
+
+
+@pytest.mark.parametrize(("form", "generation"), [(stable, 2), (awaiting_assignments, 1), (join_together, 1)])
+def test_members_come_one_by_one_where_only_a_stable_group_is_wanted(
+    form: Any, generation: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case may be about the first generation, or about a group that has never been Stable."""
+    monkeypatch.setattr(runner, "USUAL", Way("one by one", one_by_one=True))
+
+    def play(d: Dialogue) -> None:
+        formed = form(d, d.member("a"), d.member("b"))
+        assert {member.generation_id for member in formed.everyone} == {generation}
+
+    ((_, result),) = perform([script(play)], parse_target("rota"), Options(1, 5.0), {})
+    assert (result.ending, result.because) == (Ending.FINISHED, "")
 
 
 def test_ways_that_a_case_cannot_go_are_not_tried(polite: Any) -> None:
