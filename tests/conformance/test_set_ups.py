@@ -128,6 +128,29 @@ def test_a_late_answer_is_told_from_none(polite: Any) -> None:
     assert none.actual == "no answer in 0.1 s"
 
 
+@pytest.mark.parametrize(("looks", "ending"), [(0.2, Ending.DEVIATED), (5.0, Ending.UNDECIDED)])
+def test_whoever_looks_late_cannot_say_that_an_answer_was_early(
+    polite: Any, looks: float, ending: Ending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kit wakes up when so many seconds are over; the answer is there since the beginning."""
+    clock = [0.0]
+    monkeypatch.setattr(Transcript, "elapsed", lambda _: clock[0])
+
+    def play(d: Dialogue) -> None:
+        joining = d.member("a").send_join("x")
+        poll = joining.poll
+
+        def late(_seconds: float) -> Any:
+            clock[0] += looks
+            return poll(5.0)
+
+        monkeypatch.setattr(joining, "poll", late)
+        joining.silent(1.0)
+
+    result = played(play, polite(), needs={"JoinGroup": (9, 9), "SyncGroup": (5, 5)})
+    assert result.ending is ending
+
+
 @pytest.mark.parametrize(
     ("late", "wanted", "ending", "plays"),
     [

@@ -137,15 +137,15 @@ class PendingRequest:
         return reply
 
     def silent(self, seconds: float = A_WHILE) -> None:
-        """Observe that no answer comes for so many seconds; a `Deviation` if one does."""
+        """Observe that no answer comes for so many seconds; a `Deviation` if one does, in that time."""
+        dialogue, api = self._member.dialogue, self._request.api
+        since = dialogue.transcript.elapsed()
         reply = self.poll(seconds)
         if reply is not None:
-            raise Deviation(
-                f"no answer to {self._request.api} for {seconds:.2g} s",
-                self._member.dialogue.transcript.answer(self._request.api, reply.body),
-                rule_of_waiting(self._request.api),
-            )
-        self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s, as it should be")
+            dialogue.in_time(since, seconds)  # on a busy machine whoever looks late sees what was not early
+            came = dialogue.transcript.answer(api, reply.body)
+            raise Deviation(f"no answer to {api} for {seconds:.2g} s", came, rule_of_waiting(api))
+        self._say("…", f"no answer to {api} in {seconds:.2g} s, as it should be")
 
     def poll(self, seconds: float = 0.0) -> Reply | None:
         """The answer if it comes within so many seconds, else None."""
