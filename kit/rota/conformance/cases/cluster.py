@@ -119,7 +119,7 @@ def committed(d: Dialogue) -> None:
 def fetched(d: Dialogue) -> None:
     a = _member_elsewhere(d)
     asked = {"group_id": d.group_id, "topics": [{"name": TOPIC, "partition_indexes": [0]}]}
-    (group,) = a.send_whole("OffsetFetch", {"groups": [asked]}).answer(PROMPTLY)["groups"]
+    group = a.send_whole("OffsetFetch", {"groups": [asked]}).answer(PROMPTLY)["groups"].only()
     _require_elsewhere(d, "OffsetFetch", group["error_code"])
 
 

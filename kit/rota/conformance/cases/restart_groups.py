@@ -288,8 +288,8 @@ def nothing_said_before(d: Dialogue) -> None:
 def _all_known(d: Dialogue, a: Member) -> bool:
     """Whether an offset, a member and a group are known; a `Deviation` where one is denied."""
     asked = {"groups": [{"group_id": d.group_id, "topics": [{"name": TOPIC, "partition_indexes": [0]}]}]}
-    (offsets,) = a.send_whole("OffsetFetch", asked).answer()["groups"]
-    (group,) = a.send_whole("DescribeGroups", {"groups": [d.group_id]}).answer()["groups"]
+    offsets = a.send_whole("OffsetFetch", asked).answer()["groups"].only()
+    group = a.send_whole("DescribeGroups", {"groups": [d.group_id]}).answer()["groups"].only()
     beat = a.heartbeat().error
     told = [error_name(each["error_code"]) for each in (offsets, group)]
     for error in (*told, beat):
