@@ -24,7 +24,7 @@ from rota.report.events import (
 )
 from rota.report.format import coloured, counted, emphasised, shown_length, width, wrapped
 
-IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED)
+IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED, Verdict.UNDECIDED)
 """Verdicts whose cases are printed with everything that was seen."""
 
 ENDS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTERRUPTED: "undecided"}
@@ -39,7 +39,7 @@ COLOURED = {
 }
 """Verdict on a case -> the verdict whose colour it has."""
 
-_HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·] ")
+_HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·↻] ")
 """What a line of a dialogue begins with: the time, who, and the kind of line."""
 
 _GLUE = "\0"
@@ -115,8 +115,8 @@ def in_full(result: CaseResult, started: RunStarted, columns: int | None = None)
     yield f"{result.verdict.value.upper()} {case.id} ({case.level.value})"
     for name, text in (
         ("requirement", case.requirement),
-        ("expected", result.expected),
-        ("actual", result.actual),
+        *([("because", result.because)] if result.because else []),
+        *([("expected", result.expected), ("actual", result.actual)] if result.expected else []),
         ("rule", case.rule),
         ("source", case.source),
         *([("Kafka 3.x", case.older)] if case.older else []),
@@ -200,7 +200,7 @@ def not_checked(finished: RunFinished) -> Mapping[str, Sequence[str]]:
     reasons: dict[str, list[str]] = {}
     for skipped in finished.not_checked:
         reasons.setdefault(skipped.why, []).append(skipped.case.id)
-    for verdict in (Verdict.UNSUPPORTED, Verdict.UNDECIDED):
+    for verdict in (Verdict.UNSUPPORTED, Verdict.UNDECIDED, Verdict.SKIPPED):
         ids = [result.case.id for result in finished.results if result.verdict is verdict]
         if ids:
             reasons[verdict.value] = ids

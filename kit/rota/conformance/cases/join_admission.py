@@ -310,6 +310,6 @@ def members_for_leader_only(d: Dialogue) -> None:
 def error_well_formed(d: Dialogue) -> None:
     stranger = d.member("a", protocol_type="")
     reply = stranger.join("never-handed-out", within=PROMPTLY, session_timeout_ms=1, group_id="")
-    with d.reaching("a refused JoinGroup"):
+    with d.reaching("a refused JoinGroup", rule="join.invalid-group-id"):
         d.require(reply.error != "NONE", "an error", "NONE")
     d.require(not reply.nulls, "no null in the answer", f"null in {', '.join(reply.nulls)}")

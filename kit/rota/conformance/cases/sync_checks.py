@@ -116,6 +116,7 @@ def during_rebalance(scene: Scene, member: Member) -> None:
     "sync.invalid-group-id.empty",
     "SyncGroup with an empty group id is refused with INVALID_GROUP_ID.",
     "GroupMetadataManager.classicGroupSync",
+    level=Level.SHOULD,
 )
 def empty_group_id(d: Dialogue) -> None:
     reply = d.member("a").sync(group_id="", member_id="nobody", generation_id=1, protocol_name="range")
