@@ -15,6 +15,7 @@ from rota.conformance.steps.group_formation import (
     FormedGroup,
     awaiting_assignments,
     distribute_assignments,
+    join_again,
     stable,
 )
 from rota.conformance.steps.membership import pending_member, static
@@ -79,12 +80,7 @@ def _second(scene: Scene, members: list[Member]) -> FormedGroup:
     *staying, leaving = stable(d, *members).everyone
     d.expect(leaving.leave(), error="NONE")
     scene.former = (leaving,)
-    joining = {member.name: member.send_join() for member in reversed(staying)}
-    replies = {name: join.answer() for name, join in joining.items()}
-    leader = staying[0]
-    for reply in replies.values():
-        d.expect(reply, error="NONE", leader=leader.member_id)
-    return FormedGroup(leader, tuple(staying[1:]), replies)
+    return join_again(d, *staying)
 
 
 def _syncing(scene: Scene, plan: Plan) -> None:

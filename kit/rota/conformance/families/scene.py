@@ -106,9 +106,8 @@ class Scene:
         except Deviation as deviation:
             if self.began is not None:
                 self.d.in_time(self.began, 0.9 * self.d.initial_delay)
-            raise Deviation(
-                f"{deviation.expected}, where {who} ({self.words})", deviation.actual
-            ) from deviation
+            expected = f"{deviation.expected}, where {who} ({self.words})"
+            raise Deviation(expected, deviation.actual, deviation.rule) from deviation
 
     def _who(self, role: Role) -> tuple[Member, ...]:
         if role is Role.LEADER:
@@ -151,6 +150,6 @@ def rebalances(d: Dialogue, member: Member) -> None:
     while True:
         reply = member.heartbeat()
         if reply.error != "NONE" or d.transcript.elapsed() > d.patience + PROMPTLY:
-            d.expect(reply, error="REBALANCE_IN_PROGRESS")
+            d.expect(reply, error="REBALANCE_IN_PROGRESS", rule="heartbeat.rebalance-in-progress")
             return
         d.wait(0.05)

@@ -74,6 +74,11 @@ def awaiting_assignments(dialogue: Dialogue, *members: Member) -> FormedGroup:
         return join_together(dialogue, *members)
 
 
+def join_again(dialogue: Dialogue, *members: Member) -> FormedGroup:
+    """Bring the members of a group that rebalances into its next generation."""
+    return _Formation(dialogue, (), members).run()
+
+
 def stable(dialogue: Dialogue, *members: Member) -> FormedGroup:
     """Bring newcomers into a group and let it become Stable: everyone has its assignment."""
     formed = awaiting_assignments(dialogue, *members)
