@@ -97,13 +97,13 @@ def _called(scene: Scene, plan: Plan) -> None:
     _stable(scene, plan)
     scene.newcomer = somebody_new(scene.d, "newcomer", plan.kind)
     scene.waiting = {scene.newcomer.name: scene.newcomer.enter()}
-    rebalances(scene.d, scene.lead)
+    rebalances(scene.d, scene.lead, scene.d.patience)
 
 
 def _rejoining(scene: Scene, plan: Plan) -> None:
     _stable(scene, plan)
     scene.waiting = {scene.lead.name: scene.lead.send_join()}
-    rebalances(scene.d, scene.followers[0])
+    rebalances(scene.d, scene.followers[0], scene.d.patience)
 
 
 def _first(scene: Scene, plan: Plan) -> None:

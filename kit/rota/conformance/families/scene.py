@@ -145,11 +145,14 @@ def somebody_new(d: Dialogue, name: str, kind: Kind) -> Member:
     return static(d, name, f"{name}'s") if kind is Kind.STATIC else d.member(name)
 
 
-def rebalances(d: Dialogue, member: Member) -> None:
-    """Heartbeats of a member until they say that the group rebalances."""
-    while True:
-        reply = member.heartbeat()
-        if reply.error != "NONE" or d.transcript.elapsed() > d.patience + PROMPTLY:
-            d.expect(reply, error="REBALANCE_IN_PROGRESS", rule="heartbeat.rebalance-in-progress")
-            return
+def rebalances(d: Dialogue, member: Member, within: float = PROMPTLY) -> None:
+    """Heartbeats of a member until they say that the group rebalances, for so many seconds.
+
+    What begins the rebalance was sent on another connection, and may be read later than a heartbeat.
+    """
+    since = d.transcript.elapsed()
+    reply = member.heartbeat()
+    while reply.error == "NONE" and d.transcript.elapsed() - since < within:
         d.wait(0.05)
+        reply = member.heartbeat()
+    d.expect(reply, error="REBALANCE_IN_PROGRESS", rule="heartbeat.rebalance-in-progress")
