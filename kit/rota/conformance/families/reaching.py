@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rota.conformance.dialogues.dialogue import Dialogue, Member, PendingRequest, subscription
 from rota.conformance.families.axes import Kind, Phase
-from rota.conformance.families.scene import Scene, rebalances, somebody_new
+from rota.conformance.families.scene import Scene, enters, rebalances, somebody_new
 from rota.conformance.steps.administration import delete, expect_deleted
 from rota.conformance.steps.group_formation import (
     ON_ITS_WAY,
@@ -96,8 +96,7 @@ def _stable(scene: Scene, plan: Plan) -> None:
 def _called(scene: Scene, plan: Plan) -> None:
     _stable(scene, plan)
     scene.newcomer = somebody_new(scene.d, "newcomer", plan.kind)
-    scene.waiting = {scene.newcomer.name: scene.newcomer.enter()}
-    rebalances(scene.d, scene.lead, scene.d.patience)
+    scene.waiting = {scene.newcomer.name: enters(scene.d, scene.newcomer, scene.lead)}
 
 
 def _rejoining(scene: Scene, plan: Plan) -> None:

@@ -145,6 +145,23 @@ def somebody_new(d: Dialogue, name: str, kind: Kind) -> Member:
     return static(d, name, f"{name}'s") if kind is Kind.STATIC else d.member(name)
 
 
+def enters(d: Dialogue, newcomer: Member, member: Member) -> PendingRequest:
+    """Somebody new joins a group that does not rebalance yet, of which a member learns; what waits.
+
+    An id is taken whenever it is handed out, be it late: nobody guesses how long that takes.
+    """
+    joining = newcomer.send_join("")
+    since = d.transcript.elapsed()
+    error = "NONE"
+    while error == "NONE" and d.transcript.elapsed() - since < d.patience:
+        handed_out = None if newcomer.member_id else joining.poll(0.05)
+        if handed_out is not None:
+            joining = newcomer.enter_after(handed_out)
+        error = member.heartbeat().error
+    rebalances(d, member)
+    return joining
+
+
 def rebalances(d: Dialogue, member: Member, within: float = PROMPTLY) -> None:
     """Heartbeats of a member until they say that the group rebalances, for so many seconds.
 
