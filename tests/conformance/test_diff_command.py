@@ -81,7 +81,7 @@ def test_a_difference_is_printed_and_written_side_by_side(tmp_path: Path) -> Non
         assert text in outcome.stdout
     assert f"DIFFERS {SAME}" not in outcome.stdout
     written = (tmp_path / "diff-rota-librdkafka-mock.txt").read_text()
-    (row,) = [line for line in written.splitlines() if line.startswith("* stranger ←")]
+    row, *_ = [line for line in written.splitlines() if line.startswith("* stranger ←")]
     assert [cell.strip() for cell in row.split("|")] == [
         "* stranger ← Heartbeat  UNKNOWN_MEMBER_ID (25)",
         "stranger ← Heartbeat  GROUP_ID_NOT_FOUND (69)",
