@@ -70,10 +70,10 @@ def test_a_difference_is_printed_and_written_side_by_side(tmp_path: Path) -> Non
     assert outcome.exit_code == 1
     for text in (
         f"DIFFERS {OTHER} (MUST)\n",
-        "  sentence         A heartbeat to a group that does not exist is answered UNKNOWN_MEMBER_ID.\n",
-        '  after            a → Heartbeat v4  generation 1  member_id "never-handed-out"\n',
-        "  rota             a ← Heartbeat  UNKNOWN_MEMBER_ID (25)\n",
-        "  librdkafka-mock  a ← Heartbeat  GROUP_ID_NOT_FOUND (69)\n",
+        "  sentence         A heartbeat with an id that is no member's is answered UNKNOWN_MEMBER_ID",
+        '  after            stranger → Heartbeat v4  generation -1  member_id "never-handed-out"\n',
+        "  rota             stranger ← Heartbeat  UNKNOWN_MEMBER_ID (25)\n",
+        "  librdkafka-mock  stranger ← Heartbeat  GROUP_ID_NOT_FOUND (69)\n",
         "  rule             heartbeat.unknown-member\n",
         f"  again            rota conform --diff rota librdkafka-mock {OTHER}\n",
         "different: rota and librdkafka-mock: 1 of 2 dialogues differs (",
@@ -81,10 +81,10 @@ def test_a_difference_is_printed_and_written_side_by_side(tmp_path: Path) -> Non
         assert text in outcome.stdout
     assert f"DIFFERS {SAME}" not in outcome.stdout
     written = (tmp_path / "diff-rota-librdkafka-mock.txt").read_text()
-    (row,) = [line for line in written.splitlines() if line.startswith("* a ←")]
+    row, *_ = [line for line in written.splitlines() if line.startswith("* stranger ←")]
     assert [cell.strip() for cell in row.split("|")] == [
-        "* a ← Heartbeat  UNKNOWN_MEMBER_ID (25)",
-        "a ← Heartbeat  GROUP_ID_NOT_FOUND (69)",
+        "* stranger ← Heartbeat  UNKNOWN_MEMBER_ID (25)",
+        "stranger ← Heartbeat  GROUP_ID_NOT_FOUND (69)",
     ]
 
 
@@ -99,7 +99,7 @@ def test_json_is_one_object_with_both_dialogues(tmp_path: Path) -> None:
     assert (same["id"], same["verdict"], same["dialogues"]) == (SAME, "same", None)
     left, right = differing["dialogues"]
     assert left[: differing["first_difference"]] == right[: differing["first_difference"]]
-    assert left[differing["first_difference"]] == "a ← Heartbeat  UNKNOWN_MEMBER_ID (25)"
+    assert left[differing["first_difference"]] == "stranger ← Heartbeat  UNKNOWN_MEMBER_ID (25)"
     assert (differing["kind"], differing["rule"]) == ("case", "heartbeat.unknown-member")
 
 

@@ -52,9 +52,11 @@ def test_everything_that_is_told_names_codes(
     arguments = ["--embedded", "--report", f"md={page}", "--report", f"json={tmp_path / 'r.json'}"]
     outcome = CliRunner().invoke(conform, [*arguments, "heartbeat.illegal-generation.older"])
     (case,) = json.loads((tmp_path / "r.json").read_text())["cases"]
-    assert case["expected"] == "Heartbeat answered with error ILLEGAL_GENERATION (22)"
+    assert case["expected"].startswith(
+        "Heartbeat answered with error ILLEGAL_GENERATION (22), where the leader"
+    )
     assert case["actual"] == f"Heartbeat  {shown}"
-    assert any(line.endswith(f"a ← Heartbeat  {shown}") for line in case["dialogue"])
+    assert any(line.endswith(f"lena ← Heartbeat  {shown}") for line in case["dialogue"])
     for text in (outcome.stdout, page.read_text()):
         assert f"actual       Heartbeat  {shown}" in text
-        assert f"a ← Heartbeat  {shown}" in text
+        assert f"lena ← Heartbeat  {shown}" in text

@@ -9,7 +9,7 @@ from rota.conformance.families.axes import MEMBERS, Role
 from rota.conformance.families.family import family, for_each
 from rota.conformance.families.reaching import listed
 from rota.conformance.families.rounds import all_join, still_assigns, told_to_rejoin
-from rota.conformance.families.scene import Scene
+from rota.conformance.families.scene import Scene, rebalances
 from rota.conformance.families.situations import (
     COMPLETING,
     STABLE,
@@ -165,7 +165,7 @@ def follower_changed(d: Dialogue, new: Protocols) -> None:
     before = follower.generation_id
     joining = follower.send_join(protocols=new)
     joining.silent(A_WHILE / 2)
-    d.expect(formed.leader.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    rebalances(d, formed.leader)
     d.expect(formed.leader.join(), error="NONE", generation_id=before + 1)
     d.expect(joining.answer(), error="NONE", generation_id=before + 1)
 

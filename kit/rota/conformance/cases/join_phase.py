@@ -15,7 +15,7 @@ from rota.conformance.dialogues.script import Level
 from rota.conformance.families.axes import MEMBERS, Role
 from rota.conformance.families.family import family
 from rota.conformance.families.rounds import all_join, told_to_rejoin
-from rota.conformance.families.scene import Scene, rebalances, somebody_new
+from rota.conformance.families.scene import Scene, enters, somebody_new
 from rota.conformance.families.situations import PREPARING, STABLE, WITH_ASSIGNMENTS
 from rota.conformance.steps.group_formation import awaiting_assignments, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
@@ -38,9 +38,9 @@ _COMPLETE = "ClassicGroup.hasAllMembersJoined; GroupMetadataManager.maybeComplet
 )
 def newcomer_rebalances(scene: Scene, newcomer: Member) -> None:
     """The leader, who joins again last, goes on leading, and is told of all."""
-    joining = newcomer.enter()
-    joining.silent(A_WHILE / 4)
+    joining = enters(scene.d, newcomer, scene.lead)
     told_to_rejoin(scene)
+    joining.silent(A_WHILE / 4)
     last_leads = (*scene.followers, scene.lead)
     replies = all_join(scene, {newcomer.name: joining}, last_leads, scene.lead)
     everyone = {newcomer.member_id, *(member.member_id for member in scene.everyone)}
@@ -59,10 +59,9 @@ def newcomer_rebalances(scene: Scene, newcomer: Member) -> None:
 )
 def leader_stays(scene: Scene, leader: Member) -> None:
     """Newcomers with ids before and after all others, and the followers, all wait for the leader."""
-    newcomers = [somebody_new(scene.d, name, scene.kind) for name in ("aaa", "zzz")]
-    joining = {newcomer.name: newcomer.enter() for newcomer in newcomers}
+    first, second = (somebody_new(scene.d, name, scene.kind) for name in ("aaa", "zzz"))
     with scene.d.reaching("a rebalance"):
-        rebalances(scene.d, leader)
+        joining = {first.name: enters(scene.d, first, leader), second.name: second.enter()}
     joining |= {follower.name: follower.send_join() for follower in scene.followers}
     scene.d.wait(A_WHILE / 4)
     all_join(scene, joining, [leader], leader)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from rota.conformance.dialogues.dialogue import Dialogue, Member, PendingRequest, subscription
 from rota.conformance.families.axes import Kind, Phase
-from rota.conformance.families.scene import Scene, rebalances, somebody_new
+from rota.conformance.families.scene import Scene, enters, rebalances, somebody_new
 from rota.conformance.steps.administration import delete, expect_deleted
 from rota.conformance.steps.group_formation import (
     ON_ITS_WAY,
     FormedGroup,
     awaiting_assignments,
     distribute_assignments,
+    join_again,
     stable,
 )
 from rota.conformance.steps.membership import pending_member, static
@@ -79,12 +80,7 @@ def _second(scene: Scene, members: list[Member]) -> FormedGroup:
     *staying, leaving = stable(d, *members).everyone
     d.expect(leaving.leave(), error="NONE")
     scene.former = (leaving,)
-    joining = {member.name: member.send_join() for member in reversed(staying)}
-    replies = {name: join.answer() for name, join in joining.items()}
-    leader = staying[0]
-    for reply in replies.values():
-        d.expect(reply, error="NONE", leader=leader.member_id)
-    return FormedGroup(leader, tuple(staying[1:]), replies)
+    return join_again(d, *staying)
 
 
 def _syncing(scene: Scene, plan: Plan) -> None:
@@ -100,14 +96,13 @@ def _stable(scene: Scene, plan: Plan) -> None:
 def _called(scene: Scene, plan: Plan) -> None:
     _stable(scene, plan)
     scene.newcomer = somebody_new(scene.d, "newcomer", plan.kind)
-    scene.waiting = {scene.newcomer.name: scene.newcomer.enter()}
-    rebalances(scene.d, scene.lead)
+    scene.waiting = {scene.newcomer.name: enters(scene.d, scene.newcomer, scene.lead)}
 
 
 def _rejoining(scene: Scene, plan: Plan) -> None:
     _stable(scene, plan)
     scene.waiting = {scene.lead.name: scene.lead.send_join()}
-    rebalances(scene.d, scene.followers[0])
+    rebalances(scene.d, scene.followers[0], scene.d.patience)
 
 
 def _first(scene: Scene, plan: Plan) -> None:

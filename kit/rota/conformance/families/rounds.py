@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from rota.conformance.dialogues.dialogue import PROMPTLY, Member, PendingRequest, Reply
 from rota.conformance.families.axes import Phase, State
-from rota.conformance.families.scene import Scene
+from rota.conformance.families.scene import Scene, rebalances
 
 
 def still_assigns(scene: Scene) -> None:
@@ -46,7 +46,7 @@ def told_to_rejoin(scene: Scene, *but: Member) -> None:
         if member.name in {each.name for each in but}:
             continue
         with scene.asked_by(f"{member.name} asks"):
-            scene.d.expect(scene.ready(member).heartbeat(), error="REBALANCE_IN_PROGRESS")
+            rebalances(scene.d, scene.ready(member))
 
 
 def all_join(

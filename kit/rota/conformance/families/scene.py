@@ -106,9 +106,8 @@ class Scene:
         except Deviation as deviation:
             if self.began is not None:
                 self.d.in_time(self.began, 0.9 * self.d.initial_delay)
-            raise Deviation(
-                f"{deviation.expected}, where {who} ({self.words})", deviation.actual
-            ) from deviation
+            expected = f"{deviation.expected}, where {who} ({self.words})"
+            raise Deviation(expected, deviation.actual, deviation.rule) from deviation
 
     def _who(self, role: Role) -> tuple[Member, ...]:
         if role is Role.LEADER:
@@ -146,11 +145,31 @@ def somebody_new(d: Dialogue, name: str, kind: Kind) -> Member:
     return static(d, name, f"{name}'s") if kind is Kind.STATIC else d.member(name)
 
 
-def rebalances(d: Dialogue, member: Member) -> None:
-    """Heartbeats of a member until they say that the group rebalances."""
-    while True:
-        reply = member.heartbeat()
-        if reply.error != "NONE" or d.transcript.elapsed() > d.patience + PROMPTLY:
-            d.expect(reply, error="REBALANCE_IN_PROGRESS")
-            return
+def enters(d: Dialogue, newcomer: Member, member: Member) -> PendingRequest:
+    """Somebody new joins a group that does not rebalance yet, of which a member learns; what waits.
+
+    An id is taken whenever it is handed out, be it late: nobody guesses how long that takes.
+    """
+    joining = newcomer.send_join("")
+    since = d.transcript.elapsed()
+    error = "NONE"
+    while error == "NONE" and d.transcript.elapsed() - since < d.patience:
+        handed_out = None if newcomer.member_id else joining.poll(0.05)
+        if handed_out is not None:
+            joining = newcomer.enter_after(handed_out)
+        error = member.heartbeat().error
+    rebalances(d, member)
+    return joining
+
+
+def rebalances(d: Dialogue, member: Member, within: float = PROMPTLY) -> None:
+    """Heartbeats of a member until they say that the group rebalances, for so many seconds.
+
+    What begins the rebalance was sent on another connection, and may be read later than a heartbeat.
+    """
+    since = d.transcript.elapsed()
+    reply = member.heartbeat()
+    while reply.error == "NONE" and d.transcript.elapsed() - since < within:
         d.wait(0.05)
+        reply = member.heartbeat()
+    d.expect(reply, error="REBALANCE_IN_PROGRESS", rule="heartbeat.rebalance-in-progress")

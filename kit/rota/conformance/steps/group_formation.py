@@ -80,6 +80,11 @@ def awaiting_assignments(dialogue: Dialogue, *members: Member, one_by_one: bool 
         return join_together(dialogue, *members, one_by_one=one_by_one)
 
 
+def join_again(dialogue: Dialogue, *members: Member) -> FormedGroup:
+    """Bring the members of a group that rebalances into its next generation."""
+    return _Formation(dialogue, (), members).run()
+
+
 def stable(dialogue: Dialogue, *members: Member) -> FormedGroup:
     """Bring newcomers into a group and let it become Stable: everyone has its assignment."""
     formed = awaiting_assignments(dialogue, *members, one_by_one=dialogue.way.one_by_one)
