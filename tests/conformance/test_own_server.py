@@ -18,6 +18,7 @@ from rota.conformance.targets.grammar import parse_target
 from rota.server import SERVED
 
 SLOW = {"timers.new-member-expired.five-minutes", "expiry.empty-group.since-last-member"}
+OF_A_CLUSTER = {case.id for case in all_cases() if case.brokers > 1}
 
 
 @pytest.mark.parametrize("profile", SERVED)
@@ -29,8 +30,8 @@ def test_embedded_conforms(tmp_path: Path, profile: str) -> None:
     report = json.loads(outcome.stdout)
     assert {case["id"]: case["verdict"] for case in report["cases"] if case["verdict"] != "pass"} == {}
     assert (outcome.exit_code, report["verdict"], report["profile"]) == (0, "conforms", profile)
-    assert report["seconds"] < 25
-    assert {skipped["id"] for skipped in report["not_checked"]} == SLOW
+    assert report["seconds"] < 100
+    assert {skipped["id"] for skipped in report["not_checked"]} == SLOW | OF_A_CLUSTER
 
 
 @pytest.mark.parametrize(("late", "ending"), [(PLAYS - 1, Ending.FINISHED), (PLAYS, Ending.UNDECIDED)])

@@ -42,9 +42,9 @@ class KafkaOnDisk:
         self._host = ("127.0.0.1", port)
         self.address = f"127.0.0.1:{port}"
         self.data = folder / "data"
-        kafka_broker._write(folder, RELEASE, port, controller, {**kafka_broker.USUAL, **settings})
-        java = find_java(RELEASE.java, "Kafka").path
-        self._jvm = (java, *kafka_broker._JVM, RELEASE.log_flag, "-cp", f"{fetched(RELEASE).resolve()}/*")
+        node = kafka_broker.Node(1, port, {1: controller})
+        node.write(folder, RELEASE, {**kafka_broker.USUAL, **settings})
+        self._jvm = kafka_broker.java_for(RELEASE)
         self._process: Process | None = None
 
     def start(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -76,13 +76,15 @@ class KnownFailure:
 
     It covers any deviation; but that the target dies or that nothing can be decided only where `verdict` says
     so, for a target that now dies where it only deviated is news. Whether what cannot be decided is undecided
-    or skipped depends on which other cases are played, so either stands for both.
+    or skipped depends on which other cases are played, so either stands for both. `family` is the family that
+    a list names instead of the case: some of its cases may pass.
     """
 
     id: str
     reason: str = ""
     link: str = ""
     verdict: Verdict | None = None
+    family: str = ""
 
     def covers(self, result: CaseResult) -> bool:
         """Whether this is what became of the case."""
@@ -121,8 +123,8 @@ class CaseResult(DialogueResult):
 
     @property
     def unexpected_pass(self) -> bool:
-        """Whether it passes although a list says that it fails."""
-        return self.known is not None and self.verdict is Verdict.PASS
+        """Whether it passes although a list says that it fails itself, not some case of its family."""
+        return self.known is not None and not self.known.family and self.verdict is Verdict.PASS
 
 
 @dataclass(frozen=True)
@@ -131,3 +133,13 @@ class NotChecked:
 
     case: Script
     why: str
+
+
+def passing_though_known(results: Sequence[CaseResult]) -> list[str]:
+    """What a list says to fail and passes: cases by id, and families of which every case passes."""
+    families: dict[str, bool] = {}
+    for result in results:
+        if result.known is not None and (family := result.known.family):
+            families[family] = families.get(family, True) and result.verdict is Verdict.PASS
+    cases = [result.case.id for result in results if result.unexpected_pass]
+    return [*cases, *(family for family, passes in families.items() if passes)]

@@ -83,11 +83,6 @@ class Collected:
         raise NotImplementedError
 
 
-def passing_though_known(results: Sequence[CaseResult]) -> list[str]:
-    """The cases that a list of known failures names and that pass."""
-    return [result.case.id for result in results if result.unexpected_pass]
-
-
 def counts(results: Sequence[CaseResult]) -> dict[str, int]:
     """Verdict -> how many, in the order of the verdicts, those that occur."""
     number = Counter(result.verdict for result in results)

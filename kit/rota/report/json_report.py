@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from rota.conformance.dialogues.transcript import render
-from rota.conformance.results import CaseResult, NotChecked
-from rota.report.events import Collected, RunFinished, RunStarted, counts, passing_though_known
+from rota.conformance.results import CaseResult, NotChecked, passing_though_known
+from rota.report.events import Collected, RunFinished, RunStarted, counts
 
 SCHEMA = 1
 """Raised when a key changes its meaning or goes; new keys may come without."""

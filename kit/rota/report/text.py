@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from rota.conformance.dialogues.transcript import render
 from rota.conformance.out_of_reach import out_of_reach
 from rota.conformance.profiles import usual_profile
-from rota.conformance.results import CaseResult, Verdict
+from rota.conformance.results import CaseResult, Verdict, passing_though_known
 from rota.report.events import (
     CONFORMS,
     INTERRUPTED,
@@ -21,7 +21,6 @@ from rota.report.events import (
     RunFinished,
     RunStarted,
     counts,
-    passing_though_known,
 )
 from rota.report.format import coloured, counted, emphasised, shown_length, width, wrapped
 
@@ -40,7 +39,7 @@ COLOURED = {
 }
 """Verdict on a case -> the verdict whose colour it has."""
 
-_HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·] ")
+_HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·↻] ")
 """What a line of a dialogue begins with: the time, who, and the kind of line."""
 
 _GLUE = "\0"

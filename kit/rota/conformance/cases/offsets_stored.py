@@ -148,7 +148,6 @@ def any_offset(d: Dialogue) -> None:
     "offsets.commit.keeps-session",
     "Commits keep a member's session alive as heartbeats do.",
     "ClassicGroup.validateOffsetCommit; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
-    level=Level.SHOULD,
     needs=COMMIT,
     seconds=8.0,
 )

@@ -15,19 +15,6 @@ _LEADER = f"{_REPLACE}; KIP-814"
 _SAME = [("range", subscription("same"))]
 
 
-@case(
-    "static.replaced-in-stable.same-generation",
-    "A static follower that restarts is given a new id in the same generation; nothing rebalances.",
-    _REPLACE,
-    needs=STATIC,
-)
-def same_generation(d: Dialogue) -> None:
-    a, b, again = _restarted(d)
-    d.require(again.member_id != b.member_id, "another id than before", "the same id")
-    d.expect(a.heartbeat(), error="NONE")
-    d.expect(again.heartbeat(), error="NONE")
-
-
 def _restarted(d: Dialogue) -> tuple[Member, Member, Member]:
     """A static leader, a static follower as it was, and after its restart."""
     a, b = static(d, "a", "one"), static(d, "b", "two", protocols=_SAME)
@@ -193,6 +180,7 @@ def leader_rejoins(d: Dialogue) -> None:
     "static.replacement-stored.described",
     "After a restart DescribeGroups shows the new id with its instance id and the new metadata.",
     f"{_REPLACE}; ClassicGroup.describe",
+    level=Level.SHOULD,
     needs={**STATIC, "DescribeGroups": (4, 6)},
 )
 def restart_described(d: Dialogue) -> None:

@@ -134,6 +134,12 @@ class Connection:
             self.close()
             raise NotAdmitted(f"{address[0]}:{address[1]}: {error}") from error
 
+    def abort(self) -> None:
+        """Close by a reset, which leaves nothing of the connection: whoever listened can do so again."""
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
+
     def _frame(self, deadline: float) -> bytes | None:
         if not self._fill(4, deadline):
             return None

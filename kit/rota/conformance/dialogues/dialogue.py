@@ -14,6 +14,7 @@ from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.entries import checked
 from rota.conformance.dialogues.expectations import Wanted
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed
+from rota.conformance.dialogues.operator import Operator
 from rota.conformance.dialogues.prerequisites import rule_of_waiting
 from rota.conformance.dialogues.transcript import Transcript
 from rota.conformance.dialogues.ways import USUAL, Way
@@ -175,6 +176,7 @@ class Member:
         self.dialogue = dialogue
         self.name = name
         self.connection = dialogue.connect(name)
+        dialogue.members.append(self)
         self.member_id = ""
         self.generation_id = -1
         self.protocol_name: str | None = None
@@ -282,7 +284,7 @@ class Dialogue:
 
     `versions` is the version of each API that is spoken here; `initial_delay` the target's initial rebalance
     delay and `patience` how long an answer is awaited that may take its time, both in seconds; setting `stop`
-    ends the case with `Interrupted`.
+    ends the case with `Interrupted`. `operator` is there where the dialogue may restart the target.
     """
 
     def __init__(
@@ -304,21 +306,23 @@ class Dialogue:
         self.initial_delay = initial_delay
         self.patience = patience
         self.transcript = Transcript(group_id)
-        self._connections: list[Connection] = []
+        self.operator: Operator | None = None
+        self.members: list[Member] = []
+        self.connections: list[Connection] = []
 
     def member(self, name: str, **settings: Any) -> Member:
         """Someone new, who has sent nothing yet."""
         return Member(self, name, **settings)
 
-    def connect(self, name: str) -> Connection:
-        """A new connection to the coordinator, closed when the case is over."""
-        connection = Connection(self.address, client_id=name)
-        self._connections.append(connection)
+    def connect(self, name: str, address: tuple[str, int] | None = None) -> Connection:
+        """A new connection to the coordinator, or to another address; closed when the case is over."""
+        connection = Connection(address or self.address, client_id=name)
+        self.connections.append(connection)
         return connection
 
     def close(self) -> None:
         """Close every connection of the case."""
-        for connection in self._connections:
+        for connection in self.connections:
             connection.close()
 
     def expect(self, reply: Reply, *, rule: str = "", **fields: Any) -> None:

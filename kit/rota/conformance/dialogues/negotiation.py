@@ -97,7 +97,8 @@ def wait_until_ready(address: tuple[str, int], patience: float) -> None:
     """Wait until the broker coordinates all groups. Raises as `open_with` where it does not get so far."""
     with closing(Connection(address, _CLIENT)) as connection:
         ranges = advertised(connection, patience)
-        find_coordinator(connection, ranges, _CLIENT, Wait(patience))
+        coordinator = find_coordinator(connection, ranges, _CLIENT, Wait(patience)) or address
+    with closing(Connection(coordinator, _CLIENT)) as connection:
         until_it_coordinates(connection, newest(ranges), _CLIENT, Wait(patience))
         until_all_is_loaded(connection, newest(ranges), Wait(patience))
 

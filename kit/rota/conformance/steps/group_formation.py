@@ -171,10 +171,11 @@ class _Formation:
         handshake = self._dialogue.versions["JoinGroup"] >= 4
         for member in self._newcomers:
             self._waiting[member.name] = member.send_join("")
-            reply = self._waiting[member.name].poll(A_WHILE / 2) if handshake else None
+            asked = handshake and not member.settings.get("group_instance_id")
+            reply = self._waiting[member.name].poll(A_WHILE / 2) if asked else None
             if reply is not None:
                 self._take(member, reply)
-            else:
+            elif asked:
                 handshake = False  # this target lets newcomers wait
             if member is not self._members[-1]:
                 time.sleep(ON_ITS_WAY / 2)

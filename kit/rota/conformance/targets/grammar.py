@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-import shlex
-import socket
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import partial
 from importlib.util import find_spec
@@ -14,17 +12,16 @@ from importlib.util import find_spec
 from rota.conformance.connections.security import PLAINTEXT, SecureAddress, Security
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.targets import librdkafka_mock
+from rota.conformance.targets.command import Command, own_process
 from rota.conformance.targets.foreign import Foreign, that_says_where
-from rota.conformance.targets.kafka_broker import Brokers
+from rota.conformance.targets.kafka_cluster import KafkaTarget
 from rota.conformance.targets.kafka_jars import RELEASES, missing
 from rota.conformance.targets.names import FOREIGN, NAMES
-from rota.conformance.targets.process import NotStarted, Process, Started
-from rota.conformance.targets.remote import Embedded, Remote
+from rota.conformance.targets.process import Started
+from rota.conformance.targets.remote import Embedded, Remote, served_as
+from rota.conformance.targets.restarting import Shared
 from rota.conformance.targets.target import Target, TargetError
 from rota.server import USUAL
-
-START_SECONDS = 30.0
-"""How long a process may take until it listens."""
 
 
 def parse_target(
@@ -42,12 +39,30 @@ def parse_target(
     known = settings or {}
     if text == "rota":
         embedded = partial(Embedded, profile=profile)
-        return Target("rota", embedded, fresh=True, parallel=32, settable=True)
+        kept = Shared(partial(own_process, served_as(profile)))
+        return Target(
+            "rota",
+            embedded,
+            fresh=True,
+            parallel=64,
+            settable=True,
+            close=kept.close,
+            restarting=kept.start,
+        )
     if text in RELEASES:
         if (cause := missing(RELEASES[text])) is not None:
             raise TargetError(f"target {text} cannot be started: {cause[0]}; {cause[1]}", there=False)
-        brokers = Brokers(RELEASES[text])
-        return Target(text, brokers.start, fresh=False, parallel=16, settable=True, close=brokers.close)
+        brokers = KafkaTarget(RELEASES[text])
+        return Target(
+            text,
+            brokers.start,
+            fresh=False,
+            parallel=16,
+            settable=True,
+            close=brokers.close,
+            restarting=brokers.restarting,
+            cluster=brokers.cluster,
+        )
     if text == "librdkafka-mock":
         if find_spec("confluent_kafka") is None:
             raise TargetError(
@@ -58,7 +73,9 @@ def parse_target(
     if text in FOREIGN:
         return _foreign(FOREIGN[text], known)
     if text.startswith("cmd:"):
-        return Target(text, _command(text[4:]), fresh=True, parallel=4, known=known)
+        command = Command.read(text[4:])
+        restarting = command.start_restartable if command.keeps else None
+        return Target(text, command.start, fresh=True, parallel=4, known=known, restarting=restarting)
     address = SecureAddress(*_address(text), security)
     return Target(text, lambda _: Remote(address), fresh=False, parallel=24, known=known)
 
@@ -92,31 +109,3 @@ def _addresses_nearly(text: str) -> list[str]:
 
 def _start_mock(_settings: Mapping[str, int]) -> Started:
     return that_says_where((sys.executable, "-m", "rota.conformance.targets.librdkafka_mock"))
-
-
-def _command(template: str) -> Callable[[Mapping[str, int]], Started]:
-    try:
-        words = shlex.split(template)
-    except ValueError as error:
-        raise TargetError(f"cannot read {template!r}: {error}; quote it as for a shell") from error
-    if not words or not any("{port}" in word for word in words):
-        raise TargetError(f"the command {template!r} names no {{port}}; say where it gets its port from")
-
-    def start(_settings: Mapping[str, int]) -> Started:
-        address = ("127.0.0.1", _free_port())
-        process = Process([word.replace("{port}", str(address[1])) for word in words])
-        try:
-            process.listens(address, within=START_SECONDS)
-        except NotStarted:
-            process.stop()
-            raise
-        return Started(process, address)
-
-    return start
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
