@@ -118,6 +118,12 @@ class Connection:
         with contextlib.suppress(OSError):
             self._socket.close()
 
+    def abort(self) -> None:
+        """Close by a reset, which leaves nothing of the connection: whoever listened can do so again."""
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
+
     def _enter(self, security: Security, address: tuple[str, int], within: float) -> None:
         """TLS and SASL; what is not let in is closed. Errors: NotAdmitted."""
 
@@ -133,12 +139,6 @@ class Connection:
         except (Refused, Closed, Garbage) as error:
             self.close()
             raise NotAdmitted(f"{address[0]}:{address[1]}: {error}") from error
-
-    def abort(self) -> None:
-        """Close by a reset, which leaves nothing of the connection: whoever listened can do so again."""
-        with contextlib.suppress(OSError):
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.close()
 
     def _frame(self, deadline: float) -> bytes | None:
         if not self._fill(4, deadline):

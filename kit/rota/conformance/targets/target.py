@@ -78,10 +78,10 @@ class Target:
 
     `start(settings)` gives a running target, a fresh one for each dialogue where `fresh`. `settable` says
     whether it heeds the settings, else `heeds` names those that it heeds. Of the others `known` are those
-    that somebody said it runs with, `read` those that it said itself. So many as `parallel` dialogues may
-    run at a time. `close` ends what was started and is shared. `restarting` gives what a
-    dialogue can end, in the one way that is named, and start again: only such dialogues have a part in it.
-    `cluster` gives three brokers, of which the one that coordinates can be ended where a way is named.
+    that somebody said it runs with, `read` those that it said itself. So many as `parallel` dialogues may run
+    at a time. `close` ends what was started and is shared. `restarting` gives what a dialogue can end, in the
+    one way that is named, and start again: only such dialogues have a part in it. `cluster` gives three
+    brokers, of which the one that coordinates can be ended where a way is named.
     """
 
     name: str
