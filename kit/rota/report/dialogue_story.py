@@ -25,6 +25,7 @@ OUTCOMES = {
     Verdict.PASS: Light.HOLDS,
     Verdict.UNSUPPORTED: Light.SILENT,
     Verdict.UNDECIDED: Light.SILENT,
+    Verdict.SKIPPED: Light.SILENT,
 }
 """What a verdict comes to; any other one says that something deviated."""
 
@@ -34,7 +35,7 @@ def told(result: CaseResult, target: str = TARGET, again: str = "") -> Story:
 
     Parameters: result; target, what stands above its lane; again, the command that plays the case again.
     """
-    lines = [replace(line, text=with_names(line.text, result.names)) for line in result.lines]
+    lines = with_short_names(result)
     members = tuple(dict.fromkeys(line.who for line in lines if line.who))
     story = Story(
         title=result.case.id,
@@ -46,6 +47,11 @@ def told(result: CaseResult, target: str = TARGET, again: str = "") -> Story:
         outcome=OUTCOMES.get(result.verdict, Light.VIOLATED),
     )
     return replace(story, copies={"text": _text(result), "Mermaid": chart(story)})
+
+
+def with_short_names(result: CaseResult) -> list[Line]:
+    """The lines of the dialogue, short names instead of member ids."""
+    return [replace(line, text=with_names(line.text, result.names)) for line in result.lines]
 
 
 def _text(result: CaseResult) -> str:

@@ -7,7 +7,7 @@ import socket
 import struct
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rota.conformance.connections.null_tolerant import read_answer
@@ -31,24 +31,33 @@ class Closed(Exception):
 
 
 class Garbage(Exception):
-    """The target sent bytes that are not an answer to what was asked."""
+    """The target sent bytes that are not an answer to what was asked; `data` is the frame, if it was one."""
+
+    def __init__(self, why: str, data: bytes = b"") -> None:
+        super().__init__(why)
+        self.data = data
 
 
 @dataclass(frozen=True)
 class SentRequest:
-    """A request that was sent: what a later `receive` needs to read its answer."""
+    """A request that was sent: what a later `receive` needs to read its answer, and the frame itself."""
 
     api: str
     version: int
     correlation_id: int
+    data: bytes = field(default=b"", repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The body of an answer; `nulls` names the fields that were null although their version allows none."""
+    """The body of an answer; `nulls` names the fields that were null although their version allows none.
+
+    `data` is the frame that it came in.
+    """
 
     body: dict[str, Any]
     nulls: tuple[str, ...] = ()
+    data: bytes = field(default=b"", repr=False, compare=False)
 
 
 class Connection:
@@ -73,21 +82,23 @@ class Connection:
 
     def send(self, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
         """Send one request; raises `Closed` if the target no longer takes bytes."""
-        request = SentRequest(name, version, self._next_correlation_id)
+        number = self._next_correlation_id
         self._next_correlation_id += 1
-        self.send_raw(frame(encode_request(name, version, body, request.correlation_id, self._client_id)))
-        return request
+        data = frame(encode_request(name, version, body, number, self._client_id))
+        self.send_raw(data)
+        return SentRequest(name, version, number, data)
 
     def send_too_new(self, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
         """Send a request of a version that no table has, with what the newest one that is known has in it.
 
         Its answer is read as one of version 0, which is how ApiVersions refuses (KIP-511).
         """
-        request = SentRequest(name, 0, self._next_correlation_id)
+        number = self._next_correlation_id
         self._next_correlation_id += 1
-        newest = encode_request(name, api(name).max_version, body, request.correlation_id, self._client_id)
-        self.send_raw(frame(newest[:2] + struct.pack(">h", version) + newest[4:]))
-        return request
+        newest = encode_request(name, api(name).max_version, body, number, self._client_id)
+        data = frame(newest[:2] + struct.pack(">h", version) + newest[4:])
+        self.send_raw(data)
+        return SentRequest(name, 0, number, data)
 
     def send_raw(self, data: bytes) -> None:
         """Send bytes as they are; raises `Closed` if the target no longer takes them."""
@@ -102,16 +113,17 @@ class Connection:
 
         Raises `Closed`, or `Garbage` for anything that is not the answer to this request.
         """
-        payload = self._frame(time.monotonic() + within)
-        if payload is None:
+        data = self._frame(time.monotonic() + within)
+        if data is None:
             return None
+        payload = data[4:]
         try:
             correlation_id, body, nulls = read_answer(request.api, request.version, payload)
         except WireError as error:
-            raise Garbage(f"{error} ({len(payload)} bytes: {_hex(payload)})") from error
+            raise Garbage(f"{error} ({len(payload)} bytes: {_hex(payload)})", data) from error
         if correlation_id != request.correlation_id:
-            raise Garbage(f"correlation id {correlation_id} in the answer to {request.correlation_id}")
-        return Answer(body, nulls)
+            raise Garbage(f"correlation id {correlation_id} in the answer to {request.correlation_id}", data)
+        return Answer(body, nulls, data)
 
     def close(self) -> None:
         """Close without ceremony; safe to call twice."""
@@ -148,9 +160,9 @@ class Connection:
             raise Garbage(f"{length} is no length of an answer ({_hex(bytes(self._buffer))})")
         if not self._fill(4 + length, deadline):
             return None
-        payload = bytes(self._buffer[4 : 4 + length])
+        data = bytes(self._buffer[: 4 + length])
         del self._buffer[: 4 + length]
-        return payload
+        return data
 
     def _fill(self, size: int, deadline: float) -> bool:
         while len(self._buffer) < size:

@@ -145,11 +145,12 @@ class PendingRequest:
         try:
             answer = self._receive(seconds)
         except (Closed, Garbage) as trouble:
-            self._say("×", f"{type(trouble).__name__.lower()}: {trouble}")
+            data = trouble.data if isinstance(trouble, Garbage) else b""
+            self._say("×", f"{type(trouble).__name__.lower()}: {trouble}", data)
             raise
         if answer is None:
             return None
-        self._member.record_answer(self._request, answer.body)
+        self._member.record_answer(self._request, answer)
         if answer.nulls:
             where = f"{self._request.api} v{self._request.version}"
             self._say("·", f"malformed: null where {where} allows none: {', '.join(answer.nulls)}")
@@ -165,8 +166,8 @@ class PendingRequest:
                 return answer
             self._member.dialogue.go_on()
 
-    def _say(self, mark: str, text: str) -> None:
-        self._member.dialogue.transcript.add(self._member.name, mark, text)
+    def _say(self, mark: str, text: str, data: bytes = b"") -> None:
+        self._member.dialogue.transcript.add(self._member.name, mark, text, data)
 
 
 class Member:
@@ -253,18 +254,21 @@ class Member:
         """Send any request in the version of this dialogue, with nothing but the body given."""
         version = self.dialogue.versions[api]
         full = dict(body)
-        self.dialogue.transcript.add(self.name, "→", self.dialogue.transcript.request(api, version, full))
+        transcript = self.dialogue.transcript
+        line = transcript.add(self.name, "→", transcript.request(api, version, full))
         if api == "LeaveGroup":
             full.pop("member_id" if version >= 3 else "members", None)
         try:
-            return PendingRequest(self, self.connection.send(api, version, full))
+            request = self.connection.send(api, version, full)
         except Closed as trouble:
-            self.dialogue.transcript.add(self.name, "×", f"closed: {trouble}")
+            transcript.add(self.name, "×", f"closed: {trouble}")
             raise
+        transcript.carried(line, request.data)
+        return PendingRequest(self, request)
 
-    def record_answer(self, request: SentRequest, body: Mapping[str, Any]) -> None:
+    def record_answer(self, request: SentRequest, answer: Answer) -> None:
         """Note an answer in the transcript and keep what a member keeps of it."""
-        transcript = self.dialogue.transcript
+        transcript, body = self.dialogue.transcript, answer.body
         if request.api == "JoinGroup":
             if error_name(body["error_code"]) in ("NONE", "MEMBER_ID_REQUIRED"):
                 transcript.learn(self.name, body["member_id"])
@@ -272,7 +276,7 @@ class Member:
             if body["error_code"] == 0:
                 self.generation_id = body["generation_id"]
                 self.protocol_name = body["protocol_name"]
-        transcript.add(self.name, "←", transcript.answer(request.api, body))
+        transcript.add(self.name, "←", transcript.answer(request.api, body), answer.data)
 
     def _identity(self) -> dict[str, Any]:
         static = {key: self.settings[key] for key in ("group_instance_id",) if key in self.settings}
