@@ -164,7 +164,7 @@ def judged(address: str, folder: Path, *lines: str) -> Result:
     """`rota conform` with a file of these lines."""
     file = folder / "client.properties"
     file.write_text("\n".join(lines), encoding="utf-8")
-    arguments = ["--target", address, "--set", "group.initial.rebalance.delay.ms=0", "--timeout", "3"]
+    arguments = ["--target", address, "--set", "group.initial.rebalance.delay.ms=0"]
     command = [*arguments, "--command-config", str(file), "--out", str(folder / "out"), CASE]
     outcome = CliRunner().invoke(conform, command)
     written = "".join(path.read_text() for path in (folder / "out").glob("*"))
