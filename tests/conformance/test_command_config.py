@@ -164,7 +164,7 @@ def judged(address: str, folder: Path, *lines: str) -> Result:
     """`rota conform` with a file of these lines."""
     file = folder / "client.properties"
     file.write_text("\n".join(lines), encoding="utf-8")
-    arguments = ["--target", address, "--set", "group.initial.rebalance.delay.ms=0", "--timeout", "3"]
+    arguments = ["--target", address, "--set", "group.initial.rebalance.delay.ms=0"]
     command = [*arguments, "--command-config", str(file), "--out", str(folder / "out"), CASE]
     outcome = CliRunner().invoke(conform, command)
     written = "".join(path.read_text() for path in (folder / "out").glob("*"))
@@ -242,6 +242,20 @@ def test_who_is_not_let_in_hears_why(listen: Callable[..., str], pki: Path, tmp_
     lines = (f"security.protocol={plain}", *sasl("SCRAM-SHA-256"))
     outcome = judged(listen(mechanisms=("SCRAM-SHA-256",), lies=True), tmp_path, *lines)
     refused(outcome, "it does not prove that it knows the password")
+
+
+def test_whom_somebody_hangs_up_on_hears_at_what(hostile: Any, tmp_path: Path) -> None:
+    def handler(connection: socket.socket) -> None:
+        while (request := decode_request(framed(connection))).api.name == "ApiVersions":
+            body = {
+                "error_code": 0,
+                "api_keys": [{"api_key": key, "max_version": 0} for key in (11, 12, 13, 14)],
+            }
+            connection.sendall(frame(encode_response("ApiVersions", 0, body, request.correlation_id)))
+        connection.shutdown(socket.SHUT_RDWR)
+
+    outcome = judged(hostile(handler).name, tmp_path, "security.protocol=SASL_PLAINTEXT", *sasl("PLAIN"))
+    refused(outcome, "the SASL exchange is cut off, as some do for a wrong password: end of stream")
 
 
 def test_who_is_told_nothing_hears_what_to_say(listen: Callable[..., str], tmp_path: Path) -> None:

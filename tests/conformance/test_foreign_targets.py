@@ -86,8 +86,9 @@ SEEN = {
 }
 
 
-def judged(name: str, tmp_path: Path, *more: str) -> tuple[int, str]:
-    outcome = CliRunner().invoke(conform, ["--target", name, "--out", str(tmp_path / "out"), CASE, *more])
+def judged(name: str, tmp_path: Path) -> tuple[int, str]:
+    arguments = ["--target", name, "--out", str(tmp_path / "out"), "--quiet", CASE]  # no line of progress
+    outcome = CliRunner().invoke(conform, arguments)
     return outcome.exit_code, outcome.stderr
 
 

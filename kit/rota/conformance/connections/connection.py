@@ -150,7 +150,9 @@ class Connection:
             security.authenticate(ask)
         except (Refused, Closed, Garbage) as error:
             self.close()
-            raise NotAdmitted(f"{address[0]}:{address[1]}: {error}") from error
+            closed = "the SASL exchange is cut off, as some do for a wrong password: "
+            why = f"{closed if isinstance(error, Closed) else ''}{error}"
+            raise NotAdmitted(f"{address[0]}:{address[1]}: {why}") from error
 
     def _frame(self, deadline: float) -> bytes | None:
         if not self._fill(4, deadline):

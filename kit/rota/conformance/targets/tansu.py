@@ -80,6 +80,6 @@ TANSU = Foreign(
     effort="some 15 MB, once",
     make=_make,
     start=_start,
-    parallel=24,
+    parallel=48,
     known={INITIAL_DELAY: 0},
 )
