@@ -27,8 +27,8 @@ check: $(VENV)/ready-run
 # Three processes: what explores, what else computes, and what mostly waits for sockets and brokers, which is shown as
 # it goes and comes first where processors are few: it has timeouts. Types are checked meanwhile. What failed is said
 # once more at the end. What drives pages in a browser is not among them.
-EXPLORING := designs environment explore log scopes
-COMPUTING := cli docs invariants kernel mutants oracle proofs spec
+EXPLORING := designs environment explore log mutants scopes
+COMPUTING := cli docs invariants kernel oracle proofs spec
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
 BEHIND := nice -n 10
 test: $(VENV)/ready-test style
@@ -131,7 +131,8 @@ nightly: $(VENV)/ready-run
 walks: $(VENV)/ready-run
 	@$(BIN)/rota simulate --scope nightly --seconds 600 --out $(OUT)/walks; test $$? -eq 3
 
-# What `make test` leaves out: executors, drivers and workers killed, a cluster with two workers: some minutes.
+# What `make test` leaves out: executors, drivers and workers killed, a cluster with two workers, and the whole of what
+# it plays a part of: a quarter of an hour.
 test-long: $(VENV)/ready-test
 	$(BIN)/python -m pytest -m long
 
