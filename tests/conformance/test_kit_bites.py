@@ -255,7 +255,13 @@ BUGS = [
         followers_count,
         "sync.follower-waits.own-assignments-ignored",
     ),
-    Bug("candidates by union", voting, "candidate_protocols", union, "voting.candidates.in-common"),
+    Bug(
+        "candidates by union",
+        voting,
+        "candidate_protocols",
+        union,
+        "voting.candidates.in-common.first-of-one",
+    ),
     Bug(
         "the leader's share for all",
         sync,

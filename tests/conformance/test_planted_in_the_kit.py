@@ -21,7 +21,8 @@ from rota.cli.conform import conform
 from rota.conformance import runner
 from rota.conformance.results import CaseResult, KnownFailure, Verdict
 from rota.coordinator import HeartbeatReply, core
-from rota.report import events, json_report, junit, markdown, text
+from rota.pages import report_page_cases, report_page_tables
+from rota.report import causes, events, json_report, junit, markdown, reached, text
 
 KNOWN = "heartbeat.illegal-generation.older"
 NEW = "heartbeat.illegal-generation.newer"
@@ -32,6 +33,15 @@ OTHER = "heartbeat.unknown-member.stranger"
 
 FINE = "heartbeat.alive.stable"
 
+CAUSES = [
+    ("heartbeat.illegal-generation", [KNOWN, NEW], NEW),
+    ("heartbeat.unknown-member", [OTHER], OTHER),
+]
+"""Rule, cases and the one to look at."""
+
+NEEDED = [("2", "ILLEGAL_GENERATION"), ("1", "UNKNOWN_MEMBER_ID")]
+"""How many cases need which error, cause by cause."""
+
 
 def everyone_tells(outcome: Result, folder: Path) -> None:
     """Two failures, one known, one pass: said by the exit code and by each report."""
@@ -40,6 +50,8 @@ def everyone_tells(outcome: Result, folder: Path) -> None:
 
     printed = outcome.stdout
     assert {line.split()[1] for line in printed.splitlines() if line.startswith("fail ")} == failed
+    assert "\n\nquestions reached: 4 of 4\n" in printed
+    assert re.findall(r"^(\d) cases? needs? ([A-Z_]+)$", printed, re.MULTILINE) == NEEDED
     assert set(re.findall(r"^FAIL (\S+) \(MUST\)$", printed, re.MULTILINE)) == failed
     assert set(re.findall(r"^known: (\S+): ", printed, re.MULTILINE)) == known
     assert "\n1 pass, 2 fail, 1 known\n" in printed
@@ -50,6 +62,10 @@ def everyone_tells(outcome: Result, folder: Path) -> None:
     report = json.loads((folder / "json").read_text())
     assert report["verdict"] == "violated"
     assert report["counts"] == {"pass": 1, "fail": 2, "known": 1}
+    assert report["reached"] == {"questions": 4, "of": 4}
+    assert [(cause["rule"], cause["cases"], cause["first"]) for cause in report["causes"]] == CAUSES
+    carried = {case["id"] for case in report["cases"] if case["frames"]}
+    assert carried == {KNOWN, *failed}
     verdicts = {case["id"]: case["verdict"] for case in report["cases"]}
     assert verdicts == {KNOWN: "known", FINE: "pass", **dict.fromkeys(failed, "fail")}
 
@@ -57,13 +73,29 @@ def everyone_tells(outcome: Result, folder: Path) -> None:
     cases = {case.get("name"): [child.tag for child in case] for case in root.iter("testcase")}
     assert cases == {KNOWN: ["skipped"], FINE: [], **{name: ["failure"] for name in failed}}
     assert [(suite.get("failures"), suite.get("skipped")) for suite in root] == [("2", "1")]
+    told = [one.get("value") for one in root.iter("property") if one.get("name") == "cause"]
+    assert told == [
+        f"{rule}: {number} {'case needs' if number == '1' else 'cases need'} {error}; look at {first}"
+        for (rule, _, first), (number, error) in zip(reversed(CAUSES), reversed(NEEDED), strict=True)
+    ]
 
     page = (folder / "md").read_text()
-    assert set(re.findall(r"^## (\S+)$", page, re.MULTILINE)) == failed
+    assert "questions reached: **4 of 4**" in page
+    assert set(re.findall(r"^    FAIL (\S+) \(MUST\)$", page, re.MULTILINE)) == failed
+    causes = re.findall(r"^\| `(\S+)` \(fail\): .* \| (\d) \| `(\S+)` \|", page, re.MULTILINE)
+    assert causes == [(rule, str(len(cases)), first) for rule, cases, first in CAUSES]
     table = dict(re.findall(r"^\| (\S+) \| MUST \| (\w+) \|", page, re.MULTILINE))
     assert table == {KNOWN: "known", **dict.fromkeys(failed, "fail")}
     assert says in page
     assert set(verdicts) == all_four
+
+    html = (folder / "html").read_text()
+    shown = dict(re.findall(r'class="case" id="case-([^"]*)" data-part="\w+" data-verdict="(\w+)"', html))
+    assert shown == verdicts
+    assert "questions reached: <b>4 of 4</b>" in html
+    summaries = re.findall(r"(\d) cases?</span> <code>([^<]*)</code>", html)
+    assert summaries == [(str(len(cases)), rule) for rule, cases, _ in CAUSES]
+    assert html.count("00 00 00 ") >= 3 * len(carried)
 
 
 @pytest.fixture
@@ -73,7 +105,9 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None
 
     def judge() -> None:
         files = [
-            word for kind in ("json", "junit", "md") for word in ("--report", f"{kind}={tmp_path / kind}")
+            word
+            for kind in ("json", "junit", "md", "html")
+            for word in ("--report", f"{kind}={tmp_path / kind}")
         ]
         fixed = ["--embedded", "--seed", "1", "--known", KNOWN, *files]
         everyone_tells(CliRunner().invoke(conform, [*fixed, KNOWN, NEW, OTHER, FINE]), tmp_path)
@@ -158,7 +192,18 @@ MISTAKES = {
     ),
     "JUnit has no failures": Mistake(junit, "_ELEMENT", lambda old: {Verdict.DIED: "failure"}),
     "JUnit shows the known as failures": Mistake(junit, "_SKIPPED", lambda old: (Verdict.UNSUPPORTED,)),
+    "JUnit names no causes": Mistake(
+        junit, "_suite", lambda old: lambda *asked: old(*asked[:-1], {})
+    ),
     "Markdown leaves failures out": Mistake(markdown, "IN_FULL", lambda old: old[1:]),
+    "Markdown cuts the causes": Mistake(markdown, "_causes", lambda old: lambda found: old(found[1:])),
+    "the page leaves causes out": Mistake(
+        report_page_tables, "_cause", lambda old: lambda cause, prefix: old(replace(cause, rule=""), prefix)
+    ),
+    "the page shows no bytes": Mistake(report_page_cases, "BROKEN", lambda old: ()),
+    "JSON carries no bytes": Mistake(json_report, "BROKEN", lambda old: ()),
+    "all failures have one cause": Mistake(causes, "evidence", lambda old: lambda result: ("rule",)),
+    "what is known was not asked": Mistake(reached, "UNJUDGED", lambda old: (*old, Verdict.FAIL)),
     "the exit code is always 0": Mistake(conform_run, "exit_code", lambda old: lambda *_: 0),
     "the exit code is undecided": Mistake(conform_run, "exit_code", lambda old: lambda *_: 3),
     "a known list hides the rule": Mistake(runner, "judge", hiding(same_rule)),

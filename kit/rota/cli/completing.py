@@ -160,24 +160,28 @@ def rules(ctx: click.Context, _: str) -> Mapping[str, str]:
 
 @completing
 def cases(ctx: click.Context, _: str) -> Mapping[str, str]:
-    """Conformance cases, the rules that they are about, and parts."""
+    """Conformance cases, their families, the rules that they are about, and parts."""
     from rota.conformance.catalogue import all_scripts
+    from rota.conformance.dialogues.script import Case
 
     scripts = all_scripts()
     parts = dict.fromkeys((one.part for one in scripts), "all cases of this part")
     subjects = dict.fromkeys((one.subject for one in scripts), "all cases of this rule")
-    return {**parts, **subjects, **{one.id: one.sentence for one in scripts}}
+    families = {one.family: one.sentence for one in scripts if isinstance(one, Case) and one.family}
+    return {**parts, **subjects, **families, **{one.id: one.sentence for one in scripts}}
 
 
 @completing
 def targets(ctx: click.Context, _: str) -> Mapping[str, str]:
     """What can be judged by name."""
     from rota.conformance.targets.kafka_jars import RELEASES
+    from rota.conformance.targets.names import FOREIGN
 
     return {
         "rota": "rota's own server",
         **dict.fromkeys(RELEASES, "Apache Kafka, started here; needs Java and Maven"),
         "librdkafka-mock": "the mock broker of librdkafka",
+        **{name: program.about for name, program in FOREIGN.items()},
         "localhost:9092": "a broker that runs there",
         "cmd:": "a command with {port}, which starts a broker",
     }

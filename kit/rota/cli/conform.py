@@ -20,7 +20,7 @@ from rota.conformance.targets.target import DEFAULTS, TargetError
 from rota.report.files import KINDS, ReportError, default_reports, file_report, parse_report
 
 SECTIONS = {
-    "What to judge": ("--target", "--embedded", "--diff", "--set"),
+    "What to judge": ("--target", "--embedded", "--diff", "--matrix", "--set", "--command-config"),
     "What it is held to": ("--profile", "--known", "--write-known", "--strict"),
     "How to play": ("--seed", "--timeout", "--slow"),
     "What to report": ("--report", *REPORTING),
@@ -35,6 +35,10 @@ EXAMPLES = (
     Example("rota conform --target localhost:9092 --write-known known.toml",
             "Keep what fails today; with --known known.toml only news fail from then on."),
     Example("rota conform --diff rota localhost:9092 join", "Play the cases of joining on two and compare."),
+    Example("rota conform --diff main.json mine.json --report md=changes.md",
+            "What fails in one JSON report and did not in the other."),
+    Example("rota conform --matrix kafka.json mine.json --report html=both.html",
+            "One page of several JSON reports."),
     Example("rota conform --show sync.unknown-member.stranger", "What one case asks, and why.", code=0),
 )  # fmt: skip
 
@@ -43,10 +47,11 @@ EXAMPLES = (
 @click.argument("selectors", nargs=-1, metavar="[IDS, RULES, PARTS OR FILES]...",
                 shell_complete=completing.cases)  # fmt: skip
 @click.option("--target", metavar="TARGET", shell_complete=completing.targets,
-              help="HOST:PORT, rota, kafka-4.4.0, librdkafka-mock, or cmd:COMMAND with {port}.")  # fmt: skip
+              help="HOST:PORT, cmd:COMMAND with {port}, or a name such as rota, kafka-4.4.0.")  # fmt: skip
 @click.option("--embedded", is_flag=True, help="Judge rota's own server; the same as --target rota.")
 @click.option("--diff", nargs=2, metavar="A B", shell_complete=completing.targets,
-              help="Play cases and probes on two targets and compare.")  # fmt: skip
+              help="Compare two targets, or two JSON reports on targets.")  # fmt: skip
+@click.option("--matrix", is_flag=True, help="The arguments are JSON reports: show them side by side.")
 @click.option("--list", "listing", is_flag=True, help="List cases and probes, and stop.")
 @click.option("--show", metavar="ID", shell_complete=completing.cases,
               help="Show one case or probe, and stop.")  # fmt: skip
@@ -62,10 +67,12 @@ EXAMPLES = (
               help="To wait for answers.")  # fmt: skip
 @click.option("--slow", is_flag=True, help="Also play cases that take more than a minute.")
 @click.option("--profile", metavar="|".join(JUDGED), shell_complete=completing.judged_profiles,
-              help="Line of brokers.  [default: rota for its own server, else kafka-4.x]")  # fmt: skip
+              help="Line of brokers.  [default: that of a target with a name, else kafka-4.x]")  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
               help="What a broker at HOST:PORT runs with, if not Kafka's default: " + ", ".join(DEFAULTS)
 )  # fmt: skip
+@click.option("--command-config", "config", type=click.Path(path_type=Path), metavar="FILE",
+              help="TLS and SASL of a listener at HOST:PORT, by Kafka's client properties.")  # fmt: skip
 @takes("knowing", KnownOptions, *KNOWN_OPTIONS)
 @click.pass_context
 def conform(
@@ -74,6 +81,7 @@ def conform(
     target: str | None,
     embedded: bool,
     diff: tuple[str, str] | None,
+    matrix: bool,
     listing: bool,
     show: str | None,
     as_json: bool,
@@ -85,22 +93,27 @@ def conform(
     slow: bool,
     profile: str | None,
     settings: tuple[str, ...],
+    config: Path | None,
     knowing: KnownOptions,
 ) -> None:
     """Judge a group coordinator: play dialogues with it and hold its answers against Kafka's rules.
 
     Exit code 1 if a MUST case fails that is not known to, or the target dies; 3 if a case is undecided, or no
     Kafka broker is there; 5 if no case is selected; else 0. With --diff 1 if the targets differ, 3 if that
-    cannot be decided.
+    cannot be decided. With --diff of two JSON reports 1 if anything fails that did not, 3 if anything is
+    undecided that was not.
     """
     # what plays takes half a second to import: help and completion go without
     from rota.cli.conform_diff import show_differences
     from rota.cli.conform_list import print_scripts
+    from rota.cli.conform_reports import are_reports, show_changes, show_matrix
     from rota.cli.conform_run import Run
     from rota.cli.conform_target import one_target, two_targets
     from rota.conformance.runner import Options
 
     try:
+        if matrix:
+            ctx.exit(show_matrix(selectors, reports, as_json, quiet))
         selected = selectors_in(selectors)
         if listing or show:
             print_scripts(select(all_scripts(), selected), show)
@@ -108,15 +121,19 @@ def conform(
         if profile not in (None, *JUDGED):
             cause = f"cases do not say what is right for {profile}"
             raise UsageError(f"{cause}; {nearly(profile, JUDGED)}there are {', '.join(JUDGED)}")
+        if diff is not None and are_reports(diff):
+            _refuse_what_judges((), profile, knowing)
+            scripts = select(all_scripts(), selected)
+            ctx.exit(show_changes(diff, scripts, bool(selected), reports, as_json, quiet))
         known = KnownFailures(knowing)
         options = Options(_seed(seed), timeout, slow, known.of_run)
         if diff is not None:
             _refuse_what_judges(reports, profile, knowing)
-            targets = two_targets(diff, target, embedded, settings)
+            targets = two_targets(diff, target, embedded, settings, config)
             scripts = select(all_scripts(), selected)
             ctx.exit(show_differences(scripts, targets, options, out, as_json, quiet))
         cases = select(all_cases(), selected)
-        judged = one_target(target, embedded, settings, profile)
+        judged = one_target(target, embedded, settings, config, profile)
         chosen = [parse_report(text) for text in reports] or default_reports(judged.name, out)
         try_files([path for _, path in chosen], "choose another path")
     except (UnknownCase, ReportError) as error:

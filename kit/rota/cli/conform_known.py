@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import click
 
 from rota.cli.errors import HOLDS, INTERRUPTED, USAGE, UsageError, say
 from rota.cli.keeping import try_files
-from rota.conformance.catalogue import UnknownCase, all_cases, is_name, select
+from rota.conformance.catalogue import UnknownCase, all_cases, cases_by_name, is_name, select
 from rota.conformance.known_failures import KnownError, added_to_known, read_known
 from rota.conformance.results import CaseResult, KnownFailure
 from rota.report.writing import CannotWrite, write
@@ -43,11 +43,11 @@ class KnownFailures:
 
     def __init__(self, options: KnownOptions) -> None:
         self._path = options.write_known
-        ids = [case.id for case in all_cases()]
+        names = cases_by_name()
         try:
             there = self._path is not None and self._path.exists()
-            self._before = read_known(self._path, ids) if self._path is not None and there else {}
-            self.of_run = _known(options.known, ids)
+            self._before = read_known(self._path, names) if self._path is not None and there else {}
+            self.of_run = _known(options.known, names)
         except KnownError as error:
             raise UsageError(str(error)) from error
         if self._path is not None:
@@ -71,15 +71,16 @@ class KnownFailures:
         return code
 
 
-def _known(given: Sequence[str], ids: Sequence[str]) -> dict[str, KnownFailure]:
+def _known(given: Sequence[str], names: Mapping[str, tuple[str, ...]]) -> dict[str, KnownFailure]:
     found: dict[str, KnownFailure] = {}
     for text in given:
         if _is_file(text):
-            entries = read_known(Path(text), ids)
+            entries = read_known(Path(text), names)
         elif "/" in text or text.endswith(".toml"):
             raise UsageError(f"there is no file {text}; name a list of known failures, or a case")
         else:
-            entries = {case.id: KnownFailure(case.id) for case in select(all_cases(), [text])}
+            cases = select(all_cases(), [text])
+            entries = {c.id: KnownFailure(c.id, family=text if text == c.family else "") for c in cases}
         for name in entries.keys() & found.keys():
             raise UsageError(f"{name} is given as known twice, the second time by {text}; keep one")
         found.update(entries)
@@ -106,7 +107,7 @@ def _is_file(text: str) -> bool:
 def _listed(path: Path) -> list[str]:
     try:
         if path.suffix == ".toml":
-            return list(read_known(path, [case.id for case in all_cases()])) or _nothing(path)
+            return list(read_known(path, cases_by_name())) or _nothing(path)
         lines = path.read_text(encoding="utf-8").splitlines()
     except KnownError as error:
         raise UsageError(str(error)) from error

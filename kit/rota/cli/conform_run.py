@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rota.cli.conform_target import see_whether_it_is_there
+from rota.cli.conform_target import see_what_is_there
 from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, VIOLATED, UsageError
 from rota.cli.interrupts import ENDING
 from rota.cli.streams import ascii_json
@@ -22,6 +22,7 @@ from rota.conformance.dialogues.negotiation import Unreadable
 from rota.conformance.dialogues.script import Case
 from rota.conformance.profiles import for_profile
 from rota.conformance.results import CaseResult, NotChecked
+from rota.conformance.rounds import Gone
 from rota.conformance.runner import Options, Watch, divide, exit_code, find_unreadable, play_all
 from rota.conformance.targets.target import Target
 from rota.report import events
@@ -49,12 +50,16 @@ class Run:
 
     def judge(self, cases: Sequence[Case]) -> tuple[int, list[CaseResult]]:
         """Play the cases; the exit code, and the results in the order of the cases."""
+        target = see_what_is_there(self.target, self.options.patience)
+        return replace(self, target=target)._judge(cases)
+
+    def _judge(self, cases: Sequence[Case]) -> tuple[int, list[CaseResult]]:
+        """As `judge`, of a target that is known to be there."""
         expected, unknown = for_profile(cases, self.profile)
         playable, skipped = divide(expected, self.target, self.options)
         skipped = [*unknown, *skipped]
         if not playable:
             raise UsageError(f"no case to play: {skipped[0].case.id} {skipped[0].why}", NOTHING)
-        see_whether_it_is_there(self.target, self.options.patience)
         line = LiveLine(sys.stderr, silent=self.quiet)
         progress = ConformProgress(line, playable, self.target.parallel)
         readers = [self._on_stdout(line), *self.files, progress]
@@ -64,13 +69,14 @@ class Run:
         _emit(readers, events.RunStarted(*asked, identity, self.strict))
         with interruptible(self.options.stop):
             unreadable = find_unreadable(self.target, self.options.patience)
-            results, interrupted = self._play(playable, unreadable, readers, progress.watch)
+            results, cut = self._play(playable, unreadable, readers, progress.watch)
         line.clear()
-        code = INTERRUPTED if interrupted else exit_code(results, self.strict)
-        if interrupted:
+        code = INTERRUPTED if cut == events.INTERRUPTED else exit_code(results, self.strict)
+        if cut:
+            code = UNDECIDED if code in (HOLDS, NOTHING) else code
             played = {result.case.id for result in results}
-            skipped += [NotChecked(case, events.INTERRUPTED) for case in playable if case.id not in played]
-        verdict = events.INTERRUPTED if interrupted else _VERDICTS[code]
+            skipped += [NotChecked(case, cut) for case in playable if case.id not in played]
+        verdict = events.INTERRUPTED if code == INTERRUPTED else _VERDICTS[code]
         seconds = time.monotonic() - began
         _emit(readers, events.RunFinished(verdict, results, skipped, unreadable, seconds, self.paths))
         return code, results
@@ -86,6 +92,7 @@ class Run:
             "known": sorted(self.options.known),
             "strict": self.strict,
             "cases": len(cases),
+            "broker": self.target.origins(),
         }
 
     def _play(
@@ -94,17 +101,19 @@ class Run:
         unreadable: Unreadable,
         readers: Sequence[events.Reader],
         watch: Watch,
-    ) -> tuple[list[CaseResult], bool]:
-        """The results in the order of the cases, and whether somebody interrupted."""
+    ) -> tuple[list[CaseResult], str]:
+        """The results in the order of the cases, and what cut the run short, if anything did."""
         found: dict[str, CaseResult] = {}
-        interrupted = False
+        cut = ""
         try:
             for result in play_all(cases, self.target, self.options, unreadable, watch):
                 found[result.case.id] = result
                 _emit(readers, events.CaseFinished(result))
         except KeyboardInterrupt:
-            interrupted = True
-        return [found[case.id] for case in cases if case.id in found], interrupted
+            cut = events.INTERRUPTED
+        except Gone as gone:
+            cut = str(gone)
+        return [found[case.id] for case in cases if case.id in found], cut
 
     def _on_stdout(self, line: LiveLine) -> events.Reader:
         if self.as_json:

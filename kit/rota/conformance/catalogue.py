@@ -25,6 +25,15 @@ def all_cases() -> list[Case]:
     return sorted(CASES.values(), key=lambda case: (PARTS.index(case.part), place.get(case.rule, 0)))
 
 
+def cases_by_name() -> dict[str, tuple[str, ...]]:
+    """What a list of known failures may name: each case, and each family, with the ids of its cases."""
+    found: dict[str, tuple[str, ...]] = {case.id: (case.id,) for case in CASES.values()}
+    for case in all_cases():
+        if case.family:
+            found[case.family] = (*found.get(case.family, ()), case.id)
+    return found
+
+
 def all_probes() -> list[Probe]:
     """Every probe, part by part."""
     return sorted(PROBES.values(), key=lambda probe: PARTS.index(probe.part))
@@ -41,7 +50,7 @@ def is_name(text: str) -> bool:
 
 
 def select(scripts: Iterable[S], selectors: Iterable[str]) -> list[S]:
-    """The dialogues that any selector names by id, rule or part, in their own order; all for no selector.
+    """The dialogues that any selector names by id, family, rule or part, in their own order; else all.
 
     Raises `UnknownCase` for a selector that names nothing.
     """
@@ -59,4 +68,10 @@ def select(scripts: Iterable[S], selectors: Iterable[str]) -> list[S]:
 
 
 def _names(scripts: Iterable[Script]) -> set[str]:
-    return {name for script in scripts for name in (script.id, script.subject, script.part)}
+    return {name for script in scripts for name in (script.id, *_wholes(script))}
+
+
+def _wholes(script: Script) -> list[str]:
+    """What it is a part of, by name: its family if it has one, its rule, its part."""
+    family = script.family if isinstance(script, Case) else ""
+    return [name for name in (family, script.subject, script.part) if name]

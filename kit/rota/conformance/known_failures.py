@@ -9,17 +9,23 @@ link = "https://example.org/tracker/17"
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from rota.conformance.results import CaseResult, KnownFailure, Verdict
+from rota.conformance.results import (
+    NOT_DECIDED,
+    CaseResult,
+    KnownFailure,
+    Verdict,
+    passing_though_known,
+)
 
 _KEYS = ("id", "reason", "link", "verdict")
 
-_TOLD_APART = {Verdict.DIED.value: Verdict.DIED, Verdict.UNDECIDED.value: Verdict.UNDECIDED}
+_TOLD_APART = {verdict.value: verdict for verdict in (Verdict.DIED, *NOT_DECIDED)}
 """What `verdict` may say; without it any deviation is meant, but no death."""
 
 _HEAD = """\
@@ -32,9 +38,17 @@ class KnownError(ValueError):
     """A list of known failures that cannot be read or written: the file, the line, what is wrong."""
 
 
-def read_known(path: Path, cases: Iterable[str]) -> dict[str, KnownFailure]:
-    """The failures that a file lists, by case. Raises `KnownError` for whatever is not as it should be."""
-    return _List(path, _text(path), frozenset(cases)).entries()
+def read_known(path: Path, cases: Mapping[str, tuple[str, ...]]) -> dict[str, KnownFailure]:
+    """The failures that a file lists, by case; a family stands for its cases, which may be listed, too.
+
+    `cases` are the ids that each name stands for. Raises `KnownError` for whatever is not as it should be.
+    """
+    listed = _List(path, _text(path), frozenset(cases)).entries()
+    found: dict[str, KnownFailure] = {}
+    for name in sorted(listed, key=lambda name: cases[name] == (name,)):
+        family = "" if cases[name] == (name,) else name
+        found |= {case: replace(listed[name], id=case, family=family) for case in cases[name]}
+    return found
 
 
 def _text(path: Path) -> str:
@@ -163,13 +177,13 @@ def added_to_known(path: Path, before: Mapping[str, KnownFailure], results: Sequ
     if text and not text.endswith("\n"):
         text += "\n"
     text += "".join(_entry_text(result) for result in new)
-    again = [result for result in results if result.case.id in before]
+    again = [replace(r, known=before[r.case.id]) for r in results if r.case.id in before]
     return Written(
         path,
         text,
         new=[result.case.id for result in new],
-        kept=sorted(before),
-        passing=[result.case.id for result in again if result.verdict is Verdict.PASS],
+        kept=sorted({entry.family or name for name, entry in before.items()}),
+        passing=passing_though_known(again),
         late=[r.case.id for r in results if r.late and r.verdict is Verdict.UNDECIDED],
         other=[r.case.id for r in again if failure_of(r) and not before[r.case.id].covers(r)],
     )
@@ -178,7 +192,7 @@ def added_to_known(path: Path, before: Mapping[str, KnownFailure], results: Sequ
 def failure_of(result: CaseResult) -> Verdict | None:
     """What in this case keeps a run from ending with exit code 0, unless that is the kit's fault."""
     verdict = result.deviation if result.verdict is Verdict.KNOWN else result.verdict
-    failing = (Verdict.FAIL, Verdict.DIED, Verdict.UNDECIDED)
+    failing = (Verdict.FAIL, Verdict.DIED, *NOT_DECIDED)
     return verdict if verdict in failing and not result.late else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -26,6 +26,10 @@ class Verdict(StrEnum):
 
 DEVIATION_VERDICT = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.LENIENT, Level.INFO: Verdict.NOTED}
 """What a deviation from a rule of this level is called."""
+
+
+NOT_DECIDED = (Verdict.UNDECIDED, Verdict.SKIPPED)
+"""Verdicts on cases that did not get to what they judge."""
 
 
 class Ending(StrEnum):
@@ -71,20 +75,23 @@ class KnownFailure:
     """A case of which it is known that it fails.
 
     It covers any deviation; but that the target dies or that nothing can be decided only where `verdict` says
-    so, for a target that now dies where it only deviated is news.
+    so, for a target that now dies where it only deviated is news. Whether what cannot be decided is undecided
+    or skipped depends on which other cases are played, so either stands for both. `family` is the family that
+    a list names instead of the case: some of its cases may pass.
     """
 
     id: str
     reason: str = ""
     link: str = ""
     verdict: Verdict | None = None
+    family: str = ""
 
     def covers(self, result: CaseResult) -> bool:
         """Whether this is what became of the case."""
         if self.id != result.case.id:
             return False
-        if self.verdict is Verdict.UNDECIDED:
-            return result.deviation is Verdict.UNDECIDED
+        if self.verdict in NOT_DECIDED:
+            return result.deviation in NOT_DECIDED
         if result.deviation is Verdict.DIED:
             return self.verdict is Verdict.DIED
         return result.deviation in DEVIATION_VERDICT.values()
@@ -116,8 +123,8 @@ class CaseResult(DialogueResult):
 
     @property
     def unexpected_pass(self) -> bool:
-        """Whether it passes although a list says that it fails."""
-        return self.known is not None and self.verdict is Verdict.PASS
+        """Whether it passes although a list says that it fails itself, not some case of its family."""
+        return self.known is not None and not self.known.family and self.verdict is Verdict.PASS
 
 
 @dataclass(frozen=True)
@@ -126,3 +133,13 @@ class NotChecked:
 
     case: Script
     why: str
+
+
+def passing_though_known(results: Sequence[CaseResult]) -> list[str]:
+    """What a list says to fail and passes: cases by id, and families of which every case passes."""
+    families: dict[str, bool] = {}
+    for result in results:
+        if result.known is not None and (family := result.known.family):
+            families[family] = families.get(family, True) and result.verdict is Verdict.PASS
+    cases = [result.case.id for result in results if result.unexpected_pass]
+    return [*cases, *(family for family, passes in families.items() if passes)]

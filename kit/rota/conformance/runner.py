@@ -7,28 +7,45 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import Future
 from dataclasses import dataclass, field, fields, replace
+from itertools import count
 from typing import TypeVar
 
+from rota.conformance.aftermath import Aftermath, died, outlived, stopped
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
 from rota.conformance.connections.error_codes import with_codes
+from rota.conformance.detours import Detours
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.dialogues.dialogue import Dialogue
-from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed, Undecidable
-from rota.conformance.dialogues.negotiation import Unreadable, Unsupported, open_with
+from rota.conformance.dialogues.failures import (
+    Deviation,
+    Interrupted,
+    Late,
+    SetupFailed,
+    Undecidable,
+    Unsupported,
+    fault_of_ours,
+)
+from rota.conformance.dialogues.negotiation import GROUP_APIS, Unreadable, open_with
 from rota.conformance.dialogues.script import Case, Script
 from rota.conformance.dialogues.transcript import printable
 from rota.conformance.dialogues.unreadable_versions import unreadable_versions
+from rota.conformance.dialogues.ways import USUAL, Way
+from rota.conformance.restarts import restarts_of
 from rota.conformance.results import (
     DEVIATION_VERDICT,
+    NOT_DECIDED,
     CaseResult,
     DialogueResult,
     Ending,
     KnownFailure,
     NotChecked,
     Verdict,
+    passing_though_known,
 )
+from rota.conformance.rounds import Gone, Round, sort_out
+from rota.conformance.skipped import skipped
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import NotSettable, Running, Target
 
@@ -40,8 +57,11 @@ PLAYS = 3
 
 S = TypeVar("S", bound=Script)
 
-TICK = 0.2
-"""Seconds after which whoever waits for a result looks around."""
+_Over = tuple[Running | None, DialogueResult]
+"""A dialogue that is over, and what was started for it and still runs."""
+
+_DECIDED = (Ending.FINISHED, Ending.DEVIATED, Ending.MALFORMED, Ending.DIED)
+"""Endings that say something about the rule of a case."""
 
 _VERDICTS = {
     Ending.FINISHED: Verdict.PASS,
@@ -101,7 +121,7 @@ def find_unreadable(target: Target, patience: float) -> Unreadable:
     except NotStarted:
         return {}
     try:
-        return unreadable_versions(running.address, patience)
+        return unreadable_versions(running.address, patience, (*GROUP_APIS, "Metadata"))
     except (Undecidable, Deviation, Closed, Garbage, NotListening):
         return {}  # whatever is wrong here, every case meets it and gives it a verdict
     finally:
@@ -111,14 +131,35 @@ def find_unreadable(target: Target, patience: float) -> Unreadable:
 def play_all(
     cases: Sequence[Case], target: Target, options: Options, unreadable: Unreadable, watch: Watch = NOBODY
 ) -> Iterator[CaseResult]:
-    """The verdicts, each when it is there; see `perform`."""
-    for case, result in perform(cases, target, options, unreadable, watch):
-        yield judge(case, result, options)
+    """The verdicts, each when it is there; see `perform`.
+
+    Cases that did not get to their rule since another one is broken come last: by then it is known whether
+    that one has a case which says so.
+    """
+    judged: list[CaseResult] = []
+    waiting: list[CaseResult] = []
+    try:
+        for case, result in perform(cases, target, options, unreadable, watch):
+            one = judge(case, result, options)
+            if one.deviation is Verdict.UNDECIDED and one.prerequisite:
+                waiting.append(one)
+            else:
+                judged.append(one)
+                yield one
+    except (KeyboardInterrupt, Gone):
+        yield from skipped(waiting, judged)
+        raise
+    yield from skipped(waiting, judged)
 
 
 def judge(case: Case, result: DialogueResult, options: Options) -> CaseResult:
-    """The verdict on a case, by how its dialogue ended and by the level of its rule."""
+    """The verdict on a case, by how its dialogue ended and by the level of its rule.
+
+    A set-up that fails since the rule of the case itself is broken is a deviation from it.
+    """
     verdict = _VERDICTS.get(result.ending, DEVIATION_VERDICT[case.level])
+    if result.ending is Ending.SETUP_FAILED and result.prerequisite == case.rule:
+        verdict = DEVIATION_VERDICT[case.level]
     outcome_fields = {field.name: getattr(result, field.name) for field in fields(DialogueResult)}
     return CaseResult(case=case, deviation=verdict, known=options.known.get(case.id), **outcome_fields)
 
@@ -133,85 +174,129 @@ def perform(
     """The results, each as soon as it is there.
 
     The longest begin first, equals in an order drawn from the seed. Once `options.stop` is set, what was over
-    already is given, and KeyboardInterrupt raised.
+    already is given, and KeyboardInterrupt raised. Where a target dies that dialogues share, see `rounds`;
+    what was over and is found out afterwards is given twice. Errors: Gone, when all is given that there is.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
-    begun = list(scripts)
-    random.Random(options.seed).shuffle(begun)
-    begun.sort(key=lambda script: -script.seconds)
-    pool = ThreadPoolExecutor(max_workers=target.parallel, thread_name_prefix="conform")
+    left = list(scripts)
+    random.Random(options.seed).shuffle(left)
+    left.sort(key=lambda script: -script.seconds)
+    aftermath = Aftermath(2 * target.parallel, options.stop)
+    player = _Player(target, options, unreadable, aftermath, Detours(), watch)
 
-    def played(script: S) -> DialogueResult | None:
-        watch.begun(script)
+    def played(script: S) -> Future[DialogueResult]:
+        return player.play(script, f"rota-{options.seed}{nonce}-{script.id}")
+
+    def alone(script: S) -> DialogueResult:
         try:
-            group_id = f"rota-{options.seed}{nonce}-{script.id}"
-            return play(script, target, options, unreadable, group_id)
+            return player.alone(script, f"rota-{options.seed}{nonce}-{script.id}-alone")
         except Interrupted:
-            return None
+            raise KeyboardInterrupt from None
+
+    try:
+        while left:
+            present = Round(left, target, played, options.stop, watch.waiting)
+            yield from present.over()
+            if present.suspects:
+                yield from sort_out(present, target, alone)
+            left = present.left
+    finally:
+        aftermath.close()
+
+
+@dataclass(frozen=True)
+class _Player:
+    """Plays dialogues for a run."""
+
+    target: Target
+    options: Options
+    unreadable: Unreadable
+    aftermath: Aftermath
+    detours: Detours
+    watch: Watch
+
+    def play(self, script: Script, group_id: str) -> Future[DialogueResult]:
+        """Play one dialogue, in groups of that name or longer ones; the result may come seconds later.
+
+        It is played again where the kit itself is late in it, and in other ways where its set-up fails.
+        """
+        self.watch.begun(script)
+        try:
+            running, result = self._somehow(script, group_id)
         finally:
-            watch.over(script)
+            self.watch.over(script)
+        return self.aftermath.watch(running, result)
 
-    plays = [(script, pool.submit(played, script)) for script in begun]
-    given: set[str] = set()
+    def alone(self, script: Script, group_id: str) -> DialogueResult:
+        """Play one dialogue, and see whether the target outlives it."""
+        self.watch.begun(script)
+        try:
+            running, result = self._somehow(script, group_id)
+            if running is not None and result.ending is not Ending.DIED:
+                result = outlived(running, result, time.monotonic(), self.options.stop)
+            return stopped(running, result)
+        finally:
+            self.watch.over(script)
 
-    def those_over() -> Iterator[tuple[S, DialogueResult]]:
-        for script, future in plays:
-            if script.id not in given and future.done() and not future.cancelled():
-                given.add(script.id)
-                if (result := future.result()) is not None:
-                    yield script, result
+    def _somehow(self, script: Script, group_id: str) -> _Over:
+        numbers = count(1)
 
-    try:
-        while len(given) < len(plays) and not options.stop.is_set():
-            wait([future for script, future in plays if script.id not in given], TICK, FIRST_COMPLETED)
-            watch.waiting()
-            yield from those_over()
-    finally:
-        if len(given) < len(plays):
-            options.stop.set()  # whoever listens was interrupted between two results
-        pool.shutdown(wait=True, cancel_futures=True)
-    yield from those_over()
-    if any(future.cancelled() or future.result() is None for _, future in plays):
-        raise KeyboardInterrupt
+        def name() -> str:
+            number = next(numbers)
+            return group_id if number == 1 else f"{group_id}-{number}"
 
+        usual = self._in_time(script, name)
+        failed, tried = usual[1], []
+        for way in self.detours.around(script, failed):
+            if self.options.stop.is_set():
+                break
+            other = self._once(script, name(), way)
+            helped = other[1].ending in _DECIDED
+            self.detours.note(failed, way, helped)
+            stopped(*(usual if helped else other))
+            if helped:
+                return other
+            tried.append(way.name)
+        because = failed.because + "".join(f"; nor {name}" for name in tried)
+        return usual[0], replace(failed, because=because)
 
-def play(
-    script: Script, target: Target, options: Options, unreadable: Unreadable, group_id: str
-) -> DialogueResult:
-    """Play one dialogue, in groups of that name or longer ones; again where the kit itself is late in it."""
-    for number in range(1, PLAYS + 1):
-        name = group_id if number == 1 else f"{group_id}-{number}"
-        result = _play_once(script, target, options, unreadable, name)
-        if not result.late or options.stop.is_set():
-            break
-    return result
+    def _in_time(self, script: Script, name: Callable[[], str]) -> _Over:
+        """Again where the kit itself is late."""
+        for number in range(PLAYS):
+            over = self._once(script, name(), USUAL)
+            if not over[1].late or self.options.stop.is_set() or number == PLAYS - 1:
+                break
+            stopped(*over)
+        return over
 
-
-def _play_once(
-    script: Script, target: Target, options: Options, unreadable: Unreadable, group_id: str
-) -> DialogueResult:
-    """The result on a target that is started for it, if it can be started."""
-    settings = target.settings_for(script)
-    try:
-        running = target.start(settings)
-    except NotSettable as error:
-        return DialogueResult(ending=Ending.UNSUPPORTED, because=str(error))
-    except NotStarted as error:
-        return DialogueResult(ending=Ending.UNDECIDED, because=f"the target did not start: {error}")
-    began = time.monotonic()
-    played = _Play(script, running, settings[INITIAL_DELAY] / 1000, options)
-    try:
-        result = played.result(group_id, unreadable)
-    finally:
-        running.stop()
-    return replace(result, group_id=group_id, seconds=time.monotonic() - began)
+    def _once(self, script: Script, group_id: str, way: Way) -> _Over:
+        """The result on a target that is started for it; it runs on unless others wait to restart it."""
+        settings = self.target.settings_for(script)
+        try:
+            running = self.target.start_for(script)
+        except NotSettable as error:
+            return None, DialogueResult(ending=Ending.UNSUPPORTED, because=str(error))
+        except NotStarted as error:
+            return None, DialogueResult(ending=Ending.UNDECIDED, because=f"the target did not start: {error}")
+        began = time.monotonic()
+        played = _Play(script, running, settings[INITIAL_DELAY] / 1000, self.options, way)
+        try:
+            result = played.result(group_id, self.unreadable)
+        except BaseException:
+            running.stop()
+            raise
+        result = replace(result, group_id=group_id, seconds=time.monotonic() - began)
+        return (running, result) if script.restarts is None else (None, stopped(running, result))
 
 
 class _Play:
     """One dialogue on one running target, from the opening to its end."""
 
-    def __init__(self, script: Script, running: Running, initial_delay: float, options: Options) -> None:
+    def __init__(
+        self, script: Script, running: Running, initial_delay: float, options: Options, way: Way
+    ) -> None:
         self._script = script
+        self._way = way
         self._running = running
         self._initial_delay = initial_delay
         self._patience = options.patience + initial_delay
@@ -242,12 +327,17 @@ class _Play:
         )
 
     def _play(self, group_id: str, unreadable: Unreadable) -> None:
-        address, versions = open_with(
-            self._script, self._running.address, group_id, unreadable, self._patience, self._stop
-        )
+        def opened() -> tuple[tuple[str, int], dict[str, int]]:
+            address, patience = self._running.address, self._patience
+            return open_with(self._script, address, group_id, unreadable, patience, self._stop, self._way)
+
+        address, versions = opened()
         self._dialogue = Dialogue(
-            address, group_id, versions, self._initial_delay, self._patience, self._stop
+            address, group_id, versions, self._initial_delay, self._patience, self._stop, self._way
         )
+        self._dialogue.operator = restarts_of(self._script, self._running, opened, self._stop)
+        if self._way is not USUAL:
+            self._dialogue.remark(f"played {self._way.name}, since what is needed was not reached otherwise")
         self._script.play(self._dialogue)
 
     def _ended(self, play: Callable[[], None]) -> DialogueResult:
@@ -270,6 +360,7 @@ class _Play:
                     expected=failed.expected,
                     actual=failed.actual,
                     because=str(failed),
+                    prerequisite=failed.rule,
                 )
             )
         except Unsupported as unsupported:
@@ -277,15 +368,16 @@ class _Play:
         except (Undecidable, NotListening) as unknown:
             late = isinstance(unknown, Late)
             return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=str(unknown), late=late))
+        except Interrupted:
+            raise
+        except Exception as error:
+            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=fault_of_ours(error)))
         return self._unless_dead(DialogueResult(ending=Ending.FINISHED), grace=0.0)
 
     def _unless_dead(self, otherwise: DialogueResult, grace: float = 0.2) -> DialogueResult:
         """The ending `died` if the target is no more, else the one given."""
         obituary = self._running.post_mortem(grace)
-        if obituary is None:
-            return otherwise
-        expected = otherwise.expected or "a target that goes on"
-        return replace(otherwise, ending=Ending.DIED, late=False, expected=expected, actual=obituary)
+        return otherwise if obituary is None else died(otherwise, obituary)
 
 
 def _deviated(expected: str, actual: str) -> DialogueResult:
@@ -293,15 +385,15 @@ def _deviated(expected: str, actual: str) -> DialogueResult:
 
 
 def exit_code(results: Sequence[CaseResult], strict: bool = False) -> int:
-    """1 if a MUST case failed or any died; 3 if any is undecided, or none was judged at all; else 0.
+    """1 if a MUST case failed or any died; 3 if any is undecided or skipped, or none was judged; else 0.
 
     5 for no results. `strict`: 1 also where a case passes that is known to fail.
     """
     verdicts = {result.verdict for result in results}
     if Verdict.FAIL in verdicts or Verdict.DIED in verdicts:
         return 1
-    if strict and any(result.unexpected_pass for result in results):
+    if strict and passing_though_known(results):
         return 1
     if not verdicts:
         return 5
-    return 3 if Verdict.UNDECIDED in verdicts or verdicts == {Verdict.UNSUPPORTED} else 0
+    return 3 if verdicts.intersection(NOT_DECIDED) or verdicts == {Verdict.UNSUPPORTED} else 0

@@ -5,17 +5,18 @@
     const form = document.querySelector(".filters"), none = document.querySelector(".none");
     const cases = [...document.querySelectorAll(".case")], groups = [...document.querySelectorAll(".group")];
     const words = new Map(cases.map((one) => [one, one.textContent.toLowerCase()]));
-    const { part, verdict, find, left } = form.elements;
+    const { target, part, verdict, find, left } = form.elements;
 
     function leaves(one) {
       const all = find.value.toLowerCase().split(/\s+/).filter(Boolean);
-      return (!part.value || one.dataset.part === part.value)
+      return (!target?.value || one.dataset.target === target.value)
+        && (!part.value || one.dataset.part === part.value)
         && (!verdict.value || one.dataset.verdict === verdict.value)
         && all.every((word) => words.get(one).includes(word));
     }
 
     function filter() {
-      const asked = Boolean(part.value || verdict.value || find.value.trim());
+      const asked = Boolean(target?.value || part.value || verdict.value || find.value.trim());
       let count = 0;
       for (const one of cases) {
         one.hidden = !leaves(one);
@@ -42,5 +43,8 @@
     filter();
     follow();
     addEventListener("hashchange", follow);
+    document.addEventListener("click", (event) => {  // the place is there already: it is no change
+      if (event.target.closest?.("a[href^='#']")?.hash === location.hash) follow();
+    });
   });
 })();

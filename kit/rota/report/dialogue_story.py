@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rota.conformance.dialogues.transcript import Line, render, with_names
+from rota.conformance.dialogues.transcript import RESTARTED, Line, render, with_names
 from rota.conformance.results import CaseResult, Verdict
 from rota.kernel import Arrow, Lane
 from rota.trace.sequence import chart
@@ -25,6 +25,7 @@ OUTCOMES = {
     Verdict.PASS: Light.HOLDS,
     Verdict.UNSUPPORTED: Light.SILENT,
     Verdict.UNDECIDED: Light.SILENT,
+    Verdict.SKIPPED: Light.SILENT,
 }
 """What a verdict comes to; any other one says that something deviated."""
 
@@ -34,7 +35,7 @@ def told(result: CaseResult, target: str = TARGET, again: str = "") -> Story:
 
     Parameters: result; target, what stands above its lane; again, the command that plays the case again.
     """
-    lines = [replace(line, text=with_names(line.text, result.names)) for line in result.lines]
+    lines = with_short_names(result)
     members = tuple(dict.fromkeys(line.who for line in lines if line.who))
     story = Story(
         title=result.case.id,
@@ -46,6 +47,11 @@ def told(result: CaseResult, target: str = TARGET, again: str = "") -> Story:
         outcome=OUTCOMES.get(result.verdict, Light.VIOLATED),
     )
     return replace(story, copies={"text": _text(result), "Mermaid": chart(story)})
+
+
+def with_short_names(result: CaseResult) -> list[Line]:
+    """The lines of the dialogue, short names instead of member ids."""
+    return [replace(line, text=with_names(line.text, result.names)) for line in result.lines]
 
 
 def _text(result: CaseResult) -> str:
@@ -72,7 +78,7 @@ def _event(number: int, line: Line) -> Event:
     return Event(
         index=number,
         label=f"{line.who} {line.mark} {_brief(line)}".strip(),
-        machine=TARGET if line.mark == ANSWER else line.who,
+        machine=TARGET if line.mark in (ANSWER, RESTARTED) else line.who,
         at=f"{line.at_ms:.0f} ms",
         arrows=tuple(_arrows(line)),
         detail=tuple(_fields(line)),

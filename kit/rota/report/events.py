@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from rota.conformance.results import CaseResult, NotChecked, Verdict
+from rota.report.causes import Cause, causes
 from rota.report.identity import UNIDENTIFIED, Identity
+from rota.report.reached import Reached, reached
 
 CONFORMS, VIOLATED, UNDECIDED, INTERRUPTED = "conforms", "violated", "undecided", "interrupted"
 """The verdicts on a whole run."""
@@ -42,6 +45,7 @@ class RunFinished:
     """The run is over. `results` are all of them, in the order of the catalogue.
 
     `unreadable` is API -> version -> what the target did, for versions that it advertises but cannot read.
+    `told_causes` are the causes where a report that was read back tells them.
     """
 
     verdict: str
@@ -50,6 +54,32 @@ class RunFinished:
     unreadable: Mapping[str, Mapping[int, str]]
     seconds: float
     reports: Sequence[Path] = field(default=())
+    told_causes: Sequence[Cause] | None = None
+
+    @cached_property
+    def causes(self) -> Sequence[Cause]:
+        """The first causes of all deviations."""
+        return causes(self.results) if self.told_causes is None else self.told_causes
+
+    @cached_property
+    def reached(self) -> Reached:
+        """The questions that were reached, and why the others were not."""
+        return reached(self.results, self.not_checked)
+
+    def unspoken(self) -> Iterator[str]:
+        """Versions that the target advertises and cannot read, a line for each API."""
+        for api, versions in self.unreadable.items():
+            numbers = ", ".join(f"v{version}" for version in versions)
+            yield f"{api} {numbers}: advertised, but the target cannot read it"
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """A run that is over. path: the report that tells of it, None where it has just ended."""
+
+    started: RunStarted
+    finished: RunFinished
+    path: Path | None = None
 
 
 Event = RunStarted | CaseFinished | RunFinished
@@ -81,11 +111,6 @@ class Collected:
     def finish(self, started: RunStarted, finished: RunFinished) -> None:
         """Make the report."""
         raise NotImplementedError
-
-
-def passing_though_known(results: Sequence[CaseResult]) -> list[str]:
-    """The cases that a list of known failures names and that pass."""
-    return [result.case.id for result in results if result.unexpected_pass]
 
 
 def counts(results: Sequence[CaseResult]) -> dict[str, int]:

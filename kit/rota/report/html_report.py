@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rota.pages.report_page import page
-from rota.report.events import Collected, RunFinished, RunStarted
+from rota.report.events import Collected, RunFinished, RunStarted, WholeRun
 
 
 class HtmlReport(Collected):
@@ -16,4 +16,4 @@ class HtmlReport(Collected):
         self._write = write
 
     def finish(self, started: RunStarted, finished: RunFinished) -> None:
-        self._write(page(started, finished))
+        self._write(page([WholeRun(started, finished)]))

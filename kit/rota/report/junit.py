@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rota.conformance.dialogues.registry import PARTS
 from rota.conformance.results import CaseResult, NotChecked, Verdict
+from rota.report.causes import Cause
 from rota.report.events import Collected, RunFinished, RunStarted
 from rota.report.format import WIDTH
 from rota.report.text import in_full, verdict_line
@@ -16,15 +17,16 @@ _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-�\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot carry; a target may send any of them."""
 
 _ELEMENT = {Verdict.FAIL: "failure", Verdict.DIED: "failure", Verdict.UNDECIDED: "error"}
-_SKIPPED = (Verdict.UNSUPPORTED, Verdict.KNOWN)
+_SKIPPED = (Verdict.UNSUPPORTED, Verdict.SKIPPED, Verdict.KNOWN)
 
 
 class JUnitReport(Collected):
     """Gives the finished document, as text, to `write`.
 
-    `fail` and `died` are failures, `undecided` is an error, `unsupported`, `known` and cases that were not
-    played are skipped; `lenient` and `noted` pass, with what was seen in their output. A known failure that
-    passes says so in its output; if the run is strict it is a failure.
+    `fail` and `died` are failures, `undecided` is an error, `unsupported`, `skipped`, `known` and cases that
+    were not played are skipped; `lenient` and `noted` pass, with what was seen in their output. A known
+    failure that passes says so in its output; if the run is strict it is a failure. Each suite has as
+    properties the verdict, the questions that were reached, and the causes of the failures in it.
     """
 
     def __init__(self, write: Callable[[str], None]) -> None:
@@ -32,21 +34,30 @@ class JUnitReport(Collected):
         self._write = write
 
     def finish(self, started: RunStarted, finished: RunFinished) -> None:
-        says = verdict_line(started, finished, self.results)
+        says = {
+            "verdict": verdict_line(started, finished, self.results),
+            "questions reached": finished.reached.words,
+        }
+        causes = {case: cause for cause in finished.causes for case in cause.cases}
         root = ET.Element("testsuites", name=f"rota conform {_xml(started.target)}")
         played = {result.case.part for result in self.results}
         for part in sorted(played | {skip.case.part for skip in finished.not_checked}, key=PARTS.index):
             results = [result for result in self.results if result.case.part == part]
             skipped = [skip for skip in finished.not_checked if skip.case.part == part]
-            root.append(_suite(part, results, skipped, started, says))
+            root.append(_suite(part, results, skipped, started, says, causes))
         ET.indent(root)
         self._write(ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n")
 
 
 def _suite(
-    part: str, results: Sequence[CaseResult], skipped: Sequence[NotChecked], started: RunStarted, says: str
+    part: str,
+    results: Sequence[CaseResult],
+    skipped: Sequence[NotChecked],
+    started: RunStarted,
+    says: Mapping[str, str],
+    causes: Mapping[str, Cause],
 ) -> ET.Element:
-    """The suite of one part; `says` is the verdict on the whole run."""
+    """The suite of one part. says: of the whole run, by name; causes: id of a case -> its cause."""
     kinds = [_element(result, started) for result in results]
     suite = ET.Element(
         "testsuite",
@@ -57,9 +68,15 @@ def _suite(
         skipped=str(sum(result.verdict in _SKIPPED for result in results) + len(skipped)),
         time=f"{sum(result.seconds for result in results):.3f}",
     )
-    ET.SubElement(ET.SubElement(suite, "properties"), "property", name="verdict", value=_xml(says))
+    properties = ET.SubElement(suite, "properties")
+    for name, value in says.items():
+        ET.SubElement(properties, "property", name=name, value=_xml(value))
+    here = dict.fromkeys(causes[one.case.id] for one in results if one.case.id in causes)
+    for cause in here:
+        told = f"{cause.rule}: {cause.headline}; look at {cause.first}"
+        ET.SubElement(properties, "property", name="cause", value=_xml(told))
     for result in results:
-        suite.append(_test(result, started))
+        suite.append(_test(result, started, causes.get(result.case.id)))
     for not_played in skipped:
         case = not_played.case
         test = ET.SubElement(suite, "testcase", classname=f"rota.conform.{part}", name=case.id, time="0")
@@ -67,7 +84,7 @@ def _suite(
     return suite
 
 
-def _test(result: CaseResult, started: RunStarted) -> ET.Element:
+def _test(result: CaseResult, started: RunStarted, cause: Cause | None) -> ET.Element:
     case = result.case
     test = ET.Element(
         "testcase", classname=f"rota.conform.{case.part}", name=case.id, time=f"{result.seconds:.3f}"
@@ -76,6 +93,8 @@ def _test(result: CaseResult, started: RunStarted) -> ET.Element:
     seen = result.because or f"expected {result.expected}, got {result.actual}"
     if result.verdict is Verdict.KNOWN and result.known is not None:
         seen = f"{result.known.words}: {seen}"
+    if cause is not None and cause.first != case.id:
+        seen = f"{seen} (follows from {cause.rule}; look at {cause.first})"
     why = _xml(f"{result.verdict.value}: {seen}")
     if result.unexpected_pass:
         why = _xml(f"passes, though known to fail: {result.known.words if result.known else ''}")

@@ -20,8 +20,8 @@ class Row:
 
     mutants: of the spec, that replace it; lasting: what sentences about endless runs kill of them;
     by_dialogues: mutants that no property sees and a dialogue of the tests does; bugs: of the coordinator,
-    that break it; cases: ids of the conformance cases about it; odd: the request that it takes, if no client
-    makes it fire.
+    that break it; cases: ids of the conformance cases about it, those of a family by the family's; odd: the
+    request that it takes, if no client makes it fire.
     """
 
     rule: Rule
@@ -43,7 +43,7 @@ class Row:
 
 def rows_of_the_spec() -> dict[str, Row]:
     """Every rule of the spec by slug, part by part, in the spec's order."""
-    cases = [(case.rule, case.id) for case in all_cases()]
+    cases = dict.fromkeys((case.rule, case.family or case.id) for case in all_cases())
     parts = list(dict.fromkeys(rule.part for rule in RULES.values()))
     return {
         slug: Row(

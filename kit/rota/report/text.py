@@ -1,15 +1,18 @@
-"""The report on the terminal: a line for each case, then each deviation in full, the verdict last."""
+"""The report on the terminal: a line for each case, then the causes, the simplest case of each in full.
+
+What was not judged comes before the verdict, which is last.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from rota.conformance.dialogues.transcript import render
-from rota.conformance.out_of_reach import out_of_reach
 from rota.conformance.profiles import usual_profile
-from rota.conformance.results import CaseResult, Verdict
+from rota.conformance.results import CaseResult, Verdict, passing_though_known
+from rota.report.causes import BROKEN, Cause, by_id
 from rota.report.events import (
     CONFORMS,
     INTERRUPTED,
@@ -21,12 +24,13 @@ from rota.report.events import (
     RunFinished,
     RunStarted,
     counts,
-    passing_though_known,
 )
 from rota.report.format import coloured, counted, emphasised, shown_length, width, wrapped
+from rota.report.reached import about_nothing, why_unjudged
 
-IN_FULL = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED)
-"""Verdicts whose cases are printed with everything that was seen."""
+_JUDGED = (Verdict.FAIL, Verdict.DIED, Verdict.LENIENT, Verdict.NOTED)
+IN_FULL = (*_JUDGED, Verdict.UNDECIDED, Verdict.SKIPPED)
+"""Verdicts whose cases are told with everything that was seen."""
 
 ENDS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTERRUPTED: "undecided"}
 """Verdict on a run -> the verdict whose colour it has."""
@@ -40,7 +44,7 @@ COLOURED = {
 }
 """Verdict on a case -> the verdict whose colour it has."""
 
-_HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·] ")
+_HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·↻] ")
 """What a line of a dialogue begins with: the time, who, and the kind of line."""
 
 _GLUE = "\0"
@@ -73,13 +77,22 @@ class TextReport(Collected):
         self._say(f"{coloured(verdict, ENDS[finished.verdict])}{colon}{rest}")
 
     def _details(self, started: RunStarted, finished: RunFinished) -> Iterator[str]:
-        for result in self.results:
-            if result.verdict in IN_FULL:
-                yield ""
-                yield from in_full(result, started)
         yield ""
+        yield f"questions reached: {finished.reached.words}"
+        results = by_id(self.results)
+        for cause in finished.causes:
+            yield ""
+            yield from cause_lines(cause)
+            if results[cause.first].verdict in IN_FULL:
+                yield from in_full(results[cause.first], started)
+        for result in undecided_alone(finished):
+            yield ""
+            yield from in_full(result, started)
+        yield ""
+        if finished.causes:
+            yield wrapped("causes: ", causes_in_a_line(finished))
         yield from known_lines(self.results)
-        yield from _not_checked(finished)
+        yield from _not_judged(finished)
         if broken := broken_rules(self.results):
             yield wrapped("broken rules: ", ", ".join(broken))
         verdicts = counts(self.results).items()
@@ -87,6 +100,42 @@ class TextReport(Collected):
         yield wrapped("judged by: ", started.identity.words())
         for path in finished.reports:
             yield f"report: {path}"
+
+
+def cause_lines(cause: Cause, columns: int | None = None) -> Iterator[str]:
+    """A cause: how many cases it concerns, the rule, what was seen, and what follows from it.
+
+    columns: of a line, those of the terminal if they are not given.
+    """
+    yield emphasised(cause.headline)
+    rule = "" if cause.rule in cause.headline else f"{cause.rule}: "
+    yield wrapped("  rule         ", f"{rule}{cause.sentence}", columns)
+    yield wrapped("  seen         ", cause.seen, columns)
+    yield f"  look at      {cause.first}"
+    if cause.also_breaks:
+        yield wrapped("  also breaks  ", ", ".join(cause.also_breaks), columns)
+    if len(cause.cases) > 1:
+        yield wrapped("  cases        ", ", ".join(cause.cases), columns)
+
+
+def causes_in_a_line(finished: RunFinished) -> str:
+    """How many causes there are, of how many deviations."""
+    deviations = sum(one.deviation in BROKEN for one in finished.results)
+    of = f"{counted(len(finished.causes), 'cause')} of {counted(deviations, 'deviation')}"
+    waiting = sum(cause.waiting for cause in finished.causes)
+    kept = f", which {'keep' if len(finished.causes) > 1 else 'keeps'} {counted(waiting, 'case')} from being"
+    return f"{of}{f'{kept} judged' if waiting else ''}"
+
+
+def undecided_alone(finished: RunFinished) -> Iterator[CaseResult]:
+    """Of what is undecided and no cause explains, a case for each reason."""
+    explained = {case for cause in finished.causes for case in cause.cases}
+    told: set[str] = set()
+    for result in finished.results:
+        alone = result.verdict is Verdict.UNDECIDED and result.case.id not in explained
+        if alone and (why := why_unjudged(result)) not in told:
+            told.add(why)
+            yield result
 
 
 def known_lines(results: Sequence[CaseResult], columns: int | None = None) -> Iterator[str]:
@@ -108,7 +157,7 @@ def known_lines(results: Sequence[CaseResult], columns: int | None = None) -> It
 
 
 def in_full(result: CaseResult, started: RunStarted, columns: int | None = None) -> Iterator[str]:
-    """Everything about one deviation: what was required, what came, the dialogue, how to see it again.
+    """Everything about one case: what was required, what came, the dialogue, how to see it again.
 
     columns: of a line, those of the terminal if they are not given.
     """
@@ -118,10 +167,13 @@ def in_full(result: CaseResult, started: RunStarted, columns: int | None = None)
         ("requirement", case.requirement),
         ("expected", result.expected),
         ("actual", result.actual),
+        ("because", result.because),
         ("rule", case.rule),
         ("source", case.source),
-        *([("Kafka 3.x", case.older)] if case.older else []),
+        ("Kafka 3.x", case.older),
     ):
+        if not text:
+            continue
         yield wrapped(f"  {name:<12} ", text, columns)
     yield "  dialogue"
     for line in render(result.lines, result.names):
@@ -196,33 +248,9 @@ def _ids() -> int:
     return min(48, width() - 21)
 
 
-def not_checked(finished: RunFinished) -> Mapping[str, Sequence[str]]:
-    """What the verdict says nothing about: why -> the ids of the cases."""
-    reasons: dict[str, list[str]] = {}
-    for skipped in finished.not_checked:
-        reasons.setdefault(skipped.why, []).append(skipped.case.id)
-    for verdict in (Verdict.UNSUPPORTED, Verdict.UNDECIDED):
-        ids = [result.case.id for result in finished.results if result.verdict is verdict]
-        if ids:
-            reasons[verdict.value] = ids
-    return reasons
-
-
-def unspoken(finished: RunFinished) -> Iterator[str]:
-    """Versions that the target advertises and cannot read, a line for each API."""
-    for api, versions in finished.unreadable.items():
-        numbers = ", ".join(f"v{version}" for version in versions)
-        yield f"{api} {numbers}: advertised, but the target cannot read it"
-
-
-def about_nothing() -> str:
-    """What no case is about."""
-    return f"no case is about {'; '.join(out_of_reach())}"
-
-
-def _not_checked(finished: RunFinished) -> Iterator[str]:
-    for why, ids in not_checked(finished).items():
+def _not_judged(finished: RunFinished) -> Iterator[str]:
+    for why, ids in finished.reached.missed.items():
         told = counted(len(ids), "case") if why == INTERRUPTED else ", ".join(ids)
-        yield wrapped("not checked: ", f"{why}: {told}")
-    yield from (wrapped("not spoken: ", line) for line in unspoken(finished))
+        yield wrapped("not judged: ", f"{why}: {told}")
+    yield from (wrapped("not spoken: ", line) for line in finished.unspoken())
     yield wrapped("not checked: ", about_nothing())

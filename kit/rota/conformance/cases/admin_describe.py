@@ -59,7 +59,7 @@ def describe_stable(d: Dialogue) -> None:
 )
 def describe_clients(d: Dialogue) -> None:
     stable(d, d.member("anna"))
-    (member,) = described(d)["members"]
+    member = described(d)["members"].only()
     actual = (member["client_id"], member["client_host"][:1])
     d.require(actual == ("anna", "/"), "the client anna, the host with a slash", f"{actual}")
 
@@ -91,6 +91,28 @@ def outside_stable(d: Dialogue) -> None:
     _expect(d, group, group_state="CompletingRebalance", protocol_type="consumer", protocol_data="")
     actual = _metadata(group)
     d.require(actual == {a.member_id: b"", b.member_id: b""}, "two members, no metadata", _named(d, actual))
+
+
+@case(
+    "admin.describe.rebalancing",
+    "DescribeGroups tells the state and the members also while they join and while assignments are awaited.",
+    _DESCRIBE,
+    needs=DESCRIBE,
+)
+def describe_rebalancing(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    lead(d, a, b)
+    _expect_members(d, "CompletingRebalance", a, b)
+    with d.reaching("a rebalance"):
+        b.send_join(protocols=[("range", subscription("changed"))]).silent(0.3)
+    _expect_members(d, "PreparingRebalance", a, b)
+
+
+def _expect_members(d: Dialogue, state: str, *members: Member) -> None:
+    group = described(d)
+    _expect(d, group, group_state=state, protocol_type="consumer")
+    actual = set(_metadata(group))
+    d.require(actual == {each.member_id for each in members}, f"{len(members)} members", f"{len(actual)}")
 
 
 @case(
@@ -148,6 +170,7 @@ def expect_assigned(d: Dialogue, state: str, wanted: dict[str, bytes]) -> None:
     "admin.describe.first-generation",
     "Before anything was assigned, DescribeGroups shows empty assignments.",
     _DESCRIBE,
+    level=Level.SHOULD,
     needs=DESCRIBE,
 )
 def describe_first(d: Dialogue) -> None:
@@ -195,7 +218,7 @@ def describe_absent(d: Dialogue) -> None:
     older="There is no version 6.",
 )
 def describe_absent_newer(d: Dialogue) -> None:
-    (group,) = describe(d)["groups"]
+    group = describe(d)["groups"].only()
     actual = (error_name(group["error_code"]), group["group_state"])
     d.require(actual == ("GROUP_ID_NOT_FOUND", "Dead"), "GROUP_ID_NOT_FOUND and Dead", f"{actual}")
 
@@ -219,6 +242,7 @@ def describe_several(d: Dialogue) -> None:
     "admin.describe.handed-out-not-listed",
     "An id that was handed out is no member: DescribeGroups does not list it.",
     f"KIP-394; {_DESCRIBE}",
+    level=Level.SHOULD,
     needs={**DESCRIBE, **HANDSHAKE},
 )
 def handed_out_not_listed(d: Dialogue) -> None:

@@ -2,127 +2,116 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.group_formation import awaiting_assignments, stable
+from rota.conformance.families.axes import MEMBERS, OUTSIDERS, Role
+from rota.conformance.families.family import family
+from rota.conformance.families.scene import Scene
+from rota.conformance.families.situations import (
+    COMPLETING,
+    IN_EACH_PHASE,
+    IN_EACH_STATE,
+    PREPARING,
+    STABLE,
+    WITH_MEMBERS,
+    WITH_PENDING,
+)
+from rota.conformance.families.values import newer_generations, older_generations
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
 _CHECKS = "GroupMetadataManager.validateClassicGroupHeartbeat"
 _STATES = "GroupMetadataManager.classicGroupHeartbeatToClassicGroup"
 
 
-@case("heartbeat.alive.stable", "Heartbeats of the members of a Stable group are answered NONE.", _STATES)
-def in_stable(d: Dialogue) -> None:
-    for member in stable(d, d.member("a"), d.member("b")).everyone:
-        d.expect(member.heartbeat(), error="NONE")
-
-
-@case(
-    "heartbeat.unknown-member.stranger",
-    "A heartbeat with an id that the group does not have is answered UNKNOWN_MEMBER_ID.",
-    _CHECKS,
+@family(
+    "heartbeat.alive.members",
+    "Heartbeats of members are answered NONE in a Stable group, and also while assignments are awaited.",
+    _STATES,
+    situations=(*STABLE, *COMPLETING),
+    asked_by=MEMBERS,
+    known_as={
+        "stable-one-dynamic": "heartbeat.alive.stable",
+        "completing-two-dynamic": "heartbeat.alive.while-completing",
+    },
 )
-def unknown_member(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    d.expect(a.heartbeat(member_id="never-handed-out"), error="UNKNOWN_MEMBER_ID")
+def alive(scene: Scene, member: Member) -> None:
+    for _ in range(2):
+        scene.d.expect(member.heartbeat(), error="NONE")
 
 
-@case(
-    "heartbeat.unknown-member.no-group",
-    "A heartbeat to a group that does not exist is answered UNKNOWN_MEMBER_ID.",
-    "GroupMetadataManager.classicGroupHeartbeat",
+@family(
+    "heartbeat.unknown-member.outsiders",
+    "A heartbeat with an id that is no member's is answered UNKNOWN_MEMBER_ID, whatever its generation.",
+    f"{_CHECKS}; GroupMetadataManager.classicGroupHeartbeat",
+    situations=IN_EACH_STATE,
+    asked_by=OUTSIDERS,
+    known_as={
+        "no-group": "heartbeat.unknown-member.no-group",
+        "stable-two-dynamic-again": "heartbeat.unknown-member.stranger",
+    },
 )
-def no_group(d: Dialogue) -> None:
-    reply = d.member("a").heartbeat(member_id="never-handed-out", generation_id=1)
-    d.expect(reply, error="UNKNOWN_MEMBER_ID")
+def outsiders(scene: Scene, outsider: Member) -> None:
+    for generation in (scene.generation, *older_generations(scene), *newer_generations(scene)):
+        scene.d.expect(outsider.heartbeat(generation_id=generation), error="UNKNOWN_MEMBER_ID")
 
 
-@case(
-    "heartbeat.unknown-member.pending",
+@family(
+    "heartbeat.unknown-member.handed-out",
     "An id that was handed out and has not joined is no member yet: its heartbeat is UNKNOWN_MEMBER_ID.",
     f"KIP-394; {_CHECKS}",
-    needs=HANDSHAKE,
+    situations=WITH_PENDING,
+    asked_by=(Role.PENDING,),
+    known_as={"stable-one-dynamic": "heartbeat.unknown-member.pending"},
 )
-def pending_member(d: Dialogue) -> None:
-    a, b = d.member("a"), d.member("b")
-    stable(d, a)
-    with d.reaching("a member id that was handed out"):
-        d.expect(b.join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
-    d.expect(b.heartbeat(generation_id=a.generation_id), error="UNKNOWN_MEMBER_ID")
+def pending(scene: Scene, member: Member) -> None:
+    for generation in (scene.generation, -1, 0):
+        scene.d.expect(member.heartbeat(generation_id=generation), error="UNKNOWN_MEMBER_ID")
 
 
-@case(
-    "heartbeat.illegal-generation.older",
-    "A member's heartbeat of a generation before the group's is answered ILLEGAL_GENERATION.",
+@family(
+    "heartbeat.illegal-generation.below",
+    "A member's heartbeat of a generation before the group's is answered ILLEGAL_GENERATION, in any state.",
     _CHECKS,
+    situations=WITH_MEMBERS,
+    asked_by=(*MEMBERS, Role.NEWCOMER),
+    known_as={
+        "stable-one-dynamic": "heartbeat.illegal-generation.older",
+        "called-one-dynamic": "heartbeat.illegal-generation.before-state",
+    },
 )
-def older_generation(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    d.expect(a.heartbeat(generation_id=a.generation_id - 1), error="ILLEGAL_GENERATION")
+def older_generation(scene: Scene, member: Member) -> None:
+    for generation in older_generations(scene):
+        scene.d.expect(member.heartbeat(generation_id=generation), error="ILLEGAL_GENERATION")
 
 
-@case(
-    "heartbeat.illegal-generation.newer",
-    "A member's heartbeat of a generation after the group's is answered ILLEGAL_GENERATION.",
+@family(
+    "heartbeat.illegal-generation.above",
+    "A member's heartbeat of a generation after the group's is answered ILLEGAL_GENERATION, in any state.",
     _CHECKS,
+    situations=IN_EACH_PHASE,
+    asked_by=(*MEMBERS, Role.NEWCOMER),
+    known_as={"stable-one-dynamic": "heartbeat.illegal-generation.newer"},
 )
-def newer_generation(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    d.expect(a.heartbeat(generation_id=a.generation_id + 1), error="ILLEGAL_GENERATION")
+def newer_generation(scene: Scene, member: Member) -> None:
+    for generation in newer_generations(scene):
+        scene.d.expect(member.heartbeat(generation_id=generation), error="ILLEGAL_GENERATION")
 
 
-@case(
-    "heartbeat.unknown-member.before-generation",
-    "Heartbeat checks the member id before the generation: a stranger is UNKNOWN_MEMBER_ID in any.",
-    _CHECKS,
-)
-def member_before_generation(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    reply = a.heartbeat(member_id="never-handed-out", generation_id=a.generation_id + 7)
-    d.expect(reply, error="UNKNOWN_MEMBER_ID")
-
-
-@case(
-    "heartbeat.illegal-generation.before-state",
-    "Heartbeat checks the generation before the state: an old one is ILLEGAL_GENERATION in a rebalance.",
-    _CHECKS,
-)
-def generation_before_state(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    with d.reaching("a rebalance"):
-        d.member("b").enter().silent()
-    d.expect(a.heartbeat(generation_id=a.generation_id - 1), error="ILLEGAL_GENERATION")
-
-
-@case(
-    "heartbeat.rebalance-in-progress.before-rejoining",
-    "While the members join again, a heartbeat of the old generation is answered REBALANCE_IN_PROGRESS.",
+@family(
+    "heartbeat.rebalance-in-progress.preparing",
+    "While the members join, the heartbeats of all are REBALANCE_IN_PROGRESS, of those who have joined, too.",
     _STATES,
+    situations=PREPARING,
+    asked_by=(*MEMBERS, Role.NEWCOMER),
+    known_as={
+        "called-one-dynamic": "heartbeat.rebalance-in-progress.before-rejoining",
+        "rejoining-two-dynamic-again": "heartbeat.rebalance-in-progress.after-rejoining",
+    },
 )
-def during_rebalance(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    with d.reaching("a rebalance"):
-        d.member("b").enter().silent()
-    d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
-
-
-@case(
-    "heartbeat.rebalance-in-progress.after-rejoining",
-    "A heartbeat of a member that has joined again and waits is answered REBALANCE_IN_PROGRESS.",
-    _STATES,
-)
-def during_rebalance_waiting(d: Dialogue) -> None:
-    formed = stable(d, d.member("a"), d.member("b"))
-    with d.reaching("a rebalance"):
-        formed.leader.send_join().silent(A_WHILE / 2)
-    d.expect(formed.leader.second_connection().heartbeat(), error="REBALANCE_IN_PROGRESS")
+def during_rebalance(scene: Scene, member: Member) -> None:
+    for _ in range(2):
+        scene.d.expect(member.heartbeat(), error="REBALANCE_IN_PROGRESS")
 
 
 @case(
@@ -144,19 +133,10 @@ def before_first_generation(d: Dialogue) -> None:
 
 
 @case(
-    "heartbeat.alive.while-completing",
-    "While assignments are awaited, heartbeats of the new generation are answered NONE.",
-    _STATES,
-)
-def while_completing(d: Dialogue) -> None:
-    for member in awaiting_assignments(d, d.member("a"), d.member("b")).everyone:
-        d.expect(member.heartbeat(), error="NONE")
-
-
-@case(
     "heartbeat.invalid-group-id.empty",
     "A heartbeat with an empty group id is answered INVALID_GROUP_ID.",
     "GroupCoordinatorService.heartbeat",
+    level=Level.SHOULD,
 )
 def empty_group_id(d: Dialogue) -> None:
     reply = d.member("a").heartbeat(group_id="", member_id="nobody", generation_id=1)

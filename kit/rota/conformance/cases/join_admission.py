@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, subscription
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.families.axes import MEMBERS, Kind, Phase, Role, State
+from rota.conformance.families.family import family
+from rota.conformance.families.rounds import all_join, still_assigns, told_to_rejoin
+from rota.conformance.families.scene import Scene
+from rota.conformance.families.situations import EVERYWHERE, IN_EACH_PHASE, IN_EACH_STATE, PREPARING, having
+from rota.conformance.families.values import GREATEST, LEAST
 from rota.conformance.steps.group_formation import all_leave, awaiting_assignments, join_together, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
@@ -14,33 +20,28 @@ _CHECKS = "GroupMetadataManager.classicGroupJoin"
 _PROTOCOLS = "ClassicGroup.supportsProtocols"
 
 
-@case(
-    "join.member-id-required.id-handed-out",
-    "A newcomer without a member id is not admitted but handed an id, with MEMBER_ID_REQUIRED.",
+@family(
+    "join.member-id-required.everywhere",
+    "A newcomer without a member id is handed one, with MEMBER_ID_REQUIRED, not admitted; nobody notices.",
     "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember",
+    situations=(*(s for s in IN_EACH_STATE if not s.phase.has_members), *IN_EACH_PHASE),
+    asked_by=(Role.NEW,),
     needs=HANDSHAKE,
+    afterwards=still_assigns,
+    known_as={
+        "no-group": "join.member-id-required.id-handed-out",
+        "stable-one-dynamic": "join.member-id-required.group-undisturbed",
+    },
 )
-def member_id_required(d: Dialogue) -> None:
-    a = d.member("a")
-    reply = a.join("", within=PROMPTLY)
-    d.expect(reply, error="MEMBER_ID_REQUIRED", generation_id=-1, leader="", members=[])
-    d.require(reply["member_id"] != "", "a member id in the answer", "an empty member id")
-
-
-@case(
-    "join.member-id-required.second-id",
-    "Asking again without an id gives another id; nothing ties the two requests together.",
-    "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember",
-    needs=HANDSHAKE,
-)
-def second_id(d: Dialogue) -> None:
-    a = d.member("a")
-    first = a.join("", within=PROMPTLY)
-    d.expect(first, error="MEMBER_ID_REQUIRED")
-    second = a.join("", within=PROMPTLY)
-    d.expect(second, error="MEMBER_ID_REQUIRED")
-    differ = first["member_id"] != second["member_id"]
-    d.require(differ, "two different member ids", f"{first['member_id']!r} twice")
+def member_id_required(scene: Scene, newcomer: Member) -> None:
+    """Also to a second one, who is given another id."""
+    ids = set()
+    for _ in range(2):
+        reply = scene.d.member(newcomer.name).join("", within=PROMPTLY)
+        scene.d.expect(reply, error="MEMBER_ID_REQUIRED", generation_id=-1, leader="", members=[])
+        ids.add(reply["member_id"])
+    scene.d.require("" not in ids, "a member id in the answer", "an empty member id")
+    scene.d.require(len(ids) == 2, "another id for another one", "the same id twice")
 
 
 @case(
@@ -57,39 +58,61 @@ def handed_out_id_admits(d: Dialogue) -> None:
     d.expect(a.join(), error="NONE", member_id=given["member_id"], leader=given["member_id"])
 
 
-@case(
-    "join.new-member.admitted-at-once",
+_DYNAMIC = [s for s in IN_EACH_PHASE if s.kind is Kind.DYNAMIC and s.state is not State.PREPARING]
+
+
+@family(
+    "join.new-member.before-4",
     "Before version 4 of JoinGroup a newcomer without a member id is admitted at once, with an id.",
     "KIP-394 (compatibility)",
+    situations=(*having(EVERYWHERE, Phase.NEVER, Phase.DELETED, Phase.EMPTIED)[:3], *_DYNAMIC),
+    asked_by=(Role.NEW,),
+    apart=True,
+    needs={"JoinGroup": (0, 3)},
+    known_as={"no-group.new": "join.new-member.admitted-at-once"},
+)
+@family(
+    "join.new-member.while-preparing",
+    "Before version 4 a newcomer to a rebalance that goes on waits with the others, and has an id then.",
+    "KIP-394 (compatibility)",
+    situations=[s for s in PREPARING if s.kind is Kind.DYNAMIC],
+    asked_by=(Role.NEW,),
+    apart=True,
     needs={"JoinGroup": (0, 3)},
 )
-def old_version_admits(d: Dialogue) -> None:
-    a = d.member("a")
-    reply = a.join("")
-    d.expect(reply, error="NONE")
-    d.require(reply["member_id"] != "", "a member id in the answer", "an empty member id")
-    d.expect(reply, leader=reply["member_id"])
+def old_version_admits(scene: Scene, newcomer: Member) -> None:
+    """Among members it waits until they have joined again."""
+    joining = newcomer.send_join("")
+    if scene.phase.has_members:
+        joining.silent(A_WHILE / 4)
+        told_to_rejoin(scene)
+        all_join(scene, {newcomer.name: joining, **scene.waiting}, scene.everyone, scene.lead)
+    else:
+        scene.d.expect(joining.answer(), error="NONE", leader=newcomer.member_id)
+    former = {member.member_id for member in (*scene.everyone, *scene.former)}
+    scene.d.require(newcomer.member_id not in {"", *former}, "a new member id", "an empty one, or another's")
 
 
-@case(
-    "join.unknown-group.refused",
-    "A member id that was never handed out is refused with UNKNOWN_MEMBER_ID where there is no group yet.",
+@family(
+    "join.unknown-group.outsiders",
+    "A member id that is none is refused with UNKNOWN_MEMBER_ID where there is no group, or none any more.",
     _CHECKS,
+    situations=having(EVERYWHERE, Phase.NEVER, Phase.DELETED),
+    asked_by=(Role.STRANGER, Role.FORMER),
+    known_as={"no-group": "join.unknown-group.refused"},
 )
-def unknown_id_no_group(d: Dialogue) -> None:
-    d.expect(d.member("a").join("never-handed-out", within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
-
-
-@case(
-    "join.unknown-member.stable",
-    "A member id that was never handed out is refused with UNKNOWN_MEMBER_ID and disturbs nobody.",
+@family(
+    "join.unknown-member.outsiders",
+    "A member id that is not in the group is refused with UNKNOWN_MEMBER_ID and disturbs nobody.",
     f"{_EXISTING}; ClassicGroup.validateMember",
+    situations=[situation for situation in IN_EACH_STATE if situation.phase is not Phase.NEVER],
+    asked_by=(Role.STRANGER, Role.FORMER),
+    afterwards=still_assigns,
+    known_as={"stable-two-dynamic-again": "join.unknown-member.stable"},
 )
-def unknown_id_stable_group(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    d.expect(d.member("b").join("never-handed-out", within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
-    d.expect(a.heartbeat(), error="NONE")
+def outsiders(scene: Scene, outsider: Member) -> None:
+    for _ in range(2):
+        scene.d.expect(scene.join_as(outsider), error="UNKNOWN_MEMBER_ID")
 
 
 @case(
@@ -105,24 +128,36 @@ def refused_id_echoed(d: Dialogue) -> None:
     d.expect(reply, member_id="never-handed-out", generation_id=-1, leader="", members=[])
 
 
-@case(
-    "join.invalid-session-timeout.too-short",
-    "A session timeout below the broker's least one is refused with INVALID_SESSION_TIMEOUT.",
+_ANYBODY = (Role.NEW, *MEMBERS)
+
+
+@family(
+    "join.invalid-session-timeout.below",
+    "A session timeout below the broker's least one is refused with INVALID_SESSION_TIMEOUT, to anybody.",
     f"group.min.session.timeout.ms; {_CHECKS}",
+    situations=IN_EACH_STATE,
+    asked_by=_ANYBODY,
+    afterwards=still_assigns,
+    known_as={"no-group": "join.invalid-session-timeout.too-short"},
 )
-def session_too_short(d: Dialogue) -> None:
-    reply = d.member("a").join("", within=PROMPTLY, session_timeout_ms=1)
-    d.expect(reply, error="INVALID_SESSION_TIMEOUT")
+def session_too_short(scene: Scene, somebody: Member) -> None:
+    for timeout in (1, 0, -1, LEAST):
+        reply = scene.join_as(somebody, session_timeout_ms=timeout)
+        scene.d.expect(reply, error="INVALID_SESSION_TIMEOUT")
 
 
-@case(
-    "join.invalid-session-timeout.too-long",
-    "A session timeout above the broker's greatest one is refused with INVALID_SESSION_TIMEOUT.",
+@family(
+    "join.invalid-session-timeout.above",
+    "A session timeout above the broker's greatest one is refused with INVALID_SESSION_TIMEOUT, to anybody.",
     f"group.max.session.timeout.ms; {_CHECKS}",
+    situations=IN_EACH_STATE,
+    asked_by=_ANYBODY,
+    afterwards=still_assigns,
+    known_as={"no-group": "join.invalid-session-timeout.too-long"},
 )
-def session_too_long(d: Dialogue) -> None:
-    reply = d.member("a").join("", within=PROMPTLY, session_timeout_ms=2**31 - 1)
-    d.expect(reply, error="INVALID_SESSION_TIMEOUT")
+def session_too_long(scene: Scene, somebody: Member) -> None:
+    reply = scene.join_as(somebody, session_timeout_ms=GREATEST)
+    scene.d.expect(reply, error="INVALID_SESSION_TIMEOUT")
 
 
 @case(
@@ -157,15 +192,18 @@ def session_timeout_before_member_id(d: Dialogue) -> None:
     d.expect(reply, error="INVALID_SESSION_TIMEOUT")
 
 
-@case(
-    "join.inconsistent-protocol.other-type",
-    "A newcomer of another protocol type than the group's is refused with INCONSISTENT_GROUP_PROTOCOL.",
+@family(
+    "join.inconsistent-protocol.other-types",
+    "Who joins with another protocol type than the group's is refused with INCONSISTENT_GROUP_PROTOCOL.",
     f"{_NEW}; {_PROTOCOLS}",
+    situations=(*having(IN_EACH_STATE, Phase.FIRST), *IN_EACH_PHASE),
+    asked_by=_ANYBODY,
+    afterwards=still_assigns,
+    known_as={"stable-one-dynamic": "join.inconsistent-protocol.other-type"},
 )
-def other_protocol_type(d: Dialogue) -> None:
-    stable(d, d.member("a"))
-    b = d.member("b", protocol_type="connect")
-    d.expect(b.join("", within=PROMPTLY), error="INCONSISTENT_GROUP_PROTOCOL")
+def other_protocol_type(scene: Scene, somebody: Member) -> None:
+    for name in ("connect", "consume", "consumers"):
+        scene.d.expect(scene.join_as(somebody, protocol_type=name), error="INCONSISTENT_GROUP_PROTOCOL")
 
 
 @case(
@@ -182,24 +220,30 @@ def type_of_the_next_first_member(d: Dialogue) -> None:
     d.expect(d.member("c").join("", within=PROMPTLY), error="INCONSISTENT_GROUP_PROTOCOL")
 
 
-@case(
-    "join.inconsistent-protocol.no-protocols",
+@family(
+    "join.inconsistent-protocol.empty-lists",
     "An empty list of protocols is refused with INCONSISTENT_GROUP_PROTOCOL, also by an empty group.",
     f"{_NEW}; {_PROTOCOLS}",
+    situations=IN_EACH_STATE,
+    asked_by=_ANYBODY,
+    afterwards=still_assigns,
+    known_as={"no-group": "join.inconsistent-protocol.no-protocols"},
 )
-def no_protocols(d: Dialogue) -> None:
-    reply = d.member("a", protocols=[]).join("", within=PROMPTLY)
-    d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL")
+def no_protocols(scene: Scene, somebody: Member) -> None:
+    scene.d.expect(scene.join_as(somebody, protocols=[]), error="INCONSISTENT_GROUP_PROTOCOL")
 
 
-@case(
-    "join.inconsistent-protocol.no-type",
+@family(
+    "join.inconsistent-protocol.empty-types",
     "An empty protocol type is refused with INCONSISTENT_GROUP_PROTOCOL, also by an empty group.",
     f"{_NEW}; {_PROTOCOLS}",
+    situations=IN_EACH_STATE,
+    asked_by=_ANYBODY,
+    afterwards=still_assigns,
+    known_as={"no-group": "join.inconsistent-protocol.no-type"},
 )
-def no_protocol_type(d: Dialogue) -> None:
-    reply = d.member("a", protocol_type="").join("", within=PROMPTLY)
-    d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL")
+def no_protocol_type(scene: Scene, somebody: Member) -> None:
+    scene.d.expect(scene.join_as(somebody, protocol_type=""), error="INCONSISTENT_GROUP_PROTOCOL")
 
 
 @case(
@@ -266,6 +310,6 @@ def members_for_leader_only(d: Dialogue) -> None:
 def error_well_formed(d: Dialogue) -> None:
     stranger = d.member("a", protocol_type="")
     reply = stranger.join("never-handed-out", within=PROMPTLY, session_timeout_ms=1, group_id="")
-    with d.reaching("a refused JoinGroup"):
+    with d.reaching("a refused JoinGroup", rule="join.invalid-group-id"):
         d.require(reply.error != "NONE", "an error", "NONE")
     d.require(not reply.nulls, "no null in the answer", f"null in {', '.join(reply.nulls)}")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 
-from rota.conformance.dialogues.broker_settings import MIN_SESSION
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
+from rota.conformance.dialogues.broker_settings import MAX_SESSION, MIN_SESSION
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
-from rota.conformance.steps.group_formation import ON_ITS_WAY, stable
-from rota.conformance.steps.membership import form_of
-from rota.conformance.steps.version_ranges import HANDSHAKE
+from rota.conformance.families.family import for_each
+from rota.conformance.steps.group_formation import ON_ITS_WAY, all_leave, stable
+from rota.conformance.steps.membership import form_of, static
+from rota.conformance.steps.version_ranges import HANDSHAKE, STATIC
 
 _NEW_DYNAMIC = "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember"
 
@@ -53,24 +54,61 @@ def handshake_empty_protocol(d: Dialogue) -> None:
     d.expect(reply, error="MEMBER_ID_REQUIRED", protocol_name="")
 
 
-@case(
-    "join.leader.first-of-empty",
-    "Of those who join an empty group the first one leads.",
-    "ClassicGroup.add",
-    level=Level.SHOULD,
-    initial_delay_ms=1000,
-    least_delay_ms=1000,
-)
-def first_leads(d: Dialogue) -> None:
-    members = [d.member(name) for name in "abc"]
+def _first_leads(d: Dialogue, members: list[Member]) -> None:
+    """One after the other, all within the initial delay."""
     waiting = []
     began = d.transcript.elapsed()
     for member in members:
         waiting.append(member.enter())
         time.sleep(ON_ITS_WAY)
     d.in_time(began, d.initial_delay * 0.9)
-    for join in waiting:
-        d.expect(join.answer(), error="NONE", leader=members[0].member_id)
+    replies = [join.answer() for join in waiting]
+    for reply in replies:
+        d.expect(reply, error="NONE", leader=members[0].member_id)
+
+
+@for_each(
+    "join.leader.first-of-empty",
+    "Of those who join an empty group the first one leads, whatever their ids.",
+    "ClassicGroup.add",
+    {"first-least": "abc", "first-greatest": "zyx", "first-between": "mzc", "least-last": "mza"},
+    level=Level.SHOULD,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+)
+def first_leads(d: Dialogue, names: str) -> None:
+    _first_leads(d, [d.member(name) for name in names])
+
+
+@for_each(
+    "join.leader.first-static-of-empty",
+    "Of the static members who join an empty group the first one leads, whatever their instance ids.",
+    "KIP-345; ClassicGroup.add",
+    {"first-least": "abc", "first-greatest": "zyx", "first-between": "mza", "only-the-last": "z-a"},
+    level=Level.SHOULD,
+    needs=STATIC,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+)
+def first_static_leads(d: Dialogue, instances: str) -> None:
+    """A hyphen stands for a dynamic member among them; names say nothing of the order."""
+    named = zip("mkn", instances, strict=True)
+    _first_leads(d, [d.member(n) if i == "-" else static(d, n, i) for n, i in named])
+
+
+@case(
+    "join.leader.first-after-empty",
+    "When all have left, the next one to join leads, not who led before.",
+    "ClassicGroup.add; ClassicGroup.remove",
+    level=Level.SHOULD,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=3.0,
+)
+def first_after_empty(d: Dialogue) -> None:
+    before = stable(d, d.member("a"), d.member("b"))
+    all_leave(d, *before.everyone)
+    _first_leads(d, [d.member("z"), d.member("a"), d.member("b")])
 
 
 @case(
@@ -78,7 +116,7 @@ def first_leads(d: Dialogue) -> None:
     "A session timeout that is just the least or the greatest allowed is accepted; beyond, it is not.",
     "GroupMetadataManager.classicGroupJoin; group.min.session.timeout.ms, group.max.session.timeout.ms",
     needs=HANDSHAKE,
-    settings={MIN_SESSION: 6000},
+    settings={MIN_SESSION: 6000, MAX_SESSION: 1_800_000},
 )
 def session_bounds(d: Dialogue) -> None:
     a = d.member("a")

@@ -12,6 +12,11 @@ from rota.conformance.dialogues.dialogue import (
 )
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.families.axes import MEMBERS, Role
+from rota.conformance.families.family import family
+from rota.conformance.families.rounds import all_join, told_to_rejoin
+from rota.conformance.families.scene import Scene, rebalances, somebody_new
+from rota.conformance.families.situations import PREPARING, STABLE, WITH_ASSIGNMENTS
 from rota.conformance.steps.group_formation import awaiting_assignments, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
 
@@ -19,20 +24,48 @@ _LEAVE = "GroupMetadataManager.classicGroupLeaveToClassicGroup"
 _COMPLETE = "ClassicGroup.hasAllMembersJoined; GroupMetadataManager.maybeCompleteJoinPhase"
 
 
-@case(
-    "join.prepare-rebalance.new-member",
-    "A newcomer to a Stable group waits until the members have joined again; they learn of it by heartbeat.",
-    "GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin",
+@family(
+    "join.prepare-rebalance.newcomers",
+    "A newcomer waits until the members have joined again, who learn of it by heartbeat, or in SyncGroup.",
+    "GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin; ClassicGroup.completeAllSyncFutures",
+    situations=WITH_ASSIGNMENTS,
+    asked_by=(Role.NEW,),
+    apart=True,
+    known_as={
+        "stable-one-dynamic.new": "join.prepare-rebalance.new-member",
+        "syncing-two-dynamic-again.new": "join.prepare-rebalance.newcomer-cancels-sync",
+    },
 )
-def new_member_rebalances(d: Dialogue) -> None:
-    a = d.member("a")
-    before = stable(d, a).replies["a"]["generation_id"]
-    joining = d.member("b").enter()
-    joining.silent()
-    d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
-    again = a.join()
-    d.expect(again, error="NONE", generation_id=before + 1)
-    d.expect(joining.answer(), error="NONE", generation_id=before + 1)
+def newcomer_rebalances(scene: Scene, newcomer: Member) -> None:
+    """The leader, who joins again last, goes on leading, and is told of all."""
+    joining = newcomer.enter()
+    joining.silent(A_WHILE / 4)
+    told_to_rejoin(scene)
+    last_leads = (*scene.followers, scene.lead)
+    replies = all_join(scene, {newcomer.name: joining}, last_leads, scene.lead)
+    everyone = {newcomer.member_id, *(member.member_id for member in scene.everyone)}
+    told = replies[scene.lead.name].member_ids
+    scene.d.require(told == everyone, f"a list of {len(everyone)} members", f"{len(told)} members")
+
+
+@family(
+    "join.leader.in-time",
+    "The leader goes on leading while it joins again in time, be it the last one, whatever the others' ids.",
+    "ClassicGroup.maybeElectNewJoinedLeader",
+    situations=[situation for situation in STABLE if situation.number > 1],
+    asked_by=(Role.LEADER,),
+    apart=True,
+    known_as={"stable-two-dynamic-again.leader": "join.leader.stays"},
+)
+def leader_stays(scene: Scene, leader: Member) -> None:
+    """Newcomers with ids before and after all others, and the followers, all wait for the leader."""
+    newcomers = [somebody_new(scene.d, name, scene.kind) for name in ("aaa", "zzz")]
+    joining = {newcomer.name: newcomer.enter() for newcomer in newcomers}
+    with scene.d.reaching("a rebalance"):
+        rebalances(scene.d, leader)
+    joining |= {follower.name: follower.send_join() for follower in scene.followers}
+    scene.d.wait(A_WHILE / 4)
+    all_join(scene, joining, [leader], leader)
 
 
 @case(
@@ -48,23 +81,6 @@ def completes_at_once(d: Dialogue) -> None:
     one, other = a.send_join(), b.send_join()
     for waiting in (one, other, joining):
         d.expect(waiting.answer(within=PROMPTLY), error="NONE")
-
-
-@case(
-    "join.leader.stays",
-    "The leader goes on leading while it joins again in time.",
-    "ClassicGroup.maybeElectNewJoinedLeader",
-)
-def leader_stays(d: Dialogue) -> None:
-    formed = stable(d, d.member("a"), d.member("b"))
-    leader, (follower,) = formed.leader, formed.followers
-    joining = d.member("c").enter()
-    joining.silent(A_WHILE / 2)
-    second = follower.send_join()
-    second.silent()
-    first = leader.send_join()
-    for waiting in (second, first, joining):
-        d.expect(waiting.answer(), error="NONE", leader=leader.member_id)
 
 
 @case(
@@ -84,35 +100,22 @@ def pending_blocks(d: Dialogue) -> None:
     d.expect(again.answer(), error="NONE")
 
 
-@case(
-    "join.member-id-required.group-undisturbed",
-    "Handing out a member id leaves a Stable group Stable.",
-    "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember",
-    needs=HANDSHAKE,
-)
-def pending_stays_stable(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    with d.reaching("a member id that was handed out"):
-        d.expect(d.member("b").join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
-    d.expect(a.heartbeat(), error="NONE")
-
-
-@case(
-    "join.while-preparing.parked",
+@family(
+    "join.while-preparing.members",
     "A member that joins again during a rebalance waits until the others have too; all are answered then.",
     "GroupMetadataManager.classicGroupJoinExistingMember",
+    situations=[situation for situation in PREPARING if situation.number > 1],
+    asked_by=MEMBERS,
+    apart=True,
+    known_as={"called-two-static-again.follower": "join.while-preparing.parked"},
 )
-def parked(d: Dialogue) -> None:
-    formed = stable(d, d.member("a"), d.member("b"), d.member("c"))
-    before = formed.leader.generation_id
-    first, second = formed.followers
-    with d.reaching("a rebalance"):
-        d.expect(second.leave(), error="NONE")
-    again = first.send_join()
-    again.silent()
-    d.expect(formed.leader.join(), error="NONE", generation_id=before + 1)
-    d.expect(again.answer(PROMPTLY), error="NONE", generation_id=before + 1)
+def parked(scene: Scene, member: Member) -> None:
+    """Where it waits already, the later request replaces the earlier one."""
+    joining = {**scene.waiting, member.name: member.send_join()}
+    if any(each.name not in joining for each in scene.everyone):
+        for waiting in joining.values():
+            waiting.silent(A_WHILE / 4)
+    all_join(scene, joining, scene.everyone, scene.lead)
 
 
 @case(
@@ -138,19 +141,6 @@ def joined_twice(d: Dialogue) -> tuple[PendingRequest, PendingRequest, Member]:
     later = a.second_connection().send_join()
     later.silent(A_WHILE / 2)
     return earlier, later, b
-
-
-@case(
-    "join.prepare-rebalance.newcomer-cancels-sync",
-    "A follower that waits in SyncGroup is answered REBALANCE_IN_PROGRESS when a newcomer rebalances.",
-    "GroupMetadataManager.prepareRebalance; ClassicGroup.completeAllSyncFutures",
-)
-def newcomer_cancels_sync(d: Dialogue) -> None:
-    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
-    waiting = formed.followers[0].send_sync()
-    waiting.silent(A_WHILE / 2)
-    d.member("c").enter()
-    d.expect(waiting.answer(PROMPTLY), error="REBALANCE_IN_PROGRESS", assignment=b"")
 
 
 @case(

@@ -17,7 +17,7 @@ from rota.conformance.steps.offsets import (
     subscriber,
     topic,
 )
-from rota.conformance.steps.version_ranges import COMMIT, FETCH, STATIC
+from rota.conformance.steps.version_ranges import COMMIT, FETCH, STATIC, TOPICS
 
 _DELETE = "KIP-496; OffsetMetadataManager.deleteOffsets; ClassicGroup.validateOffsetDelete"
 _OWNED_NOTHING = b"\x00\x00\x00\x00" + b"\xff\xff\xff\xff" + b"\xff\xff"
@@ -96,7 +96,7 @@ def nothing_there(d: Dialogue) -> None:
     "A topic that does not exist is UNKNOWN_TOPIC_OR_PARTITION; others in the same request are deleted.",
     "KafkaApis.handleOffsetDeleteRequest",
     level=Level.SHOULD,
-    needs=_BOTH,
+    needs={**_BOTH, **TOPICS},
 )
 def unknown_topic(d: Dialogue) -> None:
     _committed(d, d.member("a"))
@@ -133,7 +133,9 @@ def not_since_restart(d: Dialogue) -> None:
     topic(d)
     a, again = static(d, "a", "one"), subscriber(d, "again", group_instance_id="one")
     stable(d, a)
-    with d.reaching("a restart in a Stable group with another subscription"):
+    with d.reaching(
+        "a restart in a Stable group with another subscription", rule="static.replaced-in-stable"
+    ):
         d.expect(again.join(""), error="NONE", generation_id=a.generation_id)
     expect_each(d, commit(again), "NONE")
     expect_each(d, delete_offsets(d), "NONE")
@@ -157,7 +159,6 @@ def unreadable(d: Dialogue) -> None:
     "offsets.topics-of.later-versions",
     "A subscription of a later version is read as far as version 0 goes.",
     "ConsumerProtocol.deserializeConsumerProtocolSubscription",
-    level=Level.SHOULD,
     needs=_NEEDS,
 )
 def later_versions(d: Dialogue) -> None:
@@ -202,3 +203,19 @@ def empty_group_id(d: Dialogue) -> None:
 def other_type(d: Dialogue) -> None:
     _committed(d, d.member("a", protocol_type="connect"))
     d.expect(delete_offsets(d), error="NON_EMPTY_GROUP", topics=[])
+
+
+@case(
+    "offsets.delete.empty-group-of-other-type",
+    "When all have left, offsets can be deleted also of a group whose members were no consumers.",
+    _DELETE,
+    needs=_BOTH,
+)
+def empty_group_of_other_type(d: Dialogue) -> None:
+    a = d.member("a", protocol_type="connect")
+    _committed(d, a)
+    all_leave(d, a)
+    reply = delete_offsets(d)
+    d.expect(reply, error="NONE")
+    expect_each(d, reply, "NONE")
+    expect_fetched(d, -1)

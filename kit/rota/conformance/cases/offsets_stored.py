@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rota.conformance.connections.error_codes import error_name
+from rota.conformance.dialogues.broker_settings import MAX_METADATA
 from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
@@ -18,7 +19,7 @@ from rota.conformance.steps.offsets import (
     in_topic,
     topic,
 )
-from rota.conformance.steps.version_ranges import COMMIT, FETCH
+from rota.conformance.steps.version_ranges import COMMIT, FETCH, TOPICS
 
 _COMMIT = "OffsetMetadataManager.commitOffset"
 _FETCH = "OffsetMetadataManager.fetchOffsets"
@@ -78,6 +79,7 @@ def null_metadata(d: Dialogue) -> None:
     "Metadata above offset.metadata.max.bytes is OFFSET_METADATA_TOO_LARGE; other partitions are stored.",
     "offset.metadata.max.bytes; OffsetMetadataManager.commitOffset",
     needs=_BOTH,
+    settings={MAX_METADATA: _LIMIT},
 )
 def metadata_too_large(d: Dialogue) -> None:
     other = f"{TOPIC}-other"
@@ -105,7 +107,7 @@ def metadata_in_characters(d: Dialogue) -> None:
     "A topic that does not exist is UNKNOWN_TOPIC_OR_PARTITION; others in the same commit are stored.",
     "KafkaApis.handleOffsetCommitRequest",
     level=Level.SHOULD,
-    needs=_BOTH,
+    needs={**_BOTH, **TOPICS},
 )
 def unknown_topic(d: Dialogue) -> None:
     a = _settled(d)
@@ -119,7 +121,7 @@ def unknown_topic(d: Dialogue) -> None:
     "A partition that the topic does not have is UNKNOWN_TOPIC_OR_PARTITION.",
     "KafkaApis.handleOffsetCommitRequest",
     level=Level.SHOULD,
-    needs=COMMIT,
+    needs={**COMMIT, **TOPICS},
 )
 def unknown_partition(d: Dialogue) -> None:
     a = _settled(d)
@@ -146,7 +148,6 @@ def any_offset(d: Dialogue) -> None:
     "offsets.commit.keeps-session",
     "Commits keep a member's session alive as heartbeats do.",
     "ClassicGroup.validateOffsetCommit; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
-    level=Level.SHOULD,
     needs=COMMIT,
     seconds=8.0,
 )
@@ -193,7 +194,7 @@ def nothing_committed(d: Dialogue) -> None:
 def fetch_unknown_topic(d: Dialogue) -> None:
     asked = [{"name": _NO_TOPIC, "partition_indexes": [0]}]
     body = {"groups": [{"group_id": d.group_id, "topics": asked}]}
-    (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
+    group = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"].only()
     found = group["topics"][0]["partitions"][0]
     actual = (found["committed_offset"], error_name(found["error_code"]))
     d.require(actual == (-1, "NONE"), "offset -1 and NONE", f"{actual}")
@@ -222,7 +223,7 @@ def fetch_several(d: Dialogue) -> None:
 def fetch_everything(d: Dialogue) -> None:
     expect_each(d, commit(_settled(d)), "NONE")
     body = {"groups": [{"group_id": d.group_id, "topics": None}]}
-    (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
+    group = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"].only()
     actual = [
         (t["name"], [(p["partition_index"], p["committed_offset"]) for p in t["partitions"]])
         for t in group["topics"]
@@ -238,7 +239,7 @@ def fetch_everything(d: Dialogue) -> None:
 )
 def everything_of_nothing(d: Dialogue) -> None:
     body = {"groups": [{"group_id": d.group_id, "topics": None}]}
-    (group,) = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"]
+    group = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"].only()
     actual = (error_name(group["error_code"]), group["topics"])
     d.require(actual == ("NONE", []), "no topics, and no error", f"{actual}")
 
@@ -297,7 +298,7 @@ def after_members_left(d: Dialogue) -> None:
 )
 def stable_only(d: Dialogue) -> None:
     expect_each(d, commit(_settled(d)), "NONE")
-    (group,) = fetch(d, require_stable=True)["groups"]
+    group = fetch(d, require_stable=True)["groups"].only()
     found = group["topics"][0]["partitions"][0]
     actual = (found["committed_offset"], error_name(found["error_code"]))
     d.require(actual == (7, "NONE"), "offset 7 and NONE", f"{actual}")
@@ -308,7 +309,7 @@ def stable_only(d: Dialogue) -> None:
     "OffsetCommit checks topics before the member: a stranger's answer may name unknown topics alone.",
     "KafkaApis.handleOffsetCommitRequest",
     level=Level.INFO,
-    needs=COMMIT,
+    needs={**COMMIT, **TOPICS},
 )
 def topics_come_first(d: Dialogue) -> None:
     a = _settled(d)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.families.axes import MEMBERS, Phase, Role, State
+from rota.conformance.families.family import family
+from rota.conformance.families.rounds import still_assigns
+from rota.conformance.families.scene import UNKNOWN_INSTANCE, Scene
+from rota.conformance.families.situations import IN_EACH_PHASE, STATIC_IN_EACH_PHASE
 from rota.conformance.steps.group_formation import lead_stable, stable
 from rota.conformance.steps.membership import form_of, pending_member, static
 from rota.conformance.steps.version_ranges import STATIC
@@ -14,18 +17,6 @@ from rota.conformance.steps.version_ranges import STATIC
 _NEW = "KIP-345; GroupMetadataManager.classicGroupJoinNewStaticMember"
 _VALIDATE = "KIP-345; ClassicGroup.validateMember"
 _STRANGER = "never-handed-out"
-
-
-@case(
-    "static.new-member.at-once",
-    "A static newcomer needs no handshake: it is admitted at once, in every version, and is given an id.",
-    _NEW,
-    needs=STATIC,
-)
-def at_once(d: Dialogue) -> None:
-    reply = static(d, "a", "one").join("")
-    d.expect(reply, error="NONE")
-    d.require(reply["member_id"] != "", "a member id in the answer", "an empty member id")
 
 
 @case(
@@ -40,22 +31,6 @@ def id_form(d: Dialogue) -> None:
     d.expect(reply, error="NONE")
     form = form_of(reply["member_id"])
     d.require(form == "one-UUID", "an id of the form one-UUID", form)
-
-
-@case(
-    "static.new-member.rebalances",
-    "A static newcomer to a Stable group starts a rebalance as any newcomer does.",
-    _NEW,
-    needs=STATIC,
-)
-def newcomer_rebalances(d: Dialogue) -> None:
-    a = static(d, "a", "one")
-    before = stable(d, a).leader.generation_id
-    joining = static(d, "b", "two").send_join("")
-    joining.silent(0.4)
-    d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
-    d.expect(a.join(), error="NONE", generation_id=before + 1)
-    d.expect(joining.answer(PROMPTLY), error="NONE", generation_id=before + 1)
 
 
 @case(
@@ -95,91 +70,114 @@ def pending_with_instance(d: Dialogue) -> None:
     d.expect(reply, error="UNKNOWN_SERVER_ERROR")
 
 
-@case(
-    "static.validate.without-instance",
+@family(
+    "static.validate.without-their-instance",
     "Requests with a static member's id are accepted also without its instance id.",
     _VALIDATE,
+    situations=STATIC_IN_EACH_PHASE,
+    asked_by=MEMBERS,
     level=Level.SHOULD,
     needs=STATIC,
+    afterwards=still_assigns,
+    known_as={"stable-one-static": "static.validate.without-instance"},
 )
-def without_instance(d: Dialogue) -> None:
-    a = static(d, "a", "one")
-    formed = stable(d, a)
-    d.expect(a.heartbeat(group_instance_id=None), error="NONE")
-    reply = a.sync(group_instance_id=None)
-    d.expect(reply, error="NONE", assignment=formed.assignments[a.member_id])
+def without_instance(scene: Scene, member: Member) -> None:
+    error = "REBALANCE_IN_PROGRESS" if scene.phase.state is State.PREPARING else "NONE"
+    scene.d.expect(member.heartbeat(group_instance_id=None), error=error)
+    if scene.phase is Phase.STABLE:
+        stored = scene.assignments[member.member_id]
+        scene.d.expect(member.sync(group_instance_id=None), error="NONE", assignment=stored)
 
 
-@case(
-    "static.validate.unknown-instance",
+@family(
+    "static.validate.other-instances",
     "An instance id that the group does not know is UNKNOWN_MEMBER_ID, whosever member id comes with it.",
     _VALIDATE,
+    situations=(*STATIC_IN_EACH_PHASE, *IN_EACH_PHASE),
+    asked_by=(*MEMBERS, Role.NEWCOMER),
     needs=STATIC,
+    afterwards=still_assigns,
+    known_as={
+        "stable-one-static": "static.validate.unknown-instance",
+        "stable-one-dynamic": "static.validate.dynamic-stays-dynamic",
+    },
 )
-def unknown_instance(d: Dialogue) -> None:
-    a = static(d, "a", "one")
-    stable(d, a)
-    d.expect(a.heartbeat(group_instance_id="two"), error="UNKNOWN_MEMBER_ID")
-    d.expect(a.sync(group_instance_id="two"), error="UNKNOWN_MEMBER_ID")
-    d.expect(a.second_connection().join(within=PROMPTLY, group_instance_id="two"), error="UNKNOWN_MEMBER_ID")
-    d.expect(a.heartbeat(), error="NONE")
+def unknown_instance(scene: Scene, member: Member) -> None:
+    """The empty one is none of the group's either."""
+    for instance in (UNKNOWN_INSTANCE, member.member_id, ""):
+        scene.d.expect(member.heartbeat(group_instance_id=instance), error="UNKNOWN_MEMBER_ID")
+        scene.d.expect(member.sync(group_instance_id=instance), error="UNKNOWN_MEMBER_ID")
+        reply = scene.join_as(member, group_instance_id=instance)
+        scene.d.expect(reply, error="UNKNOWN_MEMBER_ID")
 
 
-@case(
-    "static.validate.dynamic-stays-dynamic",
-    "A dynamic member cannot become static: with an instance id its id is UNKNOWN_MEMBER_ID.",
-    _VALIDATE,
-    needs=STATIC,
-)
-def dynamic_stays_dynamic(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    d.expect(a.heartbeat(group_instance_id="one"), error="UNKNOWN_MEMBER_ID")
-    d.expect(a.second_connection().join(within=PROMPTLY, group_instance_id="one"), error="UNKNOWN_MEMBER_ID")
-    d.expect(a.heartbeat(), error="NONE")
-
-
-@case(
-    "static.validate.anothers-instance",
+@family(
+    "static.validate.instances-of-others",
     "A member's id with the instance id of another one is fenced.",
     _VALIDATE,
+    situations=[situation for situation in STATIC_IN_EACH_PHASE if situation.number > 1],
+    asked_by=MEMBERS,
     needs=STATIC,
+    afterwards=still_assigns,
+    known_as={"stable-two-static-again": "static.validate.anothers-instance"},
 )
-def anothers_instance(d: Dialogue) -> None:
-    a, b = static(d, "a", "one"), static(d, "b", "two")
-    lead_stable(d, a, b)
-    d.expect(a.heartbeat(group_instance_id="two"), error="FENCED_INSTANCE_ID")
-    d.expect(b.sync(group_instance_id="one"), error="FENCED_INSTANCE_ID")
-    d.expect(a.heartbeat(), error="NONE")
-    d.expect(b.heartbeat(), error="NONE")
+def anothers_instance(scene: Scene, member: Member) -> None:
+    for other in scene.everyone:
+        instance = other.settings.get("group_instance_id")
+        if instance is None or other.name == member.name:
+            continue
+        scene.d.expect(member.heartbeat(group_instance_id=instance), error="FENCED_INSTANCE_ID")
+        scene.d.expect(member.sync(group_instance_id=instance), error="FENCED_INSTANCE_ID")
+        scene.d.expect(scene.join_as(member, group_instance_id=instance), error="FENCED_INSTANCE_ID")
 
 
-@case(
-    "static.validate.empty-id",
+@family(
+    "static.validate.empty-ids",
     "An instance id alone, without member id, is fenced by Heartbeat and SyncGroup.",
     _VALIDATE,
+    situations=STATIC_IN_EACH_PHASE,
+    asked_by=MEMBERS,
     level=Level.SHOULD,
     needs=STATIC,
+    afterwards=still_assigns,
+    known_as={"stable-one-static": "static.validate.empty-id"},
 )
-def empty_id(d: Dialogue) -> None:
-    a = static(d, "a", "one")
-    stable(d, a)
-    d.expect(a.heartbeat(member_id=""), error="FENCED_INSTANCE_ID")
-    d.expect(a.sync(member_id=""), error="FENCED_INSTANCE_ID")
+def empty_id(scene: Scene, member: Member) -> None:
+    if scene.impostors(member):
+        scene.d.expect(member.heartbeat(member_id=""), error="FENCED_INSTANCE_ID")
+        scene.d.expect(member.sync(member_id=""), error="FENCED_INSTANCE_ID")
 
 
-@case(
-    "join.fenced-instance-id.wrong-id",
+@family(
+    "join.fenced-instance-id.impostors",
     "JoinGroup with a known instance id and another's member id is fenced; the answer carries that id.",
     f"{_VALIDATE}; GroupMetadataManager.classicGroupJoinExistingMember",
+    situations=STATIC_IN_EACH_PHASE,
+    asked_by=MEMBERS,
     needs=STATIC,
+    afterwards=still_assigns,
+    known_as={"stable-one-static": "join.fenced-instance-id.wrong-id"},
 )
-def join_fenced(d: Dialogue) -> None:
-    a = static(d, "a", "one")
-    stable(d, a)
-    intruder = static(d, "b", "one")
-    d.expect(intruder.join(_STRANGER, within=PROMPTLY), error="FENCED_INSTANCE_ID", member_id=_STRANGER)
-    d.expect(a.heartbeat(), error="NONE")
+def join_fenced(scene: Scene, member: Member) -> None:
+    for impostor in scene.impostors(member):
+        reply = scene.join_as(member, member_id=impostor)
+        scene.d.expect(reply, error="FENCED_INSTANCE_ID", member_id=impostor)
+
+
+@family(
+    "heartbeat.fenced-instance-id.impostors",
+    "A heartbeat with a known instance id and another's member id is fenced, whatever its generation.",
+    f"{_VALIDATE}; GroupMetadataManager.validateClassicGroupHeartbeat",
+    situations=STATIC_IN_EACH_PHASE,
+    asked_by=MEMBERS,
+    needs=STATIC,
+    known_as={"stable-one-static": "heartbeat.fenced-instance-id.wrong-id"},
+)
+def heartbeat_fenced(scene: Scene, member: Member) -> None:
+    for impostor in scene.impostors(member):
+        for generation in (scene.generation, scene.generation - 1, scene.generation + 7):
+            reply = member.heartbeat(member_id=impostor, generation_id=generation)
+            scene.d.expect(reply, error="FENCED_INSTANCE_ID")
 
 
 @case(
@@ -193,56 +191,3 @@ def protocols_before_instance(d: Dialogue) -> None:
     stable(d, static(d, "a", "one"))
     intruder = static(d, "b", "one", protocol_type="connect")
     d.expect(intruder.join(_STRANGER, within=PROMPTLY), error="INCONSISTENT_GROUP_PROTOCOL")
-
-
-@case(
-    "heartbeat.fenced-instance-id.wrong-id",
-    "A heartbeat with a known instance id and another's member id is fenced.",
-    f"{_VALIDATE}; GroupMetadataManager.validateClassicGroupHeartbeat",
-    needs=STATIC,
-)
-def heartbeat_fenced(d: Dialogue) -> None:
-    a = static(d, "a", "one")
-    stable(d, a)
-    d.expect(a.heartbeat(member_id=_STRANGER), error="FENCED_INSTANCE_ID")
-    d.expect(a.heartbeat(), error="NONE")
-
-
-@case(
-    "sync.fenced-instance-id.wrong-id",
-    "SyncGroup with a known instance id and another's member id is fenced.",
-    f"{_VALIDATE}; GroupMetadataManager.validateSyncGroup",
-    needs=STATIC,
-)
-def sync_fenced(d: Dialogue) -> None:
-    a = static(d, "a", "one")
-    stable(d, a)
-    d.expect(a.sync(member_id=_STRANGER), error="FENCED_INSTANCE_ID", assignment=b"")
-
-
-@case(
-    "heartbeat.fenced-instance-id.before-generation",
-    "Heartbeat checks the instance id before the generation: a wrong id is fenced in any.",
-    f"{_VALIDATE}; GroupMetadataManager.validateClassicGroupHeartbeat",
-    needs=STATIC,
-)
-def heartbeat_fenced_first(d: Dialogue) -> None:
-    a = static(d, "a", "one")
-    stable(d, a)
-    d.expect(a.heartbeat(**_wrong(a.generation_id)), error="FENCED_INSTANCE_ID")
-
-
-@case(
-    "sync.fenced-instance-id.before-generation",
-    "SyncGroup checks the instance id before the generation: a wrong id is fenced in any.",
-    f"{_VALIDATE}; GroupMetadataManager.validateSyncGroup",
-    needs=STATIC,
-)
-def sync_fenced_first(d: Dialogue) -> None:
-    a = static(d, "a", "one")
-    stable(d, a)
-    d.expect(a.sync(**_wrong(a.generation_id)), error="FENCED_INSTANCE_ID")
-
-
-def _wrong(generation_id: int) -> dict[str, Any]:
-    return {"member_id": _STRANGER, "generation_id": generation_id + 7}

@@ -15,19 +15,6 @@ _LEADER = f"{_REPLACE}; KIP-814"
 _SAME = [("range", subscription("same"))]
 
 
-@case(
-    "static.replaced-in-stable.same-generation",
-    "A static follower that restarts is given a new id in the same generation; nothing rebalances.",
-    _REPLACE,
-    needs=STATIC,
-)
-def same_generation(d: Dialogue) -> None:
-    a, b, again = _restarted(d)
-    d.require(again.member_id != b.member_id, "another id than before", "the same id")
-    d.expect(a.heartbeat(), error="NONE")
-    d.expect(again.heartbeat(), error="NONE")
-
-
 def _restarted(d: Dialogue) -> tuple[Member, Member, Member]:
     """A static leader, a static follower as it was, and after its restart."""
     a, b = static(d, "a", "one"), static(d, "b", "two", protocols=_SAME)
@@ -180,7 +167,7 @@ def leader_rejoins(d: Dialogue) -> None:
     a, b = static(d, "a", "one", protocols=_SAME), static(d, "b", "two")
     lead_stable(d, a, b)
     again = static(d, "again", "one", protocols=_SAME)
-    with d.reaching("a leader that has restarted"):
+    with d.reaching("a leader that has restarted", rule="static.replaced-in-stable"):
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=b.generation_id)
     joining = again.send_join()
     joining.silent(A_WHILE / 2)
@@ -193,15 +180,16 @@ def leader_rejoins(d: Dialogue) -> None:
     "static.replacement-stored.described",
     "After a restart DescribeGroups shows the new id with its instance id and the new metadata.",
     f"{_REPLACE}; ClassicGroup.describe",
+    level=Level.SHOULD,
     needs={**STATIC, "DescribeGroups": (4, 6)},
 )
 def restart_described(d: Dialogue) -> None:
     new = [("range", subscription("brand new"))]
     a, again = static(d, "a", "one", protocols=_SAME), static(d, "again", "one", protocols=new)
     stable(d, a)
-    with d.reaching("a restart in a Stable group"):
+    with d.reaching("a restart in a Stable group", rule="static.replaced-in-stable"):
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
-    (member,) = described(d)["members"]
+    member = described(d)["members"].only()
     actual = {name: member[name] for name in ("member_id", "group_instance_id", "member_metadata")}
     wanted = {"member_id": again.member_id, "group_instance_id": "one", "member_metadata": new[0][1]}
     d.require(actual == wanted, "the new id with instance id one and the new metadata", f"{actual}")
@@ -217,9 +205,9 @@ def restart_described(d: Dialogue) -> None:
 def first_client_id(d: Dialogue) -> None:
     a, again = static(d, "a", "one", protocols=_SAME), static(d, "again", "one", protocols=_SAME)
     stable(d, a)
-    with d.reaching("a restart in a Stable group"):
+    with d.reaching("a restart in a Stable group", rule="static.replaced-in-stable"):
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
-    (member,) = described(d)["members"]
+    member = described(d)["members"].only()
     d.require(member["client_id"] == "a", "the client id a", f"the client id {member['client_id']}")
 
 
@@ -242,7 +230,10 @@ def restarted_before_it_synced(d: Dialogue) -> Member:
     formed = lead(d, a, b)
     since = d.transcript.elapsed()
     again = static(d, "again", "b's", rebalance_timeout_ms=3000, protocols=_SAME)
-    with d.reaching("a Stable group in which everyone alive has synced, the follower after a restart"):
+    with d.reaching(
+        "a Stable group in which everyone alive has synced, the follower after a restart",
+        rule="static.replaced-in-stable",
+    ):
         d.expect(a.sync(formed.assignments), error="NONE")
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=a.generation_id)
         d.expect(again.sync(), error="NONE")
@@ -262,7 +253,7 @@ def former_session(d: Dialogue) -> None:
     a, b = d.member("a"), static(d, "b", "two", protocols=_SAME)
     lead_stable(d, a, b)
     again = static(d, "again", "two", protocols=_SAME, session_timeout_ms=20_000)
-    with d.reaching("a restart that asks for 20 s instead of 6 s"):
+    with d.reaching("a restart that asks for 20 s instead of 6 s", rule="static.replaced-in-stable"):
         d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=b.generation_id)
     error = heartbeat_until_error(d, a, 8.5)
     d.require(error == "REBALANCE_IN_PROGRESS", "a rebalance after six seconds", error)

@@ -4,157 +4,192 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
+from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.families.axes import MEMBERS, OUTSIDERS, Role
+from rota.conformance.families.family import family
+from rota.conformance.families.rounds import still_assigns
+from rota.conformance.families.scene import Scene
+from rota.conformance.families.situations import (
+    IN_EACH_PHASE,
+    IN_EACH_STATE,
+    PREPARING,
+    STATIC_LEADERS,
+    WITH_MEMBERS,
+    WITH_PENDING,
+)
+from rota.conformance.families.values import newer_generations, older_generations
 from rota.conformance.steps.group_formation import awaiting_assignments, stable
-from rota.conformance.steps.version_ranges import HANDSHAKE
+from rota.conformance.steps.version_ranges import HANDSHAKE, STATIC
 
 _CHECKS = "GroupMetadataManager.validateSyncGroup"
 _TYPED = {"SyncGroup": (5, 5)}
 
 
-@case(
-    "sync.unknown-member.stranger",
-    "SyncGroup with an id that the group does not have is refused with UNKNOWN_MEMBER_ID.",
-    _CHECKS,
+def _usurped(scene: Scene) -> dict[str, bytes]:
+    """Assignments that must not become anyone's."""
+    return {member.member_id: b"usurped" for member in scene.everyone}
+
+
+@family(
+    "sync.unknown-member.outsiders",
+    "SyncGroup with an id that is no member's is refused with UNKNOWN_MEMBER_ID, whatever its generation.",
+    f"{_CHECKS}; GroupMetadataManager.classicGroupSync",
+    situations=IN_EACH_STATE,
+    asked_by=OUTSIDERS,
+    afterwards=still_assigns,
+    known_as={
+        "no-group": "sync.unknown-member.no-group",
+        "stable-two-dynamic-again": "sync.unknown-member.stranger",
+    },
 )
-def unknown_member(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    d.expect(a.sync(member_id="never-handed-out"), error="UNKNOWN_MEMBER_ID")
+def outsiders(scene: Scene, outsider: Member) -> None:
+    for generation in (scene.generation, *older_generations(scene), *newer_generations(scene)):
+        reply = outsider.sync(_usurped(scene), generation_id=generation)
+        scene.d.expect(reply, error="UNKNOWN_MEMBER_ID", assignment=b"")
 
 
-@case(
-    "sync.unknown-member.no-group",
-    "SyncGroup to a group that does not exist is refused with UNKNOWN_MEMBER_ID.",
-    "GroupMetadataManager.classicGroupSync",
-)
-def no_group(d: Dialogue) -> None:
-    reply = d.member("a").sync(member_id="never-handed-out", generation_id=1, protocol_name="range")
-    d.expect(reply, error="UNKNOWN_MEMBER_ID")
-
-
-@case(
-    "sync.unknown-member.pending",
+@family(
+    "sync.unknown-member.handed-out",
     "An id that was handed out and has not joined is no member yet: SyncGroup with it is UNKNOWN_MEMBER_ID.",
     f"KIP-394; {_CHECKS}",
-    needs=HANDSHAKE,
+    situations=WITH_PENDING,
+    asked_by=(Role.PENDING,),
+    afterwards=still_assigns,
+    known_as={"stable-one-dynamic": "sync.unknown-member.pending"},
 )
-def pending_member(d: Dialogue) -> None:
-    a, b = d.member("a"), d.member("b")
-    stable(d, a)
-    with d.reaching("a member id that was handed out"):
-        d.expect(b.join("", within=PROMPTLY), error="MEMBER_ID_REQUIRED")
-    reply = b.sync(generation_id=a.generation_id, protocol_name="range")
-    d.expect(reply, error="UNKNOWN_MEMBER_ID")
+def pending(scene: Scene, member: Member) -> None:
+    for generation in (scene.generation, -1, 0):
+        reply = member.sync(_usurped(scene), generation_id=generation)
+        scene.d.expect(reply, error="UNKNOWN_MEMBER_ID", assignment=b"")
 
 
-@case(
-    "sync.illegal-generation.older",
-    "SyncGroup of a generation before the group's is refused with ILLEGAL_GENERATION.",
+@family(
+    "sync.illegal-generation.below",
+    "SyncGroup of a generation before the group's is refused with ILLEGAL_GENERATION, in any state.",
     _CHECKS,
+    situations=WITH_MEMBERS,
+    asked_by=(*MEMBERS, Role.NEWCOMER),
+    afterwards=still_assigns,
+    known_as={
+        "completing-one-dynamic": "sync.illegal-generation.older",
+        "called-one-dynamic": "sync.illegal-generation.before-state",
+    },
 )
-def older_generation(d: Dialogue) -> None:
-    a = d.member("a")
-    awaiting_assignments(d, a)
-    d.expect(a.sync(generation_id=a.generation_id - 1), error="ILLEGAL_GENERATION")
+def older_generation(scene: Scene, member: Member) -> None:
+    for generation in older_generations(scene):
+        reply = member.sync(_usurped(scene), generation_id=generation)
+        scene.d.expect(reply, error="ILLEGAL_GENERATION", assignment=b"")
 
 
-@case(
-    "sync.illegal-generation.newer",
-    "SyncGroup of a generation after the group's is refused with ILLEGAL_GENERATION.",
+@family(
+    "sync.illegal-generation.above",
+    "SyncGroup of a generation after the group's is refused with ILLEGAL_GENERATION, in any state.",
     _CHECKS,
+    situations=IN_EACH_PHASE,
+    asked_by=(*MEMBERS, Role.NEWCOMER),
+    afterwards=still_assigns,
+    known_as={"completing-one-dynamic": "sync.illegal-generation.newer"},
 )
-def newer_generation(d: Dialogue) -> None:
-    a = d.member("a")
-    awaiting_assignments(d, a)
-    d.expect(a.sync(generation_id=a.generation_id + 1), error="ILLEGAL_GENERATION")
+def newer_generation(scene: Scene, member: Member) -> None:
+    for generation in newer_generations(scene):
+        reply = member.sync(_usurped(scene), generation_id=generation)
+        scene.d.expect(reply, error="ILLEGAL_GENERATION", assignment=b"")
 
 
-@case(
-    "sync.unknown-member.before-generation",
-    "SyncGroup checks the member id before the generation: a stranger is UNKNOWN_MEMBER_ID in any.",
-    _CHECKS,
-)
-def member_before_generation(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    reply = a.sync(member_id="never-handed-out", generation_id=a.generation_id + 7)
-    d.expect(reply, error="UNKNOWN_MEMBER_ID")
-
-
-@case(
-    "sync.illegal-generation.before-state",
-    "SyncGroup checks the generation before the state: an old one is ILLEGAL_GENERATION in a rebalance.",
-    _CHECKS,
-)
-def generation_before_state(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    d.member("b").enter().silent()
-    d.expect(a.sync(generation_id=a.generation_id - 1), error="ILLEGAL_GENERATION")
-
-
-@case(
-    "sync.rebalance-in-progress.current-generation",
+@family(
+    "sync.rebalance-in-progress.preparing",
     "SyncGroup of the current generation while the members join again is refused with REBALANCE_IN_PROGRESS.",
     "GroupMetadataManager.classicGroupSyncToClassicGroup",
+    situations=PREPARING,
+    asked_by=(*MEMBERS, Role.NEWCOMER),
+    known_as={"called-one-dynamic": "sync.rebalance-in-progress.current-generation"},
 )
-def during_rebalance(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    with d.reaching("a rebalance"):
-        d.member("b").enter().silent()
-    d.expect(a.sync(), error="REBALANCE_IN_PROGRESS")
+def during_rebalance(scene: Scene, member: Member) -> None:
+    for _ in range(2):
+        reply = member.sync(_usurped(scene))
+        scene.d.expect(reply, error="REBALANCE_IN_PROGRESS", assignment=b"")
 
 
 @case(
     "sync.invalid-group-id.empty",
     "SyncGroup with an empty group id is refused with INVALID_GROUP_ID.",
     "GroupMetadataManager.classicGroupSync",
+    level=Level.SHOULD,
 )
 def empty_group_id(d: Dialogue) -> None:
     reply = d.member("a").sync(group_id="", member_id="nobody", generation_id=1, protocol_name="range")
     d.expect(reply, error="INVALID_GROUP_ID")
 
 
-@case(
-    "sync.inconsistent-protocol.type",
+@family(
+    "sync.inconsistent-protocol.other-types",
     "From version 5 a protocol type that is not the group's is refused with INCONSISTENT_GROUP_PROTOCOL.",
     f"KIP-559; {_CHECKS}",
+    situations=IN_EACH_PHASE,
+    asked_by=MEMBERS,
     needs=_TYPED,
+    afterwards=still_assigns,
+    known_as={"completing-one-dynamic": "sync.inconsistent-protocol.type"},
 )
-def other_type(d: Dialogue) -> None:
-    _mismatch(d, protocol_type="connect")
+def other_types(scene: Scene, member: Member) -> None:
+    for name in ("connect", "Consumer", "consume", "consumers", ""):
+        reply = member.sync(_usurped(scene), protocol_type=name)
+        scene.d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
 
 
-@case(
-    "sync.inconsistent-protocol.name",
-    "From version 5 a protocol name that was not elected is refused with INCONSISTENT_GROUP_PROTOCOL.",
+@family(
+    "sync.inconsistent-protocol.other-names",
+    "From version 5 a protocol that was not elected is refused with INCONSISTENT_GROUP_PROTOCOL.",
     f"KIP-559; {_CHECKS}",
+    situations=IN_EACH_PHASE,
+    asked_by=MEMBERS,
     needs=_TYPED,
+    afterwards=still_assigns,
+    known_as={
+        "completing-one-dynamic": "sync.inconsistent-protocol.name",
+        "called-one-dynamic": "sync.inconsistent-protocol.before-state",
+    },
 )
-def other_name(d: Dialogue) -> None:
-    _mismatch(d, protocol_name="roundrobin")
+def other_names(scene: Scene, member: Member) -> None:
+    for name in ("roundrobin", "sticky", "Range", "rang", "ranges", ""):
+        reply = member.sync(_usurped(scene), protocol_name=name)
+        scene.d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
 
 
-@case(
-    "sync.protocol-required.null",
-    "From version 5 protocol type and name have to be given: null is INCONSISTENT_GROUP_PROTOCOL.",
+@family(
+    "sync.protocol-required.everywhere",
+    "From version 5 everybody has to give protocol type and name: null is INCONSISTENT_GROUP_PROTOCOL.",
     "KIP-559; KafkaApis.handleSyncGroupRequest",
+    situations=IN_EACH_STATE,
+    asked_by=(*MEMBERS, Role.NEWCOMER, *OUTSIDERS),
     needs=_TYPED,
+    afterwards=still_assigns,
+    known_as={"stable-two-dynamic-again": "sync.protocol-required.null"},
 )
-def null_names(d: Dialogue) -> None:
-    _mismatch(d, protocol_type=None)
-    _mismatch(d, protocol_name=None)
+def null_names(scene: Scene, somebody: Member) -> None:
+    for names in (("protocol_type",), ("protocol_name",), ("protocol_type", "protocol_name")):
+        null: dict[str, Any] = dict.fromkeys(names)
+        reply = somebody.sync(_usurped(scene), **null)
+        scene.d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
 
 
-def _mismatch(d: Dialogue, **fields: Any) -> None:
-    formed = awaiting_assignments(d, d.member("a"))
-    reply = formed.leader.sync(formed.assignments, **fields)
-    d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
-    d.expect(formed.leader.leave(), error="NONE")
+@family(
+    "sync.fenced-instance-id.impostors",
+    "SyncGroup with a known instance id and another's member id is fenced, whatever its generation.",
+    f"KIP-345; ClassicGroup.validateMember; {_CHECKS}",
+    situations=STATIC_LEADERS,
+    asked_by=MEMBERS,
+    needs=STATIC,
+    afterwards=still_assigns,
+    known_as={"stable-two-static-again": "sync.fenced-instance-id.wrong-id"},
+)
+def fenced(scene: Scene, member: Member) -> None:
+    for impostor in scene.impostors(member):
+        for generation in (scene.generation, scene.generation - 1, scene.generation + 7):
+            reply = member.sync(_usurped(scene), member_id=impostor, generation_id=generation)
+            scene.d.expect(reply, error="FENCED_INSTANCE_ID", assignment=b"")
 
 
 @case(
@@ -167,18 +202,6 @@ def error_well_formed(d: Dialogue) -> None:
     stable(d, a)
     reply = a.sync(member_id="never-handed-out", generation_id=a.generation_id + 7)
     d.require(not reply.nulls, "no null in the answer", f"null in {', '.join(reply.nulls)}")
-
-
-@case(
-    "sync.inconsistent-protocol.empty",
-    "From version 5 an empty protocol type or name is none of the group's: INCONSISTENT_GROUP_PROTOCOL.",
-    f"{_CHECKS}; KafkaApis.handleSyncGroupRequest",
-    needs=_TYPED,
-)
-def empty_names(d: Dialogue) -> None:
-    _mismatch(d, protocol_type="")
-    _mismatch(d, protocol_name="")
-    _mismatch(d, protocol_type="", protocol_name="")
 
 
 @case(
@@ -203,21 +226,6 @@ def generation_before_protocol(d: Dialogue) -> None:
     leader = awaiting_assignments(d, d.member("a")).leader
     reply = leader.sync(generation_id=leader.generation_id + 1, protocol_name="roundrobin")
     d.expect(reply, error="ILLEGAL_GENERATION")
-
-
-@case(
-    "sync.inconsistent-protocol.before-state",
-    "SyncGroup checks the protocol before the state: a wrong one wins over a rebalance.",
-    _CHECKS,
-    level=Level.SHOULD,
-    needs=_TYPED,
-)
-def protocol_before_state(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    with d.reaching("a rebalance"):
-        d.member("b").enter().silent()
-    d.expect(a.sync(protocol_name="roundrobin"), error="INCONSISTENT_GROUP_PROTOCOL")
 
 
 @case(

@@ -270,7 +270,7 @@ def _still_waiting(d: Dialogue, *requests: PendingRequest) -> None:
         reply = request.poll()
         if reply is not None:
             d.expect(reply, error="NONE")
-            with d.reaching("a join phase that waits for the leader"):
+            with d.reaching("a join phase that waits for the leader", rule="join.barrier"):
                 raise Deviation("no end of the join phase before everyone joined", "it ended")
 
 

@@ -15,6 +15,7 @@ from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.dialogues.negotiation import Dispreferred, Unreadable, advertised
 from rota.conformance.dialogues.script import Script
 from rota.conformance.results import DialogueResult, Ending
+from rota.conformance.rounds import Gone
 from rota.conformance.runner import Options, Watch, find_unreadable, perform
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import Target
@@ -154,8 +155,14 @@ def _round(
 
     def play(side: int) -> None:
         watch = Watch(over=lambda _: one_more())
-        for script, result in perform(scripts, targets[side], options, unreadable[side], watch):
-            plays_by_id[script.id].add(side, result)
+        left = {script.id for script in scripts}
+        try:
+            for script, result in perform(scripts, targets[side], options, unreadable[side], watch):
+                plays_by_id[script.id].add(side, result)
+                left.discard(script.id)
+        except Gone as gone:
+            for name in left:
+                plays_by_id[name].add(side, DialogueResult(ending=Ending.UNDECIDED, because=str(gone)))
 
     with ThreadPoolExecutor(max_workers=2, thread_name_prefix="compare") as pool:
         sides = [pool.submit(play, side) for side in (0, 1)]

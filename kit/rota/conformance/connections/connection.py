@@ -7,11 +7,12 @@ import socket
 import struct
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rota.conformance.connections.null_tolerant import read_answer
-from rota.wire import WireError, api, encode_request, frame, request_header
+from rota.conformance.connections.security import PLAINTEXT, Refused, Security, security_of
+from rota.wire import WireError, api, encode_request, frame
 
 LARGEST_ANSWER = 8 * 1024 * 1024
 """Bytes; a longer length prefix is taken for garbage, since no answer of the group protocol comes near it."""
@@ -21,38 +22,53 @@ class NotListening(Exception):
     """Nothing accepts connections at the address."""
 
 
+class NotAdmitted(NotListening):
+    """Something listens, but does not let us in: the TLS handshake or the SASL exchange fails."""
+
+
 class Closed(Exception):
     """The target closed or reset the connection."""
 
 
 class Garbage(Exception):
-    """The target sent bytes that are not an answer to what was asked."""
+    """The target sent bytes that are not an answer to what was asked; `data` is the frame, if it was one."""
+
+    def __init__(self, why: str, data: bytes = b"") -> None:
+        super().__init__(why)
+        self.data = data
 
 
 @dataclass(frozen=True)
 class SentRequest:
-    """A request that was sent: what a later `receive` needs to read its answer."""
+    """A request that was sent: what a later `receive` needs to read its answer, and the frame itself."""
 
     api: str
     version: int
     correlation_id: int
+    data: bytes = field(default=b"", repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The body of an answer; `nulls` names the fields that were null although their version allows none."""
+    """The body of an answer; `nulls` names the fields that were null although their version allows none.
+
+    `data` is the frame that it came in.
+    """
 
     body: dict[str, Any]
     nulls: tuple[str, ...] = ()
+    data: bytes = field(default=b"", repr=False, compare=False)
 
 
 class Connection:
     """A blocking connection on which requests and answers are separate steps.
 
-    Raises `NotListening` if nothing accepts at the address within `timeout` seconds.
+    It speaks TLS and has said who it is where the address says so. Raises `NotListening` if nothing accepts
+    at the address within `timeout` seconds, `NotAdmitted` if we are not let in.
     """
 
     def __init__(self, address: tuple[str, int], client_id: str, timeout: float = 5.0) -> None:
+        self.address = address
         self._client_id = client_id
         self._next_correlation_id = 1
         self._buffer = bytearray()
@@ -61,26 +77,28 @@ class Connection:
         except OSError as error:
             raise NotListening(f"{address[0]}:{address[1]}: {error.strerror or error}") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if (security := security_of(address)) is not PLAINTEXT:
+            self._enter(security, address, timeout)
 
     def send(self, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
         """Send one request; raises `Closed` if the target no longer takes bytes."""
-        request = SentRequest(name, version, self._next_correlation_id)
+        number = self._next_correlation_id
         self._next_correlation_id += 1
-        self.send_raw(frame(encode_request(name, version, body, request.correlation_id, self._client_id)))
-        return request
+        data = frame(encode_request(name, version, body, number, self._client_id))
+        self.send_raw(data)
+        return SentRequest(name, version, number, data)
 
-    def send_header(self, name: str, version: int) -> SentRequest:
-        """Send a request of a version that no table has: a flexible header and no body.
+    def send_too_new(self, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
+        """Send a request of a version that no table has, with what the newest one that is known has in it.
 
         Its answer is read as one of version 0, which is how ApiVersions refuses (KIP-511).
         """
-        request = SentRequest(name, 0, self._next_correlation_id)
+        number = self._next_correlation_id
         self._next_correlation_id += 1
-        header = request_header(
-            api(name).key, version, request.correlation_id, self._client_id, flexible=True
-        )
-        self.send_raw(frame(header))
-        return request
+        newest = encode_request(name, api(name).max_version, body, number, self._client_id)
+        data = frame(newest[:2] + struct.pack(">h", version) + newest[4:])
+        self.send_raw(data)
+        return SentRequest(name, 0, number, data)
 
     def send_raw(self, data: bytes) -> None:
         """Send bytes as they are; raises `Closed` if the target no longer takes them."""
@@ -95,21 +113,44 @@ class Connection:
 
         Raises `Closed`, or `Garbage` for anything that is not the answer to this request.
         """
-        payload = self._frame(time.monotonic() + within)
-        if payload is None:
+        data = self._frame(time.monotonic() + within)
+        if data is None:
             return None
+        payload = data[4:]
         try:
             correlation_id, body, nulls = read_answer(request.api, request.version, payload)
         except WireError as error:
-            raise Garbage(f"{error} ({len(payload)} bytes: {_hex(payload)})") from error
+            raise Garbage(f"{error} ({len(payload)} bytes: {_hex(payload)})", data) from error
         if correlation_id != request.correlation_id:
-            raise Garbage(f"correlation id {correlation_id} in the answer to {request.correlation_id}")
-        return Answer(body, nulls)
+            raise Garbage(f"correlation id {correlation_id} in the answer to {request.correlation_id}", data)
+        return Answer(body, nulls, data)
 
     def close(self) -> None:
         """Close without ceremony; safe to call twice."""
         with contextlib.suppress(OSError):
             self._socket.close()
+
+    def abort(self) -> None:
+        """Close by a reset, which leaves nothing of the connection: whoever listened can do so again."""
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
+
+    def _enter(self, security: Security, address: tuple[str, int], within: float) -> None:
+        """TLS and SASL; what is not let in is closed. Errors: NotAdmitted."""
+
+        def ask(name: str, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+            answer = self.receive(self.send(name, version, body), within)
+            if answer is None:
+                raise Refused(f"no answer to {name} in {within:g} s")
+            return answer.body
+
+        try:
+            self._socket = security.wrapped(self._socket, address[0])
+            security.authenticate(ask)
+        except (Refused, Closed, Garbage) as error:
+            self.close()
+            raise NotAdmitted(f"{address[0]}:{address[1]}: {error}") from error
 
     def _frame(self, deadline: float) -> bytes | None:
         if not self._fill(4, deadline):
@@ -119,9 +160,9 @@ class Connection:
             raise Garbage(f"{length} is no length of an answer ({_hex(bytes(self._buffer))})")
         if not self._fill(4 + length, deadline):
             return None
-        payload = bytes(self._buffer[4 : 4 + length])
+        data = bytes(self._buffer[: 4 + length])
         del self._buffer[: 4 + length]
-        return payload
+        return data
 
     def _fill(self, size: int, deadline: float) -> bool:
         while len(self._buffer) < size:

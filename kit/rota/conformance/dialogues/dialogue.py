@@ -11,11 +11,19 @@ from typing import Any
 
 from rota.conformance.connections.connection import Answer, Closed, Connection, Garbage, SentRequest
 from rota.conformance.connections.error_codes import error_name
+from rota.conformance.dialogues.entries import checked
+from rota.conformance.dialogues.expectations import Wanted
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed
+from rota.conformance.dialogues.operator import Operator
+from rota.conformance.dialogues.prerequisites import rule_of_waiting
 from rota.conformance.dialogues.transcript import Transcript
+from rota.conformance.dialogues.ways import USUAL, Way
 
 PROMPTLY = 2.0
 """Seconds in which an answer has to come that waits for nothing; far above any target's own time."""
+
+OVERTIME = 2.0
+"""Seconds for which a missing answer is listened for, so that one that is late is told from none."""
 
 _SLICE = 0.5
 
@@ -35,14 +43,19 @@ def subscription(tag: str = "", topic: str = "topic") -> bytes:
 class Reply:
     """An answer: `reply["generation_id"]` reads a field, `error` is the name of the error code.
 
-    Where no answer came in time, `answer` is None and reading anything from the reply is a `Deviation`.
+    Where no answer came in time, `answer` is None and reading anything from the reply is a `Deviation`, which
+    tells `late`, the answer that came too late, in words, if one did.
     """
 
-    def __init__(self, who: str, request: SentRequest, answer: Answer | None, within: float) -> None:
+    def __init__(
+        self, who: str, request: SentRequest, answer: Answer | None, within: float, late: str = ""
+    ) -> None:
         self.who = who
         self.request = request
         self.answer = answer
         self.within = within
+        self.late = late
+        self._body = checked(answer.body, f"the answer to {request.api}") if answer else {}
 
     def __getitem__(self, field: str) -> Any:
         return self.body[field]
@@ -52,12 +65,12 @@ class Reply:
         """All fields."""
         if self.answer is None:
             raise Deviation(f"{self.request.api} answered within {self.within:g} s", self.silence)
-        return self.answer.body
+        return self._body
 
     @property
     def silence(self) -> str:
-        """How a missing answer is described."""
-        return f"no answer in {self.within:g} s"
+        """How a missing answer is described, or the one that came late."""
+        return self.late or f"no answer in {self.within:g} s"
 
     @property
     def error(self) -> str:
@@ -88,13 +101,24 @@ class PendingRequest:
         self._since = member.dialogue.transcript.elapsed()
 
     def answer(self, within: float | None = None) -> Reply:
-        """The answer, waited for so many seconds (the case's patience); a reply without one if none comes."""
-        seconds = self._member.dialogue.patience if within is None else within
+        """The answer, waited for so many seconds (the case's patience); a reply without one if none comes.
+
+        Steps that only lead to the rule have the case's patience, whatever a caller asks for.
+        """
+        dialogue = self._member.dialogue
+        seconds = dialogue.patience if within is None or dialogue.leads_to_rule else within
         reply = self.poll(seconds)
         if reply is None:
             self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s")
-            return Reply(self._member.name, self._request, None, seconds)
+            late = self.poll(min(OVERTIME, max(dialogue.patience - seconds, 0.0)))
+            told = "" if late is None else self._late(late)
+            return Reply(self._member.name, self._request, None, seconds, told)
         return reply
+
+    def _late(self, reply: Reply) -> str:
+        transcript = self._member.dialogue.transcript
+        took = transcript.elapsed() - self._since
+        return f"{transcript.answer(self._request.api, reply.body)} after {took:.1f} s"
 
     def timed(self) -> Reply:
         """The answer, with a remark on how long it took since the request, in whole seconds."""
@@ -112,6 +136,7 @@ class PendingRequest:
             raise Deviation(
                 f"no answer to {self._request.api} for {seconds:.2g} s",
                 self._member.dialogue.transcript.answer(self._request.api, reply.body),
+                rule_of_waiting(self._request.api),
             )
         self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s, as it should be")
 
@@ -120,11 +145,12 @@ class PendingRequest:
         try:
             answer = self._receive(seconds)
         except (Closed, Garbage) as trouble:
-            self._say("×", f"{type(trouble).__name__.lower()}: {trouble}")
+            data = trouble.data if isinstance(trouble, Garbage) else b""
+            self._say("×", f"{type(trouble).__name__.lower()}: {trouble}", data)
             raise
         if answer is None:
             return None
-        self._member.record_answer(self._request, answer.body)
+        self._member.record_answer(self._request, answer)
         if answer.nulls:
             where = f"{self._request.api} v{self._request.version}"
             self._say("·", f"malformed: null where {where} allows none: {', '.join(answer.nulls)}")
@@ -140,8 +166,8 @@ class PendingRequest:
                 return answer
             self._member.dialogue.go_on()
 
-    def _say(self, mark: str, text: str) -> None:
-        self._member.dialogue.transcript.add(self._member.name, mark, text)
+    def _say(self, mark: str, text: str, data: bytes = b"") -> None:
+        self._member.dialogue.transcript.add(self._member.name, mark, text, data)
 
 
 class Member:
@@ -151,6 +177,7 @@ class Member:
         self.dialogue = dialogue
         self.name = name
         self.connection = dialogue.connect(name)
+        dialogue.members.append(self)
         self.member_id = ""
         self.generation_id = -1
         self.protocol_name: str | None = None
@@ -227,18 +254,21 @@ class Member:
         """Send any request in the version of this dialogue, with nothing but the body given."""
         version = self.dialogue.versions[api]
         full = dict(body)
-        self.dialogue.transcript.add(self.name, "→", self.dialogue.transcript.request(api, version, full))
+        transcript = self.dialogue.transcript
+        line = transcript.add(self.name, "→", transcript.request(api, version, full))
         if api == "LeaveGroup":
             full.pop("member_id" if version >= 3 else "members", None)
         try:
-            return PendingRequest(self, self.connection.send(api, version, full))
+            request = self.connection.send(api, version, full)
         except Closed as trouble:
-            self.dialogue.transcript.add(self.name, "×", f"closed: {trouble}")
+            transcript.add(self.name, "×", f"closed: {trouble}")
             raise
+        transcript.carried(line, request.data)
+        return PendingRequest(self, request)
 
-    def record_answer(self, request: SentRequest, body: Mapping[str, Any]) -> None:
+    def record_answer(self, request: SentRequest, answer: Answer) -> None:
         """Note an answer in the transcript and keep what a member keeps of it."""
-        transcript = self.dialogue.transcript
+        transcript, body = self.dialogue.transcript, answer.body
         if request.api == "JoinGroup":
             if error_name(body["error_code"]) in ("NONE", "MEMBER_ID_REQUIRED"):
                 transcript.learn(self.name, body["member_id"])
@@ -246,7 +276,7 @@ class Member:
             if body["error_code"] == 0:
                 self.generation_id = body["generation_id"]
                 self.protocol_name = body["protocol_name"]
-        transcript.add(self.name, "←", transcript.answer(request.api, body))
+        transcript.add(self.name, "←", transcript.answer(request.api, body), answer.data)
 
     def _identity(self) -> dict[str, Any]:
         static = {key: self.settings[key] for key in ("group_instance_id",) if key in self.settings}
@@ -258,7 +288,7 @@ class Dialogue:
 
     `versions` is the version of each API that is spoken here; `initial_delay` the target's initial rebalance
     delay and `patience` how long an answer is awaited that may take its time, both in seconds; setting `stop`
-    ends the case with `Interrupted`.
+    ends the case with `Interrupted`. `operator` is there where the dialogue may restart the target.
     """
 
     def __init__(
@@ -269,41 +299,47 @@ class Dialogue:
         initial_delay: float,
         patience: float,
         stop: threading.Event,
+        way: Way = USUAL,
     ) -> None:
         self._stop = stop
+        self._leading = 0
+        self.way = way
         self.address = address
         self.group_id = group_id
         self.versions = versions
         self.initial_delay = initial_delay
         self.patience = patience
         self.transcript = Transcript(group_id)
-        self._connections: list[Connection] = []
+        self.operator: Operator | None = None
+        self.members: list[Member] = []
+        self.connections: list[Connection] = []
 
     def member(self, name: str, **settings: Any) -> Member:
         """Someone new, who has sent nothing yet."""
         return Member(self, name, **settings)
 
-    def connect(self, name: str) -> Connection:
-        """A new connection to the coordinator, closed when the case is over."""
-        connection = Connection(self.address, client_id=name)
-        self._connections.append(connection)
+    def connect(self, name: str, address: tuple[str, int] | None = None) -> Connection:
+        """A new connection to the coordinator, or to another address; closed when the case is over."""
+        connection = Connection(address or self.address, client_id=name)
+        self.connections.append(connection)
         return connection
 
     def close(self) -> None:
         """Close every connection of the case."""
-        for connection in self._connections:
+        for connection in self.connections:
             connection.close()
 
-    def expect(self, reply: Reply, **fields: Any) -> None:
-        """Hold fields of an answer against what the rule says; `error` stands for the error's name."""
-        expected = f"{reply.request.api} answered with {self._in_words(fields)}"
+    def expect(self, reply: Reply, *, rule: str = "", **fields: Any) -> None:
+        """Hold fields of an answer against what the rule says; `error` stands for the error's name.
+
+        rule: the slug of the rule that is broken otherwise, where the answer does not tell that itself.
+        """
+        wanted = Wanted(reply.request.api, fields, self.transcript, rule)
         if reply.answer is None:
-            raise Deviation(expected, reply.silence)
+            raise wanted.missing(reply.silence)
         actual = {name: reply.error if name == "error" else reply[name] for name in fields}
-        if actual.get("error") != fields.get("error"):
-            raise Deviation(expected, self.transcript.answer(reply.request.api, reply.body))
         if actual != fields:
-            raise Deviation(expected, self._in_words(actual))
+            raise wanted.differs(actual, reply.body)
 
     def require(self, holds: bool, expected: str, actual: str) -> None:
         """Any other expectation, in words."""
@@ -332,24 +368,24 @@ class Dialogue:
         if late > limit:
             raise Late(f"the kit needed {late:.1f} s for steps that have to fit into {limit:g} s")
 
+    @property
+    def leads_to_rule(self) -> bool:
+        """Whether the present steps only lead to the rule: see `reaching`."""
+        return self._leading > 0
+
     @contextmanager
-    def reaching(self, wanted: str) -> Iterator[None]:
-        """Steps that only lead to the rule: what goes wrong in them is not this rule's failure."""
+    def reaching(self, wanted: str, rule: str = "") -> Iterator[None]:
+        """Steps that only lead to the rule: what goes wrong in them is not this rule's failure.
+
+        rule: the slug of the rule that they rest on, if it is another than the failing step tells itself.
+        """
         first = len(self.transcript.lines)
+        self._leading += 1
         try:
             yield
         except Deviation as deviation:
-            raise SetupFailed(wanted, deviation.expected, deviation.actual) from deviation
+            broken = rule or deviation.rule
+            raise SetupFailed(wanted, deviation.expected, deviation.actual, broken) from deviation
+        finally:
+            self._leading -= 1
         self.transcript.fold(first, ("", "·", f"reached {wanted}"))
-
-    def _in_words(self, fields: Mapping[str, Any]) -> str:
-        return ", ".join(
-            f"{name.replace('_id', ' id').replace('_', ' ')} {self._value(name, value)}"
-            for name, value in fields.items()
-        )
-
-    def _value(self, name: str, value: Any) -> Any:
-        if name in ("member_id", "leader"):
-            return self.transcript.named(value)
-        told = name == "error_code" or isinstance(value, list | dict)
-        return self.transcript.value(name, value) if told else value

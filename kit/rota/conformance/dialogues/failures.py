@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
+_WRITTEN_IN = ("cases", "families", "steps", "probes")
+"""Folders in which dialogues are written."""
+
 
 class Deviation(Exception):
-    """The target did something else than the rule says."""
+    """The target did something else than the rule says.
 
-    def __init__(self, expected: str, actual: str) -> None:
+    `rule` is the slug of the rule that says so, where a step knows that; else it is the rule of the case.
+    """
+
+    def __init__(self, expected: str, actual: str, rule: str = "") -> None:
         super().__init__(f"expected {expected}, got {actual}")
         self.expected = expected
         self.actual = actual
+        self.rule = rule
 
 
 class SetupFailed(Exception):
-    """The steps that lead to the rule did not work, so nothing can be said about the rule itself."""
+    """The steps that lead to the rule did not work, so nothing can be said about the rule itself.
 
-    def __init__(self, wanted: str, expected: str, actual: str) -> None:
+    `rule` is the slug of the rule that was broken in them; empty where that is not known.
+    """
+
+    def __init__(self, wanted: str, expected: str, actual: str, rule: str = "") -> None:
         super().__init__(f"could not reach {wanted}: expected {expected}, got {actual}")
         self.wanted = wanted
         self.expected = expected
         self.actual = actual
+        self.rule = rule
 
 
 class Interrupted(Exception):
     """The run was interrupted while the case was being played."""
+
+
+class Unsupported(Exception):
+    """The target does not have what the dialogue needs."""
 
 
 class Undecidable(Exception):
@@ -32,3 +50,12 @@ class Undecidable(Exception):
 
 class Late(Undecidable):
     """The kit itself could not keep the times that the rule needs; another time it may."""
+
+
+def fault_of_ours(error: Exception) -> str:
+    """What an exception says that no dialogue should raise, and the line of the dialogue that raised it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).parent.name in _WRITTEN_IN]
+    where = (own or frames)[-1]
+    place = "/".join(Path(where.filename).parts[-2:])
+    return f"a fault of the kit's own: {type(error).__name__}: {error} ({place}, line {where.lineno})"

@@ -11,9 +11,17 @@ from typing import Any
 
 from rota.conformance.connections.connection import Connection, NotListening
 from rota.conformance.connections.error_codes import NOT_READY, error_name
-from rota.conformance.dialogues.failures import Deviation, Interrupted, Undecidable
+from rota.conformance.connections.security import beside
+from rota.conformance.dialogues.failures import (
+    Deviation,
+    Interrupted,
+    SetupFailed,
+    Undecidable,
+    Unsupported,
+)
 from rota.conformance.dialogues.script import Script, span
-from rota.wire import api, membership_apis
+from rota.conformance.dialogues.ways import USUAL, Way
+from rota.wire import all_apis, api, membership_apis
 
 READY_SECONDS = 20.0
 """How long a coordinator may say that it is not there yet."""
@@ -22,9 +30,13 @@ _SLICE = 0.5
 """Seconds after which somebody who waits for an answer looks whether the run is to stop."""
 
 GROUP_APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
-_CLIENT = "rota-conform"
-_HEARTBEAT = api("Heartbeat")
+ABOUT_TOPICS = ("Metadata", "CreateTopics")
+"""What topics are made with. No case judges it, and a target without it may still have no topics to miss."""
 
+_ADVERTISED = "wire.advertised-versions"
+"""The rule that every version is read which is advertised."""
+
+_CLIENT = "rota-conform"
 
 Unreadable = Mapping[str, Mapping[int, str]]
 """API -> the versions that a target advertises but cannot read, with what it does instead."""
@@ -52,10 +64,6 @@ class NotReady(Undecidable):
     """The coordinator says that it is not there yet, for longer than is waited for it."""
 
 
-class Unsupported(Exception):
-    """The target does not advertise what the dialogue needs."""
-
-
 def open_with(
     script: Script,
     address: tuple[str, int],
@@ -63,37 +71,46 @@ def open_with(
     unreadable: Unreadable,
     patience: float,
     stop: threading.Event | None = None,
+    way: Way = USUAL,
 ) -> tuple[tuple[str, int], dict[str, int]]:
     """The address of the group's coordinator and the version of each API that this dialogue uses.
 
     An answer is awaited for `patience` seconds, or until `stop` is set. Versions in `unreadable` are avoided,
-    although the target advertises them. Raises `Unsupported`, `Undecidable` (nothing listens, or no answer at
-    all), `Deviation`, `Interrupted`, and what `Connection` raises for a target that closes or sends garbage.
+    although the target advertises them; `way` may want older ones than the newest. Raises `Unsupported`,
+    `Undecidable` (nothing listens, or no answer at all), `Deviation`, `Interrupted`, and what `Connection`
+    raises for a target that closes or sends garbage; SetupFailed where it cannot read what it advertises.
     """
     wait = Wait(patience, stop=stop)
     try:
         with closing(Connection(address, _CLIENT)) as connection:
             ranges = advertised(connection, patience, stop)
-            versions = _choose(script, ranges, unreadable)
+            versions = _choose(script, ranges, unreadable, way)
             coordinator = find_coordinator(connection, ranges, group_id, wait) or address
         with closing(Connection(coordinator, _CLIENT)) as connection:
-            until_it_coordinates(connection, versions["Heartbeat"], group_id, wait)
+            until_it_coordinates(connection, versions, group_id, wait)
     except NotListening as error:
         raise Undecidable(f"nothing listens at {error}") from error
     return coordinator, versions
 
 
 def wait_until_ready(address: tuple[str, int], patience: float) -> None:
-    """Wait until the broker coordinates groups. Raises as `open_with` where it does not get so far."""
+    """Wait until the broker coordinates all groups. Raises as `open_with` where it does not get so far."""
     with closing(Connection(address, _CLIENT)) as connection:
         ranges = advertised(connection, patience)
-        find_coordinator(connection, ranges, _CLIENT, Wait(patience))
-        until_it_coordinates(connection, newest_heartbeat(ranges), _CLIENT, Wait(patience))
+        coordinator = find_coordinator(connection, ranges, _CLIENT, Wait(patience)) or address
+    with closing(Connection(coordinator, _CLIENT)) as connection:
+        until_it_coordinates(connection, newest(ranges), _CLIENT, Wait(patience))
+        until_all_is_loaded(connection, newest(ranges), Wait(patience))
 
 
-def newest_heartbeat(ranges: Mapping[int, tuple[int, int]]) -> int:
-    """The newest version of Heartbeat that is advertised and known."""
-    return min(ranges[_HEARTBEAT.key][1], _HEARTBEAT.max_version)
+def newest(ranges: Mapping[int, tuple[int, int]]) -> dict[str, int]:
+    """The newest version of each API that is both advertised and known."""
+    found = {each.name: (each, *ranges[each.key]) for each in all_apis() if each.key in ranges}
+    return {
+        name: min(last, each.max_version)
+        for name, (each, first, last) in found.items()
+        if max(first, each.min_version) <= min(last, each.max_version)
+    }
 
 
 def advertised(
@@ -106,10 +123,13 @@ def advertised(
     return {entry["api_key"]: (entry["min_version"], entry["max_version"]) for entry in body["api_keys"]}
 
 
-def _choose(script: Script, ranges: Mapping[int, tuple[int, int]], unreadable: Unreadable) -> dict[str, int]:
+def _choose(
+    script: Script, ranges: Mapping[int, tuple[int, int]], unreadable: Unreadable, way: Way
+) -> dict[str, int]:
     """For each API the highest version that the target reads and advertises, tables and dialogue have."""
     versions = {}
-    wanted = {found.name: found for found in (*membership_apis(), *map(api, script.needs))}
+    also = (*ABOUT_TOPICS, *script.needs)
+    wanted = {found.name: found for found in (*membership_apis(), *map(api, also))}
     for found in wanted.values():
         first, last = script.needs.get(found.name, (found.min_version, found.max_version))
         lowest, highest = ranges.get(found.key, (0, -1))
@@ -119,13 +139,14 @@ def _choose(script: Script, ranges: Mapping[int, tuple[int, int]], unreadable: U
             v for v in common if isinstance(why[v], Dispreferred)
         ]
         if spoken:
-            versions[found.name] = spoken[-1]
+            versions[found.name] = way.version(found.name, spoken)
         elif found.name in script.needs or found.name in GROUP_APIS:
             said = span(lowest, highest) if found.key in ranges else "nothing"
-            lack = f"needs {found.name} v{span(first, last)}, advertised is {said}"
+            wanted_versions = f"{found.name} v{span(first, last)}"
             if common:
-                raise Undecidable(f"{lack}, but the target cannot read v{', v'.join(map(str, common))}")
-            raise Unsupported(lack)
+                cannot = f"advertised is {said}, but the target cannot read v{', v'.join(map(str, common))}"
+                raise SetupFailed(wanted_versions, "a version that it reads", cannot, _ADVERTISED)
+            raise Unsupported(f"needs {wanted_versions}, advertised is {said}")
     return versions
 
 
@@ -146,7 +167,7 @@ def find_coordinator(
         body = _ask(connection, "FindCoordinator", version, {"key": group_id, "key_type": 0}, wait)
         code = body["error_code"]
         if code == 0:
-            return body["host"], body["port"]
+            return beside(connection.address, body["host"], body["port"])
         if code not in NOT_READY:
             raise Undecidable(f"FindCoordinator answers {error_name(code)}")
         if time.monotonic() > deadline:
@@ -154,16 +175,38 @@ def find_coordinator(
         time.sleep(0.1)
 
 
-def until_it_coordinates(connection: Connection, version: int, group_id: str, wait: Wait) -> None:
-    """Heartbeats of nobody until the coordinator no longer says that it is loading or elsewhere."""
-    nobody = {"group_id": group_id, "generation_id": 0, "member_id": "nobody"}
+def until_it_coordinates(
+    connection: Connection, versions: Mapping[str, int], group_id: str, wait: Wait
+) -> None:
+    """Requests of nobody until the coordinator no longer says that it is loading the group, or elsewhere.
+
+    Kafka answers a heartbeat NONE while it loads. Whoever is answered so asks by LeaveGroup, which is refused
+    meanwhile, and which changes nothing for a member that is nowhere.
+    """
+    group, nobody = {"group_id": group_id}, {"member_id": "nobody"}
+    beat = {**group, **nobody, "generation_id": 0}
+    left = {**group, **({"members": [nobody]} if versions.get("LeaveGroup", 0) >= 3 else nobody)}
     deadline = time.monotonic() + wait.ready
     while True:
-        code = _ask(connection, "Heartbeat", version, nobody, wait)["error_code"]
+        code = _ask(connection, "Heartbeat", versions["Heartbeat"], beat, wait)["error_code"]
+        if code == 0 and "LeaveGroup" in versions:
+            code = _ask(connection, "LeaveGroup", versions["LeaveGroup"], left, wait)["error_code"]
         if code not in NOT_READY:
             return
         if time.monotonic() > deadline:
             raise NotReady(f"the coordinator is not ready after {wait.ready:g} s: {error_name(code)}")
+        time.sleep(0.1)
+
+
+def until_all_is_loaded(connection: Connection, versions: Mapping[str, int], wait: Wait) -> None:
+    """ListGroups until it is not refused: as long as any partition of the offsets topic is loading, it is."""
+    deadline = time.monotonic() + wait.ready
+    while "ListGroups" in versions:
+        code = _ask(connection, "ListGroups", versions["ListGroups"], {}, wait)["error_code"]
+        if code not in NOT_READY:
+            return
+        if time.monotonic() > deadline:
+            raise NotReady(f"ListGroups still answers {error_name(code)} after {wait.ready:g} s")
         time.sleep(0.1)
 
 

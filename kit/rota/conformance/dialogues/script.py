@@ -17,6 +17,13 @@ class Level(StrEnum):
     INFO = "INFO"
 
 
+class Signal(StrEnum):
+    """How a target is ended in the middle of a dialogue."""
+
+    TERM = "SIGTERM"
+    KILL = "SIGKILL"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Script:
     """One dialogue with a coordinator.
@@ -25,8 +32,9 @@ class Script:
     API to the versions in which it can be seen, both ends included. `initial_delay_ms` and `settings` are
     what a target gets whose settings can be chosen; `least_delay_ms` is the smallest initial delay with which
     it can be seen at all. `seconds` is how long the dialogue takes, apart from initial delays. `older` says
-    what the brokers of Kafka 3.x do instead, if they do something else. `restarts`: the target is restarted
-    in it. `brokers` is how many brokers the cluster has to have.
+    what the brokers of Kafka 3.x do instead, if they do something else. `restarts`: how the target is ended
+    in it before it is started again; None where it goes on. `brokers` is how many brokers the cluster has to
+    have.
     """
 
     id: str
@@ -39,7 +47,7 @@ class Script:
     settings: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 1.0
     older: str = ""
-    restarts: bool = False
+    restarts: Signal | None = None
     brokers: int = 1
 
     @property
@@ -72,16 +80,21 @@ class Case(Script):
     `rule` is the slug of a rule of the spec, or of the part `wire`, whose rules the spec does not have; `id`
     is that slug and what the case shows of it. The sentence is what the rule requires. Where older brokers do
     something else and there is no `otherwise`, nothing is required of them.
+
+    A case may be one of a `family`, whose id its own continues; the family has one requirement, and
+    `situation` says in which situation, or for which value, the case judges it.
     """
 
     rule: str
     level: Level
     otherwise: Otherwise | None = None
+    family: str = ""
+    situation: str = ""
 
     @property
     def requirement(self) -> str:
-        """What the rule requires, in one sentence."""
-        return self.sentence
+        """What the rule requires, in one sentence; one of a family says in a second one where."""
+        return f"{self.sentence} Here: {self.situation}." if self.situation else self.sentence
 
     @property
     def subject(self) -> str:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 from rota.conformance.connections.error_codes import error_name, with_codes
+
+RESTARTED = "↻"
+"""The mark of a line that says that the target is ended or started again."""
+
+KEPT = 4096
+"""Bytes of a frame that a transcript keeps: some cases send a megabyte."""
 
 
 @dataclass(frozen=True)
@@ -17,13 +23,17 @@ class Line:
     """One line of the transcript of a dialogue.
 
     `at_ms` counts from the start of the case; `who` is the name of the member; `mark` is `→` for a request,
-    `←` for an answer, `…` for a silence that was waited out, `×` for a broken connection, `·` for a remark.
+    `←` for an answer, `…` for a silence that was waited out, `×` for a broken connection, `↻` for a target
+    that is ended or started again, `·` for a remark. `data` is the frame on the wire, its first `KEPT` bytes,
+    and `size` how long it is.
     """
 
     at_ms: float
     who: str
     mark: str
     text: str
+    data: bytes = field(default=b"", repr=False, compare=False)
+    size: int = field(default=0, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -54,9 +64,15 @@ class Transcript:
         """Seconds since the case began."""
         return time.monotonic() - self._start
 
-    def add(self, who: str, mark: str, text: str) -> None:
-        """Append one line with the present time."""
+    def add(self, who: str, mark: str, text: str, data: bytes = b"") -> int:
+        """Append one line with the present time, and the frame that it tells of; the number of the line."""
         self.lines.append(Line(self.elapsed() * 1000, who, mark, printable(with_codes(text))))
+        self.carried(len(self.lines) - 1, data)
+        return len(self.lines) - 1
+
+    def carried(self, number: int, data: bytes) -> None:
+        """The frame of the line of this number."""
+        self.lines[number] = replace(self.lines[number], data=data[:KEPT], size=len(data))
 
     def fold(self, first: int, *summary: tuple[str, str, str]) -> None:
         """Everything since line `first` is summed up by lines given as (who, mark, text); see `Fold`."""

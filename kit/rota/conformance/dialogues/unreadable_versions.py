@@ -7,7 +7,7 @@ cases the versions found here are left out, so that the one defect does not hide
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -23,14 +23,16 @@ _WAIT = 0.6
 """Seconds; a target that admits strangers leaves JoinGroup unanswered, which is no concern here."""
 
 
-def unreadable_versions(address: tuple[str, int], patience: float) -> dict[str, dict[int, str]]:
-    """API -> version -> what came instead of an answer, for the requests of the group protocol.
+def unreadable_versions(
+    address: tuple[str, int], patience: float, names: Sequence[str] = GROUP_APIS
+) -> dict[str, dict[int, str]]:
+    """API -> version -> what came instead of an answer, for some requests, those of members if none is named.
 
     ApiVersions may take `patience` seconds. Raises what `Connection` raises if not even that is answered.
     """
     with closing(Connection(address, _GROUP)) as connection:
         ranges = advertised(connection, patience)
-    request = [_Question(address, name, version) for name, version in _versions(ranges)]
+    request = [_Question(address, name, version) for name, version in _versions(ranges, names)]
     deadline = time.monotonic() + _WAIT
     found: dict[str, dict[int, str]] = {}
     for question in request:
@@ -40,9 +42,9 @@ def unreadable_versions(address: tuple[str, int], patience: float) -> dict[str, 
     return found
 
 
-def _versions(ranges: Mapping[int, tuple[int, int]]) -> Iterator[tuple[str, int]]:
-    """The requests of the group protocol in every version that is both advertised and known."""
-    for name in GROUP_APIS:
+def _versions(ranges: Mapping[int, tuple[int, int]], names: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """The requests in every version that is both advertised and known."""
+    for name in names:
         known = api(name)
         first, last = ranges.get(known.key, (0, -1))
         for version in range(max(first, known.min_version), min(last, known.max_version) + 1):
@@ -76,6 +78,8 @@ class _Question:
 
 
 def _stranger(name: str, version: int) -> dict[str, Any]:
+    if name == "Metadata":
+        return {"topics": []}
     identity = {"group_id": f"{_GROUP}-{name}-{version}", "member_id": _STRANGER}
     if name == "JoinGroup":
         offered = [{"name": "range", "metadata": subscription()}]

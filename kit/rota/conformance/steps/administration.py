@@ -17,7 +17,7 @@ def describe(d: Dialogue, group_id: str | None = None, **fields: Any) -> Reply:
 
 def described(d: Dialogue, group_id: str | None = None) -> Any:
     """What DescribeGroups says of one group, which has to be without an error."""
-    (group,) = describe(d, group_id)["groups"]
+    group = describe(d, group_id)["groups"].only()
     d.require(group["error_code"] == 0, "a description", error_name(group["error_code"]))
     return group
 

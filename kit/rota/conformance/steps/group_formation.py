@@ -14,6 +14,15 @@ _LEFT_WAITING = 0.3
 ON_ITS_WAY = 0.1
 """Seconds that a request may take to reach the target, where another one on its own connection comes next."""
 
+ROUNDS = 20
+"""How often members are made to join again before they are no group; a few are usual on a busy machine."""
+
+_TOGETHER = "one generation with everyone in it"
+
+_BARRIER = "join.barrier"
+_COMPLETE = "join.complete-if-all-joined"
+"""Rules by which newcomers come into one generation."""
+
 
 @dataclass(frozen=True)
 class FormedGroup:
@@ -46,7 +55,7 @@ def join_together(dialogue: Dialogue, *members: Member) -> FormedGroup:
     transcript = dialogue.transcript
     first = len(transcript.lines)
     try:
-        formed = _Formation(dialogue, members).run()
+        formed = _gathered(dialogue, members)
     except Deviation:
         transcript.fold(first)
         raise
@@ -79,7 +88,7 @@ def distribute_assignments(dialogue: Dialogue, formed: FormedGroup) -> None:
     time.sleep(ON_ITS_WAY)
     dialogue.expect(formed.leader.sync(formed.assignments), error="NONE")
     for sync in waiting:
-        dialogue.expect(sync.answer(), error="NONE")
+        dialogue.expect(sync.answer(), error="NONE", rule="sync.follower-waits")
 
 
 def lead(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
@@ -110,12 +119,31 @@ def all_leave(d: Dialogue, *members: Member) -> None:
             d.expect(member.leave(), error="NONE")
 
 
-class _Formation:
-    """Sends JoinGroup until all are answered in the same generation, whatever the target's initial delay."""
+def _gathered(dialogue: Dialogue, members: tuple[Member, ...]) -> FormedGroup:
+    """Everyone in one generation, in the way that the dialogue goes."""
+    if not dialogue.way.one_by_one:
+        return _Formation(dialogue, members).run()
+    formed = _Formation(dialogue, members[:1]).run()
+    for number, newcomer in enumerate(members[1:], 1):
+        distribute_assignments(dialogue, formed)
+        formed = _Formation(dialogue, (newcomer,), members[:number]).run()
+    return formed
 
-    def __init__(self, dialogue: Dialogue, members: tuple[Member, ...]) -> None:
+
+class _Formation:
+    """Sends JoinGroup until all are answered in the same generation, whatever the target's initial delay.
+
+    The newcomers join; those who are there already join again.
+    """
+
+    def __init__(
+        self, dialogue: Dialogue, newcomers: tuple[Member, ...], there: tuple[Member, ...] = ()
+    ) -> None:
         self._dialogue = dialogue
-        self._members = members
+        self._newcomers = newcomers
+        self._there = there
+        self._members = (*there, *newcomers)
+        self._rounds = 0
         self._waiting: dict[str, PendingRequest] = {}
         self._replies: dict[str, Reply] = {}
         self._handed_out: set[str] = set()
@@ -135,22 +163,24 @@ class _Formation:
                 if formed is not None:
                     return formed
         raise Deviation(
-            "one generation with everyone in it",
-            f"no answer to {', '.join(self._waiting)} in {self._dialogue.patience:g} s",
+            _TOGETHER, f"no answer to {', '.join(self._waiting)} in {self._dialogue.patience:g} s", _COMPLETE
         )
 
     def _enter(self) -> None:
         """One after the other, so that the first one leads on targets where the first to join leads."""
         handshake = self._dialogue.versions["JoinGroup"] >= 4
-        for member in self._members:
+        for member in self._newcomers:
             self._waiting[member.name] = member.send_join("")
-            reply = self._waiting[member.name].poll(A_WHILE / 2) if handshake else None
+            asked = handshake and not member.settings.get("group_instance_id")
+            reply = self._waiting[member.name].poll(A_WHILE / 2) if asked else None
             if reply is not None:
                 self._take(member, reply)
-            else:
+            elif asked:
                 handshake = False  # this target lets newcomers wait
             if member is not self._members[-1]:
                 time.sleep(ON_ITS_WAY / 2)
+        for member in self._there:
+            self._waiting[member.name] = member.send_join()
 
     def _listen(self) -> None:
         for member in self._members:
@@ -168,8 +198,16 @@ class _Formation:
             self._handed_out.add(member.name)
             self._waiting[member.name] = member.send_join()
             return
-        self._dialogue.expect(reply, error="NONE")
+        self._dialogue.expect(reply, error="NONE", rule=self._rule_of_joining(member))
         self._replies[member.name] = reply
+
+    def _rule_of_joining(self, member: Member) -> str:
+        """By which rule the JoinGroup of this one is granted."""
+        if member in self._there:
+            return "join.leader-rejoins" if member is self._there[0] else "join.while-preparing"
+        if "group_instance_id" in member.settings:
+            return "static.new-member"
+        return "join.pending-member" if member.name in self._handed_out else "join.new-member"
 
     def _call_back(self) -> None:
         if self._replies and time.monotonic() - self._last > _LEFT_WAITING:
@@ -183,11 +221,15 @@ class _Formation:
             return None
         leaders = [m for m in self._members if self._replies[m.name]["leader"] == m.member_id]
         if len(leaders) != 1:
-            raise Deviation("one leader", f"{len(leaders)} members that are named leader")
+            raise Deviation("one leader", f"{len(leaders)} members that are named leader", "join.leader")
         followers = tuple(member for member in self._members if member is not leaders[0])
         return FormedGroup(leaders[0], followers, self._replies)
 
     def _rejoin(self, members: list[Member]) -> None:
+        if self._rounds == ROUNDS:
+            each = ", ".join(f"{m.name} in generation {m.generation_id}" for m in self._members)
+            raise Deviation(_TOGETHER, f"told to join again {ROUNDS} times: {each}", _BARRIER)
+        self._rounds += 1
         for member in members:
             self._replies.pop(member.name, None)
             self._waiting[member.name] = member.send_join()

@@ -7,28 +7,65 @@ from typing import Any
 
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import Dialogue, Member, Reply, subscription
-from rota.conformance.dialogues.failures import Deviation
+from rota.conformance.dialogues.failures import Deviation, Unsupported
 
 TOPIC = "rota-probe"
 """The topic whose offsets are committed, made by asking for its metadata."""
+
+TWO_PARTITIONS = f"{TOPIC}-two"
+"""A topic with two partitions, made by CreateTopics."""
 
 _TOPIC_SECONDS = 10.0
 
 
 def topic(d: Dialogue, *names: str) -> None:
-    """Have topics made, `TOPIC` if none is named, with one partition each, and wait for their leaders."""
-    someone = d.member("maker")
+    """Have topics made, `TOPIC` if none is named, with one partition each, and wait for their leaders.
+
+    A target without Metadata is taken to look at no topics: it cannot be asked for any. Errors: Unsupported
+    where it has Metadata, but makes no topic.
+    """
     wanted = names or (TOPIC,)
+    if "Metadata" not in d.versions:
+        d.remark("no topic is made: the target has no Metadata to ask for one")
+        return
+    someone = d.member("maker")
+    asked = {"topics": [{"name": name} for name in wanted], "allow_auto_topic_creation": True}
     deadline = d.transcript.elapsed() + _TOPIC_SECONDS
+    created = ""
     with d.reaching("a topic"):
         while d.transcript.elapsed() < deadline:
-            asked = {"topics": [{"name": name} for name in wanted], "allow_auto_topic_creation": True}
             found = someone.send_whole("Metadata", asked).answer()["topics"]
-            errors = [each["error_code"] for one in found for each in (one, *one["partitions"])]
-            if not any(errors):
+            errors = [error_name(each["error_code"]) for one in found for each in (one, *one["partitions"])]
+            if errors and set(errors) == {"NONE"}:
                 return
+            if not created and "UNKNOWN_TOPIC_OR_PARTITION" in errors:
+                created = _created(d, someone, wanted)
             d.wait(0.2)
-        raise Deviation(f"the topic {', '.join(wanted)}", f"errors {errors}")
+        told = ", ".join(sorted(set(errors))) or "no topic"
+        if told == "UNKNOWN_TOPIC_OR_PARTITION":
+            raise Unsupported(f"needs a topic; Metadata makes none, and {created}")
+        raise Deviation(f"the topic {', '.join(wanted)}", told)
+
+
+def _created(d: Dialogue, someone: Member, names: tuple[str, ...]) -> str:
+    """Ask for topics by CreateTopics, where there is such a request; what came of it, in words."""
+    if "CreateTopics" not in d.versions:
+        return "there is no CreateTopics"
+    topics = [{"name": name, "num_partitions": 1, "replication_factor": 1} for name in names]
+    reply = someone.send_whole("CreateTopics", {"topics": topics, "timeout_ms": 5000}).answer()
+    errors = sorted({error_name(each["error_code"]) for each in reply["topics"]})
+    return f"CreateTopics answers {', '.join(errors)}"
+
+
+def topic_of_two(d: Dialogue) -> None:
+    """Have the topic of two partitions made, if it is not there, and wait for its leaders."""
+    wanted = {"name": TWO_PARTITIONS, "num_partitions": 2, "replication_factor": 1, "assignments": []}
+    with d.reaching("a topic with two partitions"):
+        asked = {"topics": [{**wanted, "configs": []}], "timeout_ms": 5000, "validate_only": False}
+        (made,) = d.member("maker").send_whole("CreateTopics", asked).answer()["topics"]
+        error = error_name(made["error_code"])
+        d.require(error in ("NONE", "TOPIC_ALREADY_EXISTS"), "the topic", error)
+    topic(d, TWO_PARTITIONS)
 
 
 def subscriber(d: Dialogue, name: str, **settings: Any) -> Member:
@@ -74,7 +111,7 @@ def fetch(d: Dialogue, *group_ids: str, topic_name: str = TOPIC, **fields: Any) 
 
 def fetched(d: Dialogue, group_id: str | None = None, topic_name: str = TOPIC) -> Any:
     """What OffsetFetch says of partition 0 for one group, which has to be without an error."""
-    (group,) = fetch(d, d.group_id if group_id is None else group_id, topic_name=topic_name)["groups"]
+    group = fetch(d, d.group_id if group_id is None else group_id, topic_name=topic_name)["groups"].only()
     d.require(group["error_code"] == 0, "offsets", error_name(group["error_code"]))
     partition = group["topics"][0]["partitions"][0]
     d.require(partition["error_code"] == 0, "an offset", error_name(partition["error_code"]))

@@ -11,10 +11,13 @@ STATIC = {"JoinGroup": (5, 9), "SyncGroup": (3, 5), "Heartbeat": (3, 4)}
 LEAVES = {**STATIC, "LeaveGroup": (3, 5)}
 """The same, and LeaveGroup by instance id."""
 
-NAMED_TOPICS = {"Metadata": (4, 7)}
-"""Versions of Metadata in which topics are made and have names alone; no case judges it."""
+TOPICS = {"Metadata": (0, 13)}
+"""What a case needs that is about topics which are there or not; no case judges Metadata itself."""
 
-COMMIT = {"OffsetCommit": (2, 9), **NAMED_TOPICS}
+COMMIT = {"OffsetCommit": (2, 9)}
+
+CREATE = {"CreateTopics": (2, 7)}
+"""Versions of CreateTopics that make a topic of so many partitions; no case judges it."""
 
 FETCH = {"OffsetFetch": (8, 9)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,6 +12,9 @@ import tempfile
 import time
 from collections.abc import Sequence
 from typing import IO
+
+_ORPHANS = 3.0
+"""Seconds that a process's children have to end after it; where nobody reaps them they never seem to."""
 
 
 class NotStarted(Exception):
@@ -67,6 +71,23 @@ class Process:
         last = self._last_words()
         return f"the process ended with {end}" + (f": {last}" if last else "")
 
+    def end(self, number: signal.Signals, within: float, alone: bool = False) -> None:
+        """Have a signal end the process and what it started, or the process `alone`, which ends the others.
+
+        Raises `NotStarted` if that takes longer; `stop` is still to be called.
+        """
+        if alone:
+            self._process.send_signal(number)
+        else:
+            self._signal(number)
+        try:
+            self._process.wait(timeout=within)
+        except subprocess.TimeoutExpired:
+            raise NotStarted(f"the process did not end within {within:g} s of {number.name}") from None
+        deadline = time.monotonic() + _ORPHANS
+        while self._signal(0) and time.monotonic() < deadline:
+            time.sleep(0.02)
+
     def stop(self) -> None:
         """End the process and what it started, by force if it does not go within three seconds."""
         self._signal(signal.SIGTERM)
@@ -80,15 +101,38 @@ class Process:
             if stream is not None:
                 stream.close()
 
-    def _signal(self, number: signal.Signals) -> None:
-        """To the whole session of the process: a shell script's children go with it."""
+    def _signal(self, number: int) -> bool:
+        """To the whole session of the process, a shell script's children too; whether anybody is there."""
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, number)
+            return True
+        return False
 
     def _last_words(self) -> str:
         self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").split("\n")
-        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
+        return last_words(self._errors.read().decode(errors="replace"))
+
+
+_CRASH = re.compile(
+    r"^panic: |^fatal error: "  # Go
+    r"|^thread '.*' (\(\d+\) )?panicked at"  # Rust
+    r"|^Exception in thread |OutOfMemoryError"  # Java
+    r"|Assertion .* failed"  # C
+)
+"""What begins to tell of a crash, in the runtimes of several languages; a trace of calls comes after it."""
+
+_SHOWN = 300
+"""Letters of last words that are shown."""
+
+
+def last_words(text: str) -> str:
+    """The lines of what a process wrote that name its crash, else the last one."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    for number, line in enumerate(lines):
+        if _CRASH.search(line):
+            why = lines[number + 1 : number + 2] if line.endswith(":") else []  # Rust: the message is below
+            return " ".join((line, *why))[:_SHOWN]
+    return lines[-1][:_SHOWN] if lines else ""
 
 
 class Started:

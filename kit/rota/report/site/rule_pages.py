@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
@@ -176,9 +177,15 @@ def cases() -> Mapping[str, tuple[Case, ...]]:
 def _cases(slug: str) -> Iterator[str]:
     yield from ("## Conformance cases", "")
     some = cases().get(slug, ())
+    numbers = Counter(one.family or one.id for one in some)
+    first = {one.family or one.id: one for one in reversed(some)}
     if some:
         yield from table(
-            ("case", "level", "requires"), ((f"`{one.id}`", one.level, plain(one.sentence)) for one in some)
+            ("case, or family", "cases", "level", "requires"),
+            (
+                (f"`{name}`", str(number), first[name].level, plain(first[name].sentence))
+                for name, number in numbers.items()
+            ),
         )
     elif slug in OUT_OF_REACH:
         yield f"None: it takes {OUT_OF_REACH[slug]}."

@@ -1,0 +1,161 @@
+"""How each phase is reached: newcomers become a group, which is then led to where the rule applies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rota.conformance.dialogues.dialogue import Dialogue, Member, PendingRequest, subscription
+from rota.conformance.families.axes import Kind, Phase
+from rota.conformance.families.scene import Scene, rebalances, somebody_new
+from rota.conformance.steps.administration import delete, expect_deleted
+from rota.conformance.steps.group_formation import (
+    ON_ITS_WAY,
+    FormedGroup,
+    awaiting_assignments,
+    distribute_assignments,
+    stable,
+)
+from rota.conformance.steps.membership import pending_member, static
+
+LONG_SESSION_MS = 10_000
+"""So long that no session ends in a dialogue; answers are awaited longer, for some targets wait for one."""
+
+CAST = (("lena", "desk-5"), ("anna", "desk-9"), ("zoe", "desk-2"))
+"""Names and instance ids, in the order of joining: the first has neither the smallest nor the greatest."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Whom to bring into which phase: `number` members, in the second generation if `again`."""
+
+    phase: Phase
+    kind: Kind
+    number: int
+    again: bool
+    words: str
+
+
+def reach(d: Dialogue, plan: Plan) -> Scene:
+    """The scene, once the group is where the plan wants it. Errors: SetupFailed."""
+    scene = Scene(d, plan.phase, plan.kind, plan.words)
+    with d.reaching(plan.words):
+        _REACHED[plan.phase](scene, plan)
+    return scene
+
+
+def cast(d: Dialogue, kind: Kind, number: int) -> list[Member]:
+    """So many members who have sent nothing yet, in the order in which they are to join."""
+    members = []
+    for place, (name, instance) in enumerate(CAST[:number]):
+        settings = {"session_timeout_ms": LONG_SESSION_MS, "protocols": listed(name)}
+        make = static(d, name, instance, **settings) if kind.has_static(place) else d.member(name, **settings)
+        members.append(make)
+    return members
+
+
+def listed(tag: str) -> list[tuple[str, bytes]]:
+    """Two protocols, each with metadata of its own; the first one is elected."""
+    return [("range", subscription(f"{tag} in range")), ("roundrobin", subscription(f"{tag} in roundrobin"))]
+
+
+def _completing(scene: Scene, plan: Plan) -> FormedGroup:
+    members = cast(scene.d, plan.kind, plan.number)
+    if plan.again:
+        members.append(scene.d.member("mia", session_timeout_ms=LONG_SESSION_MS, protocols=listed("mia")))
+    formed = _second(scene, members) if plan.again else awaiting_assignments(scene.d, *members)
+    scene.leader, scene.followers = formed.leader, formed.followers
+    scene.generation, scene.protocol = formed.leader.generation_id, formed.leader.protocol_name
+    return formed
+
+
+def _second(scene: Scene, members: list[Member]) -> FormedGroup:
+    """A follower leaves the Stable group, the others join again.
+
+    Who leaves is dynamic, for there are brokers that static members cannot leave.
+    """
+    d = scene.d
+    *staying, leaving = stable(d, *members).everyone
+    d.expect(leaving.leave(), error="NONE")
+    scene.former = (leaving,)
+    joining = {member.name: member.send_join() for member in reversed(staying)}
+    replies = {name: join.answer() for name, join in joining.items()}
+    leader = staying[0]
+    for reply in replies.values():
+        d.expect(reply, error="NONE", leader=leader.member_id)
+    return FormedGroup(leader, tuple(staying[1:]), replies)
+
+
+def _syncing(scene: Scene, plan: Plan) -> None:
+    _completing(scene, plan)
+    scene.waiting = {member.name: member.send_sync() for member in scene.followers}
+    time.sleep(ON_ITS_WAY)
+
+
+def _stable(scene: Scene, plan: Plan) -> None:
+    distribute_assignments(scene.d, _completing(scene, plan))
+
+
+def _called(scene: Scene, plan: Plan) -> None:
+    _stable(scene, plan)
+    scene.newcomer = somebody_new(scene.d, "newcomer", plan.kind)
+    scene.waiting = {scene.newcomer.name: scene.newcomer.enter()}
+    rebalances(scene.d, scene.lead)
+
+
+def _rejoining(scene: Scene, plan: Plan) -> None:
+    _stable(scene, plan)
+    scene.waiting = {scene.lead.name: scene.lead.send_join()}
+    rebalances(scene.d, scene.followers[0])
+
+
+def _first(scene: Scene, plan: Plan) -> None:
+    """The members wait for the end of the initial delay; their ids are known, for they were handed out."""
+    waiting: dict[str, PendingRequest] = {}
+    scene.began = scene.d.transcript.elapsed()
+    for member in cast(scene.d, plan.kind, plan.number):
+        waiting[member.name] = member.enter()
+        scene.newcomer = member
+    time.sleep(ON_ITS_WAY)
+    scene.waiting, scene.generation = waiting, 0
+
+
+def _emptied(scene: Scene, plan: Plan) -> None:
+    formed = _completing(scene, plan)
+    distribute_assignments(scene.d, formed)
+    for member in formed.everyone:
+        scene.d.expect(member.leave(), error="NONE")
+    scene.former = (*formed.everyone, *scene.former)
+    scene.leader, scene.followers, scene.protocol = None, (), None
+
+
+def _deleted(scene: Scene, plan: Plan) -> None:
+    _emptied(scene, plan)
+    expect_deleted(scene.d, delete(scene.d), "NONE")
+
+
+def _handed_out(scene: Scene, plan: Plan) -> None:
+    scene.pending, scene.generation = pending_member(scene.d, "pending"), 0
+
+
+def _never(scene: Scene, plan: Plan) -> None:
+    """Nothing is to be done."""
+
+
+def _completed(scene: Scene, plan: Plan) -> None:
+    _completing(scene, plan)
+
+
+_REACHED: Mapping[Phase, Callable[[Scene, Plan], None]] = {
+    Phase.NEVER: _never,
+    Phase.DELETED: _deleted,
+    Phase.HANDED_OUT: _handed_out,
+    Phase.EMPTIED: _emptied,
+    Phase.FIRST: _first,
+    Phase.CALLED: _called,
+    Phase.REJOINING: _rejoining,
+    Phase.COMPLETING: _completed,
+    Phase.SYNCING: _syncing,
+    Phase.STABLE: _stable,
+}
