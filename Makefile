@@ -24,25 +24,30 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
-# Three processes: what explores, what else computes, and what mostly waits for sockets and brokers, which is shown as
-# it goes and comes first where processors are few: it has timeouts. Types are checked meanwhile. What failed is said
-# once more at the end. What drives pages in a browser is not among them.
-EXPLORING := designs environment explore log scopes
-COMPUTING := cli docs invariants kernel mutants oracle proofs spec
+# Four processes: what explores, what else computes, and two that mostly wait for sockets, of which one judges brokers
+# and the other is shown as it goes; these come first where processors are few: they have timeouts. Types are checked
+# meanwhile. What failed is said once more at the end. What drives pages in a browser is not among them.
+EXPLORING := designs environment explore log mutants scopes
+COMPUTING := cli docs invariants kernel oracle proofs spec
+JUDGING := beside_kafka clients conformance
+BEHIND := nice -n 5
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
-BEHIND := nice -n 10
+SHOWN = $(patsubst %,--ignore=tests/%,browser $(EXPLORING) $(COMPUTING) $(JUDGING))
+REPORTS := $(patsubst %,$(OUT)/tests-%.xml,waiting judging exploring computing)
 test: $(VENV)/ready-test style
 	@mkdir -p $(OUT)
-	@rm -f $(addprefix $(OUT)/tests-,exploring.xml computing.xml waiting.xml)
-	@echo "rota: three processes; what is not shown here is in $(OUT)/tests-exploring.txt and tests-computing.txt"
+	@rm -f $(REPORTS)
+	@echo "rota: four processes; what is not shown here is in $(OUT)/tests-judging.txt, -exploring.txt and -computing.txt"
 	@$(BEHIND) $(call PYTEST,exploring,$(EXPLORING:%=tests/%)) >$(OUT)/tests-exploring.txt 2>&1 & one=$$!; \
 	  $(BEHIND) $(call PYTEST,computing,$(COMPUTING:%=tests/%)) >$(OUT)/tests-computing.txt 2>&1 & two=$$!; \
 	  $(BEHIND) $(BIN)/python -m mypy >$(OUT)/types.txt 2>&1 & types=$$!; \
-	  trap 'kill $$one $$two $$types' INT TERM; \
-	  $(call PYTEST,waiting,$(patsubst %,--ignore=tests/%,browser $(EXPLORING) $(COMPUTING))); failed=$$?; \
-	  wait $$one || failed=1; wait $$two || failed=1; wait $$types || { failed=1; cat $(OUT)/types.txt; }; \
-	  tail -n 1 $(OUT)/tests-exploring.txt $(OUT)/tests-computing.txt $(OUT)/types.txt; \
-	  $(BIN)/python tests/failed.py $(OUT)/tests-waiting.xml $(OUT)/tests-exploring.xml $(OUT)/tests-computing.xml; \
+	  $(call PYTEST,judging,$(JUDGING:%=tests/%)) >$(OUT)/tests-judging.txt 2>&1 & three=$$!; \
+	  trap 'kill $$one $$two $$three $$types' INT TERM; \
+	  $(call PYTEST,waiting,$(SHOWN)); failed=$$?; \
+	  for each in $$one $$two $$three; do wait $$each || failed=1; done; \
+	  wait $$types || { failed=1; cat $(OUT)/types.txt; }; \
+	  tail -n 1 $(patsubst %,$(OUT)/tests-%.txt,judging exploring computing) $(OUT)/types.txt; \
+	  $(BIN)/python tests/failed.py $(REPORTS); \
 	  exit $$failed
 
 # Every page, driven as a person would in headless Chromium; Debian's is installed where none is found. Two minutes
@@ -131,7 +136,8 @@ nightly: $(VENV)/ready-run
 walks: $(VENV)/ready-run
 	@$(BIN)/rota simulate --scope nightly --seconds 600 --out $(OUT)/walks; test $$? -eq 3
 
-# What `make test` leaves out: executors, drivers and workers killed, a cluster with two workers: some minutes.
+# What `make test` leaves out: executors, drivers and workers killed, a cluster with two workers, and the whole of what
+# it plays a part of: a quarter of an hour.
 test-long: $(VENV)/ready-test
 	$(BIN)/python -m pytest -m long
 

@@ -87,8 +87,11 @@ def too_long(lines: list[str], columns: int) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("columns", [60, 80])
-@pytest.mark.parametrize("arguments", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(
+    ("arguments", "columns"),
+    [*((call, 60) for call in CALLS.values()), (CALLS["violated"], 80), (CALLS["help of a verb"], 80)],
+    ids=[*CALLS, "violated, wider", "help, wider"],
+)
 def test_lines_fit_the_terminal(tmp_path: Path, arguments: tuple[str, ...], columns: int) -> None:
     code, lines = on_terminal(columns, tmp_path, *arguments)
     assert code in (0, 1, 3)

@@ -70,6 +70,11 @@ def test_output_on_a_full_disk_is_told_and_never_another_verdict(
     cause = b"rota: cannot write standard output: No space left on device; make room where it goes"
     assert (cause in told.stderr) == printed
     assert b"internal" not in told.stderr
+
+
+@pytest.mark.parametrize("call", ["violated", "json", "rules", "nothing"])
+def test_where_nothing_can_be_told_the_exit_code_is(rota: Rota, call: str) -> None:
+    code, arguments = CALLS[call]
     assert rota(*arguments, shell=BOTH_FULL).returncode == (code or 2)
 
 

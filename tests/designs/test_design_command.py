@@ -109,7 +109,9 @@ def test_the_mutants_of_a_design_are_listed(invoke: Invoke) -> None:
     assert "vote-by-union" not in listed.stdout
 
 
-@pytest.mark.parametrize("design", suites.DESIGNS)
+@pytest.mark.parametrize(
+    "design", [pytest.param(name, marks=[pytest.mark.long] * (name == "watchers")) for name in suites.DESIGNS]
+)
 def test_in_the_end_all_is_quiet(invoke: Invoke, design: str) -> None:
     """The watchers, too, come to an end: where there is a gap it stays."""
     result = invoke(design, "--liveness", *(("--configuration", "lag") if design == "watchers" else ()))

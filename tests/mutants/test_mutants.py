@@ -12,7 +12,7 @@ from rota.explore.fast.engine import explore
 from rota.explore.result import DEADLOCK, Limits, Result, Verdict
 from rota.invariants import classic
 from rota.kernel import Kind
-from rota.mutants import FOUND_BY_DIALOGUES, MUTANTS, UnknownMutantError, system
+from rota.mutants import FOUND_BY_DIALOGUES, KILLS_ALONE, MUTANTS, UnknownMutantError, system
 from rota.mutants.mutant import CHECKLIST, SCENARIOS, bug, collect
 from rota.mutants.registry import OF_CLIENTS
 from rota.report.counts import differing
@@ -20,15 +20,6 @@ from rota.scopes import load
 from rota.spec import RULES
 
 SMALL = load("small")
-
-ALONE = {
-    "join.one-leader-per-generation": ("generation-stands-still", "fault"),
-    "join.list-is-the-membership": ("generation-stands-still", "fault"),
-    "sync.one-owner": ("generation-stands-still", "fault"),
-    "static.one-member-per-process": ("loaded-without-instances", "move-static"),
-    "join.no-pile-up": ("newcomer-without-timer", "pile-up"),
-}
-"""Properties that are never the first to report a mutant, and one that each kills when judged alone."""
 
 
 def run(mutant: str, configuration: str, only: str | None = None) -> Result:
@@ -48,9 +39,9 @@ def test_mutant_is_killed(name: str) -> None:
     assert result.violation.name == mutant.killer
 
 
-@pytest.mark.parametrize("name", ALONE)
+@pytest.mark.parametrize("name", KILLS_ALONE)
 def test_property_kills_alone(name: str) -> None:
-    mutant, configuration = ALONE[name]
+    mutant, configuration = KILLS_ALONE[name]
     result = run(mutant, configuration, only=name)
     assert result.violation is not None
     assert result.violation.name == name
@@ -62,8 +53,8 @@ def test_every_property_kills_something() -> None:
     everywhere = (prop for one in SMALL.configurations for prop in classic(one.settings))
     names = {prop.name for prop in everywhere if prop.kind in kinds} | {DEADLOCK}
     killers = {mutant.killer for mutant in MUTANTS.values()}
-    assert {name for name in names if not name.startswith("weakness.")} == killers | set(ALONE)
-    assert not killers & set(ALONE)
+    assert {name for name in names if not name.startswith("weakness.")} == killers | set(KILLS_ALONE)
+    assert not killers & set(KILLS_ALONE)
 
 
 def test_every_rule_has_a_mutant() -> None:

@@ -37,7 +37,7 @@ def test_the_mended_core_does_what_the_spec_allows(mended_walk):
 @pytest.mark.parametrize("name", NAMES)
 def test_each_mend_alone_does_what_the_spec_allows(name):
     alone = replace(UNMENDED, **{name: getattr(MENDED, name)})
-    found = walks.walk(60, mends=alone).found
+    found = walks.walk(25, mends=alone).found
     assert found is None, found
 
 

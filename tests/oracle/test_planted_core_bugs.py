@@ -25,8 +25,13 @@ from rota.spec import RULES
 LONGEST = 13
 """Steps of a dialogue that a person follows without paper."""
 
-ROW = re.compile(r"^\| `([\w.-]+)` \| ([\w-]+): (.*?) \|.*? \| (\d+) \| \d+ \|", re.MULTILINE)
-"""A bug on the page: its rule, name, meaning, and how many examples were tried until it was found."""
+FOUND_BY = re.compile(r"^\| `[\w.-]+` \| ([\w-]+): .* \| (\d+) \| \d+ \|", re.MULTILINE)
+"""A bug on the page, and how many examples were tried until it was found."""
+
+TRIED_BEFORE = {
+    name: int(tried) - 1 for name, tried in FOUND_BY.findall(pin.PAGE.read_text(encoding="utf-8"))
+}
+"""Examples that did not show a bug when the page was written: they are tried last."""
 
 BUGS = bugs_of_the_lockstep()
 
@@ -38,6 +43,11 @@ ELSEWHERE = {
 """Bugs whose own rule need not be in the report, and why."""
 
 
+def likely_first(name, examples):
+    before = TRIED_BEFORE.get(name, 0)
+    return [*examples[before:], *examples[:before]]
+
+
 def test_every_rule_has_a_bug_and_every_bug_a_rule():
     assert judged() - {bug.rule for bug in BUGS.values()} == set()
     assert {bug.rule for bug in BUGS.values()} - judged() == set()
@@ -47,7 +57,7 @@ def test_every_rule_has_a_bug_and_every_bug_a_rule():
 @pytest.mark.parametrize("name", BUGS)
 def test_a_planted_bug_is_found_and_shortened(name, walk_for):
     walk = walk_for(BUGS[name])
-    finding = hunt(BUGS[name], walk.examples)
+    finding = hunt(BUGS[name], likely_first(name, walk.examples))
     assert finding is not None, f"{BUGS[name].meaning} is not noticed in {len(walk.examples)} examples"
     found = finding.divergence
     assert 1 <= len(found.dialogue) == finding.steps <= LONGEST, str(found)
@@ -65,7 +75,7 @@ def test_every_rule_beside_members_has_a_bug_and_every_bug_a_rule():
 
 @pytest.mark.parametrize("name", KEPT)
 def test_a_planted_bug_beside_members_is_found_and_shortened(name, whole_walk):
-    finding = hunt(KEPT[name], whole_walk.examples, OffsetsLockstep)
+    finding = hunt(KEPT[name], likely_first(name, whole_walk.examples), OffsetsLockstep)
     assert finding is not None, f"{KEPT[name].meaning} is not noticed in {len(whole_walk.examples)} examples"
     found = finding.divergence
     assert 1 <= finding.steps <= LONGEST, str(found)

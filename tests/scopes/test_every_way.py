@@ -27,7 +27,10 @@ from rota.scopes import load
 from rota.spec import GroupState
 
 ROOT = Path(__file__).parents[2]
-MEMORY = 1 << 19
+WORLD = "moves"
+"""A configuration of small with some ten thousands of states, soon explored."""
+
+MEMORY = 1 << 18
 """Bytes: some of the states go to disk."""
 
 Way = Callable[[System, Path], Result]
@@ -44,12 +47,12 @@ WAYS: dict[str, Way] = {
 @pytest.fixture(scope="module")
 def plain() -> Result:
     """What the engine says when it is asked for nothing in particular."""
-    return fast.explore(system(load("small").configuration("fault-leave").settings))
+    return fast.explore(system(load("small").configuration(WORLD).settings))
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_fault_in_every_way(way: str, plain: Result, tmp_path: Path) -> None:
-    result = WAYS[way](system(load("small").configuration("fault-leave").settings), tmp_path)
+    result = WAYS[way](system(load("small").configuration(WORLD).settings), tmp_path)
     assert result.answer == plain.answer
     assert result.rules_fired == plain.rules_fired
     if way == "on disk":
@@ -58,13 +61,13 @@ def test_a_fault_in_every_way(way: str, plain: Result, tmp_path: Path) -> None:
 
 def command(*arguments: str) -> list[str]:
     base = [sys.executable, "-m", "rota", "check", "--json", "--quiet"]
-    return [*base, "--scope", "small", "--configuration", "fault-leave", *arguments]
+    return [*base, "--scope", "small", "--configuration", WORLD, *arguments]
 
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, plain: Result) -> None:
     """The process gets SIGKILL between two levels somewhere in the middle; nothing else tidies up."""
     kept = ("--checkpoint", str(tmp_path / "kept"), "--out", str(tmp_path / "out"))
-    manifest = tmp_path / "kept" / "fault-leave" / "manifest.json"
+    manifest = tmp_path / "kept" / WORLD / "manifest.json"
     with subprocess.Popen(command(*kept), stdout=subprocess.DEVNULL, cwd=ROOT) as running:
         deadline = time.monotonic() + 120
         while not manifest.exists() or json.loads(manifest.read_bytes())["level"] < 11:
@@ -89,7 +92,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, plain: Result) -> Non
 
 def test_a_folder_of_another_system_is_refused(tmp_path: Path) -> None:
     kept = ("--checkpoint", str(tmp_path), "--out", str(tmp_path / "out"))
-    core = [part if part != "fault-leave" else "core" for part in command(*kept)]
+    core = [part if part != WORLD else "core" for part in command(*kept)]
     assert subprocess.run(core, capture_output=True, cwd=ROOT, check=False).returncode == 0
     other = [*core, "--resume", "--set", "partitions=3"]
     done = subprocess.run(other, capture_output=True, text=True, cwd=ROOT, check=False)

@@ -6,7 +6,7 @@ from harness.extremes import STRETCH, judged, pace, served
 from rota.server.groups import GroupService
 
 SERVED = served([])
-SAMPLE = 25
+SAMPLE = 15
 
 
 @pytest.mark.parametrize("name", SERVED)

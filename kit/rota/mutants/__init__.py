@@ -7,6 +7,7 @@ properties that kill it; tests hold both true.
 from rota.mutants.mutant import Mutant
 from rota.mutants.registry import (
     FOUND_BY_DIALOGUES,
+    KILLS_ALONE,
     MUTANTS,
     ODD_REQUESTS,
     UnknownMutantError,
@@ -16,6 +17,7 @@ from rota.mutants.registry import (
 
 __all__ = [
     "FOUND_BY_DIALOGUES",
+    "KILLS_ALONE",
     "MUTANTS",
     "ODD_REQUESTS",
     "Mutant",

@@ -59,6 +59,15 @@ MUTANTS: Mapping[str, Mutant] = collect(
 FOUND_BY_DIALOGUES: Mapping[str, Mutant] = collect(dialogues, dialogues_admin, dialogues_doors)
 """Those that no property of the world sees, and a dialogue of the tests does."""
 
+KILLS_ALONE: Mapping[str, tuple[str, str]] = {
+    "join.one-leader-per-generation": ("generation-stands-still", "fault"),
+    "join.list-is-the-membership": ("generation-stands-still", "fault"),
+    "sync.one-owner": ("generation-stands-still", "fault"),
+    "static.one-member-per-process": ("loaded-without-instances", "move-static"),
+    "join.no-pile-up": ("newcomer-without-timer", "pile-up"),
+}
+"""Properties that are never the first to report a mutant → one that each kills judged alone, and where."""
+
 OF_CLIENTS = "client."
 """How the slug of a client's mutant begins; the kind of client follows (see `rota.mutants.bugs.clients`)."""
 

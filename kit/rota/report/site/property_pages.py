@@ -10,7 +10,7 @@ from rota.explore.result import DEADLOCK
 from rota.invariants import WEAKNESSES, Weakness, classic, endless
 from rota.invariants.weaknesses import STRONG_FORMS
 from rota.kernel import Kind, Liveness
-from rota.mutants import MUTANTS
+from rota.mutants import KILLS_ALONE, MUTANTS
 from rota.mutants.endless import ENDLESS_KILLS
 from rota.report.reference.claims import Claim, claims
 from rota.report.reference.markdown import table
@@ -89,6 +89,9 @@ def _property(name: str, claim: Claim) -> Iterator[str]:
         yield from table(("mutant", "mistake", "of", "first in"), killed)
     else:
         yield "It is the first to report none."
+        if name in KILLS_ALONE:
+            mutant, where = KILLS_ALONE[name]
+            yield f"Judged alone it reports `{mutant}` in `{where}`."
     yield from ("", "## Judge it alone", "", "```sh long", _command(name, claim), "```", "")
 
 
@@ -96,8 +99,7 @@ def _command(name: str, claim: Claim) -> str:
     """How it is judged alone where that is quickly done; of a known weakness: where its run is found."""
     weakness = next((one for one in WEAKNESSES if one.name == name), None)
     profile = weakness.profiles[0] if weakness else PROFILE
-    smallest = "small" if name in load("tiny").unclaimed(profile) else "tiny"
-    scope, where = next(_configurations(name, profile, weakness), (smallest, ""))
+    scope, where = next(_configurations(name, profile, weakness), ("tiny", ""))
     words = ["rota check --liveness" if isinstance(claim, Liveness) else "rota check"]
     words += [f"--scope {scope}"] if scope not in ("small", "endless") else []
     words += [f"--profile {profile}"] if profile != PROFILE else []
@@ -113,7 +115,7 @@ def _configurations(name: str, profile: str, weakness: Weakness | None) -> Itera
     """(scope, configuration) where it is judged, of a weakness those where it must be found.
 
     Of what is no weakness and no witness only those where it kills a mutant, for there it has something to
-    judge; where it is the first to kill none it is judged in all of the smallest scope that claims it.
+    judge; where it kills none it is judged in all of the smallest scope.
     """
     if weakness is None and kind_of(claims()[name]) != Kind.WITNESS.value:
         scope = "endless" if isinstance(claims()[name], Liveness) else "small"
@@ -132,6 +134,7 @@ def _kills(name: str) -> Iterator[tuple[str, str]]:
     if kind_of(claims()[name]) != Kind.WITNESS.value:
         yield from ((one.name, one.configuration) for one in MUTANTS.values() if one.killer == name)
         yield from ((one.mutant, one.configuration) for one in ENDLESS_KILLS if one.by == name)
+        yield from (KILLS_ALONE[name],) if name in KILLS_ALONE else ()
 
 
 def _killed(name: str) -> Iterator[tuple[str, str, str, str]]:
