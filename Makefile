@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
-.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint pin lock clean server-bench offenders extremes frames docs test-docs tutorial
+.PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint style ready pin lock clean server-bench offenders extremes frames docs test-docs tutorial
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
 # does wrong fills a thousand lines; they go into a report.
@@ -25,20 +25,23 @@ check: $(VENV)/ready-run
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
 # Three processes: what explores, what else computes, and what mostly waits for sockets and brokers, which is shown as
-# it goes. What failed is said once more at the end. What drives pages in a browser is not among them.
+# it goes and comes first where processors are few: it has timeouts. Types are checked meanwhile. What failed is said
+# once more at the end. What drives pages in a browser is not among them.
 EXPLORING := designs environment explore log scopes
 COMPUTING := cli docs invariants kernel mutants oracle proofs spec
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
-test: lint
+BEHIND := nice -n 10
+test: $(VENV)/ready-test style
 	@mkdir -p $(OUT)
 	@rm -f $(addprefix $(OUT)/tests-,exploring.xml computing.xml waiting.xml)
 	@echo "rota: three processes; what is not shown here is in $(OUT)/tests-exploring.txt and tests-computing.txt"
-	@$(call PYTEST,exploring,$(EXPLORING:%=tests/%)) >$(OUT)/tests-exploring.txt 2>&1 & one=$$!; \
-	  $(call PYTEST,computing,$(COMPUTING:%=tests/%)) >$(OUT)/tests-computing.txt 2>&1 & two=$$!; \
-	  trap 'kill $$one $$two' INT TERM; \
+	@$(BEHIND) $(call PYTEST,exploring,$(EXPLORING:%=tests/%)) >$(OUT)/tests-exploring.txt 2>&1 & one=$$!; \
+	  $(BEHIND) $(call PYTEST,computing,$(COMPUTING:%=tests/%)) >$(OUT)/tests-computing.txt 2>&1 & two=$$!; \
+	  $(BEHIND) $(BIN)/python -m mypy >$(OUT)/types.txt 2>&1 & types=$$!; \
+	  trap 'kill $$one $$two $$types' INT TERM; \
 	  $(call PYTEST,waiting,$(patsubst %,--ignore=tests/%,browser $(EXPLORING) $(COMPUTING))); failed=$$?; \
-	  wait $$one || failed=1; wait $$two || failed=1; \
-	  tail -n 1 $(OUT)/tests-exploring.txt $(OUT)/tests-computing.txt; \
+	  wait $$one || failed=1; wait $$two || failed=1; wait $$types || { failed=1; cat $(OUT)/types.txt; }; \
+	  tail -n 1 $(OUT)/tests-exploring.txt $(OUT)/tests-computing.txt $(OUT)/types.txt; \
 	  $(BIN)/python tests/failed.py $(OUT)/tests-waiting.xml $(OUT)/tests-exploring.xml $(OUT)/tests-computing.xml; \
 	  exit $$failed
 
@@ -56,11 +59,16 @@ $(AXE): tests/browser/package.json tests/browser/package-lock.json
 	@npm ci --prefix $(OUT)/browser --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-lint: $(VENV)/ready-test
+lint: style
+	$(BIN)/python -m mypy
+
+style: $(VENV)/ready-test
 	@$(BIN)/rota doctor --require java
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check --quiet .
-	$(BIN)/python -m mypy
+
+# All that is installed, in one go: for those who then run several targets at a time.
+ready: $(VENV)/ready-test $(VENV)/ready-browser $(VENV)/ready-docs
 
 $(VENV)/python-ok:
 	@command -v $(PYTHON) >/dev/null || { echo "rota: no $(PYTHON) found; install Python 3.11 or later, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }

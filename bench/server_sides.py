@@ -90,4 +90,4 @@ def kafka() -> Iterator[Side]:
         host, port = broker.address
         yield at(f"{host}:{port}", f"Kafka {RELEASES[KAFKA].version}")
     finally:
-        broker.end()
+        broker.stop()

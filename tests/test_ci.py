@@ -16,8 +16,8 @@ MIXED = """<testsuites><testsuite><testcase name="a"/><testcase name="b"><failur
 FINE = '<testsuites><testsuite><testcase name="a"/></testsuite></testsuites>'
 
 MAKE = """#!/bin/sh
-mkdir -p rota-out
 case $1 in
+ready) exit $(cat ready-exit) ;;
 test)
   for name in waiting exploring computing; do cp fine.xml rota-out/tests-$name.xml; done
   exit $(cat tests-exit) ;;
@@ -38,6 +38,7 @@ def checkout(tmp_path: Path) -> Path:
     plant(tmp_path, "tests/browser/chromium.sh", "#!/bin/sh\nexit 0\n")
     plant(tmp_path, "fine.xml", FINE)
     plant(tmp_path, "browser.xml", FINE)
+    plant(tmp_path, "ready-exit", "0")
     plant(tmp_path, "tests-exit", "0")
     plant(tmp_path, "browser-exit", "0")
     return tmp_path
@@ -68,7 +69,7 @@ def test_failures_of_any_part_count(checkout: Path) -> None:
     assert ci(checkout) == (1, ["", "5 passed, 2 failed, 1 skipped"])
 
 
-@pytest.mark.parametrize("part", ["tests-exit", "browser-exit"])
+@pytest.mark.parametrize("part", ["ready-exit", "tests-exit", "browser-exit"])
 def test_a_part_that_ends_otherwise_fails_it(checkout: Path, part: str) -> None:
     plant(checkout, part, "2")
     code, lines = ci(checkout)

@@ -76,8 +76,7 @@ def answer(told: Any) -> str:
 TWO = ("--scope", "tiny", "--configuration", "core", "--configuration", "no-handshake")
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.parametrize("engine", ["reference", "numpy", "fast"])
+@pytest.mark.parametrize(("engine", "workers"), [("reference", "2"), ("numpy", "1"), ("fast", "2")])
 def test_the_same_run_says_the_same_but_for_seconds(engine: str, workers: str, tmp_path: Path) -> None:
     what = (*TWO, "--engine", engine, "--workers", workers)
     first, second = (alone(tmp_path, *what, seed=seed) for seed in ("1", "77"))

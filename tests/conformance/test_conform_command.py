@@ -166,7 +166,6 @@ def nobody() -> str:
         (("--embedded", "--target", "tansu"), 2, "name two targets"),
         (("--target", "somewhere"), 2, "unknown target 'somewhere'; use HOST:PORT"),
         (("--target", "127.0.0.1:0"), 2, "unknown target"),
-        (("--target", "kfake"), 3, "cannot be started yet; start it yourself"),
         (("--target", nobody()), 3, "nothing listens at 127.0.0.1:"),
         (("--target", "cmd:true"), 2, "names no {port}"),
         (("--target", "cmd:false {port}"), 3, "the process ended with exit code 1"),

@@ -68,6 +68,15 @@ def test_messages_are_arrows_and_ids_have_short_names() -> None:
     assert events[5].label == "· 1 s passes"
 
 
+def test_a_restart_is_on_the_line_of_the_target() -> None:
+    line = Line(4000, "", "↻", "the target is restarted (SIGKILL)")
+    story = told(replace(RESULT, lines=(*LINES, line)))
+    event = story.events[-1]
+    assert (event.machine, event.arrows) == ("the target", ())
+    assert event.label == "↻ the target is restarted (SIGKILL)"
+    assert "Note over lane3: 8. 4000 ms #8635; the target is restarted (SIGKILL)" in story.copies["Mermaid"]
+
+
 def test_a_generation_that_was_told_is_a_band() -> None:
     bands = [dict(moment.bands) for moment in told(RESULT).moments]
     assert bands == [{}] * 3 + [{"a": "generation 2"}] * 5

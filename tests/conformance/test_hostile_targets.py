@@ -151,6 +151,39 @@ def test_dies_during_a_case(hostile: Start, next_request: Read, tmp_path: Path) 
     assert "nothing accepts connections" in report["cases"][0]["actual"]
 
 
+def test_a_death_in_company_ends_the_run(hostile: Start, next_request: Read, tmp_path: Path) -> None:
+    """Nobody can start it again, so nobody can tell who ended it."""
+
+    def die(connection: socket.socket, request: Any) -> None:
+        if request.body["group_id"].startswith("rota-1-"):
+            server.stop()
+
+    server = hostile(answering(next_request, "JoinGroup", die))
+    outcome, report = judge(server.name, tmp_path, "join", "static")
+    assert (outcome.exit_code, report["verdict"]) == (3, "undecided")
+    assert "died" not in verdicts(report)
+    (told,) = {case["because"].split(" while ")[0] for case in report["cases"] if "on it" in case["because"]}
+    assert told == "the target died"
+    gone = [left for left in report["not_checked"] if left["why"].startswith("the target died, and nobody")]
+    assert len(gone) > 10
+    played = {case["id"] for case in report["cases"]}
+    assert played.isdisjoint(left["id"] for left in gone)
+
+
+def test_what_is_undecided_shows_its_dialogue(hostile: Start, next_request: Read, tmp_path: Path) -> None:
+    handler = answering(next_request, "JoinGroup", lambda connection, request: None)
+    fixed = ["--timeout", "0.5", "--set", NO_DELAY, "--out", str(tmp_path)]
+    outcome = CliRunner().invoke(
+        conform, ["--target", hostile(handler).name, *fixed, "heartbeat.alive.stable"]
+    )
+    assert outcome.exit_code == 3
+    shown = outcome.stdout[outcome.stdout.index("UNDECIDED heartbeat.alive.stable (MUST)") :]
+    told = " ".join(shown.split())
+    assert "because could not reach a group of a, b: expected one generation with everyone in it" in told
+    assert "expected one generation with everyone in it actual no answer to a, b in 0.5 s" in told
+    assert 'ms a → JoinGroup v9 member_id ""' in told
+
+
 def test_died_counts_on_every_level(hostile: Start, next_request: Read, tmp_path: Path) -> None:
     server = hostile(answering(next_request, "JoinGroup", lambda connection, request: server.stop()))
     outcome, report = judge(server.name, tmp_path, "join.invalid-group-id.before-session-timeout")

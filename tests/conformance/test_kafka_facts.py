@@ -349,13 +349,13 @@ VERSIONS: Rows = {
 }
 
 _LOG = "only a log that fails or is slow shows it"
-_MOVES = "only a coordinator that loads, moves or is lost shows it"
+_LOADS = "only a coordinator that is asked while it starts or loads shows it"
 _TRANSACTIONS = "the kit does not speak the requests of transactions"
 
 SCALA_AND_JAVA: Rows = {
-    "SyncGroup while loading.": Recorded(_MOVES),
-    "A bad session timeout while loading or elsewhere.": Recorded(_MOVES),
-    "A bad group id at an inactive coordinator.": Recorded(_MOVES),
+    "SyncGroup while loading.": Recorded(_LOADS),
+    "A bad session timeout while loading or elsewhere.": ["hosting.elsewhere.session-first"],
+    "A bad group id at an inactive coordinator.": Recorded(_LOADS),
     "SyncGroup names a protocol before there is one.": ["sync.rebalance-in-progress.first-generation"],
     "SyncGroup in Stable begins the session anew or not.": ["timers.session-expired.sync-is-no-heartbeat"],
     "A handed-out id that leaves a Stable group alone or not.": ["leave.pending-member.disturbs-the-group"],
@@ -377,11 +377,12 @@ SCALA_AND_JAVA: Rows = {
     "A fetch of stable offsets beside a commit that is not acknowledged.": Recorded(_LOG),
     "DescribeGroups outside Stable.": ["admin.describe.preparing", "admin.describe.completing"],
     "How recent descriptions and lists are.": Recorded(_LOG),
-    "ListGroups while loading.": Recorded(_MOVES),
+    "ListGroups while loading.": Recorded(_LOADS),
     "Blanks in the state filter of ListGroups.": ["admin.list.state-filter-blanks"],
-    "A fail-over in the first join phase.": Recorded(
-        "only a crash shows it: tests/beside_kafka/test_kafka_failover.py brings one about"
-    ),
+    "A fail-over in the first join phase.": [
+        "persistence.creation-stored.kept-after-sigkill",
+        "loading.load.first-generation-unassigned-after-sigkill",
+    ],
     "The last LeaveGroup, DeleteGroups or OffsetDelete, and the log fails.": Recorded(_LOG),
     "Answers that wait for earlier writes.": Recorded(_LOG),
     "The pick among tied protocols.": Recorded(

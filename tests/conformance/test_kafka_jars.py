@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from rota.cli.conform import conform
 from rota.cli.doctor import doctor
 from rota.conformance.cache_folder import cache_folder
-from rota.conformance.targets import kafka_jars
+from rota.conformance.targets import kafka_jars, made_once
 from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched, libraries, missing
 
 RELEASE = RELEASES["kafka-4.4.0"]
@@ -82,7 +82,7 @@ def test_interrupted_leaves_nothing(cache: Path, bin: Path, monkeypatch: pytest.
             raise KeyboardInterrupt
         return result
 
-    monkeypatch.setattr(kafka_jars.subprocess, "run", interrupted)
+    monkeypatch.setattr(made_once.subprocess, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetched(RELEASE)
     assert left_in(cache) == []

@@ -13,8 +13,8 @@ from rota.cli.conform import conform
 pytest.importorskip("confluent_kafka")
 
 BROKEN = {
-    "join.member-id-required.id-handed-out": "no answer in 2 s",
-    "join.unknown-group.refused": "no answer in 2 s",
+    "join.member-id-required.id-handed-out": "after 3.",
+    "join.unknown-group.refused": "after 3.",
     "join.invalid-session-timeout.too-short": "no answer in 2 s",
     "sync.unknown-member.no-group": "GROUP_ID_NOT_FOUND",
     "sync.leader-assigns.nothing": "INVALID_PARTITIONS",
@@ -31,6 +31,8 @@ BROKEN = {
 }
 """Case → what the mock does, seen on the wire and in librdkafka's source."""
 
+LATE = "join.inconsistent-protocol.no-protocols"
+
 KEPT = (
     "join.next-generation.members-for-leader-only",
     "sync.follower-waits.for-leader",
@@ -43,7 +45,7 @@ DEADLY = "voting.candidates.in-common.last-of-all"
 
 def test_the_mock_breaks_rules_in_many_parts(tmp_path: Path) -> None:
     arguments = ["--target", "librdkafka-mock", "--json", "--seed", "1", "--out", str(tmp_path)]
-    outcome = CliRunner().invoke(conform, [*arguments, *BROKEN, *KEPT, DEADLY])
+    outcome = CliRunner().invoke(conform, [*arguments, *BROKEN, *KEPT, LATE, DEADLY])
     report = json.loads(outcome.stdout)
     cases = {case["id"]: case for case in report["cases"]}
     assert (outcome.exit_code, report["verdict"]) == (1, "violated")
@@ -59,4 +61,8 @@ def test_the_mock_breaks_rules_in_many_parts(tmp_path: Path) -> None:
 
     # It aborts on members that list their protocols in another order: that ends its process, not this one.
     assert cases[DEADLY]["verdict"] == "died"
-    assert "SIGABRT" in cases[DEADLY]["actual"]
+    assert "SIGABRT: " in cases[DEADLY]["actual"]
+    assert "Assertion" in cases[DEADLY]["actual"]
+    # It dies of a list without protocols when its initial delay is over, three seconds later.
+    assert cases[LATE]["verdict"] == "died"
+    assert "SIGSEGV" in cases[LATE]["actual"]

@@ -13,11 +13,12 @@ from rota.cli.conform import conform
 from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.results import Ending
-from rota.conformance.runner import PLAYS, Options, play
+from rota.conformance.runner import PLAYS, Options, perform
 from rota.conformance.targets.grammar import parse_target
 from rota.server import SERVED
 
 SLOW = {"timers.new-member-expired.five-minutes", "expiry.empty-group.since-last-member"}
+OF_A_CLUSTER = {case.id for case in all_cases() if case.brokers > 1}
 
 
 @pytest.mark.parametrize("profile", SERVED)
@@ -29,8 +30,8 @@ def test_embedded_conforms(tmp_path: Path, profile: str) -> None:
     report = json.loads(outcome.stdout)
     assert {case["id"]: case["verdict"] for case in report["cases"] if case["verdict"] != "pass"} == {}
     assert (outcome.exit_code, report["verdict"], report["profile"]) == (0, "conforms", profile)
-    assert report["seconds"] < 25
-    assert {skipped["id"] for skipped in report["not_checked"]} == SLOW
+    assert report["seconds"] < 100
+    assert {skipped["id"] for skipped in report["not_checked"]} == SLOW | OF_A_CLUSTER
 
 
 @pytest.mark.parametrize(("late", "ending"), [(PLAYS - 1, Ending.FINISHED), (PLAYS, Ending.UNDECIDED)])
@@ -42,6 +43,21 @@ def test_a_dialogue_in_which_the_kit_is_late_is_played_again(late: int, ending: 
         d.wait(0.01)
         d.in_time(0.0, 0.0 if len(groups) <= late else 10.0)
 
-    case = replace(next(iter(all_cases())), play=script)
-    outcome = play(case, parse_target("rota"), Options(seed=1), {}, "g")
-    assert (outcome.ending, outcome.group_id, groups) == (ending, "g-3", ["g", "g-2", "g-3"])
+    newest = {"JoinGroup": (9, 9), "SyncGroup": (5, 5)}  # there is no other way to play it
+    case = replace(next(iter(all_cases())), play=script, needs=newest)
+    ((_, outcome),) = perform([case], parse_target("rota"), Options(seed=1), {})
+    group = f"rota-1-{case.id}"
+    assert (outcome.ending, outcome.group_id) == (ending, f"{group}-3")
+    assert groups == [group, f"{group}-2", f"{group}-3"]
+
+
+def test_a_dialogue_in_which_the_kit_is_late_each_time_is_played_in_older_versions() -> None:
+    """What takes a newcomer long, as where a target does not answer it, may take none without a handshake."""
+
+    def script(d: Dialogue) -> None:
+        d.wait(0.01)
+        d.in_time(0.0, 0.0 if d.versions["JoinGroup"] > 3 else 10.0)
+
+    case = replace(next(iter(all_cases())), play=script, needs={})
+    ((_, outcome),) = perform([case], parse_target("rota"), Options(seed=1), {})
+    assert (outcome.ending, outcome.versions["JoinGroup"]) == (Ending.FINISHED, 3)

@@ -16,13 +16,16 @@ import rota.conformance
 from rota.conformance.catalogue import all_cases
 from rota.conformance.connections.connection import Connection
 from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.dialogues.expectations import Wanted
 from rota.conformance.dialogues.negotiation import Wait, until_all_is_loaded, until_it_coordinates
+from rota.conformance.dialogues.transcript import Transcript
 from rota.conformance.results import DialogueResult, Ending, Verdict
 from rota.conformance.runner import Options, exit_code, judge, perform
 from rota.conformance.skipped import skipped
 from rota.conformance.steps.group_formation import ROUNDS, stable
 from rota.conformance.steps.membership import pending_member
 from rota.conformance.steps.offsets import commit, expect_each, fetched, topic
+from rota.spec import RULES
 
 LOADING = 14
 UNKNOWN_TOPIC = 3
@@ -276,6 +279,37 @@ def test_a_way_that_has_helped_nobody_is_not_tried_for_ever(polite: Any) -> None
     assert server.asked["JoinGroup"] == 9 + 3 * 2
 
 
+@pytest.mark.parametrize(
+    ("wanted", "actual", "rule"),
+    [
+        ({"error": "MEMBER_ID_REQUIRED"}, {"error": "NONE"}, "join.member-id-required"),
+        ({"error": "MEMBER_ID_REQUIRED"}, None, "join.member-id-required"),
+        ({"error": "MEMBER_ID_REQUIRED"}, {"error": "GROUP_MAX_SIZE_REACHED"}, "join.group-max-size-reached"),
+        ({"error": "NONE"}, {"error": "UNKNOWN_MEMBER_ID"}, "join.new-member"),
+        ({"error": "NONE"}, None, "join.complete-if-all-joined"),
+        ({"error": "NONE", "leader": "a"}, {"error": "NONE", "leader": "b"}, "join.leader"),
+        ({"generation_id": 2}, {"generation_id": 3}, "join.next-generation"),
+        ({"error": "NONE", "skip_assignment": True}, {"error": "NONE", "skip_assignment": False}, ""),
+    ],
+)
+def test_which_rule_is_broken_on_the_way(
+    wanted: dict[str, Any], actual: dict[str, Any] | None, rule: str
+) -> None:
+    """Somebody who is refused out of place meets the rule by which that is done."""
+    of = Wanted("JoinGroup", wanted, Transcript("g"), "")
+    body = {"error_code": 0, "generation_id": 1, "member_id": "m"}
+    deviation = of.missing("no answer") if actual is None else of.differs(actual, body)
+    assert deviation.rule == rule
+    assert rule in ("", *RULES)
+
+
+def test_a_step_may_know_the_rule_better() -> None:
+    of = Wanted("JoinGroup", {"error": "NONE"}, Transcript("g"), "static.new-member")
+    body = {"error_code": 25, "generation_id": -1, "member_id": ""}
+    assert of.differs({"error": "UNKNOWN_MEMBER_ID"}, body).rule == "static.new-member"
+    assert of.differs({"error": "FENCED_INSTANCE_ID"}, body).rule == "join.fenced-instance-id"
+
+
 def failed(rule: str) -> DialogueResult:
     told = DialogueResult(ending=Ending.SETUP_FAILED, expected="one thing", actual="another")
     return replace(told, prerequisite=rule, because="could not reach it")
@@ -294,6 +328,15 @@ def test_a_case_is_skipped_whose_prerequisite_has_a_deviating_case() -> None:
     (result,) = skipped([waiting], [broken])
     assert (broken.verdict, result.verdict) == (Verdict.FAIL, Verdict.SKIPPED)
     assert result.because == f"needs {RULE}, which {OF_RULE.id} finds broken: could not reach it"
+
+
+def test_of_several_cases_that_of_the_highest_level_is_named() -> None:
+    noted = judge(CASES["join.member-id-required.id-form"], DialogueResult(ending=Ending.DEVIATED), OPTIONS)
+    broken = judge(OF_RULE, DialogueResult(ending=Ending.DEVIATED), OPTIONS)
+    assert noted.verdict is Verdict.NOTED
+    for judged in ([noted, broken], [broken, noted]):
+        (result,) = skipped([judge(RESTS_ON_IT, failed(RULE), OPTIONS)], judged)
+        assert f"which {OF_RULE.id} finds broken" in result.because
 
 
 def test_a_case_stays_undecided_whose_prerequisite_nobody_finds_broken() -> None:

@@ -162,7 +162,7 @@ def test_the_graph_of_endless_runs_has_the_same_mistakes(
 # ---- limits that all have in common
 
 
-@pytest.mark.parametrize("count", [998, 999, 1000, 1001])
+@pytest.mark.parametrize("count", [1000, 1001])
 def test_so_many_messages_are_too_many_for_every_engine(count: int, explore: Explore) -> None:
     if count <= MAX_MESSAGES:
         explore(mistakes.talking(count))
@@ -171,7 +171,7 @@ def test_so_many_messages_are_too_many_for_every_engine(count: int, explore: Exp
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("count", [998, 999, 1000, 1001])
+@pytest.mark.parametrize("count", [1000, 1001])
 def test_so_many_messages_are_too_many_for_endless_runs(
     count: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,8 +33,8 @@ from rota.wire.schema import Field
 STRETCH = 0.025
 """Seconds of processor time that an iteration of the event loop may take on a quiet machine."""
 
-BUSY = 3 * STRETCH
-"""What tests allow: beside others, which share caches and execution units, the same takes twice the time."""
+USUAL_WORK = 0.007
+"""Processor seconds of `_work` on a machine where STRETCH is right."""
 
 AGAIN = 3
 """How often a case that took longer is sent once more; the shortest counts."""
@@ -364,6 +364,18 @@ def served(names: list[str]) -> dict[str, range]:
 def sampled(cases: list[Case], count: int, seed: int) -> list[Case]:
     """Some of the cases."""
     return cases if count >= len(cases) else random.Random(seed).sample(cases, count)
+
+
+def pace() -> float:
+    """How much longer this machine takes than one where STRETCH is right, for a fixed piece of work."""
+    return min(_work() for _ in range(10)) / USUAL_WORK
+
+
+def _work() -> float:
+    topics = [{"name": f"topic-{index}", "partition_indexes": [index]} for index in range(10_000)]
+    begun = time.thread_time()
+    encode_request("OffsetFetch", 7, {"group_id": "g", "topics": topics}, 1, None)
+    return time.thread_time() - begun
 
 
 def judged(

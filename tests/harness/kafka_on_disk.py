@@ -17,6 +17,7 @@ from rota.conformance.targets import kafka_broker
 from rota.conformance.targets.guard import guarded
 from rota.conformance.targets.java import find_java
 from rota.conformance.targets.kafka_jars import RELEASES, fetched, libraries
+from rota.conformance.targets.ports import free_ports
 from rota.conformance.targets.process import Process
 from rota.wire import decode_response, encode_request, frame
 
@@ -37,13 +38,13 @@ class KafkaOnDisk:
 
     def __init__(self, folder: Path, settings: Mapping[str, int]) -> None:
         self._folder = folder
-        port, controller = kafka_broker._free_ports(2)
+        port, controller = free_ports(2)
         self._host = ("127.0.0.1", port)
         self.address = f"127.0.0.1:{port}"
         self.data = folder / "data"
-        kafka_broker._write(folder, RELEASE, port, controller, {**kafka_broker.USUAL, **settings})
-        java = find_java(RELEASE.java, "Kafka").path
-        self._jvm = (java, *kafka_broker._JVM, RELEASE.log_flag, "-cp", f"{fetched(RELEASE).resolve()}/*")
+        node = kafka_broker.Node(1, port, {1: controller})
+        node.write(folder, RELEASE, {**kafka_broker.USUAL, **settings})
+        self._jvm = kafka_broker.java_for(RELEASE)
         self._process: Process | None = None
 
     def start(self) -> None:

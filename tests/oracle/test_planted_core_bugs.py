@@ -25,6 +25,9 @@ from rota.spec import RULES
 LONGEST = 13
 """Steps of a dialogue that a person follows without paper."""
 
+ROW = re.compile(r"^\| `([\w.-]+)` \| ([\w-]+): (.*?) \|.*? \| (\d+) \| \d+ \|", re.MULTILINE)
+"""A bug on the page: its rule, name, meaning, and how many examples were tried until it was found."""
+
 BUGS = bugs_of_the_lockstep()
 
 ELSEWHERE = {

@@ -23,7 +23,7 @@ from rota.scopes import Configuration, load
 
 TINY = load("tiny")
 
-ON_SPARK = [TINY.configuration(name) for name in ("core", "all-leave")]
+ON_SPARK = [TINY.configuration("core"), pytest.param(TINY.configuration("all-leave"), marks=pytest.mark.long)]
 
 ROOT = str(Path(__file__).parents[2])
 
@@ -69,6 +69,7 @@ def test_mutant(context: Any) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_kgroup(context: Any) -> None:
     """A system from outside of rota, with the counts that other model checkers have too."""
     kgroup = import_module("bench.kgroup").kgroup(N=2, G=2, L=2)

@@ -126,36 +126,32 @@ def test_what_is_too_large_does_not_take_others_with_it(data_dir):
     storage.close()
 
 
-class SlowDisk(Disk):
-    """Takes a tenth of a second for each sync of a file; counts them."""
+class MeetingDisk(Disk):
+    """A sync of a file ends when as many are under way as shall be at the same time."""
 
-    seconds = 0.0
-    syncs = 0
+    together = threading.Barrier(1)
 
     def open(self, path, create=False):
         file = super().open(path, create)
         sync = file.sync
 
-        def slowly():
-            self.syncs += 1
-            time.sleep(self.seconds)
+        def meeting():
+            self.together.wait(30)
             sync()
 
-        file.sync = slowly
+        file.sync = meeting
         return file
 
 
 def test_partitions_are_synced_at_the_same_time(data_dir):
-    disk = SlowDisk()
+    disk = MeetingDisk()
     storage = Storage.open(data_dir, 50, LogOptions(), disk)
     record = OffsetRecord("t", 0, 5, -1, "", 1)
     appends = [Append(number, str(number), OffsetBatch((record,))) for number in range(10)]
     assert storage.write(appends) == [0] * 10
-    disk.seconds, disk.syncs, begin = 0.2, 0, time.monotonic()
+    disk.together = threading.Barrier(10)
     assert storage.write(appends) == [0] * 10
-    assert disk.syncs == 10
-    assert time.monotonic() - begin < 1.5
-    disk.seconds = 0
+    disk.together = threading.Barrier(1)
     storage.close()
 
 
@@ -170,10 +166,10 @@ def test_what_the_format_cannot_carry_does_not_either(data_dir):
 
 
 def test_a_slow_disk_delays_only_what_waits_for_it(server, connect, monkeypatch):
-    write = Storage.write
+    write, held = Storage.write, threading.Event()
 
     def slow(*given):
-        time.sleep(1.5)
+        held.wait(30)
         return write(*given)
 
     with server() as one:
@@ -184,15 +180,12 @@ def test_a_slow_disk_delays_only_what_waits_for_it(server, connect, monkeypatch)
         who = {"group_id": "g", "generation_id_or_member_epoch": 1, "member_id": member}
         one.send("OffsetCommit", 2, **who, topics=topics)
         other = connect(one.address)
-        waits = []
         for _ in range(20):
-            begin = time.monotonic()
             assert (
                 other.call("Heartbeat", 3, group_id="g", generation_id=1, member_id=member)["error_code"] == 0
             )
             assert committed(other, "g") == []
-            waits.append(time.monotonic() - begin)
-        assert sum(waits) < 1.0
+        held.set()
         assert one.receive()["topics"][0]["partitions"][0]["error_code"] == 0
         assert committed(other, "g") == [2]
 
@@ -358,14 +351,14 @@ begun = []
 def sync_if_due(self, now_ms):
     if begun:
         print("stuck", flush=True)
-        threading.Event().wait(30)
+        threading.Event().wait(60)
     begun.append(1)
     return right(self, now_ms)
 
 PartitionFiles.sync_if_due = sync_if_due
 serve(["--data-dir", sys.argv[1]])
 """
-"""A server whose disk takes half a minute for every sync but the first."""
+"""A server whose disk takes a minute for every sync but the first."""
 
 
 def test_a_stop_does_not_wait_for_a_disk_that_is_stuck(data_dir, server, connect):
@@ -383,8 +376,8 @@ def test_a_stop_does_not_wait_for_a_disk_that_is_stuck(data_dir, server, connect
         begun = time.monotonic()
         process.terminate()
         told = process.stderr.read()
-        assert process.wait(10) == 0
-        assert time.monotonic() - begun < 4
+        assert process.wait(20) == 0
+        assert time.monotonic() - begun < 20
     assert "the disk has not taken everything within 1 s" in told
     assert "Traceback" not in told
     (answer,) = client.receive()["topics"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.extremes import BUSY, judged, served
+from harness.extremes import STRETCH, judged, pace, served
 from rota.server.groups import GroupService
 
 SERVED = served([])
@@ -11,7 +11,8 @@ SAMPLE = 25
 
 @pytest.mark.parametrize("name", SERVED)
 def test_no_extreme_harms_anybody(name):
-    assert [*judged(name, SERVED[name], SAMPLE, seed=1, stretch=BUSY)] == []
+    """Beside others, which share caches and execution units, the same takes twice the time."""
+    assert [*judged(name, SERVED[name], SAMPLE, seed=1, stretch=3 * STRETCH * max(1, pace()))] == []
 
 
 def test_planted_bug_a_handler_that_trusts_its_client(monkeypatch):
@@ -21,6 +22,8 @@ def test_planted_bug_a_handler_that_trusts_its_client(monkeypatch):
 
 
 def test_planted_bug_frames_in_one_go(monkeypatch):
-    monkeypatch.setattr("rota.server.turns.TURN_SECONDS", 1)
-    monkeypatch.setattr("rota.server.turns.ITERATION_SECONDS", 1)
-    assert any("held the loop" in line for line in judged("Metadata", range(12, 14)))
+    """On whatever machine: four times as long as is allowed here."""
+    monkeypatch.setattr("rota.server.turns.TURN_SECONDS", 10)
+    monkeypatch.setattr("rota.server.turns.ITERATION_SECONDS", 10)
+    found = judged("Metadata", range(12, 14), stretch=STRETCH * pace() / 2)
+    assert any("held the loop" in line for line in found)

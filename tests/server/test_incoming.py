@@ -8,7 +8,7 @@ import zlib
 import google_crc32c
 import pytest
 
-from harness.extremes import BUSY, Case, Probe, Target
+from harness.extremes import Case, Probe, Target
 from rota.server import broker, intake, running
 from rota.server.intake import FRAME_LIMITS, HALF_SENT_SECONDS, Intake
 from rota.wire import api, encode_request, frame, request_header
@@ -235,6 +235,9 @@ def zeros(size):
     return encode_batch([Record(0, 5, None, bytes(size))], compression="gzip")
 
 
+FROZEN = 1.0
+"""Processor seconds: fifty times what it takes, and a tenth of what the least of these bugs took."""
+
 PRODUCED = {
     "1,500 streams": lambda: streams(1_500),
     "9.6 million records": lambda: small_records(9_600_000),
@@ -270,7 +273,7 @@ def test_no_batch_holds_the_loop(what, odd):
     """The first froze it for 51 s, the second for 108 s."""
     costs = [odd.cost(produced(PRODUCED[what]()), patience=60) for _ in range(2)]
     assert {each.outcome for each in costs} == {"answered"}
-    assert min(each.seconds for each in costs) < BUSY
+    assert min(each.seconds for each in costs) < FROZEN
 
 
 def test_a_time_is_looked_for_in_slices(odd):
@@ -280,7 +283,7 @@ def test_a_time_is_looked_for_in_slices(odd):
         encode_request("ListOffsets", 7, {"topics": [{"name": "t", "partitions": partitions}]}, 1, "c")
     )
     costs = [odd.cost(Case("ListOffsets", "ListOffsets", 7, data)) for _ in range(2)]
-    assert min(each.seconds for each in costs) < BUSY
+    assert min(each.seconds for each in costs) < FROZEN
 
 
 def test_pipelined_requests_take_turns(odd):
@@ -290,7 +293,7 @@ def test_pipelined_requests_take_turns(odd):
         odd.call("CreateTopics", 7, {"topics": [topic]})
     data = frame(encode_request("Metadata", 9, {"topics": None}, 1, "c")) * 300
     costs = [odd.cost(Case("Metadata", "Metadata", 9, data)) for _ in range(2)]
-    assert min(each.seconds for each in costs) < BUSY
+    assert min(each.seconds for each in costs) < FROZEN
 
 
 def test_a_batch_of_a_megabyte_is_admitted(address, user):

@@ -10,7 +10,7 @@ from importlib.resources import files
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from kafka.protocol.admin import topics
+from kafka.protocol.admin import configs, topics
 from kafka.protocol.consumer import fetch, group, offsets
 from kafka.protocol.producer import produce
 
@@ -23,6 +23,7 @@ MODULES = {
     "OffsetCommit": group,
     "OffsetFetch": group,
     "CreateTopics": topics,
+    "DescribeConfigs": configs,
 }
 REMOVED = {
     "Produce": range(3),
@@ -31,6 +32,7 @@ REMOVED = {
     "OffsetCommit": range(2),
     "OffsetFetch": range(1),
     "CreateTopics": range(2),
+    "DescribeConfigs": range(1),
 }
 MESSAGES = [
     (name, version, kind)

@@ -52,14 +52,17 @@ BESIDE_IT = {
     ("OffsetFetch", 9, 0, 10),
     ("DescribeGroups", 15, 0, 6),
     ("ListGroups", 16, 0, 5),
+    ("SaslHandshake", 17, 0, 1),
     ("CreateTopics", 19, 0, 7),
     ("InitProducerId", 22, 0, 6),
     ("TxnOffsetCommit", 28, 0, 6),
+    ("DescribeConfigs", 32, 0, 4),
+    ("SaslAuthenticate", 36, 0, 2),
     ("DeleteGroups", 42, 0, 3),
     ("OffsetDelete", 47, 0, 0),
 }
 ADVERTISED = {"Fetch": (4, 18), "ListOffsets": (1, 11), "OffsetCommit": (2, 10), "OffsetFetch": (1, 10)}
-ADVERTISED |= {"CreateTopics": (2, 7), "InitProducerId": (0, 5)}
+ADVERTISED |= {"CreateTopics": (2, 7), "InitProducerId": (0, 5), "DescribeConfigs": (1, 4)}
 """Where a broker of Kafka 4.4.0 does not advertise what the codec can do."""
 
 

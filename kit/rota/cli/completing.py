@@ -175,11 +175,13 @@ def cases(ctx: click.Context, _: str) -> Mapping[str, str]:
 def targets(ctx: click.Context, _: str) -> Mapping[str, str]:
     """What can be judged by name."""
     from rota.conformance.targets.kafka_jars import RELEASES
+    from rota.conformance.targets.names import FOREIGN
 
     return {
         "rota": "rota's own server",
         **dict.fromkeys(RELEASES, "Apache Kafka, started here; needs Java and Maven"),
         "librdkafka-mock": "the mock broker of librdkafka",
+        **{name: program.about for name, program in FOREIGN.items()},
         "localhost:9092": "a broker that runs there",
         "cmd:": "a command with {port}, which starts a broker",
     }

@@ -20,7 +20,7 @@ from rota.conformance.targets.target import DEFAULTS, TargetError
 from rota.report.files import KINDS, ReportError, default_reports, file_report, parse_report
 
 SECTIONS = {
-    "What to judge": ("--target", "--embedded", "--diff", "--matrix", "--set"),
+    "What to judge": ("--target", "--embedded", "--diff", "--matrix", "--set", "--command-config"),
     "What it is held to": ("--profile", "--known", "--write-known", "--strict"),
     "How to play": ("--seed", "--timeout", "--slow"),
     "What to report": ("--report", *REPORTING),
@@ -47,7 +47,7 @@ EXAMPLES = (
 @click.argument("selectors", nargs=-1, metavar="[IDS, RULES, PARTS OR FILES]...",
                 shell_complete=completing.cases)  # fmt: skip
 @click.option("--target", metavar="TARGET", shell_complete=completing.targets,
-              help="HOST:PORT, rota, kafka-4.4.0, librdkafka-mock, or cmd:COMMAND with {port}.")  # fmt: skip
+              help="HOST:PORT, cmd:COMMAND with {port}, or a name such as rota, kafka-4.4.0.")  # fmt: skip
 @click.option("--embedded", is_flag=True, help="Judge rota's own server; the same as --target rota.")
 @click.option("--diff", nargs=2, metavar="A B", shell_complete=completing.targets,
               help="Compare two targets, or two JSON reports on targets.")  # fmt: skip
@@ -67,10 +67,12 @@ EXAMPLES = (
               help="To wait for answers.")  # fmt: skip
 @click.option("--slow", is_flag=True, help="Also play cases that take more than a minute.")
 @click.option("--profile", metavar="|".join(JUDGED), shell_complete=completing.judged_profiles,
-              help="Line of brokers.  [default: rota for its own server, else kafka-4.x]")  # fmt: skip
+              help="Line of brokers.  [default: that of a target with a name, else kafka-4.x]")  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
               help="What a broker at HOST:PORT runs with, if not Kafka's default: " + ", ".join(DEFAULTS)
 )  # fmt: skip
+@click.option("--command-config", "config", type=click.Path(path_type=Path), metavar="FILE",
+              help="TLS and SASL of a listener at HOST:PORT, by Kafka's client properties.")  # fmt: skip
 @takes("knowing", KnownOptions, *KNOWN_OPTIONS)
 @click.pass_context
 def conform(
@@ -91,6 +93,7 @@ def conform(
     slow: bool,
     profile: str | None,
     settings: tuple[str, ...],
+    config: Path | None,
     knowing: KnownOptions,
 ) -> None:
     """Judge a group coordinator: play dialogues with it and hold its answers against Kafka's rules.
@@ -126,11 +129,11 @@ def conform(
         options = Options(_seed(seed), timeout, slow, known.of_run)
         if diff is not None:
             _refuse_what_judges(reports, profile, knowing)
-            targets = two_targets(diff, target, embedded, settings)
+            targets = two_targets(diff, target, embedded, settings, config)
             scripts = select(all_scripts(), selected)
             ctx.exit(show_differences(scripts, targets, options, out, as_json, quiet))
         cases = select(all_cases(), selected)
-        judged = one_target(target, embedded, settings, profile)
+        judged = one_target(target, embedded, settings, config, profile)
         chosen = [parse_report(text) for text in reports] or default_reports(judged.name, out)
         try_files([path for _, path in chosen], "choose another path")
     except (UnknownCase, ReportError) as error:

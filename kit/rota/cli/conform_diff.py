@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from rota.cli.conform_run import interruptible
-from rota.cli.conform_target import see_whether_it_is_there
+from rota.cli.conform_target import see_what_is_there
 from rota.cli.errors import NOTHING, UsageError
 from rota.cli.keeping import keep, try_files
 from rota.cli.streams import ascii_json
@@ -37,13 +37,7 @@ def show_differences(
     quiet: bool,
 ) -> int:
     """Compare, print, and write the dialogues side by side into the folder; the exit code."""
-    left, right = targets
-    scripts, skipped = divide(scripts, left, options)
-    scripts, more = divide(scripts, right, options)
-    not_checked = [*skipped, *more]
-    if not scripts:
-        raise UsageError(f"nothing to play: {not_checked[0].case.id} {not_checked[0].why}", NOTHING)
-    stem = re.sub(r"[^A-Za-z0-9.]+", "-", f"{left.name}-{right.name}").strip("-")[:120]
+    stem = re.sub(r"[^A-Za-z0-9.]+", "-", f"{targets[0].name}-{targets[1].name}").strip("-")[:120]
     path = out / f"diff-{stem}.txt"
     try_files([path])
     began = time.monotonic()
@@ -51,8 +45,12 @@ def show_differences(
     with ExitStack() as stack:
         for target in targets:
             stack.enter_context(closing(target))
-        for target in targets:
-            see_whether_it_is_there(target, options.patience)
+        left, right = (see_what_is_there(target, options.patience) for target in targets)
+        scripts, skipped = divide(scripts, left, options)
+        scripts, more = divide(scripts, right, options)
+        not_checked = [*skipped, *more]
+        if not scripts:
+            raise UsageError(f"nothing to play: {not_checked[0].case.id} {not_checked[0].why}", NOTHING)
         if not (quiet or as_object):
             what = counted(len(scripts), "dialogue")
             click.echo(f"rota conform --diff: {left.name} and {right.name}, {what}, seed {options.seed}")

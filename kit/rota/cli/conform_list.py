@@ -25,6 +25,8 @@ def print_scripts(scripts: Sequence[Script], show: str | None) -> None:
         for title, family in zip(titles, families, strict=True):
             click.echo(table.row({"case or probe": title, "level": _kind(family[0])}))
             click.echo(wrapped("    ", family[0].sentence))
+            if wants := _target(family[0]):
+                click.echo(wrapped("    ", f"Needs {wants}."))
         return
     for family in _families(select(scripts, [show])):
         click.echo(f"{_title(family)} ({_kind(family[0])})")
@@ -66,6 +68,14 @@ def _kind(script: Script) -> str:
     return script.level.value if isinstance(script, Case) else "probe"
 
 
+def _target(script: Script) -> str:
+    """What else than one broker that runs the target has to be."""
+    if script.brokers == 1:
+        return f"a target that can be restarted ({script.restarts})" if script.restarts else ""
+    ends = f", one of which can be ended ({script.restarts})" if script.restarts else ""
+    return f"a cluster of {script.brokers} brokers{ends}"
+
+
 def _about(script: Script) -> list[tuple[str, str]]:
     needs = ", ".join(f"{api} v{span(*versions)}" for api, versions in script.needs.items())
     rule = script.rule if isinstance(script, Case) else ""
@@ -76,6 +86,7 @@ def _about(script: Script) -> list[tuple[str, str]]:
         ("rule", f"{rule}: {RULES[rule].title}" if rule in RULES else rule),
         ("source", script.source),
         ("needs", needs or "any version"),
+        ("target", _target(script)),
         ("settings", settings),
         ("takes", f"about {script.seconds:g} s"),
         ("Kafka 3.x", script.older),

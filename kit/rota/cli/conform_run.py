@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rota.cli.conform_target import see_whether_it_is_there
+from rota.cli.conform_target import see_what_is_there
 from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UNDECIDED, VIOLATED, UsageError
 from rota.cli.interrupts import ENDING
 from rota.cli.streams import ascii_json
@@ -50,12 +50,16 @@ class Run:
 
     def judge(self, cases: Sequence[Case]) -> tuple[int, list[CaseResult]]:
         """Play the cases; the exit code, and the results in the order of the cases."""
+        target = see_what_is_there(self.target, self.options.patience)
+        return replace(self, target=target)._judge(cases)
+
+    def _judge(self, cases: Sequence[Case]) -> tuple[int, list[CaseResult]]:
+        """As `judge`, of a target that is known to be there."""
         expected, unknown = for_profile(cases, self.profile)
         playable, skipped = divide(expected, self.target, self.options)
         skipped = [*unknown, *skipped]
         if not playable:
             raise UsageError(f"no case to play: {skipped[0].case.id} {skipped[0].why}", NOTHING)
-        see_whether_it_is_there(self.target, self.options.patience)
         line = LiveLine(sys.stderr, silent=self.quiet)
         progress = ConformProgress(line, playable, self.target.parallel)
         readers = [self._on_stdout(line), *self.files, progress]
@@ -88,6 +92,7 @@ class Run:
             "known": sorted(self.options.known),
             "strict": self.strict,
             "cases": len(cases),
+            "broker": self.target.origins(),
         }
 
     def _play(

@@ -17,8 +17,10 @@ from rota.cli.extras import EXTRAS, Extra
 from rota.cli.kept_tables import tables_folder
 from rota.cli.verb import Example, Verb
 from rota.conformance.cache_folder import cache_folder
+from rota.conformance.targets.foreign import Foreign
 from rota.conformance.targets.java import JAVA_REMEDY, NoJava, find_java
 from rota.conformance.targets.kafka_jars import RELEASES, libraries, missing
+from rota.conformance.targets.names import FOREIGN
 from rota.explore.cache.folder import clear
 from rota.report.format import coloured
 from rota.report.table import Column, Table, names
@@ -138,6 +140,20 @@ def examine_kafka() -> Finding:
     return Finding("kafka", adds, "ok", f"{state} in {cache_folder()}")
 
 
+def examine_foreign(program: Foreign) -> Finding:
+    """Whether the coordinator of somebody else can be started as a target: made before, or the tool to."""
+    adds = f"rota conform --target {program.name}"
+    if (cause := program.missing()) is not None:
+        return Finding(program.name, adds, "absent", *cause)
+    here = program.folder.is_dir()
+    state = (
+        f"{program.version} in {program.folder}"
+        if here
+        else f"{program.tool.command} makes it when it is needed"
+    )
+    return Finding(program.name, adds, "ok", state)
+
+
 def _as_json(findings: list[Finding], verdict: str) -> str:
     return json.dumps(
         {
@@ -209,6 +225,7 @@ def doctor(ctx: click.Context, require: str | None, clear_cache: bool, as_json: 
         _clear_cache(as_json)
         return
     findings = [*(examine(extra) for extra in EXTRAS), examine_java(), examine_kafka()]
+    findings += map(examine_foreign, FOREIGN.values())
     verdict = "broken" if any(finding.state == "broken" for finding in findings) else "ok"
     if as_json:
         click.echo(_as_json(findings, verdict))

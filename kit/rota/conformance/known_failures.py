@@ -15,11 +15,17 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from rota.conformance.results import CaseResult, KnownFailure, Verdict, passing_though_known
+from rota.conformance.results import (
+    NOT_DECIDED,
+    CaseResult,
+    KnownFailure,
+    Verdict,
+    passing_though_known,
+)
 
 _KEYS = ("id", "reason", "link", "verdict")
 
-_TOLD_APART = {Verdict.DIED.value: Verdict.DIED, Verdict.UNDECIDED.value: Verdict.UNDECIDED}
+_TOLD_APART = {verdict.value: verdict for verdict in (Verdict.DIED, *NOT_DECIDED)}
 """What `verdict` may say; without it any deviation is meant, but no death."""
 
 _HEAD = """\
@@ -186,7 +192,7 @@ def added_to_known(path: Path, before: Mapping[str, KnownFailure], results: Sequ
 def failure_of(result: CaseResult) -> Verdict | None:
     """What in this case keeps a run from ending with exit code 0, unless that is the kit's fault."""
     verdict = result.deviation if result.verdict is Verdict.KNOWN else result.verdict
-    failing = (Verdict.FAIL, Verdict.DIED, Verdict.UNDECIDED)
+    failing = (Verdict.FAIL, Verdict.DIED, *NOT_DECIDED)
     return verdict if verdict in failing and not result.late else None
 
 

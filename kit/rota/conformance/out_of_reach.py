@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _LOG = "a log that fails or is slow"
-_MOVES = "a coordinator that loads, moves or is lost"
+_STARTS = "a coordinator that is asked in the moment in which it starts, stops or loads"
+_OTHER_LIMIT = "a restart with a lower group.max.size"
 _TRANSACTIONS = "transactions, whose requests the kit does not speak"
 _BEFORE_4_0 = "rules that only brokers before 4.0 have"
 
@@ -15,12 +16,8 @@ OUT_OF_REACH: Mapping[str, str] = {
     "persistence.creation-failed": _LOG,
     "persistence.emptied-failed": _LOG,
     "static.replacement-failed": _LOG,
-    "hosting.inactive": _MOVES,
-    "hosting.loading": _MOVES,
-    "hosting.elsewhere": _MOVES,
-    "loading.load": _MOVES,
-    "loading.over-capacity": _MOVES,
-    "loading.unload": _MOVES,
+    "hosting.inactive": _STARTS,
+    "loading.over-capacity": _OTHER_LIMIT,
     "offsets.appended": _LOG,
     "offsets.failed": _LOG,
     "offsets.stable-fetch-waits": _LOG,
@@ -43,10 +40,8 @@ OUT_OF_REACH: Mapping[str, str] = {
 """Slug of a rule -> what it takes, which is out of the cases' reach."""
 
 SWITCHES_OUT_OF_REACH: Mapping[str, str] = {
-    "inactive_before_group_id": _MOVES,
-    "session_before_hosting": _MOVES,
-    "sync_while_loading": _MOVES,
-    "unhosted_join_echoes_id": _MOVES,
+    "inactive_before_group_id": _STARTS,
+    "sync_while_loading": _STARTS,
     "failed_replacement_keeps_protocols": _LOG,
     "append_timeout_error": _LOG,
     "late_failure_undoes": _LOG,
@@ -55,7 +50,6 @@ SWITCHES_OUT_OF_REACH: Mapping[str, str] = {
     "failed_commit_forgotten": _LOG,
     "failed_commit_keeps_too_large": _LOG,
     "unstable_while_appending": _LOG,
-    "creation_recorded": _LOG,
     "leave_waits_for_record": _LOG,
     "deletion_waits_for_record": _LOG,
     "absent_group_transaction_creates": _TRANSACTIONS,

@@ -7,18 +7,23 @@ from dataclasses import replace
 
 from rota.conformance.dialogues.script import Case
 from rota.conformance.results import NotChecked
+from rota.conformance.targets.kafka_jars import RELEASES
 from rota.spec import KAFKA_4, PROFILES, ROTA, Profile
 
 USUAL = KAFKA_4.name
 """The profile that the cases are written from."""
 
-JUDGED = (USUAL, "kafka-3.x", ROTA.name)
+OLDER = "kafka-3.x"
+
+JUDGED = (USUAL, OLDER, ROTA.name)
 """The profiles for which it is known, case by case, what is right."""
 
 
 def usual_profile(target: str) -> str:
-    """By which profile a target is judged if nothing is said: rota's own server by what it says of itself."""
-    return ROTA.name if target == "rota" else USUAL
+    """By which profile a target is judged if nothing is said: that of its line, where its name says it."""
+    if target == ROTA.name:
+        return ROTA.name
+    return OLDER if target in RELEASES and RELEASES[target].version.startswith("3.") else USUAL
 
 
 def for_profile(cases: Sequence[Case], name: str) -> tuple[list[Case], list[NotChecked]]:

@@ -28,6 +28,10 @@ DEVIATION_VERDICT = {Level.MUST: Verdict.FAIL, Level.SHOULD: Verdict.LENIENT, Le
 """What a deviation from a rule of this level is called."""
 
 
+NOT_DECIDED = (Verdict.UNDECIDED, Verdict.SKIPPED)
+"""Verdicts on cases that did not get to what they judge."""
+
+
 class Ending(StrEnum):
     """How a dialogue ended, whatever that says about a rule."""
 
@@ -71,8 +75,9 @@ class KnownFailure:
     """A case of which it is known that it fails.
 
     It covers any deviation; but that the target dies or that nothing can be decided only where `verdict` says
-    so, for a target that now dies where it only deviated is news. `family` is the family that a list names
-    instead of the case: some of its cases may pass.
+    so, for a target that now dies where it only deviated is news. Whether what cannot be decided is undecided
+    or skipped depends on which other cases are played, so either stands for both. `family` is the family that
+    a list names instead of the case: some of its cases may pass.
     """
 
     id: str
@@ -85,8 +90,8 @@ class KnownFailure:
         """Whether this is what became of the case."""
         if self.id != result.case.id:
             return False
-        if self.verdict is Verdict.UNDECIDED:
-            return result.deviation is Verdict.UNDECIDED
+        if self.verdict in NOT_DECIDED:
+            return result.deviation in NOT_DECIDED
         if result.deviation is Verdict.DIED:
             return self.verdict is Verdict.DIED
         return result.deviation in DEVIATION_VERDICT.values()

@@ -32,8 +32,10 @@ from rota.conformance.dialogues.script import Case, Script
 from rota.conformance.dialogues.transcript import printable
 from rota.conformance.dialogues.unreadable_versions import unreadable_versions
 from rota.conformance.dialogues.ways import USUAL, Way
+from rota.conformance.restarts import restarts_of
 from rota.conformance.results import (
     DEVIATION_VERDICT,
+    NOT_DECIDED,
     CaseResult,
     DialogueResult,
     Ending,
@@ -243,12 +245,12 @@ class _Player:
             number = next(numbers)
             return group_id if number == 1 else f"{group_id}-{number}"
 
-        usual = self._in_time(script, name, USUAL)
+        usual = self._in_time(script, name)
         failed, tried = usual[1], []
         for way in self.detours.around(script, failed):
             if self.options.stop.is_set():
                 break
-            other = self._in_time(script, name, way)
+            other = self._once(script, name(), way)
             helped = other[1].ending in _DECIDED
             self.detours.note(failed, way, helped)
             stopped(*(usual if helped else other))
@@ -258,20 +260,20 @@ class _Player:
         because = failed.because + "".join(f"; nor {name}" for name in tried)
         return usual[0], replace(failed, because=because)
 
-    def _in_time(self, script: Script, name: Callable[[], str], way: Way) -> _Over:
+    def _in_time(self, script: Script, name: Callable[[], str]) -> _Over:
         """Again where the kit itself is late."""
         for number in range(PLAYS):
-            over = self._once(script, name(), way)
+            over = self._once(script, name(), USUAL)
             if not over[1].late or self.options.stop.is_set() or number == PLAYS - 1:
                 break
             stopped(*over)
         return over
 
     def _once(self, script: Script, group_id: str, way: Way) -> _Over:
-        """The result on a target that is started for it, if it can be started; it still runs."""
+        """The result on a target that is started for it; it runs on unless others wait to restart it."""
         settings = self.target.settings_for(script)
         try:
-            running = self.target.start(settings)
+            running = self.target.start_for(script)
         except NotSettable as error:
             return None, DialogueResult(ending=Ending.UNSUPPORTED, because=str(error))
         except NotStarted as error:
@@ -283,7 +285,8 @@ class _Player:
         except BaseException:
             running.stop()
             raise
-        return running, replace(result, group_id=group_id, seconds=time.monotonic() - began)
+        result = replace(result, group_id=group_id, seconds=time.monotonic() - began)
+        return (running, result) if script.restarts is None else (None, stopped(running, result))
 
 
 class _Play:
@@ -324,12 +327,15 @@ class _Play:
         )
 
     def _play(self, group_id: str, unreadable: Unreadable) -> None:
-        address, versions = open_with(
-            self._script, self._running.address, group_id, unreadable, self._patience, self._stop, self._way
-        )
+        def opened() -> tuple[tuple[str, int], dict[str, int]]:
+            address, patience = self._running.address, self._patience
+            return open_with(self._script, address, group_id, unreadable, patience, self._stop, self._way)
+
+        address, versions = opened()
         self._dialogue = Dialogue(
             address, group_id, versions, self._initial_delay, self._patience, self._stop, self._way
         )
+        self._dialogue.operator = restarts_of(self._script, self._running, opened, self._stop)
         if self._way is not USUAL:
             self._dialogue.remark(f"played {self._way.name}, since what is needed was not reached otherwise")
         self._script.play(self._dialogue)
@@ -390,5 +396,4 @@ def exit_code(results: Sequence[CaseResult], strict: bool = False) -> int:
         return 1
     if not verdicts:
         return 5
-    not_judged = {Verdict.UNDECIDED, Verdict.SKIPPED}
-    return 3 if verdicts & not_judged or verdicts == {Verdict.UNSUPPORTED} else 0
+    return 3 if verdicts.intersection(NOT_DECIDED) or verdicts == {Verdict.UNSUPPORTED} else 0

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rota.conformance.dialogues.transcript import Line, render, with_names
+from rota.conformance.dialogues.transcript import RESTARTED, Line, render, with_names
 from rota.conformance.results import CaseResult, Verdict
 from rota.kernel import Arrow, Lane
 from rota.trace.sequence import chart
@@ -78,7 +78,7 @@ def _event(number: int, line: Line) -> Event:
     return Event(
         index=number,
         label=f"{line.who} {line.mark} {_brief(line)}".strip(),
-        machine=TARGET if line.mark == ANSWER else line.who,
+        machine=TARGET if line.mark in (ANSWER, RESTARTED) else line.who,
         at=f"{line.at_ms:.0f} ms",
         arrows=tuple(_arrows(line)),
         detail=tuple(_fields(line)),

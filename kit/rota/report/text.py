@@ -44,7 +44,7 @@ COLOURED = {
 }
 """Verdict on a case -> the verdict whose colour it has."""
 
-_HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·] ")
+_HEAD = re.compile(" *[0-9]+ ms  [^ ]* *[→←…×·↻] ")
 """What a line of a dialogue begins with: the time, who, and the kind of line."""
 
 _GLUE = "\0"

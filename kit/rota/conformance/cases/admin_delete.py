@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
@@ -67,6 +68,28 @@ def delete_empty(d: Dialogue) -> None:
 
 
 @case(
+    "admin.delete.each-for-itself",
+    "Of several groups each is deleted or refused for itself: one with members spares itself alone.",
+    _DELETE,
+    needs={**DELETE, **COMMIT, **FETCH},
+)
+def each_for_itself(d: Dialogue) -> None:
+    unused, absent = f"{d.group_id}-unused", f"{d.group_id}-absent"
+    topic(d)
+    a = d.member("a")
+    stable(d, a)
+    with d.reaching("another group, which is Empty"):
+        simple = {"generation_id_or_member_epoch": -1, "member_id": "", "group_id": unused}
+        expect_each(d, commit(d.member("simple"), 7, "", **simple), "NONE")
+    results = delete(d, d.group_id, unused, absent)["results"]
+    actual = {each["group_id"]: error_name(each["error_code"]) for each in results}
+    wanted = {d.group_id: "NON_EMPTY_GROUP", unused: "NONE", absent: "GROUP_ID_NOT_FOUND"}
+    d.require(actual == wanted, f"{wanted}", f"{actual}")
+    expect_fetched(d, -1, unused)
+    d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
     "admin.delete.generations-begin-anew",
     "A group of the same name that comes after it begins with generation 1.",
     _DELETE,
@@ -95,6 +118,24 @@ def offsets_too(d: Dialogue) -> None:
         expect_each(d, commit(a), "NONE")
     all_leave(d, a)
     expect_deleted(d, delete(d), "NONE")
+    expect_fetched(d, -1)
+
+
+@case(
+    "admin.offsets-forgotten.joined-again",
+    "Offsets of a group that was deleted do not come back when a group of its name is joined again.",
+    _DELETE,
+    needs={**DELETE, **COMMIT, **FETCH},
+)
+def joined_again(d: Dialogue) -> None:
+    topic(d)
+    a = d.member("a")
+    stable(d, a)
+    with d.reaching("a group that was deleted with an offset"):
+        expect_each(d, commit(a), "NONE")
+        all_leave(d, a)
+        expect_deleted(d, delete(d), "NONE")
+    stable(d, d.member("b"))
     expect_fetched(d, -1)
 
 

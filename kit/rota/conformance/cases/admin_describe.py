@@ -94,6 +94,28 @@ def outside_stable(d: Dialogue) -> None:
 
 
 @case(
+    "admin.describe.rebalancing",
+    "DescribeGroups tells the state and the members also while they join and while assignments are awaited.",
+    _DESCRIBE,
+    needs=DESCRIBE,
+)
+def describe_rebalancing(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    lead(d, a, b)
+    _expect_members(d, "CompletingRebalance", a, b)
+    with d.reaching("a rebalance"):
+        b.send_join(protocols=[("range", subscription("changed"))]).silent(0.3)
+    _expect_members(d, "PreparingRebalance", a, b)
+
+
+def _expect_members(d: Dialogue, state: str, *members: Member) -> None:
+    group = described(d)
+    _expect(d, group, group_state=state, protocol_type="consumer")
+    actual = set(_metadata(group))
+    d.require(actual == {each.member_id for each in members}, f"{len(members)} members", f"{len(actual)}")
+
+
+@case(
     "admin.describe.preparing",
     "While the members join, DescribeGroups still shows the assignments of the generation before.",
     _DESCRIBE,
@@ -148,6 +170,7 @@ def expect_assigned(d: Dialogue, state: str, wanted: dict[str, bytes]) -> None:
     "admin.describe.first-generation",
     "Before anything was assigned, DescribeGroups shows empty assignments.",
     _DESCRIBE,
+    level=Level.SHOULD,
     needs=DESCRIBE,
 )
 def describe_first(d: Dialogue) -> None:
@@ -219,6 +242,7 @@ def describe_several(d: Dialogue) -> None:
     "admin.describe.handed-out-not-listed",
     "An id that was handed out is no member: DescribeGroups does not list it.",
     f"KIP-394; {_DESCRIBE}",
+    level=Level.SHOULD,
     needs={**DESCRIBE, **HANDSHAKE},
 )
 def handed_out_not_listed(d: Dialogue) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, subscription
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import delete, expect_deleted
-from rota.conformance.steps.group_formation import all_leave, stable
-from rota.conformance.steps.version_ranges import DELETE
+from rota.conformance.steps.group_formation import all_leave, lead, stable
+from rota.conformance.steps.offsets import commit, expect_each, topic
+from rota.conformance.steps.version_ranges import COMMIT, DELETE
 
 _LIST = "GroupMetadataManager.listGroups"
 _STATES = {"ListGroups": (4, 5)}
@@ -64,6 +65,47 @@ def list_state(d: Dialogue) -> None:
 
 
 @case(
+    "admin.list.simple-group",
+    "ListGroups lists a group that a simple consumer's commit has made, Empty and without protocol type.",
+    _LIST,
+    needs={**_STATES, **COMMIT},
+)
+def list_simple_group(d: Dialogue) -> None:
+    topic(d)
+    with d.reaching("a group that a commit has made"):
+        simple = {"generation_id_or_member_epoch": -1, "member_id": ""}
+        expect_each(d, commit(d.member("simple"), 7, "", **simple), "NONE")
+    d.wait(0.3)
+    group = _listed(d) or {}
+    actual = (group.get("group_state"), group.get("protocol_type"))
+    d.require(actual == ("Empty", ""), "an Empty group without protocol type", f"{actual}")
+
+
+@case(
+    "admin.list.rebalancing",
+    "ListGroups lists a group also while its members join and while assignments are awaited, and says so.",
+    f"KIP-518; {_LIST}",
+    needs=_STATES,
+)
+def list_rebalancing(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    lead(d, a, b)
+    expect_state(d, "CompletingRebalance")
+    with d.reaching("a rebalance"):
+        b.send_join(protocols=[("range", subscription("changed"))]).silent(0.3)
+    expect_state(d, "PreparingRebalance")
+
+
+def expect_state(d: Dialogue, state: str) -> None:
+    """The group is listed in this state, and found by it and by no other."""
+    d.wait(0.3)
+    actual = (_listed(d) or {}).get("group_state")
+    d.require(actual == state, state, str(actual))
+    expect_listed(d, True, states_filter=[state])
+    expect_listed(d, False, states_filter=["Empty" if state == "Stable" else "Stable"])
+
+
+@case(
     "admin.list.state-filter",
     "From version 4 groups are found by their states; without any every group is.",
     f"KIP-518; {_LIST}",
@@ -74,6 +116,7 @@ def state_filter(d: Dialogue) -> None:
     expect_listed(d, True, states_filter=["Stable"])
     expect_listed(d, False, states_filter=["Empty"])
     expect_listed(d, True, states_filter=["Empty", "Stable"])
+    expect_listed(d, True, states_filter=["Stable", "Empty"])
     expect_listed(d, True, states_filter=[])
 
 

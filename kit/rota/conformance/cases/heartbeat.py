@@ -136,6 +136,7 @@ def before_first_generation(d: Dialogue) -> None:
     "heartbeat.invalid-group-id.empty",
     "A heartbeat with an empty group id is answered INVALID_GROUP_ID.",
     "GroupCoordinatorService.heartbeat",
+    level=Level.SHOULD,
 )
 def empty_group_id(d: Dialogue) -> None:
     reply = d.member("a").heartbeat(group_id="", member_id="nobody", generation_id=1)

@@ -6,6 +6,7 @@ from contextlib import closing
 
 from rota.conformance.connections.connection import Connection
 from rota.conformance.connections.error_codes import ERROR_CODES, error_name
+from rota.conformance.connections.security import beside
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
@@ -71,7 +72,7 @@ def unknown_type(d: Dialogue) -> None:
 def _answers(d: Dialogue, host: str, port: int) -> None:
     """What listens at the address answers as the coordinator of a group that does not exist."""
     nobody = {"group_id": f"{d.group_id}-no", "generation_id": 0, "member_id": "nobody"}
-    with closing(Connection((host, port), "finder")) as connection:
+    with closing(Connection(beside(d.address, host, port), "finder")) as connection:
         asked = connection.send("Heartbeat", d.versions["Heartbeat"], nobody)
         answer = connection.receive(asked, PROMPTLY)
     actual = "no answer" if answer is None else error_name(answer.body["error_code"])

@@ -22,7 +22,7 @@ _PROTOCOLS = "ClassicGroup.supportsProtocols"
 
 @family(
     "join.member-id-required.everywhere",
-    "A newcomer without a member id is handed one, with MEMBER_ID_REQUIRED, and not admitted; nobody notices.",
+    "A newcomer without a member id is handed one, with MEMBER_ID_REQUIRED, not admitted; nobody notices.",
     "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember",
     situations=(*(s for s in IN_EACH_STATE if not s.phase.has_members), *IN_EACH_PHASE),
     asked_by=(Role.NEW,),
@@ -33,11 +33,11 @@ _PROTOCOLS = "ClassicGroup.supportsProtocols"
         "stable-one-dynamic": "join.member-id-required.group-undisturbed",
     },
 )
-def member_id_required(scene: Scene, _: Member) -> None:
+def member_id_required(scene: Scene, newcomer: Member) -> None:
     """Also to a second one, who is given another id."""
     ids = set()
     for _ in range(2):
-        reply = scene.d.member("somebody").join("", within=PROMPTLY)
+        reply = scene.d.member(newcomer.name).join("", within=PROMPTLY)
         scene.d.expect(reply, error="MEMBER_ID_REQUIRED", generation_id=-1, leader="", members=[])
         ids.add(reply["member_id"])
     scene.d.require("" not in ids, "a member id in the answer", "an empty member id")

@@ -26,8 +26,14 @@ Protocols = list[tuple[str, bytes]]
 
 
 def _same_generation(scene: Scene, reply: Reply, member: Member) -> None:
-    names = {"leader": scene.lead.member_id, "member_id": member.member_id, "protocol_name": scene.protocol}
-    scene.d.expect(reply, error="NONE", generation_id=scene.generation, **names)
+    scene.d.expect(
+        reply,
+        error="NONE",
+        generation_id=scene.generation,
+        leader=scene.lead.member_id,
+        member_id=member.member_id,
+        protocol_name=scene.protocol,
+    )
 
 
 @family(

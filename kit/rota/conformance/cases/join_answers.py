@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from rota.conformance.dialogues.broker_settings import MIN_SESSION
+from rota.conformance.dialogues.broker_settings import MAX_SESSION, MIN_SESSION
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
@@ -116,7 +116,7 @@ def first_after_empty(d: Dialogue) -> None:
     "A session timeout that is just the least or the greatest allowed is accepted; beyond, it is not.",
     "GroupMetadataManager.classicGroupJoin; group.min.session.timeout.ms, group.max.session.timeout.ms",
     needs=HANDSHAKE,
-    settings={MIN_SESSION: 6000},
+    settings={MIN_SESSION: 6000, MAX_SESSION: 1_800_000},
 )
 def session_bounds(d: Dialogue) -> None:
     a = d.member("a")

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from rota.conformance.connections.error_codes import ERROR_CODES, error_name
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, PendingRequest, Reply
+from rota.conformance.dialogues.dialogue import (
+    A_WHILE,
+    PROMPTLY,
+    Dialogue,
+    Member,
+    PendingRequest,
+    Reply,
+    subscription,
+)
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.group_formation import FormedGroup, awaiting_assignments, stable
@@ -62,6 +70,71 @@ def leader_replaced(d: Dialogue) -> None:
 
 
 @case(
+    "leave.member.in-the-initial-delay",
+    "Who leaves during the initial delay is not in the generation that follows.",
+    _LEAVE,
+    needs=HANDSHAKE,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=3.0,
+)
+def in_the_initial_delay(d: Dialogue) -> None:
+    a, b = d.member("a"), d.member("b")
+    began = d.transcript.elapsed()
+    staying, leaving = a.enter(), b.enter()
+    d.in_time(began, 0.6 * d.initial_delay)
+    d.expect(b.second_connection().leave(), error="NONE")
+    d.in_time(began, 0.9 * d.initial_delay)
+    d.expect(leaving.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")
+    reply = staying.answer()
+    d.expect(reply, error="NONE", leader=a.member_id)
+    d.require(reply.member_ids == {a.member_id}, "one member", f"{len(reply.member_ids)}")
+
+
+@case(
+    "leave.remove-member.leader-while-completing",
+    "A leader that leaves before it assigns makes the others join again, and one of them leads.",
+    "ClassicGroup.remove; GroupMetadataManager.prepareRebalance",
+)
+def leader_while_completing(d: Dialogue) -> None:
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"), d.member("c"))
+    waiting = [member.send_sync() for member in formed.followers]
+    with d.reaching("followers that wait in SyncGroup"):
+        waiting[0].silent(A_WHILE / 4)
+    d.expect(formed.leader.leave(), error="NONE")
+    for sync in waiting:
+        d.expect(sync.answer(PROMPTLY), error="REBALANCE_IN_PROGRESS")
+    again = [member.send_join() for member in formed.followers]
+    replies = [joined.answer() for joined in again]
+    for reply in replies:
+        d.expect(reply, error="NONE", leader=replies[0]["leader"])
+    staying = {member.member_id for member in formed.followers}
+    leader = str(replies[0]["leader"])
+    d.require(leader in staying, "one of the two as leader", d.transcript.named(leader))
+
+
+@case(
+    "leave.remove-member.waiting-follower",
+    "When a follower that waits in JoinGroup leaves, the others need not wait for it.",
+    _LEAVE,
+)
+def waiting_follower(d: Dialogue) -> None:
+    formed = stable(d, d.member("a"), d.member("b"), d.member("c"))
+    stays, leaves = formed.followers
+    waits = stays.send_join(protocols=[("range", subscription("changed"))])
+    leaving = leaves.send_join(protocols=[("range", subscription("too"))])
+    with d.reaching("a join phase in which both followers wait"):
+        waits.silent(A_WHILE / 4)
+        leaving.silent(A_WHILE / 4)
+    d.expect(leaves.second_connection().leave(), error="NONE")
+    reply = formed.leader.join(within=PROMPTLY)
+    d.expect(reply, error="NONE")
+    d.expect(waits.answer(PROMPTLY), error="NONE")
+    wanted = {formed.leader.member_id, stays.member_id}
+    d.require(reply.member_ids == wanted, "the two that stayed", f"{len(reply.member_ids)} members")
+
+
+@case(
     "leave.unknown-member.stranger",
     "LeaveGroup with an id that the group does not have is answered UNKNOWN_MEMBER_ID.",
     _LEAVE,
@@ -101,6 +174,7 @@ def unknown_group_batch(d: Dialogue) -> None:
     "leave.invalid-group-id.empty",
     "LeaveGroup with an empty group id is answered INVALID_GROUP_ID.",
     "GroupCoordinatorService.leaveGroup",
+    level=Level.SHOULD,
 )
 def empty_group_id(d: Dialogue) -> None:
     a = d.member("a")
@@ -167,12 +241,16 @@ def batch(d: Dialogue) -> None:
         echoed == [second, "never-handed-out", first], "the ids in the order of the request", f"{echoed}"
     )
     d.expect(formed.leader.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    again = formed.leader.join(within=PROMPTLY)
+    d.expect(again, error="NONE")
+    d.require(again.member_ids == {formed.leader.member_id}, "one member left", f"{len(again.member_ids)}")
 
 
 @case(
     "leave.batch.named-twice",
     "A member that is named twice in a batch leaves once; its second mention is UNKNOWN_MEMBER_ID.",
     f"KIP-345; {_LEAVE}",
+    level=Level.SHOULD,
     needs=_BATCH,
 )
 def batch_named_twice(d: Dialogue) -> None:

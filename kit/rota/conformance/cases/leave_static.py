@@ -54,6 +54,7 @@ def by_instance_answer(d: Dialogue) -> None:
     "leave.by-instance-id.named-twice",
     "An instance id that is named twice in a batch leaves once; its second mention is UNKNOWN_MEMBER_ID.",
     _LEAVE,
+    level=Level.SHOULD,
     needs=LEAVES,
 )
 def named_twice(d: Dialogue) -> None:
@@ -105,6 +106,21 @@ def wrong_id(d: Dialogue) -> None:
     stable(d, a)
     _expect(d, leave_as(d, ("never-handed-out", "one")), "FENCED_INSTANCE_ID")
     d.expect(a.heartbeat(), error="NONE")
+
+
+@case(
+    "leave.fenced-instance-id.anothers-id",
+    "Another member's id beside a known instance id is fenced, and neither of the two leaves.",
+    _LEAVE,
+    needs=LEAVES,
+)
+def anothers_id(d: Dialogue) -> None:
+    a, b, c = d.member("a"), static(d, "b", "two"), static(d, "c", "three")
+    lead_stable(d, a, b, c)
+    reply = leave_as(d, (a.member_id, "two"), (c.member_id, "two"))
+    _expect(d, reply, "FENCED_INSTANCE_ID", "FENCED_INSTANCE_ID")
+    for member in (a, b, c):
+        d.expect(member.heartbeat(), error="NONE")
 
 
 @case(

@@ -159,7 +159,6 @@ def unreadable(d: Dialogue) -> None:
     "offsets.topics-of.later-versions",
     "A subscription of a later version is read as far as version 0 goes.",
     "ConsumerProtocol.deserializeConsumerProtocolSubscription",
-    level=Level.SHOULD,
     needs=_NEEDS,
 )
 def later_versions(d: Dialogue) -> None:
@@ -204,3 +203,19 @@ def empty_group_id(d: Dialogue) -> None:
 def other_type(d: Dialogue) -> None:
     _committed(d, d.member("a", protocol_type="connect"))
     d.expect(delete_offsets(d), error="NON_EMPTY_GROUP", topics=[])
+
+
+@case(
+    "offsets.delete.empty-group-of-other-type",
+    "When all have left, offsets can be deleted also of a group whose members were no consumers.",
+    _DELETE,
+    needs=_BOTH,
+)
+def empty_group_of_other_type(d: Dialogue) -> None:
+    a = d.member("a", protocol_type="connect")
+    _committed(d, a)
+    all_leave(d, a)
+    reply = delete_offsets(d)
+    d.expect(reply, error="NONE")
+    expect_each(d, reply, "NONE")
+    expect_fetched(d, -1)

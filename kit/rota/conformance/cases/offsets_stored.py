@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rota.conformance.connections.error_codes import error_name
+from rota.conformance.dialogues.broker_settings import MAX_METADATA
 from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
@@ -78,6 +79,7 @@ def null_metadata(d: Dialogue) -> None:
     "Metadata above offset.metadata.max.bytes is OFFSET_METADATA_TOO_LARGE; other partitions are stored.",
     "offset.metadata.max.bytes; OffsetMetadataManager.commitOffset",
     needs=_BOTH,
+    settings={MAX_METADATA: _LIMIT},
 )
 def metadata_too_large(d: Dialogue) -> None:
     other = f"{TOPIC}-other"
@@ -146,7 +148,6 @@ def any_offset(d: Dialogue) -> None:
     "offsets.commit.keeps-session",
     "Commits keep a member's session alive as heartbeats do.",
     "ClassicGroup.validateOffsetCommit; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
-    level=Level.SHOULD,
     needs=COMMIT,
     seconds=8.0,
 )

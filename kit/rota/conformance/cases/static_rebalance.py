@@ -171,7 +171,6 @@ def absent_leader(d: Dialogue) -> None:
     "static.nobody-joined.goes-on",
     "Where only absent static members are left at the end of a join phase, it begins anew; none is removed.",
     f"{_TIMEOUT}, which re-arms the timer",
-    level=Level.SHOULD,
     needs=STATIC,
     seconds=4.0,
 )

@@ -180,6 +180,7 @@ def leader_rejoins(d: Dialogue) -> None:
     "static.replacement-stored.described",
     "After a restart DescribeGroups shows the new id with its instance id and the new metadata.",
     f"{_REPLACE}; ClassicGroup.describe",
+    level=Level.SHOULD,
     needs={**STATIC, "DescribeGroups": (4, 6)},
 )
 def restart_described(d: Dialogue) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
@@ -114,6 +116,7 @@ def during_rebalance(scene: Scene, member: Member) -> None:
     "sync.invalid-group-id.empty",
     "SyncGroup with an empty group id is refused with INVALID_GROUP_ID.",
     "GroupMetadataManager.classicGroupSync",
+    level=Level.SHOULD,
 )
 def empty_group_id(d: Dialogue) -> None:
     reply = d.member("a").sync(group_id="", member_id="nobody", generation_id=1, protocol_name="range")
@@ -166,11 +169,8 @@ def other_names(scene: Scene, member: Member) -> None:
     known_as={"stable-two-dynamic-again": "sync.protocol-required.null"},
 )
 def null_names(scene: Scene, somebody: Member) -> None:
-    for null in (
-        {"protocol_type": None},
-        {"protocol_name": None},
-        {"protocol_type": None, "protocol_name": None},
-    ):
+    for names in (("protocol_type",), ("protocol_name",), ("protocol_type", "protocol_name")):
+        null: dict[str, Any] = dict.fromkeys(names)
         reply = somebody.sync(_usurped(scene), **null)
         scene.d.expect(reply, error="INCONSISTENT_GROUP_PROTOCOL", assignment=b"")
 

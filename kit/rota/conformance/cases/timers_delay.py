@@ -34,7 +34,6 @@ def three_joins(d: Dialogue) -> None:
     "timers.initial-delay-extended.capped",
     "The rebalance timeout caps the extended initial delay D: with 2D the same joins end at 2D.",
     _INITIAL,
-    level=Level.SHOULD,
     initial_delay_ms=1000,
     least_delay_ms=1000,
     seconds=3.0,
@@ -130,6 +129,7 @@ def only_member_leaves(d: Dialogue) -> None:
     joining = a.enter()
     joining.silent(0.3 * d.initial_delay)
     d.expect(a.second_connection().leave(), error="NONE")
+    d.in_time(began, d.initial_delay * (1 - _BEFORE))
     d.expect(joining.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID", member_id="")
     newcomer = b.enter()
     newcomer.silent(began + d.initial_delay * (1 - _BEFORE) - d.transcript.elapsed())
@@ -302,7 +302,6 @@ def sync_is_no_heartbeat(d: Dialogue) -> None:
     "timers.join-timeout.not-prolonged",
     "How long a join phase may last is fixed when it begins: who comes later does not prolong it.",
     "ClassicGroup.rebalanceTimeoutMs; GroupMetadataManager.prepareRebalance",
-    level=Level.SHOULD,
     seconds=5.0,
 )
 def not_prolonged(d: Dialogue) -> None:
@@ -320,7 +319,6 @@ def not_prolonged(d: Dialogue) -> None:
     "timers.join-timeout.pending-survives",
     "The end of a join phase does not wait for ids that were handed out, nor does it forget them.",
     "KIP-394; GroupMetadataManager.completeClassicGroupJoin",
-    level=Level.SHOULD,
     needs=HANDSHAKE,
     seconds=3.0,
 )

@@ -19,7 +19,8 @@ from rota.conformance.steps.group_formation import stable
 def api_versions_too_new(d: Dialogue) -> None:
     connection = d.connect("a")
     d.transcript.add("a", "→", "ApiVersions v99")
-    answer = connection.receive(connection.send_header("ApiVersions", 99), PROMPTLY)
+    client = {"client_software_name": "rota", "client_software_version": "1"}
+    answer = connection.receive(connection.send_too_new("ApiVersions", 99, client), PROMPTLY)
     actual = "no answer" if answer is None else error_name(answer.body["error_code"])
     d.transcript.add("a", "←", f"ApiVersions  {actual}")
     d.require(actual == "UNSUPPORTED_VERSION", "UNSUPPORTED_VERSION in the form of version 0", actual)
@@ -47,7 +48,8 @@ def advertised_versions(d: Dialogue) -> None:
 def version_out_of_range(d: Dialogue) -> None:
     connection = d.connect("a")
     d.transcript.add("a", "→", "JoinGroup v99")
-    asked = connection.send_header("JoinGroup", 99)
+    newcomer = {"group_id": d.group_id, "session_timeout_ms": 6000, "protocol_type": "consumer"}
+    asked = connection.send_too_new("JoinGroup", 99, newcomer)
     try:
         answer = connection.receive(asked, PROMPTLY)
     except Closed:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rota.conformance.connections.null_tolerant import read_answer
-from rota.wire import WireError, api, encode_request, frame, request_header
+from rota.conformance.connections.security import PLAINTEXT, Refused, Security, security_of
+from rota.wire import WireError, api, encode_request, frame
 
 LARGEST_ANSWER = 8 * 1024 * 1024
 """Bytes; a longer length prefix is taken for garbage, since no answer of the group protocol comes near it."""
@@ -19,6 +20,10 @@ LARGEST_ANSWER = 8 * 1024 * 1024
 
 class NotListening(Exception):
     """Nothing accepts connections at the address."""
+
+
+class NotAdmitted(NotListening):
+    """Something listens, but does not let us in: the TLS handshake or the SASL exchange fails."""
 
 
 class Closed(Exception):
@@ -58,10 +63,12 @@ class Answer:
 class Connection:
     """A blocking connection on which requests and answers are separate steps.
 
-    Raises `NotListening` if nothing accepts at the address within `timeout` seconds.
+    It speaks TLS and has said who it is where the address says so. Raises `NotListening` if nothing accepts
+    at the address within `timeout` seconds, `NotAdmitted` if we are not let in.
     """
 
     def __init__(self, address: tuple[str, int], client_id: str, timeout: float = 5.0) -> None:
+        self.address = address
         self._client_id = client_id
         self._next_correlation_id = 1
         self._buffer = bytearray()
@@ -70,6 +77,8 @@ class Connection:
         except OSError as error:
             raise NotListening(f"{address[0]}:{address[1]}: {error.strerror or error}") from error
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if (security := security_of(address)) is not PLAINTEXT:
+            self._enter(security, address, timeout)
 
     def send(self, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
         """Send one request; raises `Closed` if the target no longer takes bytes."""
@@ -79,14 +88,15 @@ class Connection:
         self.send_raw(data)
         return SentRequest(name, version, number, data)
 
-    def send_header(self, name: str, version: int) -> SentRequest:
-        """Send a request of a version that no table has: a flexible header and no body.
+    def send_too_new(self, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
+        """Send a request of a version that no table has, with what the newest one that is known has in it.
 
         Its answer is read as one of version 0, which is how ApiVersions refuses (KIP-511).
         """
         number = self._next_correlation_id
         self._next_correlation_id += 1
-        data = frame(request_header(api(name).key, version, number, self._client_id, flexible=True))
+        newest = encode_request(name, api(name).max_version, body, number, self._client_id)
+        data = frame(newest[:2] + struct.pack(">h", version) + newest[4:])
         self.send_raw(data)
         return SentRequest(name, 0, number, data)
 
@@ -119,6 +129,28 @@ class Connection:
         """Close without ceremony; safe to call twice."""
         with contextlib.suppress(OSError):
             self._socket.close()
+
+    def abort(self) -> None:
+        """Close by a reset, which leaves nothing of the connection: whoever listened can do so again."""
+        with contextlib.suppress(OSError):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
+
+    def _enter(self, security: Security, address: tuple[str, int], within: float) -> None:
+        """TLS and SASL; what is not let in is closed. Errors: NotAdmitted."""
+
+        def ask(name: str, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
+            answer = self.receive(self.send(name, version, body), within)
+            if answer is None:
+                raise Refused(f"no answer to {name} in {within:g} s")
+            return answer.body
+
+        try:
+            self._socket = security.wrapped(self._socket, address[0])
+            security.authenticate(ask)
+        except (Refused, Closed, Garbage) as error:
+            self.close()
+            raise NotAdmitted(f"{address[0]}:{address[1]}: {error}") from error
 
     def _frame(self, deadline: float) -> bytes | None:
         if not self._fill(4, deadline):

@@ -6,8 +6,12 @@ INITIAL_DELAY = "group.initial.rebalance.delay.ms"
 
 MIN_SESSION = "group.min.session.timeout.ms"
 
+MAX_SESSION = "group.max.session.timeout.ms"
+
 MAX_SIZE = "group.max.size"
 
 RETENTION = "offsets.retention.minutes"
 
 RETENTION_CHECK = "offsets.retention.check.interval.ms"
+
+MAX_METADATA = "offset.metadata.max.bytes"

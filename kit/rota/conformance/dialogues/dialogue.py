@@ -12,8 +12,10 @@ from typing import Any
 from rota.conformance.connections.connection import Answer, Closed, Connection, Garbage, SentRequest
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.entries import checked
+from rota.conformance.dialogues.expectations import Wanted
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed
-from rota.conformance.dialogues.prerequisites import rule_behind, rule_of_waiting
+from rota.conformance.dialogues.operator import Operator
+from rota.conformance.dialogues.prerequisites import rule_of_waiting
 from rota.conformance.dialogues.transcript import Transcript
 from rota.conformance.dialogues.ways import USUAL, Way
 
@@ -175,6 +177,7 @@ class Member:
         self.dialogue = dialogue
         self.name = name
         self.connection = dialogue.connect(name)
+        dialogue.members.append(self)
         self.member_id = ""
         self.generation_id = -1
         self.protocol_name: str | None = None
@@ -285,7 +288,7 @@ class Dialogue:
 
     `versions` is the version of each API that is spoken here; `initial_delay` the target's initial rebalance
     delay and `patience` how long an answer is awaited that may take its time, both in seconds; setting `stop`
-    ends the case with `Interrupted`.
+    ends the case with `Interrupted`. `operator` is there where the dialogue may restart the target.
     """
 
     def __init__(
@@ -307,34 +310,36 @@ class Dialogue:
         self.initial_delay = initial_delay
         self.patience = patience
         self.transcript = Transcript(group_id)
-        self._connections: list[Connection] = []
+        self.operator: Operator | None = None
+        self.members: list[Member] = []
+        self.connections: list[Connection] = []
 
     def member(self, name: str, **settings: Any) -> Member:
         """Someone new, who has sent nothing yet."""
         return Member(self, name, **settings)
 
-    def connect(self, name: str) -> Connection:
-        """A new connection to the coordinator, closed when the case is over."""
-        connection = Connection(self.address, client_id=name)
-        self._connections.append(connection)
+    def connect(self, name: str, address: tuple[str, int] | None = None) -> Connection:
+        """A new connection to the coordinator, or to another address; closed when the case is over."""
+        connection = Connection(address or self.address, client_id=name)
+        self.connections.append(connection)
         return connection
 
     def close(self) -> None:
         """Close every connection of the case."""
-        for connection in self._connections:
+        for connection in self.connections:
             connection.close()
 
-    def expect(self, reply: Reply, **fields: Any) -> None:
-        """Hold fields of an answer against what the rule says; `error` stands for the error's name."""
-        expected = f"{reply.request.api} answered with {self._in_words(fields)}"
-        rule = rule_behind(reply.request.api, fields.get("error", "NONE"), reply.answer is not None)
+    def expect(self, reply: Reply, *, rule: str = "", **fields: Any) -> None:
+        """Hold fields of an answer against what the rule says; `error` stands for the error's name.
+
+        rule: the slug of the rule that is broken otherwise, where the answer does not tell that itself.
+        """
+        wanted = Wanted(reply.request.api, fields, self.transcript, rule)
         if reply.answer is None:
-            raise Deviation(expected, reply.silence, rule)
+            raise wanted.missing(reply.silence)
         actual = {name: reply.error if name == "error" else reply[name] for name in fields}
-        if actual.get("error") != fields.get("error"):
-            raise Deviation(expected, self.transcript.answer(reply.request.api, reply.body), rule)
         if actual != fields:
-            raise Deviation(expected, self._in_words(actual), rule)
+            raise wanted.differs(actual, reply.body)
 
     def require(self, holds: bool, expected: str, actual: str) -> None:
         """Any other expectation, in words."""
@@ -384,15 +389,3 @@ class Dialogue:
         finally:
             self._leading -= 1
         self.transcript.fold(first, ("", "·", f"reached {wanted}"))
-
-    def _in_words(self, fields: Mapping[str, Any]) -> str:
-        return ", ".join(
-            f"{name.replace('_id', ' id').replace('_', ' ')} {self._value(name, value)}"
-            for name, value in fields.items()
-        )
-
-    def _value(self, name: str, value: Any) -> Any:
-        if name in ("member_id", "leader"):
-            return self.transcript.named(value)
-        told = name == "error_code" or isinstance(value, list | dict)
-        return self.transcript.value(name, value) if told else value

@@ -11,6 +11,7 @@ from typing import Any
 
 from rota.conformance.connections.connection import Connection, NotListening
 from rota.conformance.connections.error_codes import NOT_READY, error_name
+from rota.conformance.connections.security import beside
 from rota.conformance.dialogues.failures import (
     Deviation,
     Interrupted,
@@ -96,7 +97,8 @@ def wait_until_ready(address: tuple[str, int], patience: float) -> None:
     """Wait until the broker coordinates all groups. Raises as `open_with` where it does not get so far."""
     with closing(Connection(address, _CLIENT)) as connection:
         ranges = advertised(connection, patience)
-        find_coordinator(connection, ranges, _CLIENT, Wait(patience))
+        coordinator = find_coordinator(connection, ranges, _CLIENT, Wait(patience)) or address
+    with closing(Connection(coordinator, _CLIENT)) as connection:
         until_it_coordinates(connection, newest(ranges), _CLIENT, Wait(patience))
         until_all_is_loaded(connection, newest(ranges), Wait(patience))
 
@@ -165,7 +167,7 @@ def find_coordinator(
         body = _ask(connection, "FindCoordinator", version, {"key": group_id, "key_type": 0}, wait)
         code = body["error_code"]
         if code == 0:
-            return body["host"], body["port"]
+            return beside(connection.address, body["host"], body["port"])
         if code not in NOT_READY:
             raise Undecidable(f"FindCoordinator answers {error_name(code)}")
         if time.monotonic() > deadline:

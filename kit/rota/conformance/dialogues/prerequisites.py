@@ -8,7 +8,7 @@ _GRANTED = {
     "JoinGroup": "join.new-member",
     "SyncGroup": "sync.leader-assigns",
     "Heartbeat": "heartbeat.alive",
-    "LeaveGroup": "leave.member",
+    "LeaveGroup": "leave.remove-member",
     "OffsetCommit": "offsets.commit",
     "OffsetFetch": "offsets.fetch",
     "OffsetDelete": "offsets.delete",
@@ -41,14 +41,39 @@ _ANSWERED = {**_GRANTED, "JoinGroup": "join.complete-if-all-joined"}
 _WAITS = {"JoinGroup": "join.barrier", "SyncGroup": "sync.follower-waits"}
 """API -> the rule by which its request waits."""
 
+_FIELDS = {
+    "generation_id": "join.next-generation",
+    "leader": "join.leader",
+    "protocol_name": "voting.tally",
+    "assignment": "sync.leader-assigns",
+}
+"""Field of an answer -> the rule by which it has its value."""
 
-def rule_behind(api: str, error: str, answered: bool = True) -> str:
-    """The slug of the rule by which a request is answered so; empty where no single rule says it.
+_CONSEQUENCE = "UNKNOWN_MEMBER_ID"
+"""What whoever has been removed is answered, by whatever mistake that was."""
 
-    answered: or was there no answer at all.
+
+def rule_behind(api: str, error: str, actual: str | None, known: str = "") -> str:
+    """The slug of the rule that is broken where a request is answered with another error than it should be.
+
+    Empty where no single rule says it. A refusal that is out of place breaks the rule by which it is made.
+    actual: the error, None if there is no answer. known: the rule, if it is not such a refusal.
     """
+    if actual not in (None, _CONSEQUENCE) and (wrongly := _refusal(api, str(actual))):
+        return wrongly
+    if known:
+        return known
     if error == "NONE":
-        return (_GRANTED if answered else _ANSWERED).get(api, "")
+        return (_ANSWERED if actual is None else _GRANTED).get(api, "")
+    return _refusal(api, error)
+
+
+def rule_of_field(field: str) -> str:
+    """The slug of the rule by which a field has its value; empty where no single rule says it."""
+    return _FIELDS.get(field, "")
+
+
+def _refusal(api: str, error: str) -> str:
     slug = f"{_PARTS.get(api)}.{_REFUSED.get(error)}"
     return slug if slug in RULES else ""
 

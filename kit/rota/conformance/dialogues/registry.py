@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from rota.conformance.dialogues.dialogue import Dialogue
-from rota.conformance.dialogues.script import Case, Level, Otherwise, Probe
+from rota.conformance.dialogues.script import Case, Level, Otherwise, Probe, Signal
 from rota.spec import KAFKA_4, PROFILES, RULES
 
 Play = Callable[[Dialogue], None]
@@ -16,7 +17,7 @@ WIRE = "wire"
 
 PARTS = (
     *("join", "static", "sync", "heartbeat", "leave", "voting", "timers", "persistence", "hosting"),
-    *("offsets", "admin", "expiry", WIRE),
+    *("loading", "offsets", "admin", "expiry", WIRE),
 )
 """The parts of the protocol, in the order of the reports."""
 
@@ -40,6 +41,8 @@ def case(
     older: str = "",
     family: str = "",
     situation: str = "",
+    restarts: Signal | None = None,
+    brokers: int = 1,
 ) -> Callable[[Play], Play]:
     """Register a dialogue as the case `id`, which begins with the slug of its rule; see `rule_of`.
 
@@ -64,7 +67,32 @@ def case(
             older=older,
             family=family,
             situation=situation,
+            restarts=restarts,
+            brokers=brokers,
         )
+        return play
+
+    return add
+
+
+EITHER = (Signal.TERM, Signal.KILL)
+KILLED = (Signal.KILL,)
+
+
+def after(
+    id: str, requirement: str, source: str, ways: Sequence[Signal] = EITHER, **about: Any
+) -> Callable[[Play], Play]:
+    """Register a dialogue as a case for each way in which the target is ended in it, in the words of the id.
+
+    The requirement is what is so after the restart; `about` are other parameters of `case`.
+    """
+
+    def add(play: Play) -> Play:
+        for how in ways:
+            sentence = f"After a restart ({how}) {requirement}"
+            case(f"{id}-after-{how.lower()}", sentence, source, **{"seconds": 8.0, **about}, restarts=how)(
+                play
+            )
         return play
 
     return add

@@ -17,6 +17,13 @@ class Level(StrEnum):
     INFO = "INFO"
 
 
+class Signal(StrEnum):
+    """How a target is ended in the middle of a dialogue."""
+
+    TERM = "SIGTERM"
+    KILL = "SIGKILL"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Script:
     """One dialogue with a coordinator.
@@ -25,8 +32,9 @@ class Script:
     API to the versions in which it can be seen, both ends included. `initial_delay_ms` and `settings` are
     what a target gets whose settings can be chosen; `least_delay_ms` is the smallest initial delay with which
     it can be seen at all. `seconds` is how long the dialogue takes, apart from initial delays. `older` says
-    what the brokers of Kafka 3.x do instead, if they do something else. `restarts`: the target is restarted
-    in it. `brokers` is how many brokers the cluster has to have.
+    what the brokers of Kafka 3.x do instead, if they do something else. `restarts`: how the target is ended
+    in it before it is started again; None where it goes on. `brokers` is how many brokers the cluster has to
+    have.
     """
 
     id: str
@@ -39,7 +47,7 @@ class Script:
     settings: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 1.0
     older: str = ""
-    restarts: bool = False
+    restarts: Signal | None = None
     brokers: int = 1
 
     @property

@@ -14,14 +14,18 @@ from rota.conformance.connections.error_codes import error_name, with_codes
 KEPT = 4096
 """Bytes of a frame that a transcript keeps: some cases send a megabyte."""
 
+RESTARTED = "↻"
+"""The mark of a line that says that the target is ended or started again."""
+
 
 @dataclass(frozen=True)
 class Line:
     """One line of the transcript of a dialogue.
 
     `at_ms` counts from the start of the case; `who` is the name of the member; `mark` is `→` for a request,
-    `←` for an answer, `…` for a silence that was waited out, `×` for a broken connection, `·` for a remark.
-    `data` is the frame on the wire, its first `KEPT` bytes, and `size` how long it is.
+    `←` for an answer, `…` for a silence that was waited out, `×` for a broken connection, `↻` for a target
+    that is ended or started again, `·` for a remark. `data` is the frame on the wire, its first `KEPT` bytes,
+    and `size` how long it is.
     """
 
     at_ms: float

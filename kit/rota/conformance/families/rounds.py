@@ -21,10 +21,10 @@ def still_assigns(scene: Scene) -> None:
         scene.undisturbed()
 
 
-def assign(scene: Scene, given: Mapping[str, bytes], **fields: object) -> None:
+def assign(scene: Scene, given: Mapping[str, bytes]) -> None:
     """The leader assigns; those who wait, and those who come later, get what is theirs, or empty bytes."""
     d = scene.d
-    reply = scene.lead.sync(given, **fields)
+    reply = scene.lead.sync(given)
     d.expect(reply, error="NONE", assignment=given.get(scene.lead.member_id, b""))
     for member in scene.followers:
         own = given.get(member.member_id, b"")

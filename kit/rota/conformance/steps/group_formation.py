@@ -88,7 +88,7 @@ def distribute_assignments(dialogue: Dialogue, formed: FormedGroup) -> None:
     time.sleep(ON_ITS_WAY)
     dialogue.expect(formed.leader.sync(formed.assignments), error="NONE")
     for sync in waiting:
-        _granted(dialogue, sync.answer(), "sync.follower-waits")
+        dialogue.expect(sync.answer(), error="NONE", rule="sync.follower-waits")
 
 
 def lead(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
@@ -128,14 +128,6 @@ def _gathered(dialogue: Dialogue, members: tuple[Member, ...]) -> FormedGroup:
         distribute_assignments(dialogue, formed)
         formed = _Formation(dialogue, (newcomer,), members[:number]).run()
     return formed
-
-
-def _granted(dialogue: Dialogue, reply: Reply, rule: str) -> None:
-    """Expect no error; if there is one, this rule is broken."""
-    try:
-        dialogue.expect(reply, error="NONE")
-    except Deviation as deviation:
-        raise Deviation(deviation.expected, deviation.actual, rule) from deviation
 
 
 class _Formation:
@@ -206,7 +198,7 @@ class _Formation:
             self._handed_out.add(member.name)
             self._waiting[member.name] = member.send_join()
             return
-        _granted(self._dialogue, reply, self._rule_of_joining(member))
+        self._dialogue.expect(reply, error="NONE", rule=self._rule_of_joining(member))
         self._replies[member.name] = reply
 
     def _rule_of_joining(self, member: Member) -> str:

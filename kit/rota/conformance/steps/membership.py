@@ -22,7 +22,7 @@ def static(d: Dialogue, name: str, instance: str, **settings: Any) -> Member:
 def pending_member(d: Dialogue, name: str, **settings: Any) -> Member:
     """A pending member: it has been handed a member id and has not joined with it (KIP-394)."""
     member = d.member(name, **settings)
-    with d.reaching(f"an id that was handed out to {name}", rule="join.member-id-required"):
+    with d.reaching(f"an id that was handed out to {name}"):
         d.expect(member.join(""), error="MEMBER_ID_REQUIRED")
     return member
 

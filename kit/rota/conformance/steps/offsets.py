@@ -12,6 +12,9 @@ from rota.conformance.dialogues.failures import Deviation, Unsupported
 TOPIC = "rota-probe"
 """The topic whose offsets are committed, made by asking for its metadata."""
 
+TWO_PARTITIONS = f"{TOPIC}-two"
+"""A topic with two partitions, made by CreateTopics."""
+
 _TOPIC_SECONDS = 10.0
 
 
@@ -52,6 +55,17 @@ def _created(d: Dialogue, someone: Member, names: tuple[str, ...]) -> str:
     reply = someone.send_whole("CreateTopics", {"topics": topics, "timeout_ms": 5000}).answer()
     errors = sorted({error_name(each["error_code"]) for each in reply["topics"]})
     return f"CreateTopics answers {', '.join(errors)}"
+
+
+def topic_of_two(d: Dialogue) -> None:
+    """Have the topic of two partitions made, if it is not there, and wait for its leaders."""
+    wanted = {"name": TWO_PARTITIONS, "num_partitions": 2, "replication_factor": 1, "assignments": []}
+    with d.reaching("a topic with two partitions"):
+        asked = {"topics": [{**wanted, "configs": []}], "timeout_ms": 5000, "validate_only": False}
+        (made,) = d.member("maker").send_whole("CreateTopics", asked).answer()["topics"]
+        error = error_name(made["error_code"])
+        d.require(error in ("NONE", "TOPIC_ALREADY_EXISTS"), "the topic", error)
+    topic(d, TWO_PARTITIONS)
 
 
 def subscriber(d: Dialogue, name: str, **settings: Any) -> Member:

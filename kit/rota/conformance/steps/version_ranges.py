@@ -16,6 +16,9 @@ TOPICS = {"Metadata": (0, 13)}
 
 COMMIT = {"OffsetCommit": (2, 9)}
 
+CREATE = {"CreateTopics": (2, 7)}
+"""Versions of CreateTopics that make a topic of so many partitions; no case judges it."""
+
 FETCH = {"OffsetFetch": (8, 9)}
 
 DESCRIBE = {"DescribeGroups": (0, 6)}

@@ -3,47 +3,66 @@
 from __future__ import annotations
 
 import re
-import shlex
-import socket
-import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import partial
 from importlib.util import find_spec
 
+from rota.conformance.connections.security import PLAINTEXT, SecureAddress, Security
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.targets import librdkafka_mock
-from rota.conformance.targets.kafka_broker import Brokers
+from rota.conformance.targets.command import Command, own_process
+from rota.conformance.targets.foreign import Foreign, that_says_where
+from rota.conformance.targets.kafka_cluster import KafkaTarget
 from rota.conformance.targets.kafka_jars import RELEASES, missing
-from rota.conformance.targets.process import NotStarted, Process, Started
-from rota.conformance.targets.remote import Embedded, Remote
+from rota.conformance.targets.names import FOREIGN, NAMES
+from rota.conformance.targets.process import Started
+from rota.conformance.targets.remote import Embedded, Remote, served_as
+from rota.conformance.targets.restarting import Shared
 from rota.conformance.targets.target import Target, TargetError
 from rota.server import USUAL
 
-PLANNED = ("kfake", "tansu")
-"""Names of the target grammar that cannot be started yet."""
 
-START_SECONDS = 30.0
-"""How long a process may take until it listens."""
-
-
-def parse_target(text: str, settings: Mapping[str, int] | None = None, profile: str = USUAL) -> Target:
+def parse_target(
+    text: str,
+    settings: Mapping[str, int] | None = None,
+    profile: str = USUAL,
+    security: Security = PLAINTEXT,
+) -> Target:
     """The target that a text of the grammar names; nothing is started.
 
     `settings` are broker settings that the target is known to run with, `profile` is what rota's own server
-    is asked to be.
+    is asked to be, `security` how a listener at HOST:PORT is spoken to.
     Raises `TargetError` for what is not in the grammar or cannot be started here.
     """
     known = settings or {}
     if text == "rota":
         embedded = partial(Embedded, profile=profile)
-        return Target("rota", embedded, fresh=True, parallel=32, settable=True)
+        kept = Shared(partial(own_process, served_as(profile)))
+        return Target(
+            "rota",
+            embedded,
+            fresh=True,
+            parallel=64,
+            settable=True,
+            close=kept.close,
+            restarting=kept.start,
+        )
     if text in RELEASES:
         if (cause := missing(RELEASES[text])) is not None:
             raise TargetError(f"target {text} cannot be started: {cause[0]}; {cause[1]}", there=False)
-        brokers = Brokers(RELEASES[text])
-        return Target(text, brokers.start, fresh=False, parallel=16, settable=True, close=brokers.close)
+        brokers = KafkaTarget(RELEASES[text])
+        return Target(
+            text,
+            brokers.start,
+            fresh=False,
+            parallel=16,
+            settable=True,
+            close=brokers.close,
+            restarting=brokers.restarting,
+            cluster=brokers.cluster,
+        )
     if text == "librdkafka-mock":
         if find_spec("confluent_kafka") is None:
             raise TargetError(
@@ -51,24 +70,32 @@ def parse_target(text: str, settings: Mapping[str, int] | None = None, profile: 
             )
         delay = {INITIAL_DELAY: librdkafka_mock.INITIAL_DELAY_MS}
         return Target(text, _start_mock, fresh=True, parallel=32, known=delay)
-    if text in PLANNED:
-        raise TargetError(
-            f"target {text} cannot be started yet; start it yourself and give --target HOST:PORT",
-            there=False,
-        )
+    if text in FOREIGN:
+        return _foreign(FOREIGN[text], known)
     if text.startswith("cmd:"):
-        return Target(text, _command(text[4:]), fresh=True, parallel=4, known=known)
-    address = _address(text)
+        command = Command.read(text[4:])
+        restarting = command.start_restartable if command.keeps else None
+        return Target(text, command.start, fresh=True, parallel=4, known=known, restarting=restarting)
+    address = SecureAddress(*_address(text), security)
     return Target(text, lambda _: Remote(address), fresh=False, parallel=24, known=known)
+
+
+def _foreign(program: Foreign, given: Mapping[str, int]) -> Target:
+    if (cause := program.missing()) is not None:
+        raise TargetError(f"target {program.name} cannot be started: {cause[0]}; {cause[1]}", there=False)
+    known = {**program.known, **given}
+    heeds = program.heeds - set(given)
+    return Target(
+        program.name, program.started, fresh=True, parallel=program.parallel, heeds=heeds, known=known
+    )
 
 
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
-        known = ("rota", "librdkafka-mock", *RELEASES, *PLANNED)
-        near = get_close_matches(text, known, n=1) or _addresses_nearly(text)
+        near = get_close_matches(text, NAMES, n=1) or _addresses_nearly(text)
         hint = f"did you mean {near[0]}? " if near else ""
-        forms = f"HOST:PORT, cmd:COMMAND {{port}}, or one of {', '.join(known)}"
+        forms = f"HOST:PORT, cmd:COMMAND {{port}}, or one of {', '.join(NAMES)}"
         raise TargetError(f"unknown target {text!r}; {hint}use {forms}")
     return host.strip("[]"), int(port)
 
@@ -81,40 +108,4 @@ def _addresses_nearly(text: str) -> list[str]:
 
 
 def _start_mock(_settings: Mapping[str, int]) -> Started:
-    process = Process(
-        (sys.executable, "-m", "rota.conformance.targets.librdkafka_mock"), stdout=subprocess.PIPE
-    )
-    try:
-        host, port = process.first_line(within=START_SECONDS).split()
-        return Started(process, (host, int(port)))
-    except (NotStarted, ValueError) as error:
-        process.stop()
-        raise NotStarted(str(error)) from error
-
-
-def _command(template: str) -> Callable[[Mapping[str, int]], Started]:
-    try:
-        words = shlex.split(template)
-    except ValueError as error:
-        raise TargetError(f"cannot read {template!r}: {error}; quote it as for a shell") from error
-    if not words or not any("{port}" in word for word in words):
-        raise TargetError(f"the command {template!r} names no {{port}}; say where it gets its port from")
-
-    def start(_settings: Mapping[str, int]) -> Started:
-        address = ("127.0.0.1", _free_port())
-        process = Process([word.replace("{port}", str(address[1])) for word in words])
-        try:
-            process.listens(address, within=START_SECONDS)
-        except NotStarted:
-            process.stop()
-            raise
-        return Started(process, address)
-
-    return start
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    return that_says_where((sys.executable, "-m", "rota.conformance.targets.librdkafka_mock"))

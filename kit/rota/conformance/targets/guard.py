@@ -5,6 +5,8 @@ Usage: `python -m rota.conformance.targets.guard FOLDER COMMANDâ€¦ [-- COMMANDâ€
 Runs the commands one after the other in the folder, for as long as its own standard input is open, and
 removes the folder when it is over. Whoever holds the other end of that pipe may die in any way, even of
 SIGKILL: the pipe closes with it, and what was started goes too.
+
+The signal `IN_GOOD_ORDER` has the command end by SIGTERM and keeps the folder, for another start.
 """
 
 from __future__ import annotations
@@ -17,6 +19,9 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+
+IN_GOOD_ORDER = signal.SIGUSR1
+"""What the guard is sent for an end that keeps the folder."""
 
 NEXT = "--"
 """Stands between two commands; the second starts when the first has ended with exit code 0."""
@@ -34,25 +39,36 @@ class Guard:
     def __init__(self) -> None:
         self._lock = threading.RLock()  # a signal's handler may come while the main thread holds it
         self._abandoned = False
+        self.keeps = False
         self._process: subprocess.Popen[bytes] | None = None
 
     def abandon(self) -> None:
         """End what runs, by force, and start nothing more. For any thread, and for signal handlers."""
         with self._lock:
             self._abandoned = True
+            self.keeps = False
             if self._process is not None:
                 self._process.kill()
+
+    def end(self) -> None:
+        """Have what runs end in good order, start nothing more, and keep the folder. For signal handlers."""
+        with self._lock:
+            self.keeps = True
+            if self._process is not None:
+                self._process.terminate()
 
     def run(self, command: Sequence[str], folder: str) -> int:
         """Start a command and wait for its end; its exit code. What it prints goes to standard error."""
         with self._lock:
-            if self._abandoned:
+            if self._abandoned or self.keeps:
                 return -signal.SIGKILL
             self._process = subprocess.Popen(
                 command, cwd=folder, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno()
             )
             if self._abandoned:  # by a signal while the command was being started
                 self._process.kill()
+            elif self.keeps:
+                self._process.terminate()
         return self._process.wait()
 
 
@@ -62,6 +78,7 @@ def main(arguments: Sequence[str]) -> int:
     guard = Guard()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: guard.abandon())
+    signal.signal(IN_GOOD_ORDER, lambda *_: guard.end())
     threading.Thread(target=_until_abandoned, args=(guard,), daemon=True).start()
     code = 0
     try:
@@ -70,7 +87,8 @@ def main(arguments: Sequence[str]) -> int:
             if code != 0:
                 break
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if not guard.keeps:
+            shutil.rmtree(folder, ignore_errors=True)
     return code if code >= 0 else 128 - code
 
 

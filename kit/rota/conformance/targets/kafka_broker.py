@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
-import socket
+import signal
 import tempfile
 import threading
 from base64 import urlsafe_b64encode
@@ -13,21 +13,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
-from rota.conformance.dialogues.broker_settings import INITIAL_DELAY, MIN_SESSION
+from rota.conformance.dialogues.broker_settings import (
+    INITIAL_DELAY,
+    MAX_METADATA,
+    MAX_SESSION,
+    MIN_SESSION,
+)
 from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.dialogues.negotiation import wait_until_ready
-from rota.conformance.targets.guard import guarded
+from rota.conformance.dialogues.script import Signal
+from rota.conformance.targets.guard import IN_GOOD_ORDER, guarded
 from rota.conformance.targets.java import NoJava, find_java
 from rota.conformance.targets.kafka_jars import NoJars, Release, fetched
+from rota.conformance.targets.ports import free_ports
 from rota.conformance.targets.process import NotStarted, Process
 
 START_SECONDS = 90.0
 """How long a broker may take until it listens, its storage formatted; two to eight seconds are usual."""
 
+END_SECONDS = 60.0
+"""How long a broker may take to end in good order; one or two are usual."""
+
 PATIENCE = 30.0
 """Seconds that a broker which has just started may take for one answer."""
 
-USUAL = {INITIAL_DELAY: 300, MIN_SESSION: 1000}
+USUAL = {INITIAL_DELAY: 300, MIN_SESSION: 1000, MAX_SESSION: 1_800_000, MAX_METADATA: 4096}
 """Settings of a broker where nothing else is asked for. Sessions as short as a second spare waiting."""
 
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -39,7 +49,7 @@ class _Place:
     """Where the broker with some settings is or will be; `lock` is held while it is being started."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    broker: Broker | None = None
+    broker: _Lent | None = None
     failed: NotStarted | None = None
 
 
@@ -51,7 +61,7 @@ class Brokers:
         self._lock = threading.Lock()
         self._places: dict[frozenset[tuple[str, int]], _Place] = {}
 
-    def start(self, settings: Mapping[str, int]) -> Broker:
+    def start(self, settings: Mapping[str, int]) -> _Lent:
         """The broker with these settings, which is started if there is none that lives.
 
         Errors: NotStarted, again and at once for settings with which it did not start before.
@@ -63,11 +73,11 @@ class Brokers:
             if place.failed is not None:
                 raise place.failed
             if place.broker is not None and place.broker.post_mortem(0) is not None:
-                place.broker.end()
+                place.broker.owned.stop()
                 place.broker = None
             if place.broker is None:
                 try:
-                    place.broker = launch(self._release, wanted)
+                    place.broker = _Lent(launch(self._release, wanted))
                 except NotStarted as error:
                     place.failed = error
                     raise
@@ -81,32 +91,65 @@ class Brokers:
         for place in places:
             with place.lock:
                 if place.broker is not None:
-                    place.broker.end()
+                    place.broker.owned.stop()
 
 
 class Broker:
     """One broker on 127.0.0.1, in a folder of its own; the guard of its process removes both if we cannot."""
 
-    def __init__(self, process: Process, folder: str, address: tuple[str, int]) -> None:
-        self._process = process
+    def __init__(self, jvm: Sequence[str], folder: str, address: tuple[str, int], cluster: str) -> None:
+        """Format its storage and start it. Errors: NotStarted, where not even a guard starts."""
         self._folder = folder
         self.address = address
+        self._broker = (*jvm, "kafka.Kafka", "server.properties")
+        # An id may begin with a hyphen, which must not look like an option.
+        storage = ("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", "server.properties")
+        self._process = Process(guarded(folder, [(*jvm, *storage), self._broker]))
+
+    def listens(self) -> None:
+        """Wait until it listens. Errors: NotStarted."""
+        self._process.listens(self.address, within=START_SECONDS)
 
     def post_mortem(self, grace: float) -> str | None:
         """As `Process.post_mortem`."""
         return self._process.post_mortem(grace)
 
-    def stop(self) -> None:
-        """Nothing: others use it too. It ends with `Brokers.close`."""
+    def end(self, _address: tuple[str, int], how: Signal) -> None:
+        """End the broker, by SIGTERM in good order, and keep its folder. Errors: NotStarted."""
+        if how is Signal.TERM:
+            self._process.end(IN_GOOD_ORDER, within=END_SECONDS, alone=True)
+        else:
+            self._process.end(signal.SIGKILL, within=END_SECONDS)
 
-    def end(self) -> None:
+    def start_again(self) -> None:
+        """Start it with what its folder has. Errors: NotStarted."""
+        self._process.stop()
+        self._process = Process(guarded(self._folder, [self._broker]))
+        self.listens()
+
+    def stop(self) -> None:
         """End the process and remove its folder."""
         self._process.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def launch(release: Release, settings: Mapping[str, int], jvm_flags: Sequence[str] = _JVM) -> Broker:
-    """Start a broker and wait until it coordinates groups. Errors: NotStarted."""
+class _Lent:
+    """A broker that others use too, so it goes on; it ends with `Brokers.close`."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.owned = broker
+        self.address = broker.address
+
+    def post_mortem(self, grace: float) -> str | None:
+        """As `Process.post_mortem`."""
+        return self.owned.post_mortem(grace)
+
+    def stop(self) -> None:
+        """Nothing."""
+
+
+def java_for(release: Release, jvm_flags: Sequence[str] = _JVM) -> tuple[str, ...]:
+    """The command line of Java with the jars of a release, but for the class. Errors: NotStarted."""
     try:
         java = find_java(release.java, f"Kafka {release.version}").path
         libs = fetched(release)
@@ -114,66 +157,85 @@ def launch(release: Release, settings: Mapping[str, int], jvm_flags: Sequence[st
         raise NotStarted(str(error), error.remedy) from error
     except NoJava as error:
         raise NotStarted(str(error)) from error
-    folder = tempfile.mkdtemp(prefix=f"rota-{release.name}-")
-    process = None
+    return (java, *jvm_flags, release.log_flag, "-cp", f"{libs.resolve()}/*")
+
+
+def new_cluster_id() -> str:
+    """An id as StorageTool wants it."""
+    return urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
+
+
+def launch(release: Release, settings: Mapping[str, int], jvm_flags: Sequence[str] = _JVM) -> Broker:
+    """Start a broker and wait until it coordinates groups. Errors: NotStarted."""
+    jvm = java_for(release, jvm_flags)
+    port, controller = free_ports(2)
+    node = Node(1, port, {1: controller})
+    return together([(jvm, node)], release, settings)[0]
+
+
+def together(
+    nodes: Sequence[tuple[Sequence[str], Node]], release: Release, settings: Mapping[str, object]
+) -> list[Broker]:
+    """Start the nodes of one cluster and wait until it coordinates groups. Errors: NotStarted."""
+    cluster, brokers = new_cluster_id(), []
+    folders: list[str] = []
     try:
-        address, controller = (("127.0.0.1", port) for port in _free_ports(2))
-        _write(Path(folder), release, address[1], controller[1], settings)
-        jvm = (java, *jvm_flags, release.log_flag, "-cp", f"{libs.resolve()}/*")
-        cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
-        # An id may begin with a hyphen, which must not look like an option.
-        storage = ("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", "server.properties")
-        process = Process(guarded(folder, [(*jvm, *storage), (*jvm, "kafka.Kafka", "server.properties")]))
-        process.listens(address, within=START_SECONDS)
-        wait_until_ready(address, PATIENCE)
+        for jvm, node in nodes:
+            folders.append(tempfile.mkdtemp(prefix=f"rota-{release.name}-"))
+            node.write(Path(folders[-1]), release, settings)
+            brokers.append(Broker(jvm, folders[-1], node.address, cluster))
+        for broker in brokers:
+            broker.listens()
+        wait_until_ready(brokers[0].address, PATIENCE)
     except BaseException as error:
-        if process is not None:
-            process.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        for broker in brokers:
+            broker.stop()
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, Undecidable | Deviation | Closed | Garbage | NotListening):
             raise NotStarted(f"it listens, but {error}") from error
         raise
-    return Broker(process, folder, address)
+    return brokers
 
 
-def _write(folder: Path, release: Release, port: int, controller: int, settings: Mapping[str, int]) -> None:
-    """The broker's configuration: one node that is broker and controller, all replication factors 1."""
-    properties = {
-        "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-        "controller.listener.names": "CONTROLLER",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "log.dirs": str(folder / "data"),
-        "offsets.topic.num.partitions": "1",
-        "offsets.topic.replication.factor": "1",
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-        "log.cleaner.dedupe.buffer.size": "2097152",
-        **release.settings,
-        **{name: str(value) for name, value in settings.items()},
-    }
-    lines = (f"{name}={value}\n" for name, value in properties.items())
-    (folder / "server.properties").write_text("".join(lines), encoding="utf-8")
-    name, text = release.log_file
-    (folder / name).write_text(text, encoding="utf-8")
+@dataclass(frozen=True)
+class Node:
+    """One node of a cluster that is broker and controller: its number, its port, every node's for voting."""
 
+    number: int
+    port: int
+    controllers: Mapping[int, int]
 
-def _free_ports(number: int) -> list[int]:
-    """Ports below those that the system gives to outgoing connections, which would take them meanwhile."""
-    sockets: list[socket.socket] = []
-    try:
-        while len(sockets) < number:
-            tried = socket.socket()
-            try:
-                tried.bind(("127.0.0.1", 12_000 + secrets.randbelow(18_000)))
-            except OSError:
-                tried.close()
-            else:
-                sockets.append(tried)
-        return [bound.getsockname()[1] for bound in sockets]
-    finally:
-        for bound in sockets:
-            bound.close()
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it serves clients."""
+        return ("127.0.0.1", self.port)
+
+    def write(self, folder: Path, release: Release, settings: Mapping[str, object]) -> None:
+        """Its configuration, in which each topic has a replica on every node."""
+        replicas = str(len(self.controllers))
+        voters = (f"{number}@127.0.0.1:{port}" for number, port in self.controllers.items())
+        listeners = f"PLAINTEXT://127.0.0.1:{self.port}"
+        controller = f"CONTROLLER://127.0.0.1:{self.controllers[self.number]}"
+        properties = {
+            "process.roles": "broker,controller",
+            "node.id": str(self.number),
+            "controller.quorum.voters": ",".join(voters),
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"{listeners},{controller}",
+            "advertised.listeners": listeners,
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": str(folder / "data"),
+            "offsets.topic.num.partitions": "1",
+            "offsets.topic.replication.factor": replicas,
+            "default.replication.factor": replicas,
+            "transaction.state.log.replication.factor": replicas,
+            "transaction.state.log.min.isr": "1",
+            "log.cleaner.dedupe.buffer.size": "2097152",
+            **release.settings,
+            **{name: str(value) for name, value in settings.items()},
+        }
+        lines = (f"{name}={value}\n" for name, value in properties.items())
+        (folder / "server.properties").write_text("".join(lines), encoding="utf-8")
+        name, text = release.log_file
+        (folder / name).write_text(text, encoding="utf-8")

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from rota.conformance.cache_folder import CACHE, NoHome, cache_folder
 from rota.conformance.targets.java import JAVA_REMEDY, NoJava, find_java
-
-FETCH_SECONDS = 900
-"""How long Maven may take for some 45 MB."""
-
-_UNFINISHED = ".fetching-"
+from rota.conformance.targets.made_once import NotMade, made_once, run_tool
 
 MAVEN_REMEDY = "install Maven (Debian: apt-get install maven)"
 
 
-class NoJars(Exception):
-    """The jars cannot be had; the message names the cause, `remedy` what helps."""
-
-    def __init__(self, cause: str, remedy: str) -> None:
-        super().__init__(cause)
-        self.remedy = remedy
+class NoJars(NotMade):
+    """Kafka's jars cannot be had."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +49,8 @@ _LOG4J_2 = (
     "appender.x.type = Console\nappender.x.name = console\n"
     "appender.x.layout.type = PatternLayout\nappender.x.layout.pattern = %m %throwable{short.message}%n\n",
 )
+_LOG4J_2_BINDING = "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3"
+_LOG4J_2_FLAG = "-Dlog4j2.configurationFile=log4j2.properties"
 _LOG4J_1 = (
     "log4j.properties",
     "log4j.rootLogger=ERROR, x\nlog4j.appender.x=org.apache.log4j.ConsoleAppender\n"
@@ -74,9 +65,17 @@ RELEASES = {
         Release(
             "4.4.0",
             java=17,
-            logging="org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
+            logging=_LOG4J_2_BINDING,
             log_file=_LOG4J_2,
-            log_flag="-Dlog4j2.configurationFile=log4j2.properties",
+            log_flag=_LOG4J_2_FLAG,
+        ),
+        # The first line that has the coordinator in Java alone.
+        Release(
+            "4.0.2",
+            java=17,
+            logging=_LOG4J_2_BINDING,
+            log_file=_LOG4J_2,
+            log_flag=_LOG4J_2_FLAG,
         ),
         # The last line that has the coordinator in Scala, which has to be asked for.
         Release(
@@ -119,10 +118,7 @@ def missing(release: Release) -> tuple[str, str] | None:
 
 
 def fetched(release: Release) -> Path:
-    """The folder of the release's jars, after fetching them if they are not there. Errors: NoJars.
-
-    The folder gets its name when it is whole. Several may fetch at a time: the first one's is kept.
-    """
+    """The folder of the release's jars, after fetching them if they are not there. Errors: NoJars."""
     libs = libraries(release)
     if libs.is_dir():
         return libs
@@ -131,58 +127,25 @@ def fetched(release: Release) -> Path:
     size = "about 45 MB, once"
     print(f"rota: fetching Kafka {release.version} from Maven Central ({size})", file=sys.stderr, flush=True)
     try:
-        libs.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(libs.parent)
-        with tempfile.TemporaryDirectory(prefix=_UNFINISHED, dir=libs.parent) as folder:
-            _maven(release, Path(folder))
-            with suppress(FileExistsError):
-                _keep(Path(folder, "libs"), libs)
-    except OSError as error:
-        cause_text = f"cannot write {libs.parent}: {error.strerror or error}"
-        raise NoJars(cause_text, f"name another folder in {CACHE}") from error
-    return libs
+        return made_once(libs, partial(_maven, release))
+    except NotMade as error:
+        raise NoJars(str(error), error.remedy) from error
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what downloads left behind that were killed; those under way are younger."""
-    for old in folder.glob(f"{_UNFINISHED}*"):
-        if old.stat().st_mtime < time.time() - 2 * FETCH_SECONDS:
-            shutil.rmtree(old, ignore_errors=True)
-
-
-def _keep(made: Path, libs: Path) -> None:
-    try:
-        made.rename(libs)
-    except OSError:
-        if not libs.is_dir():  # else another process was faster, with the same files
-            raise
-
-
-def _maven(release: Release, folder: Path) -> None:
-    """Have Maven copy the jars into folder/libs. Errors: NoJars."""
+def _maven(release: Release, folder: Path) -> Path:
+    """Have Maven copy the jars into a folder below this one. Errors: NotMade."""
     (folder / "pom.xml").write_text(_pom(release), encoding="utf-8")
     goal = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
     command = ["mvn", "--batch-mode", "--quiet", goal, "-DincludeScope=runtime", "-DoutputDirectory=libs"]
     remedy = f"connect to the network, or copy its jars into {libraries(release)}"
-    try:
-        completed = subprocess.run(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=FETCH_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        raise NoJars(f"mvn did not end in {FETCH_SECONDS} s", remedy) from None
-    except OSError as error:
-        raise NoJars(f"mvn does not run: {error.strerror or error}", MAVEN_REMEDY) from error
+    completed = run_tool(command, folder, (MAVEN_REMEDY, remedy))
     if completed.returncode != 0 or not any((folder / "libs").glob("kafka_2.13-*.jar")):
         errors = [line for line in (completed.stdout + completed.stderr).splitlines() if "ERROR" in line]
         said = (
             errors[0].replace("[ERROR]", "").strip()[:300] if errors else f"exit code {completed.returncode}"
         )
-        raise NoJars(f"mvn cannot fetch its jars: {said}", remedy)
+        raise NotMade(f"mvn cannot fetch its jars: {said}", remedy)
+    return folder / "libs"
 
 
 def _pom(release: Release) -> str:

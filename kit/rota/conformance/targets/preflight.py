@@ -19,9 +19,11 @@ from rota.conformance.connections.connection import (
     Closed,
     Connection,
     Garbage,
+    NotAdmitted,
     NotListening,
 )
 from rota.conformance.connections.error_codes import ERROR_CODES, with_codes
+from rota.conformance.connections.security import Refused, security_of
 from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.dialogues.negotiation import (
     GROUP_APIS,
@@ -105,6 +107,8 @@ def look(address: tuple[str, int], patience: float) -> None:
         cause = f"{where} is a Kafka broker, but its coordinator does not become available: {error}"
         remedy = "see in the broker's log why __consumer_offsets cannot be made or read"
         raise NoBroker(with_codes(cause), f"{remedy} (offsets.topic.replication.factor?)") from error
+    except NotAdmitted as error:
+        raise _not_admitted(str(error)) from error
     except NotListening as error:
         cause = f"FindCoordinator at {where} names a coordinator where nothing listens: {error}"
         raise NoBroker(
@@ -132,7 +136,8 @@ def _coordinator(
         if mechanisms is None:
             raise
         cause = f"{_shown(address)} wants its clients to authenticate first (SASL: {mechanisms})"
-        raise NoBroker(cause, "rota does not; give the address of a PLAINTEXT listener") from None
+        said = "say as whom with --command-config FILE (security.protocol, sasl.mechanism, sasl.jaas.config)"
+        raise NoBroker(cause, f"{said}, or give the address of a broker's PLAINTEXT listener") from None
 
 
 def _see_whether_it_has_groups(ranges: Mapping[int, tuple[int, int]], where: str) -> None:
@@ -186,7 +191,7 @@ def _say_what_else_it_is(address: tuple[str, int], heard: _Heard) -> None:
         raise _tls(address)
     http = heard.data if heard.data.startswith(b"HTTP/") else b""
     if not heard.data:
-        if _speaks_tls(address):
+        if security_of(address).tls is None and _speaks_tls(address):
             raise _tls(address)
         http = _http_answer(address)
     if http:
@@ -195,8 +200,9 @@ def _say_what_else_it_is(address: tuple[str, int], heard: _Heard) -> None:
 
 
 def _tls(address: tuple[str, int]) -> NoBroker:
-    cause = f"{_shown(address)} speaks TLS, and rota does not"
-    return NoBroker(cause, "give the address of a broker's PLAINTEXT listener")
+    cause = f"{_shown(address)} speaks TLS"
+    said = "say so with --command-config FILE (security.protocol=SSL, ssl.truststore.location=FILE.pem)"
+    return NoBroker(cause, f"{said}, or give the address of a broker's PLAINTEXT listener")
 
 
 def _speaks_tls(address: tuple[str, int]) -> bool:
@@ -253,14 +259,22 @@ def _strings(data: bytes, number: int) -> str:
 
 
 def _connected(address: tuple[str, int]) -> socket.socket:
+    """A connection, in TLS where the address says so. Errors: NoBroker."""
     try:
-        return socket.create_connection(address, timeout=CONNECT_SECONDS)
+        connection = socket.create_connection(address, timeout=CONNECT_SECONDS)
+        return security_of(address).wrapped(connection, address[0])
+    except Refused as error:
+        raise _not_admitted(f"{_shown(address)}: {error}") from error
     except TimeoutError as error:
         cause = f"nothing listens at {_shown(address)}: no connection in {CONNECT_SECONDS:g} s"
         raise NoBroker(cause, "see whether a firewall is between, or give another address") from error
     except OSError as error:
         cause = f"nothing listens at {_shown(address)} ({(error.strerror or str(error)).lower()})"
         raise NoBroker(cause, "start the target or give another address") from error
+
+
+def _not_admitted(cause: str) -> NoBroker:
+    return NoBroker(f"not let in at {cause}", "correct what --command-config FILE says")
 
 
 def _ask(connection: socket.socket, request: bytes, within: float) -> _Heard:

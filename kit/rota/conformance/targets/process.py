@@ -13,6 +13,9 @@ import time
 from collections.abc import Sequence
 from typing import IO
 
+_ORPHANS = 3.0
+"""Seconds that a process's children have to end after it; where nobody reaps them they never seem to."""
+
 
 class NotStarted(Exception):
     """The process ended, or did not get as far as it should, before anything could be asked of it.
@@ -68,6 +71,23 @@ class Process:
         last = self._last_words()
         return f"the process ended with {end}" + (f": {last}" if last else "")
 
+    def end(self, number: signal.Signals, within: float, alone: bool = False) -> None:
+        """Have a signal end the process and what it started, or the process `alone`, which ends the others.
+
+        Raises `NotStarted` if that takes longer; `stop` is still to be called.
+        """
+        if alone:
+            self._process.send_signal(number)
+        else:
+            self._signal(number)
+        try:
+            self._process.wait(timeout=within)
+        except subprocess.TimeoutExpired:
+            raise NotStarted(f"the process did not end within {within:g} s of {number.name}") from None
+        deadline = time.monotonic() + _ORPHANS
+        while self._signal(0) and time.monotonic() < deadline:
+            time.sleep(0.02)
+
     def stop(self) -> None:
         """End the process and what it started, by force if it does not go within three seconds."""
         self._signal(signal.SIGTERM)
@@ -81,10 +101,12 @@ class Process:
             if stream is not None:
                 stream.close()
 
-    def _signal(self, number: signal.Signals) -> None:
-        """To the whole session of the process: a shell script's children go with it."""
+    def _signal(self, number: int) -> bool:
+        """To the whole session of the process, a shell script's children too; whether anybody is there."""
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, number)
+            return True
+        return False
 
     def _last_words(self) -> str:
         self._errors.seek(0)

@@ -15,6 +15,11 @@ from rota.server.settings import SettingsError
 LETTER = "kafka-4.x"
 
 
+def served_as(profile: str) -> str:
+    """As what rota's own server is started to be judged by a profile."""
+    return profile if profile in SERVED else LETTER
+
+
 class Remote:
     """A target that someone else runs."""
 
@@ -46,7 +51,7 @@ class Embedded(Remote):
         coordinator: CoordinatorFactory = GroupCoordinator,
         profile: str = USUAL,
     ) -> None:
-        served = profile if profile in SERVED else LETTER
+        served = served_as(profile)
         self._stack = ExitStack()
         try:
             address = self._stack.enter_context(running(settings, coordinator=coordinator, profile=served))

@@ -8,19 +8,23 @@ from typing import Protocol
 
 from rota.conformance.dialogues.broker_settings import (
     INITIAL_DELAY,
+    MAX_METADATA,
+    MAX_SESSION,
     MAX_SIZE,
     MIN_SESSION,
     RETENTION,
     RETENTION_CHECK,
 )
-from rota.conformance.dialogues.script import Script
+from rota.conformance.dialogues.script import Script, Signal
 
 DEFAULTS = {
     INITIAL_DELAY: 3000,
     MIN_SESSION: 6000,
+    MAX_SESSION: 1_800_000,
     MAX_SIZE: 2**31 - 1,
     RETENTION: 10_080,
     RETENTION_CHECK: 600_000,
+    MAX_METADATA: 4096,
 }
 """Kafka's defaults, taken for targets whose settings are not known."""
 
@@ -34,9 +38,11 @@ class TargetError(ValueError):
 
 
 class Running(Protocol):
-    """A target that listens at `address`."""
+    """A target that runs."""
 
-    address: tuple[str, int]
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
 
     def post_mortem(self, grace: float) -> str | None:
         """How it died, or None if it lives; waits up to `grace` seconds for a death that is under way."""
@@ -48,10 +54,17 @@ class Running(Protocol):
 class Restartable(Running, Protocol):
     """A running target that can be restarted with what it has stored."""
 
-    def restart(self, kill: bool) -> None:
-        """End it, by SIGKILL if `kill`, else by SIGTERM, and start it again at the same address.
+    def end(self, address: tuple[str, int], go_on: Callable[[], None]) -> None:
+        """End it as was said when it was started; of a cluster, the broker that listens at the address.
 
-        Returns when it coordinates groups again. Errors: NotStarted.
+        What is shared ends when all who have it want that; until then `go_on` is called, which may raise.
+        Errors: NotStarted for what does not end.
+        """
+
+    def start_again(self) -> None:
+        """Start it again with what it has stored, at the same address. Errors: NotStarted.
+
+        Returns when it listens, before it coordinates. Of a cluster the other brokers go on instead.
         """
 
 
@@ -64,10 +77,11 @@ class Target:
     """Something to judge.
 
     `start(settings)` gives a running target, a fresh one for each dialogue where `fresh`. `settable` says
-    whether it heeds the settings; else `known` are those that it is known to run with. So many as `parallel`
-    dialogues may run at a time. `close` ends what was started and is shared. `restartable`: what is started
-    for a dialogue that restarts it is `Restartable`, and nobody else's. `clusters`: it can have
-    several brokers.
+    whether it heeds the settings, else `heeds` names those that it heeds. Of the others `known` are those
+    that somebody said it runs with, `read` those that it said itself. So many as `parallel` dialogues may run
+    at a time. `close` ends what was started and is shared. `restarting` gives what a dialogue can end, in the
+    one way that is named, and start again: only such dialogues have a part in it. `cluster` gives three
+    brokers, of which the one that coordinates can be ended where a way is named.
     """
 
     name: str
@@ -75,23 +89,49 @@ class Target:
     fresh: bool
     parallel: int
     settable: bool = False
+    heeds: frozenset[str] = frozenset()
     known: Mapping[str, int] = field(default_factory=dict)
+    read: Mapping[str, int] = field(default_factory=dict)
     close: Callable[[], None] = lambda: None
-    restartable: bool = False
-    clusters: bool = False
+    restarting: Callable[[Mapping[str, int], Signal], Restartable] | None = None
+    cluster: Callable[[Mapping[str, int], Signal | None], Running] | None = None
+
+    def start_for(self, script: Script) -> Running:
+        """A running target as the dialogue needs it. Errors: NotStarted, NotSettable."""
+        settings = self.settings_for(script)
+        if script.brokers > 1 and self.cluster is not None:
+            return self.cluster(settings, script.restarts)
+        if script.restarts is not None and self.restarting is not None:
+            return self.restarting(settings, script.restarts)
+        return self.start(settings)
 
     def settings_for(self, script: Script) -> dict[str, int]:
         """The settings that the dialogue is played with; the initial rebalance delay is always among them."""
         if self.settable:
             return {INITIAL_DELAY: script.initial_delay_ms, **script.settings}
-        return {**DEFAULTS, **self.known}
+        heeded = {name: value for name, value in script.settings.items() if name in self.heeds}
+        return {**DEFAULTS, **self.read, **self.known, **heeded}
+
+    def origins(self) -> dict[str, str]:
+        """The settings that cases depend on, each with its value and where we have that from."""
+        if self.settable:
+            return dict.fromkeys(DEFAULTS, "as each case needs it")
+        return {name: self._origin(name) for name in DEFAULTS}
+
+    def _origin(self, name: str) -> str:
+        if name in self.heeds:
+            return "as each case needs it"
+        for where, word in ((self.known, "given"), (self.read, "read"), (DEFAULTS, "assumed")):
+            if name in where:
+                return f"{where[name]} ({word})"
+        return "unknown"
 
     def lack(self, script: Script) -> str:
         """Which setting the dialogue needs and the target does not have; empty if it has them all."""
-        if script.restarts and not self.restartable:
-            return "needs a target that can be restarted"
-        if script.brokers > 1 and not self.clusters:
+        if script.brokers > 1 and self.cluster is None:
             return f"needs a cluster of {script.brokers} brokers"
+        if script.brokers == 1 and script.restarts is not None and self.restarting is None:
+            return "needs a target that can be restarted with its data"
         if self.settable:
             return ""
         has = self.settings_for(script)

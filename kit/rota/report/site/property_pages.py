@@ -96,7 +96,8 @@ def _command(name: str, claim: Claim) -> str:
     """How it is judged alone where that is quickly done; of a known weakness: where its run is found."""
     weakness = next((one for one in WEAKNESSES if one.name == name), None)
     profile = weakness.profiles[0] if weakness else PROFILE
-    scope, where = next(_configurations(name, profile, weakness), ("small", ""))
+    smallest = "small" if name in load("tiny").unclaimed(profile) else "tiny"
+    scope, where = next(_configurations(name, profile, weakness), (smallest, ""))
     words = ["rota check --liveness" if isinstance(claim, Liveness) else "rota check"]
     words += [f"--scope {scope}"] if scope not in ("small", "endless") else []
     words += [f"--profile {profile}"] if profile != PROFILE else []
@@ -112,7 +113,7 @@ def _configurations(name: str, profile: str, weakness: Weakness | None) -> Itera
     """(scope, configuration) where it is judged, of a weakness those where it must be found.
 
     Of what is no weakness and no witness only those where it kills a mutant, for there it has something to
-    judge; where it is the first to kill none it is judged in all of its scope.
+    judge; where it is the first to kill none it is judged in all of the smallest scope that claims it.
     """
     if weakness is None and kind_of(claims()[name]) != Kind.WITNESS.value:
         scope = "endless" if isinstance(claims()[name], Liveness) else "small"
