@@ -207,6 +207,7 @@ TESTED := fast spark proofs liveness targets bench test dev
 lock:
 	$(LOCK) pyproject.toml $(foreach extra,$(TESTED),--extra $(extra)) -o locks/test.txt
 	$(LOCK) pyproject.toml --extra fast --extra proofs --extra liveness --extra targets -c locks/test.txt -o locks/run.txt
+	$(LOCK) pyproject.toml -c locks/test.txt -o locks/conform.txt
 	$(LOCK) pyproject.toml --extra docs -c locks/test.txt -o locks/docs.txt
 	$(LOCK) pyproject.toml --extra browser --extra test -c locks/test.txt -o locks/browser.txt
 	$(LOCK) locks/build.in -c locks/test.txt -o locks/build.txt

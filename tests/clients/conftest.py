@@ -13,7 +13,8 @@ import os
 
 import pytest
 
-from harness.clients.client_cases import Performances
+from harness.clients.planted import judged
+from rota.clients.performances import Performances
 from rota.oracle.shadow import watched
 
 TARGET = "ROTA_CLIENTS_TARGET"
@@ -50,4 +51,4 @@ def played(case, broker, performances):
     if case.missing:
         pytest.skip(f"{', '.join(case.missing)} not installed")
     _, watch = broker
-    return performances.of(case, watch.shadows if watch else ())
+    return performances.of(case, lambda played: judged(played, watch.shadows if watch else ()))

@@ -6,14 +6,14 @@ from typing import ClassVar
 
 import pytest
 
-from harness.clients import client_cases
-from harness.clients.client_cases import Case, Performances, Played
+from rota.clients import performances
+from rota.clients.performances import Case, Performances, Played
 
 
 def test_a_librdkafka_that_is_closed_is_outside_of_its_group():
     """Its last callbacks may come when it has left: they are told all the same."""
     pytest.importorskip("confluent_kafka")
-    from harness.clients.librdkafka_process import Librdkafka
+    from rota.clients.librdkafka_process import Librdkafka
 
     settings = {
         "address": "127.0.0.1:9",  # nobody is there
@@ -35,7 +35,12 @@ class Failing(Case):
     """One that fails so many times, and counts how often it is played."""
 
     times: int = 0
+    again: bool = True
     plays: ClassVar[list[Case]] = []
+
+    @property
+    def second_chance(self):
+        return self.again
 
     def play(self, address, producers):
         self.plays.append(self)
@@ -45,18 +50,18 @@ class Failing(Case):
 
 
 @pytest.mark.parametrize(
-    ("times", "bug", "plays", "fails"),
-    [(0, None, 1, False), (1, None, 2, False), (2, None, 2, True), (1, "planted", 1, True)],
+    ("times", "again", "plays", "fails"),
+    [(0, True, 1, False), (1, True, 2, False), (2, True, 2, True), (1, False, 1, True)],
 )
-def test_what_fails_on_a_server_as_it_is_is_played_once_more(times, bug, plays, fails, monkeypatch):
-    monkeypatch.setattr(client_cases, "Producers", lambda address: SimpleNamespace(close=lambda: None))
+def test_what_fails_on_a_server_as_it_is_is_played_once_more(times, again, plays, fails, monkeypatch):
+    monkeypatch.setattr(performances, "Producers", lambda address: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(Failing, "plays", [])
-    case = Failing("steps", "librdkafka", bug=bug, times=times)
-    performances = Performances("nowhere", [case])
+    case = Failing("steps", "librdkafka", times=times, again=again)
+    playing = Performances("nowhere", [case])
     if plays == 2:
         with pytest.warns(UserWarning, match="steps-librdkafka-range is played again: a race"):
-            played = performances.of(case)
+            played = playing.of(case)
     else:
-        played = performances.of(case)
-    performances.close()
+        played = playing.of(case)
+    playing.close()
     assert (len(Failing.plays), played.failure is not None) == (plays, fails)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.clients.client_checker import Rules, violations
-from harness.clients.client_history import Event, History, TimedOut, told
+from rota.clients.checker import Rules, violations
+from rota.clients.history import Event, History, TimedOut, told
 
 GOOD = """
 A subscribe 0 t

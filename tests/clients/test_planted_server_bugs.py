@@ -2,32 +2,32 @@
 
 import pytest
 
-from harness.clients.client_cases import Case
-from harness.clients.client_meddler import BUGS
+from harness.clients.meddler import BUGS
+from harness.clients.planted import Planted
 
 # kafka-python reads its schemas in a way that the standard library gives up.
 pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")
 
 PLANTED = {
-    Case("newcomer_continues", "librdkafka", bug="records come with another offset"):
+    Planted("newcomer_continues", "librdkafka", bug="records come with another offset"):
         "sees .*@1 where offset 0 is next",
-    Case("pair_joins_and_parts", "kafka-python", bug="records come with another offset"):
+    Planted("pair_joins_and_parts", "kafka-python", bug="records come with another offset"):
         "sees .*@1 where offset 0 is next",
-    Case("newcomer_continues", "librdkafka", bug="commits are forgotten"):
+    Planted("newcomer_continues", "librdkafka", bug="commits are forgotten"):
         "sees .*@0 where offset 3 is next",
-    Case("pair_joins_and_parts", "kafka-python", bug="commits are forgotten"):
+    Planted("pair_joins_and_parts", "kafka-python", bug="commits are forgotten"):
         "sees .*@0, which .* has seen and not lost",
-    Case("newcomer_continues", "mixed", bug="another offset is committed"):
+    Planted("newcomer_continues", "mixed", bug="another offset is committed"):
         "sees .*@2, which .* has seen and not lost",
-    Case("frozen_too_long", "librdkafka", bug="a commit that is refused looks accepted"):
+    Planted("frozen_too_long", "librdkafka", bug="a commit that is refused looks accepted"):
         "could commit .* without holding the partition",
-    Case("pair_joins_and_parts", "mixed", bug="all members get one member's assignment"):
+    Planted("pair_joins_and_parts", "mixed", bug="all members get one member's assignment"):
         "is given .*, which .* still holds",
-    Case("pair_joins_and_parts", "kafka-python", bug="all members get one member's assignment"):
+    Planted("pair_joins_and_parts", "kafka-python", bug="all members get one member's assignment"):
         "belongs to .* in generation",
-    Case("subscriptions_differ", "librdkafka", bug="the assignments of two members are swapped"):
+    Planted("subscriptions_differ", "librdkafka", bug="the assignments of two members are swapped"):
         "whose topic it has not subscribed to",
-    Case("pair_joins_and_parts", "librdkafka", bug="members beyond the first get no assignment"):
+    Planted("pair_joins_and_parts", "librdkafka", bug="members beyond the first get no assignment"):
         "waited .* share 4 partitions in one generation",
 }  # fmt: skip
 """What is played, by whom, on a server with which bug → what the failure says."""

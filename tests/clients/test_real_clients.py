@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.clients.client_cases import cases
-from harness.clients.client_scenarios import SCENARIOS
+from rota.clients.performances import cases
+from rota.clients.scenarios import SCENARIOS
 
 # kafka-python reads its schemas in a way that the standard library gives up.
 pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:DeprecationWarning")

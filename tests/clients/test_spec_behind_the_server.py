@@ -2,8 +2,9 @@
 
 import pytest
 
-from harness.clients.client_cases import Case
-from harness.clients.client_producers import Producers
+from harness.clients.planted import judged
+from rota.clients.performances import Case
+from rota.clients.producers import Producers
 from rota.coordinator import Arm, Effects, GroupCoordinator
 from rota.oracle.report import Divergence
 from rota.oracle.shadow import Shadow
@@ -38,4 +39,4 @@ def test_a_divergence_fails_the_test():
         producers.close()
     assert played.failure is None
     with pytest.raises(Divergence, match=r"timer session [^\n]* armed for 12,000 ms, not"):
-        played.judged(shadows)
+        judged(played, shadows)

@@ -12,10 +12,11 @@ from kio.schema.errors import ErrorCode
 
 from rota.cli.conform import conform
 from rota.conformance.connections.connection import Answer, SentRequest
-from rota.conformance.connections.error_codes import ERROR_CODES, error_name, with_codes
+from rota.conformance.connections.error_codes import error_name, with_codes
 from rota.conformance.dialogues.dialogue import Dialogue, Reply
 from rota.conformance.dialogues.failures import Deviation
 from rota.coordinator import HeartbeatReply, core
+from rota.wire.error_codes import ERROR_CODES
 
 
 def test_the_table_is_kafkas() -> None:

@@ -19,10 +19,10 @@ from click.testing import CliRunner, Result
 
 from rota.cli import conform_target
 from rota.cli.conform import conform
-from rota.conformance.connections.error_codes import ERROR_CODES
 from rota.conformance.targets import preflight
 from rota.server import running
 from rota.wire import api, decode_request, encode_response, frame
+from rota.wire.error_codes import ERROR_CODES
 
 Handler = Callable[[socket.socket], None]
 Start = Callable[[Handler], Any]

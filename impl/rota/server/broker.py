@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import resource
 import socket
-import threading
 from collections.abc import Callable, Generator, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from rota.coordinator import Choices, CoordinatorConfig, GroupCoordinator
@@ -17,14 +16,16 @@ from rota.server.connection import Connection
 from rota.server.context import RequestContext
 from rota.server.create_topics import CreateTopics
 from rota.server.fetch import Fetches
-from rota.server.group_log import MemoryLog
+from rota.server.group_log import Answered, GroupLog, MemoryLog
 from rota.server.groups import GroupService
+from rota.server.in_thread import in_thread
 from rota.server.intake import Intake
 from rota.server.list_offsets import list_offsets
 from rota.server.produce import Produce, ProducerIds
 from rota.server.settings import USUAL, Settings
 from rota.server.storage import DataDir
 from rota.server.stored_groups import read, without_collections
+from rota.server.timers import wall_clock_ms
 from rota.server.topics import Topics
 from rota.server.turns import Turns
 from rota.server.unsent import Unsent
@@ -49,12 +50,25 @@ CoordinatorFactory = Callable[[CoordinatorConfig, Choices], GroupCoordinator]
 Handler = Callable[[Mapping[str, Any], RequestContext], Iterator[None] | None]
 
 
+@dataclass(frozen=True)
+class Hooks:
+    """What is put between the parts of a server by who has it in hand; nothing by default.
+
+    takes: sees each request first, and says whether it is done with it. log: of the groups, if they are in
+    memory. wall_clock: what times of commits and retention are told by.
+    """
+
+    takes: Callable[[Mapping[str, Any], RequestContext], bool] | None = None
+    log: Callable[[asyncio.AbstractEventLoop, Answered], GroupLog] = MemoryLog
+    wall_clock: Callable[[], int] = wall_clock_ms
+
+
 class Server:
     """One broker. `start` once, `stop` once, both on the event loop that runs it.
 
     `coordinator` makes the group coordinator. `data_dir`: where its groups are kept; without, they are in
     memory as all else is. `connections` are those that are open, and share `landing`; `groups` is the
-    coordinator with its clock, None before the start.
+    coordinator with its clock, and `cluster` says where it is; both None before the start.
     """
 
     def __init__(
@@ -62,6 +76,7 @@ class Server:
         settings: Settings,
         coordinator: CoordinatorFactory = GroupCoordinator,
         data_dir: DataDir | None = None,
+        hooks: Hooks = Hooks(),
     ) -> None:
         self.max_frame = settings.socket_request_max_bytes
         self.max_idle = settings.connections_max_idle_ms / 1000
@@ -69,6 +84,7 @@ class Server:
         self.connections: set[Connection] = set()
         self.topics = Topics(settings)
         self.groups: GroupService | None = None
+        self.cluster: Cluster | None = None
         self.fetches: Fetches | None = None
         self.turns: Turns
         self.intake: Intake
@@ -77,7 +93,10 @@ class Server:
         self._settings = settings
         self._coordinator = coordinator
         self._data_dir = data_dir
+        self._hooks = hooks
+        self._takes = hooks.takes
         self._listener: asyncio.Server | None = None
+        self._others: list[asyncio.Server] = []
         self._handlers: dict[str, Handler] = {}
         self._ranges = ApiRanges(frozenset())
 
@@ -107,20 +126,26 @@ class Server:
             self._coordinator,
             self.topics,
             self._settings.offsets_retention_check_interval_ms,
-            MemoryLog if stored is None else stored.log,
+            self._hooks.log if stored is None else stored.log,
             self.turns,
+            self._hooks.wall_clock,
         )
         if stored is not None:
             with without_collections():
                 await self.groups.load(stored.taken())
         self.fetches = Fetches(self.topics, self._settings.fetch_max_bytes, loop, self.turns)
-        self._handlers = self._wired(
-            Cluster(self._settings, self.topics, HOST, port), self.groups, self.fetches
-        )
-        self._ranges = ApiRanges(frozenset(self._handlers))
+        self.cluster = Cluster(self._settings, self.topics, HOST, port)
+        self._handlers = self._wired(self.cluster, self.groups, self.fetches)
+        self._ranges = ApiRanges(frozenset(self._handlers), self.cluster.ports)
         await self._listener.start_serving()
         listening.listen(BACKLOG)  # asyncio has one number for both
         return f"{HOST}:{port}"
+
+    async def listen_too(self) -> int:
+        """Listens at one more port, which it returns, as if it were another broker."""
+        other = await asyncio.get_running_loop().create_server(lambda: Connection(self), HOST, 0)
+        self._others.append(other)
+        return int(other.sockets[0].getsockname()[1])
 
     def _wired(self, cluster: Cluster, groups: GroupService, fetches: Fetches) -> dict[str, Handler]:
         """Which part answers which API."""
@@ -145,7 +170,8 @@ class Server:
         """
         if self._listener is None or self.groups is None or self.fetches is None:
             return
-        self._listener.close()
+        for listener in (self._listener, *self._others):
+            listener.close()
         for connection in self.connections:
             connection.finish()
         with suppress(TimeoutError):
@@ -175,6 +201,8 @@ class Server:
 
     def handle(self, body: Mapping[str, Any], context: RequestContext) -> Iterator[None] | None:
         """Hands a request to its part of the server, which may take several steps for it."""
+        if self._takes is not None and self._takes(body, context):
+            return None
         return self._handlers[context.api_name](body, context)
 
     def out_of_range(self) -> Mapping[str, Any]:
@@ -240,32 +268,9 @@ def running(
     The arguments are those of `serve`. Errors: as of `serve`, before the block; whatever the server's end
     raises, after it.
     """
-    address: Future[str] = Future()
-    ending: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
-    async def main() -> None:
-        stop = asyncio.Event()
-        ending.set_result((asyncio.get_running_loop(), stop))
-        await serve(config or {}, port, stop, address.set_result, coordinator, data_dir, profile)
+    async def until(stop: asyncio.Event, listening: Callable[[str], object]) -> None:
+        await serve(config or {}, port, stop, listening, coordinator, data_dir, profile)
 
-    outcome: Future[None] = Future()
-
-    def thread() -> None:
-        try:
-            asyncio.run(main())
-            outcome.set_result(None)
-        except BaseException as error:
-            outcome.set_exception(error)
-            if not address.done():
-                address.set_exception(error)
-
-    worker = threading.Thread(target=thread, name="rota-server", daemon=True)
-    worker.start()
-    try:
-        yield address.result()
-    finally:
-        loop, stop = ending.result()
-        if not outcome.done():
-            loop.call_soon_threadsafe(stop.set)
-        worker.join()
-    outcome.result()
+    with in_thread(until) as address:
+        yield address

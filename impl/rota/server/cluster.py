@@ -1,12 +1,13 @@
 """What a broker answers without its group coordinator and its logs: ApiVersions, Metadata, FindCoordinator.
 
-The cluster is this one broker: it leads every partition and coordinates every group.
+The cluster is this one broker: it leads every partition and coordinates every group. Under another node's id
+and port it may be the coordinator as well, for tests of clients whose coordinator moves.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -37,9 +38,13 @@ Body = Mapping[str, Any]
 
 
 class ApiRanges:
-    """The APIs of a server, in the versions that a broker of Kafka 4.x has and the codec can do."""
+    """The APIs of a server, in the versions that a broker of Kafka 4.x has and the codec can do.
 
-    def __init__(self, names: frozenset[str]) -> None:
+    nodes: the ids under which clients may look for it.
+    """
+
+    def __init__(self, names: frozenset[str], nodes: Container[int] = (NODE_ID,)) -> None:
+        self._nodes = nodes
         self._ranges = {
             api(name).key: (first, min(last, api(name).max_version))
             for name, (first, last) in advertised().items()
@@ -61,7 +66,7 @@ class ApiRanges:
         software = (body["client_software_name"], body["client_software_version"]) if version >= 3 else ()
         if not all(_SOFTWARE.fullmatch(text) for text in software):
             return {"error_code": ErrorCode.INVALID_REQUEST}
-        if error := _addressee_error(body):
+        if error := self._addressee_error(body):
             return {"error_code": error}
         return {"api_keys": [self._range(key) for key in self._ranges]}
 
@@ -74,25 +79,28 @@ class ApiRanges:
         first, last = self._ranges[key]
         return {"api_key": key, "min_version": first, "max_version": last}
 
-
-def _addressee_error(body: Body) -> int:
-    """What is wrong with the broker that a client looks for: cluster and node are named both or neither."""
-    cluster_id, node_id = body.get("cluster_id"), body.get("node_id", -1)
-    if (cluster_id is None) != (node_id == -1):
-        return ErrorCode.INVALID_REQUEST
-    if cluster_id is not None and (cluster_id, node_id) != (CLUSTER_ID, NODE_ID):
-        return ErrorCode.REBOOTSTRAP_REQUIRED
-    return ErrorCode.NONE
+    def _addressee_error(self, body: Body) -> int:
+        """What is wrong with whom a client looks for: cluster and node are named both or neither."""
+        cluster_id, node_id = body.get("cluster_id"), body.get("node_id", -1)
+        if (cluster_id is None) != (node_id == -1):
+            return ErrorCode.INVALID_REQUEST
+        if cluster_id is not None and (cluster_id != CLUSTER_ID or node_id not in self._nodes):
+            return ErrorCode.REBOOTSTRAP_REQUIRED
+        return ErrorCode.NONE
 
 
 class Cluster:
-    """The one broker at `host`:`port` with its topics, which Metadata may create."""
+    """The one broker at `host`:`port` with its topics, which Metadata may create.
+
+    ports: of its nodes, by id; `coordinator` is the node that FindCoordinator names.
+    """
 
     def __init__(self, settings: Settings, topics: Topics, host: str, port: int) -> None:
         self._settings = settings
         self._topics = topics
         self._host = host
-        self._port = port
+        self.ports = {NODE_ID: port}
+        self.coordinator = NODE_ID
 
     def find_coordinators(self, body: Body, context: RequestContext) -> Iterator[None] | None:
         """FindCoordinator: this broker for groups. For transactions there is none, said with a code that ends
@@ -107,7 +115,7 @@ class Cluster:
 
     def _coordinator(self, key_type: int, key: str) -> dict[str, Any]:
         if key_type == _GROUP:
-            return {"key": key, "node_id": NODE_ID, "host": self._host, "port": self._port}
+            return {"key": key, **self._node(self.coordinator)}
         nowhere = {"key": key, "node_id": -1, "host": "", "port": -1}
         if key_type == _TRANSACTION:
             error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -128,11 +136,14 @@ class Cluster:
         else:
             topics = self._asked(asked, body.get("allow_auto_topic_creation", True))
         rest = {
-            "brokers": [{"node_id": NODE_ID, "host": self._host, "port": self._port}],
+            "brokers": [self._node(node_id) for node_id in self.ports],
             "cluster_id": CLUSTER_ID,
             "controller_id": NODE_ID,
         }
         return _in_steps(LongAnswer(context, "topics", rest, _BEHIND_TOPICS.get(version, 0)), topics)
+
+    def _node(self, node_id: int) -> dict[str, Any]:
+        return {"node_id": node_id, "host": self._host, "port": self.ports[node_id]}
 
     def _asked(self, asked: list[dict[str, Any]], allow_creation: bool) -> Iterator[dict[str, Any]]:
         """Topics by id if the request has any id (names are ignored then, as a broker does), else by name."""

@@ -73,6 +73,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, broker: Broker) -> None:
         self.client_host = ""
+        self.client_port = 0
         self._broker = broker
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
@@ -92,7 +93,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self.client_host = f"/{transport.get_extra_info('peername')[0]}"
+        host, self.client_port = transport.get_extra_info("peername")[:2]
+        self.client_host = f"/{host}"
         if (accepted := transport.get_extra_info("socket")) is not None:
             with suppress(OSError):  # some refuse it where the connection is broken already
                 accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -178,6 +180,12 @@ class Connection(asyncio.BufferedProtocol):
     def is_there(self) -> bool:
         """Whether there is somebody at the other end."""
         return self._transport is not None and not self._transport.is_closing()
+
+    @property
+    def port(self) -> int:
+        """The port that its client connected to; 0 if it is gone."""
+        own = self._transport.get_extra_info("sockname") if self._transport is not None else None
+        return int(own[1]) if own else 0
 
     def close_as_slow(self) -> None:
         """Its long answer is not taken, and others need the room."""

@@ -14,6 +14,10 @@ class Answering(Protocol):
     client_host: str
 
     @property
+    def port(self) -> int:
+        """The port that its client connected to; 0 if it is gone."""
+
+    @property
     def is_there(self) -> bool:
         """Whether there is somebody at the other end."""
 
@@ -58,6 +62,11 @@ class RequestContext:
         """Sends the response, if the connection is still there. Never raises."""
         self._connection.answer(self.api_name, self.version, body, self._correlation_id)
         self._connection.ended(self)
+
+    @property
+    def connection(self) -> Answering:
+        """The connection that the request came on."""
+        return self._connection
 
     def encoded(self, body: Mapping[str, Any]) -> bytes:
         """A response, to be sent by `reply_in_pieces`. Errors: WireError for what cannot be encoded."""

@@ -19,6 +19,7 @@ from rota.coordinator import (
     CoordinatorConfig,
     Effects,
     GroupCoordinator,
+    GroupRecord,
     Heartbeat,
     JoinGroup,
     JoinGroupProtocol,
@@ -28,6 +29,7 @@ from rota.coordinator import (
     OffsetCommit,
     OffsetDelete,
     OffsetFetch,
+    OffsetRecord,
     Reply,
     SyncGroup,
     SyncGroupAssignment,
@@ -82,8 +84,11 @@ class FirstByName:
     Member ids are made as a broker makes them: client id or instance id, hyphen, random UUID.
     """
 
+    def __init__(self, wall_clock: Callable[[], int] = wall_clock_ms) -> None:
+        self._wall_clock = wall_clock
+
     def now_ms(self) -> int:
-        return wall_clock_ms()
+        return self._wall_clock()
 
     def new_member_id(self, prefix: str) -> str:
         return f"{prefix[:PREFIX_MAX]}-{uuid4()}"
@@ -99,7 +104,8 @@ class GroupService:
     """One coordinator on the running event loop; `coordinator` makes it, from its settings and choices.
 
     `clean_every_ms`: how often offsets that have expired, and groups of no use, are removed. `log` makes the
-    log, from the loop and what it is to answer. `turns`: whose turn it is on the loop.
+    log, from the loop and what it is to answer. `turns`: whose turn it is on the loop. `wall_clock`: what
+    times of commits and retention are told by.
     """
 
     def __init__(
@@ -111,9 +117,12 @@ class GroupService:
         clean_every_ms: int = 600_000,
         log: Callable[[asyncio.AbstractEventLoop, Answered], GroupLog] = MemoryLog,
         turns: Turns | None = None,
+        wall_clock: Callable[[], int] = wall_clock_ms,
     ) -> None:
-        self.core = coordinator(config, FirstByName())
+        self.core = coordinator(config, FirstByName(wall_clock))
         self._loop = loop
+        self._wall_clock = wall_clock
+        self._last_append = self._forgotten = 0
         self._topics = topics
         self._timers: LoopTimers[TimerId] = LoopTimers(loop, self._fire)
         self.log = log(loop, self._appended)
@@ -146,6 +155,21 @@ class GroupService:
             self._do(self.core.load(group.group_id, record, offsets, pending))
             if count % GROUPS_AT_ONCE == 0:
                 await asyncio.sleep(0)
+
+    def move(self, groups: Iterable[tuple[str, GroupRecord | None, Iterable[OffsetRecord]]]) -> None:
+        """Another broker becomes the coordinator with what the log has: each group's last record, offsets.
+
+        What is parked is answered NOT_COORDINATOR. What the log has not answered is not answered any more.
+        """
+        self._do(self.core.unload())
+        self._forgotten = self._last_append
+        for group_id, record, offsets in groups:
+            self._do(self.core.load(group_id, record, offsets))
+
+    def fire(self, timer_id: TimerId) -> None:
+        """What a timer leads to happens now; it is not armed any more."""
+        self._timers.cancel(timer_id)
+        self._fire(timer_id)
 
     def resign(self) -> None:
         """The coordinator unloads its groups, which answers what is parked; from now on it does nothing more.
@@ -211,7 +235,7 @@ class GroupService:
         self._do(self.core.leave_group(request, context.version, token))
 
     def _offset_commit(self, body: Body, context: RequestContext) -> Iterator[None] | None:
-        now_ms = wall_clock_ms()
+        now_ms = self._wall_clock()
 
         def ask(part: OffsetCommit, token: Token) -> Effects:
             return self.core.offset_commit(part, context.version, token, now_ms)
@@ -290,6 +314,7 @@ class GroupService:
             else:
                 self._timers.cancel(timer.timer_id)
         for append in effects.appends:
+            self._last_append = append.append_id
             self.log.append(append)
         for token in effects.dropped:
             cast(RequestContext, token).dropped()
@@ -315,7 +340,7 @@ class GroupService:
     def _clean(self) -> None:
         self._cleaned_at = self._loop.time()
         self._cleaning = self._loop.call_at(self._cleaned_at + self._clean_every, self._clean)
-        self._cleaner.add(self._admin.clean(wall_clock_ms()))
+        self._cleaner.add(self._admin.clean(self._wall_clock()))
 
     def _clean_if_crowded(self) -> None:
         if self.core.crowded and self._loop.time() - self._cleaned_at >= CROWDED_SECONDS:
@@ -326,7 +351,7 @@ class GroupService:
         self._do(self.core.fire(timer_id))
 
     def _appended(self, append_id: int, error_code: int) -> None:
-        if not self._stopped:
+        if not self._stopped and append_id > self._forgotten:
             self._do(self.core.appended(append_id, error_code))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from rota.conformance.targets.target import DEFAULTS, TargetError
 from rota.report.files import KINDS, ReportError, default_reports, file_report, parse_report
 
 SECTIONS = {
-    "What to judge": ("--target", "--embedded", "--diff", "--matrix", "--set", "--command-config"),
+    "What to judge": ("--target", "--embedded", "--diff", "--matrix", "--clients", "--set", "--command-config"),
     "What it is held to": ("--profile", "--known", "--write-known", "--strict"),
     "How to play": ("--seed", "--timeout", "--slow"),
     "What to report": ("--report", *REPORTING),
@@ -39,6 +40,8 @@ EXAMPLES = (
             "What fails in one JSON report and did not in the other."),
     Example("rota conform --matrix kafka.json mine.json --report html=both.html",
             "One page of several JSON reports."),
+    Example("rota conform --clients --target localhost:9092 librdkafka",
+            "Let groups of librdkafka consumers work with it, with crashes and rebalances."),
     Example("rota conform --show sync.unknown-member.stranger", "What one case asks, and why.", code=0),
 )  # fmt: skip
 
@@ -52,6 +55,8 @@ EXAMPLES = (
 @click.option("--diff", nargs=2, metavar="A B", shell_complete=completing.targets,
               help="Compare two targets, or two JSON reports on targets.")  # fmt: skip
 @click.option("--matrix", is_flag=True, help="The arguments are JSON reports: show them side by side.")
+@click.option("--clients", "by_clients", is_flag=True,
+              help="Judge by what real consumers see, of the libraries that are installed.")  # fmt: skip
 @click.option("--list", "listing", is_flag=True, help="List cases and probes, and stop.")
 @click.option("--show", metavar="ID", shell_complete=completing.cases,
               help="Show one case or probe, and stop.")  # fmt: skip
@@ -82,6 +87,7 @@ def conform(
     embedded: bool,
     diff: tuple[str, str] | None,
     matrix: bool,
+    by_clients: bool,
     listing: bool,
     show: str | None,
     as_json: bool,
@@ -104,6 +110,7 @@ def conform(
     undecided that was not.
     """
     # what plays takes half a second to import: help and completion go without
+    from rota.cli.conform_clients import print_scenarios, show_clients
     from rota.cli.conform_diff import show_differences
     from rota.cli.conform_list import print_scripts
     from rota.cli.conform_reports import are_reports, show_changes, show_matrix
@@ -115,6 +122,9 @@ def conform(
         if matrix:
             ctx.exit(show_matrix(selectors, reports, as_json, quiet))
         selected = selectors_in(selectors)
+        if by_clients and listing:
+            print_scenarios()
+            return
         if listing or show:
             print_scripts(select(all_scripts(), selected), show)
             return
@@ -122,16 +132,22 @@ def conform(
             cause = f"cases do not say what is right for {profile}"
             raise UsageError(f"{cause}; {nearly(profile, JUDGED)}there are {', '.join(JUDGED)}")
         if diff is not None and are_reports(diff):
-            _refuse_what_judges((), profile, knowing)
+            _refuse("--diff", {"--profile": profile, **_given_of(knowing)})
             scripts = select(all_scripts(), selected)
             ctx.exit(show_changes(diff, scripts, bool(selected), reports, as_json, quiet))
         known = KnownFailures(knowing)
         options = Options(_seed(seed), timeout, slow, known.of_run)
         if diff is not None:
-            _refuse_what_judges(reports, profile, knowing)
+            _refuse("--diff", {"--report": reports, "--profile": profile, **_given_of(knowing)})
             targets = two_targets(diff, target, embedded, settings, config)
             scripts = select(all_scripts(), selected)
             ctx.exit(show_differences(scripts, targets, options, out, as_json, quiet))
+        if by_clients:
+            others = {"--command-config": config, "--slow": slow, "--seed": seed is not None}
+            _refuse("--clients", {**others, **_given_of(knowing)})
+            judged = one_target(target, embedded, settings, profile=profile)
+            asked = [parse_report(text) for text in reports]
+            ctx.exit(show_clients(judged, selected, timeout, out, asked, as_json, quiet))
         cases = select(all_cases(), selected)
         judged = one_target(target, embedded, settings, config, profile)
         chosen = [parse_report(text) for text in reports] or default_reports(judged.name, out)
@@ -151,17 +167,16 @@ def conform(
     ctx.exit(code)
 
 
-def _refuse_what_judges(reports: tuple[str, ...], profile: str | None, knowing: KnownOptions) -> None:
-    """Options that make no sense where nothing is judged. Errors: UsageError."""
-    for option, given in (
-        ("--report", reports),
-        ("--profile", profile),
-        ("--known", knowing.known),
-        ("--write-known", knowing.write_known),
-        ("--strict", knowing.strict),
-    ):
+def _given_of(knowing: KnownOptions) -> dict[str, object]:
+    """The options about known failures, by name."""
+    return {"--known": knowing.known, "--write-known": knowing.write_known, "--strict": knowing.strict}
+
+
+def _refuse(where: str, options: Mapping[str, object]) -> None:
+    """Options that are for judging one target by its cases. Errors: UsageError, for one that is given."""
+    for option, given in options.items():
         if given:
-            raise UsageError(f"{option} is for judging one target; leave it out with --diff")
+            raise UsageError(f"{option} is for judging one target; leave it out with {where}")
 
 
 def _seed(seed: int | None) -> int:

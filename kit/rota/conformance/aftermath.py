@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
-from rota.conformance.connections.error_codes import ERROR_CODES
 from rota.conformance.dialogues.transcript import Line
 from rota.conformance.results import DialogueResult, Ending
 from rota.conformance.targets.process import Started
 from rota.conformance.targets.remote import Remote
 from rota.conformance.targets.target import Running
+from rota.wire.error_codes import ERROR_CODES
 
 LINGER = 3.5
 """Seconds for which a process is watched whose dialogue was odd."""

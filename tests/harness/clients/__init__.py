@@ -1,1 +1,1 @@
-"""Real consumers in processes of their own, what they did, and what is judged of it."""
+"""What the tests of real clients have beside the kit: planted bugs, and the spec behind the server."""

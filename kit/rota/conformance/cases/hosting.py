@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import closing
 
 from rota.conformance.connections.connection import Connection
-from rota.conformance.connections.error_codes import ERROR_CODES, error_name
+from rota.conformance.connections.error_codes import error_name
 from rota.conformance.connections.security import beside
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.wire.error_codes import ERROR_CODES
 
 _FIND = "KafkaApis.handleFindCoordinatorRequest"
 _GROUP_KEY = 0

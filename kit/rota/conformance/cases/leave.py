@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rota.conformance.connections.error_codes import ERROR_CODES, error_name
+from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import (
     A_WHILE,
     PROMPTLY,
@@ -17,6 +17,7 @@ from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.group_formation import FormedGroup, awaiting_assignments, stable
 from rota.conformance.steps.membership import leave_as, pending_member
 from rota.conformance.steps.version_ranges import HANDSHAKE
+from rota.wire.error_codes import ERROR_CODES
 
 _LEAVE = "GroupMetadataManager.classicGroupLeaveToClassicGroup"
 _BATCH = {"LeaveGroup": (3, 5)}

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from rota.conformance.connections.error_codes import ERROR_CODES, error_name
+from rota.conformance.connections.error_codes import error_name
 from rota.conformance.connections.scram import DIGESTS, Scram, ScramError
+from rota.wire.error_codes import ERROR_CODES
 
 MECHANISMS = ("PLAIN", *DIGESTS)
 """The SASL mechanisms that rota can do."""

@@ -11,11 +11,11 @@ from uuid import UUID
 
 from rota.conformance.connections.error_codes import error_name, with_codes
 
-KEPT = 4096
-"""Bytes of a frame that a transcript keeps: some cases send a megabyte."""
-
 RESTARTED = "↻"
 """The mark of a line that says that the target is ended or started again."""
+
+KEPT = 4096
+"""Bytes of a frame that a transcript keeps: some cases send a megabyte."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from rota.conformance.connections.connection import (
     NotAdmitted,
     NotListening,
 )
-from rota.conformance.connections.error_codes import ERROR_CODES, with_codes
+from rota.conformance.connections.error_codes import with_codes
 from rota.conformance.connections.security import Refused, security_of
 from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.dialogues.negotiation import (
@@ -37,6 +37,7 @@ from rota.conformance.dialogues.negotiation import (
 )
 from rota.conformance.dialogues.transcript import printable
 from rota.wire import WireError, api, decode_response, encode_request, frame
+from rota.wire.error_codes import ERROR_CODES
 
 READY_SECONDS = 10.0
 """How long a coordinator may say that it is not there yet; a new broker first makes the offsets topic."""

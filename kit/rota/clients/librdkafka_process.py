@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
 
-from harness.clients.consumer_process import COMMIT_SECONDS, ConsumerProcess, Offsets, Partition
+from rota.clients.consumer_process import COMMIT_SECONDS, ConsumerProcess, Offsets, Partition
 
 MOST_AT_ONCE = 100
 

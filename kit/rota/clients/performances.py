@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from harness.clients.client_meddler import BUGS, Meddler
-from harness.clients.client_members import MODULES
-from harness.clients.client_producers import Producers
-from harness.clients.client_scenarios import SCENARIOS
-from harness.clients.client_world import World
-from rota.oracle.shadow import Shadow
+from rota.clients.members import MODULES
+from rota.clients.producers import Producers
+from rota.clients.scenarios import SCENARIOS
+from rota.clients.world import World
 
 AT_ONCE = 14
 """Scenarios that play side by side; nearly all of their time they wait."""
-IMPATIENT = 12.0
-"""Seconds that a step may take where a bug is planted, so that a step which never comes costs little."""
 
 LIBRDKAFKA, KAFKA_PYTHON = "librdkafka", "kafka-python"
 GROUPS = {
@@ -45,29 +42,24 @@ class Played:
 
     world: World
     failure: Exception | None
-
-    def judged(self, shadows: Iterable[Shadow]) -> Played:
-        """Itself, if what the coordinator did in its group is what the spec allows. Errors: Divergence."""
-        history = self.world.history.events()
-        for shadow in shadows:
-            found = shadow.followed.get(self.world.group_id)
-            if found is not None and found.divergence is not None:
-                raise found.divergence
-            assert found is not None or all(event.generation < 1 for event in history), "nobody has looked"
-        return self
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
 class Case:
-    """One performance. bug: a name of BUGS, planted by a proxy between clients and server, or None."""
+    """One performance: a scenario, by a group of libraries with this assignor."""
 
     scenario: str
     group: str
     assignor: str = "range"
-    bug: str | None = None
 
     def __str__(self) -> str:
-        return "-".join(filter(None, (self.scenario, self.group, self.assignor, self.bug))).replace(" ", "_")
+        return f"{self.scenario}-{self.group}-{self.assignor}"
+
+    @property
+    def second_chance(self) -> bool:
+        """Whether a failure is looked at once more."""
+        return True
 
     @property
     def missing(self) -> list[str]:
@@ -77,12 +69,10 @@ class Case:
 
     def play(self, address: str, producers: Producers) -> Played:
         """To its end or to what goes wrong."""
-        if self.bug is None:
-            return self._play(address, producers)
-        with Meddler(address, BUGS[self.bug]) as meddler:
-            return self._play(meddler.address, producers, IMPATIENT)
+        return self.perform(address, producers)
 
-    def _play(self, address: str, producers: Producers, *patience: float) -> Played:
+    def perform(self, address: str, producers: Producers, *patience: float) -> Played:
+        """The same at another address, where a step may take so many seconds."""
         scenario = SCENARIOS[self.scenario]
         if self.assignor == "cooperative-sticky" and KAFKA_PYTHON in GROUPS[self.group]:
             # kafka-python 3.0.12 rejoins once more when it sees fit, owns partitions meanwhile, and does not
@@ -97,11 +87,13 @@ class Case:
             commit_on_revoke=scenario.rules.commit_on_revoke,
             auto_offset_reset="earliest" if scenario.rules.from_start else "latest",
         )
+        began = time.monotonic()
+        failure = None
         try:
             scenario.play(world)
-        except Exception as failure:
-            return Played(world, failure)
-        return Played(world, None)
+        except Exception as error:
+            failure = error
+        return Played(world, failure, time.monotonic() - began)
 
 
 def cases() -> list[Case]:
@@ -131,20 +123,26 @@ class Performances:
     performance, and a warning tells of the first.
     """
 
-    def __init__(self, address: str, chosen: Iterable[Case]) -> None:
+    def __init__(self, address: str, chosen: Iterable[Case], at_once: int = AT_ONCE) -> None:
         self._address = address
         self._producers = Producers(address)
-        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="scenario")
+        self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="scenario")
         self._results: dict[Case, Future[Played]] = {case: self._play(case) for case in dict.fromkeys(chosen)}
 
-    def of(self, case: Case, shadows: Iterable[Shadow] = ()) -> Played:
-        """A performance that is over. Errors: what the harness itself could not do; Divergence, see `judged`,
+    def of(
+        self, case: Case, judged: Callable[[Played], object] = lambda played: None, warn: bool = True
+    ) -> Played:
+        """A performance that is over. Errors: what the harness itself could not do; what `judged` raises,
         which no second performance mends."""
-        played = self._results[case].result().judged(shadows)
-        if played.failure is None or case.bug is not None:
+        played = self._results[case].result()
+        judged(played)
+        if played.failure is None or not case.second_chance:
             return played
-        warnings.warn(f"{case} is played again: {played.failure}", stacklevel=2)
-        return self._play(case).result().judged(shadows)
+        if warn:
+            warnings.warn(f"{case} is played again: {played.failure}", stacklevel=2)
+        played = self._play(case).result()
+        judged(played)
+        return played
 
     def _play(self, case: Case) -> Future[Played]:
         return self._pool.submit(case.play, self._address, self._producers)

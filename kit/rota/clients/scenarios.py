@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
-from harness.clients.client_checker import Rules, violations
-from harness.clients.client_history import Event, told
-from harness.clients.client_world import World
+from rota.clients.checker import Rules, violations
+from rota.clients.history import Event, told
+from rota.clients.members import Member
+from rota.clients.world import World
 
 Steps = Callable[[World], None]
 
@@ -42,7 +44,7 @@ class Scenario:
         assert not wrong, "\n".join([*wrong, told(world.history.events())])
 
 
-def scenario(**rules: object) -> Callable[[Steps], Steps]:
+def scenario(**rules: Any) -> Callable[[Steps], Steps]:
     """Puts a function among the scenarios, under its name."""
 
     def register(steps: Steps) -> Steps:
@@ -276,13 +278,17 @@ def pattern_matches_later(world: World) -> None:
     world.leave(first, second)
 
 
+def _misses_the_topic(world: World, member: Member) -> None:
+    member.wait("misses the topic", lambda: bool(world.history.of(member.name, "error")))
+
+
 @scenario(errors="UNKNOWN_TOPIC_OR_PART")
 def topic_is_created_later(world: World) -> None:
     """Two subscribe to a topic that is not there yet."""
     name = world.name("orders")
     first, second = world.member(name), world.member(name)
     for member in (first, second):
-        member.wait("misses the topic", lambda member=member: bool(world.history.of(member.name, "error")))
+        _misses_the_topic(world, member)
     world.topic(4, "orders")
     world.produce(2)
     world.settled(first, second)

@@ -38,7 +38,7 @@ class ConsumerProcess(ABC):
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = settings
         self.positions: Offsets = {}
-        self._commands: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._commands: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.held: set[Partition] = set()
         self._view: Any = None
         self._open = True

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from harness.clients.client_history import Event, Partition, Place
+from rota.clients.history import Event, Partition, Place
 
 
 @dataclass(frozen=True)

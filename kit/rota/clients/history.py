@@ -47,7 +47,9 @@ class Event:
 
     @property
     def partitions(self) -> frozenset[Partition]:
-        return self.more["partitions"]
+        """Those that it is about."""
+        about: frozenset[Partition] = self.more["partitions"]
+        return about
 
     @property
     def place(self) -> Place:
@@ -68,6 +70,7 @@ class History:
         self._more = threading.Condition()
 
     def add(self, event: Event) -> None:
+        """Something more has happened."""
         with self._more:
             self._events.append(event)
             self._more.notify_all()
@@ -82,6 +85,7 @@ class History:
             return sorted(self._events, key=lambda event: event.t)
 
     def of(self, who: str, *kinds: str) -> list[Event]:
+        """Those of one member, of these kinds, in the order of time."""
         return [event for event in self.events() if event.who == who and event.kind in kinds]
 
     def wait(self, what: str, happened: Callable[[], bool], patience: float | None = None) -> None:

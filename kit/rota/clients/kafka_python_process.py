@@ -13,7 +13,7 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
-from harness.clients.consumer_process import COMMIT_SECONDS, ConsumerProcess, Offsets, Partition
+from rota.clients.consumer_process import COMMIT_SECONDS, ConsumerProcess, Offsets, Partition
 
 ASSIGNORS = {
     kind.name: kind
@@ -21,7 +21,7 @@ ASSIGNORS = {
 }
 
 
-class KafkaPython(ConsumerProcess, AsyncConsumerRebalanceListener):
+class KafkaPython(ConsumerProcess, AsyncConsumerRebalanceListener):  # type: ignore[misc]  # has no types
     """The listener is an asynchronous one: only that can commit while partitions are being given up."""
 
     poll_seconds = 0.2

@@ -9,14 +9,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import IO, Any, cast
 
-from harness.clients.client_history import PATIENCE, Event, History, Partition, TimedOut, told
+from rota.clients.history import PATIENCE, Event, History, Partition, TimedOut, told
 
 PROCESSES = {
-    "librdkafka": "harness.clients.librdkafka_process",
-    "kafka-python": "harness.clients.kafka_python_process",
+    "librdkafka": "rota.clients.librdkafka_process",
+    "kafka-python": "rota.clients.kafka_python_process",
 }
 MODULES = {"librdkafka": "confluent_kafka", "kafka-python": "kafka"}
 """Library → the module that has to be importable."""
@@ -38,27 +38,30 @@ class Member:
             text=True,
             start_new_session=True,
         )
+        self._stdin, self._stdout, self._stderr = (
+            cast(IO[str], pipe) for pipe in (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
         self._readers = [threading.Thread(target=self._listen), threading.Thread(target=self._overhear)]
         for reader in self._readers:
             reader.daemon = True
             reader.start()
 
     def _listen(self) -> None:
-        for line in self._process.stdout:
+        for line in self._stdout:
             # The last line of a killed process may be torn.
             with contextlib.suppress(json.JSONDecodeError):
                 self.history.add(Event.of(self.name, json.loads(line)))
         self.history.note(self.name, "ended")
 
     def _overhear(self) -> None:
-        for line in self._process.stderr:
+        for line in self._stderr:
             self.history.note(self.name, "notice", says=line.rstrip()[:200])
 
     def tell(self, do: str, **more: Any) -> None:
         """Sends a command; its effect shows in the history."""
         with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.write(json.dumps({"do": do, **more}) + "\n")
-            self._process.stdin.flush()
+            self._stdin.write(json.dumps({"do": do, **more}) + "\n")
+            self._stdin.flush()
 
     def subscribe(self, *topics: str, pattern: str | None = None) -> None:
         self.history.note(self.name, "subscribe", topics=" ".join(topics), pattern=pattern)
@@ -87,9 +90,10 @@ class Member:
         answer = self.ask("committed", "fetched", partitions=sorted(partitions))
         if answer.kind == "error":
             raise AssertionError(f"{answer.more['error']}\n{told(self.history.events())}")
-        return answer.more["offsets"]
+        offsets: dict[Partition, int | None] = answer.more["offsets"]
+        return offsets
 
-    def wait(self, what: str, happened) -> None:
+    def wait(self, what: str, happened: Callable[[], bool]) -> None:
         """Waits while the process lives; its unexpected end ends the wait."""
         self.history.wait(f"{self.name}: {what}", lambda: happened() or self._over())
         if not happened():
@@ -127,7 +131,7 @@ class Member:
         self._process.wait(PATIENCE)
         for reader in self._readers:
             reader.join(PATIENCE)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+        for stream in (self._stdin, self._stdout, self._stderr):
             with contextlib.suppress(OSError):
                 stream.close()
 

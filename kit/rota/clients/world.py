@@ -7,9 +7,9 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from harness.clients.client_history import PATIENCE, Event, History, Partition, Place, TimedOut
-from harness.clients.client_members import Member
-from harness.clients.client_producers import Producers
+from rota.clients.history import PATIENCE, Event, History, Partition, Place, TimedOut
+from rota.clients.members import Member
+from rota.clients.producers import Producers
 
 SESSION_TIMEOUT_MS = 6000
 HEARTBEAT_INTERVAL_MS = 300
@@ -99,11 +99,12 @@ class World:
         """
         wanted = self.partitions() if partitions is None else frozenset(partitions)
         names = [member.name for member in members]
-        views: list[Event | None] = []
+        views: list[Event] = []
 
         def share() -> bool:
-            views[:] = (self._view(name) for name in names)
-            return self._share(views, wanted) and views[0].generation > beyond
+            seen = [self._view(name) for name in names]
+            views[:] = [view for view in seen if view is not None]
+            return None not in seen and self._share(views, wanted) and views[0].generation > beyond
 
         self.history.wait(f"{', '.join(names)} share {len(wanted)} partitions in one generation", share)
         self.history.note("test", "stable", views={view.who: view.t for view in views}, partitions=wanted)
@@ -114,8 +115,8 @@ class World:
         return views[-1] if views else None
 
     @staticmethod
-    def _share(views: list[Event | None], wanted: frozenset[Partition]) -> bool:
-        if None in views or len({view.generation for view in views}) != 1 or views[0].generation < 0:
+    def _share(views: list[Event], wanted: frozenset[Partition]) -> bool:
+        if len({view.generation for view in views}) != 1 or views[0].generation < 0:
             return False
         if any(view.more["owned"] != view.more["library_owns"] for view in views):
             return False

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from harness.clients.client_history import PATIENCE, Partition
+from rota.clients.history import PATIENCE, Partition
 
 Sent = Callable[[Partition, int], None]
 """Is told the partition and the offset of a record once the server has acknowledged it."""

@@ -1,0 +1,148 @@
+"""A server for tests of clients: started in a thread, and held in hand while a block runs.
+
+with controlled() as broker:
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "orders", ...})
+    ...
+    broker.expire("my-client")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar, cast
+
+from rota.server.broker import Server
+from rota.server.clock import PutForward
+from rota.server.controls import Controls, OpenConnection, Planned
+from rota.server.in_thread import in_thread
+from rota.server.settings import USUAL, Settings
+from rota.server.snapshots import GroupSnapshot
+
+T = TypeVar("T")
+
+NO_DELAY: Mapping[str, object] = {"group.initial.rebalance.delay.ms": 0}
+"""A group does not wait for latecomers: Kafka's three seconds are for production."""
+
+LOOK_SECONDS = 0.01
+"""How often `until` looks."""
+
+
+class ControlledBroker:
+    """A broker whose clients are tested. May be used from any thread as long as the block runs.
+
+    bootstrap: "127.0.0.1:PORT", what clients take as bootstrap.servers; address: the same as (host, port).
+    """
+
+    def __init__(self, bootstrap: str, controls: Controls, loop: asyncio.AbstractEventLoop) -> None:
+        host, _, port = bootstrap.rpartition(":")
+        self.bootstrap = bootstrap
+        self.address = (host, int(port))
+        self._controls = controls
+        self._loop = loop
+
+    def groups(self) -> dict[str, GroupSnapshot]:
+        """Every group as it is now, by id: state, generation, members, assignments, committed offsets."""
+        return self._ask(self._controls.groups)
+
+    def until(
+        self, happens: Callable[[dict[str, GroupSnapshot]], object], seconds: float = 30.0
+    ) -> dict[str, GroupSnapshot]:
+        """Returns the groups as soon as something is true of them. Errors: TimeoutError, with the groups."""
+        deadline = time.monotonic() + seconds
+        while not happens(groups := self.groups()):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"in vain for {seconds:g} s; groups: {groups}")
+            time.sleep(LOOK_SECONDS)
+        return groups
+
+    def connections(self) -> list[OpenConnection]:
+        """The open connections on which something was asked."""
+        return self._ask(self._controls.connections)
+
+    def create_topic(self, name: str, partitions: int = 1) -> None:
+        """Makes a topic. Errors: ControlError for one that cannot be, or is there."""
+        self._ask(lambda: self._controls.create_topic(name, partitions))
+
+    def expire(self, member: str, group_id: str | None = None) -> None:
+        """The session of a member is over, as if it had been silent for as long as that takes.
+
+        member: its id, its group instance id, or its client's id, as long as that is one member's.
+        Errors: ControlError where it is not, or while the member waits for the answer to a JoinGroup or
+        SyncGroup, which keeps it alive.
+        """
+        self._ask(lambda: self._controls.expire(member, group_id))
+
+    def drop(self, whose: str | OpenConnection) -> int:
+        """Closes connections at once, without an answer to what is in flight; returns how many.
+
+        whose: one of `connections()`, or a name: all connections of that client id, or those on which the
+        member with that id or group instance id has spoken. Errors: ControlError.
+        """
+        name = whose.client if isinstance(whose, OpenConnection) else whose
+        return self._ask(lambda: self._controls.drop(name))
+
+    def answer_once(self, api: str, error: str | int, client_id: str | None = None) -> Planned:
+        """The next request of this API, of this client or of any, gets an error and has no other effect.
+
+        error: by Kafka's name or number. Called again, the one after it gets the next. What it returns can be
+        waited for. Errors: ControlError for a name that there is not.
+        """
+        return self._ask(lambda: self._controls.answer_once(api, error, client_id))
+
+    def move_coordinator(self) -> str:
+        """Another broker becomes the coordinator of all groups; its address, which FindCoordinator names.
+
+        It has what the log has: groups that are Stable stay so, with members, generation and offsets. What is
+        parked is answered NOT_COORDINATOR, and so is whoever still asks the old one. Records are where they
+        were. The next move goes back.
+        """
+        return self._await(self._controls.move_coordinator())
+
+    def advance(self, seconds: float) -> None:
+        """Puts the server's clock forward: sessions, rebalances, retention and idle connections run out.
+
+        What is due happens in its order before this returns; clients live on in real time, so who was not
+        heard from within its session, by the server's clock, is removed.
+        """
+        if seconds < 0:
+            raise ValueError(f"the clock cannot be put back by {-seconds:g} s; give a positive number")
+        self._await(self._controls.advance(seconds))
+
+    def _ask(self, ask: Callable[[], T]) -> T:
+        """What is answered in one step of the server's event loop."""
+
+        async def there() -> T:
+            return ask()
+
+        return self._await(there())
+
+    def _await(self, answer: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(answer, self._loop).result()
+
+
+@contextmanager
+def controlled(
+    config: Mapping[str, object] | None = None, port: int = 0, profile: str = USUAL
+) -> Iterator[ControlledBroker]:
+    """A server in a thread of its own while the block runs, held in hand.
+
+    config: settings by Kafka's names, beside `NO_DELAY`. All is in memory. Errors: as of `running`.
+    """
+
+    async def serve(stop: asyncio.Event, listening: Callable[[ControlledBroker], object]) -> None:
+        loop = cast(PutForward, asyncio.get_running_loop())
+        controls = Controls(loop)
+        settings = Settings.of({**NO_DELAY, **(config or {})}, profile)
+        controls.server = Server(settings, hooks=controls.hooks)
+        address = await controls.server.start(port)
+        try:
+            listening(ControlledBroker(address, controls, loop))
+            await stop.wait()
+        finally:
+            await controls.server.stop()
+
+    with in_thread(serve, PutForward) as broker:
+        yield broker

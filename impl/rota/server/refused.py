@@ -1,0 +1,100 @@
+"""A request of any API answered with an error, in the places in which a broker puts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Partitions:
+    """What partitions are called in requests and responses of an API whose errors are theirs.
+
+    asked: topics, their partitions and the index of each; answered: the same in the response.
+    """
+
+    asked: tuple[str, str, str]
+    answered: tuple[str, str, str]
+
+
+_ALIKE = ("topics", "partitions", "partition_index")
+
+_BY_PARTITION = {
+    "Fetch": _Partitions(
+        ("topics", "partitions", "partition"), ("responses", "partitions", "partition_index")
+    ),
+    "ListOffsets": _Partitions(_ALIKE, _ALIKE),
+    "OffsetCommit": _Partitions(_ALIKE, _ALIKE),
+    "Produce": _Partitions(
+        ("topic_data", "partition_data", "index"), ("responses", "partition_responses", "index")
+    ),
+    "TxnOffsetCommit": _Partitions(_ALIKE, _ALIKE),
+}
+
+_BY_NAME = {
+    "DeleteGroups": ("groups_names", "results", "group_id"),
+    "DescribeGroups": ("groups", "groups", "group_id"),
+    "FindCoordinator": ("coordinator_keys", "coordinators", "key"),
+}
+"""API -> the names in its request, the array in its response, and what a name is called there."""
+
+_NOWHERE = {"node_id": -1, "host": "", "port": -1}
+_NO_OFFSET = {"committed_offset": -1, "committed_leader_epoch": -1}
+
+
+def refused(name: str, version: int, body: Body, error_code: int) -> dict[str, Any]:
+    """The response to a request that nobody carries out. Its client sees the error wherever it looks."""
+    if name in _BY_PARTITION:
+        return _by_partition(_BY_PARTITION[name], body, {"error_code": error_code})
+    if name in _BY_NAME and not (name == "FindCoordinator" and version < 4):
+        return _by_name(name, body, error_code)
+    if name == "FindCoordinator":
+        return {"error_code": error_code, **_NOWHERE}
+    if name == "OffsetFetch":
+        return _offset_fetch(version, body, error_code)
+    if name in ("CreateTopics", "Metadata"):
+        topics = body["topics"] or ()
+        return {"topics": [{**_topic(topic), "error_code": error_code} for topic in topics]}
+    return {"error_code": error_code}
+
+
+def _by_partition(words: _Partitions, body: Body, error: Body) -> dict[str, Any]:
+    (topics, partitions, index), (answered, theirs, number) = words.asked, words.answered
+    return {
+        answered: [
+            {**_topic(topic), theirs: [{number: each[index], **error} for each in topic[partitions]]}
+            for topic in body[topics]
+        ]
+    }
+
+
+def _by_name(name: str, body: Body, error_code: int) -> dict[str, Any]:
+    asked, answered, key = _BY_NAME[name]
+    nowhere = _NOWHERE if name == "FindCoordinator" else {}
+    return {answered: [{key: each, "error_code": error_code, **nowhere} for each in body[asked]]}
+
+
+def _offset_fetch(version: int, body: Body, error_code: int) -> dict[str, Any]:
+    """A group's error from version 2 on; before, each partition has it."""
+    if version >= 8:
+        groups = [{"group_id": each["group_id"], "error_code": error_code} for each in body["groups"]]
+        return {"groups": groups}
+    if version >= 2:
+        return {"error_code": error_code}
+    error = {"error_code": error_code, **_NO_OFFSET}
+    topics = [
+        {
+            "name": topic["name"],
+            "partitions": [{"partition_index": index, **error} for index in topic["partition_indexes"]],
+        }
+        for topic in body["topics"]
+    ]
+    return {"topics": topics}
+
+
+def _topic(topic: Body) -> dict[str, Any]:
+    """What names a topic, in whichever way."""
+    return {word: topic[word] for word in ("name", "topic", "topic_id") if word in topic}
