@@ -21,7 +21,15 @@ from rota.conformance.targets.target import DEFAULTS, TargetError
 from rota.report.files import KINDS, ReportError, default_reports, file_report, parse_report
 
 SECTIONS = {
-    "What to judge": ("--target", "--embedded", "--diff", "--matrix", "--clients", "--set", "--command-config"),
+    "What to judge": (
+        "--target",
+        "--embedded",
+        "--diff",
+        "--matrix",
+        "--clients",
+        "--set",
+        "--command-config",
+    ),
     "What it is held to": ("--profile", "--known", "--write-known", "--strict"),
     "How to play": ("--seed", "--timeout", "--slow"),
     "What to report": ("--report", *REPORTING),
