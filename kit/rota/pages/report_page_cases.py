@@ -42,7 +42,7 @@ GROUPS = (
 UNFOLDED = 3
 """So many failures at most are shown with everything from the beginning."""
 
-ROOM = 3_000_000
+ROOM = 2_500_000
 """Bytes that all dialogues of a page may take: as text, then byte by byte, then as charts, failures first."""
 
 LARGEST = 300_000
