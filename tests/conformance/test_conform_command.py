@@ -70,6 +70,11 @@ def test_list_and_show() -> None:
     assert {"MUST", "probe"} <= set(kinds)
     assert [line.strip() for line in lines[1::2]] == [s.sentence for s in voting]
     assert max(map(len, run("--list").stdout.splitlines())) <= 110
+    wants = "Needs a cluster of 3 brokers, one of which can be ended (SIGTERM)."
+    loading = run("--list", "loading").stdout
+    assert loading.count(f"    {wants}\n") == 2
+    assert "    Needs a target that can be restarted (SIGKILL).\n" in loading
+    assert "target       a cluster of 3 brokers\n" in run("--show", "hosting.elsewhere.join").stdout
     shown = run("--show", "sync.inconsistent-protocol.type")
     assert "INCONSISTENT_GROUP_PROTOCOL" in shown.stdout
     assert "needs        SyncGroup v5\n" in shown.stdout

@@ -154,12 +154,15 @@ def test_dies_during_a_case(hostile: Start, next_request: Read, tmp_path: Path) 
 def test_a_death_in_company_ends_the_run(hostile: Start, next_request: Read, tmp_path: Path) -> None:
     """Nobody can start it again, so nobody can tell who ended it."""
 
+    groups: set[str] = set()
+
     def die(connection: socket.socket, request: Any) -> None:
-        if request.body["group_id"].startswith("rota-1-"):
+        groups.update({request.body["group_id"]} if request.body["group_id"].startswith("rota-1-") else ())
+        if len(groups) == 4:  # the first ones have no answer yet
             server.stop()
 
     server = hostile(answering(next_request, "JoinGroup", die))
-    outcome, report = judge(server.name, tmp_path, "join", "static")
+    outcome, report = judge(server.name, tmp_path, "--timeout", "5", "join", "static")
     assert (outcome.exit_code, report["verdict"]) == (3, "undecided")
     assert "died" not in verdicts(report)
     (told,) = {case["because"].split(" while ")[0] for case in report["cases"] if "on it" in case["because"]}
@@ -179,9 +182,9 @@ def test_what_is_undecided_shows_its_dialogue(hostile: Start, next_request: Read
     assert outcome.exit_code == 3
     shown = outcome.stdout[outcome.stdout.index("UNDECIDED heartbeat.alive.stable (MUST)") :]
     told = " ".join(shown.split())
-    assert "because could not reach a group of a, b: expected one generation with everyone in it" in told
-    assert "expected one generation with everyone in it actual no answer to a, b in 0.5 s" in told
-    assert 'ms a → JoinGroup v9 member_id ""' in told
+    assert "because could not reach a group of " in told
+    assert "expected one generation with everyone in it actual no answer to " in told
+    assert '→ JoinGroup v9 member_id ""' in told
 
 
 def test_died_counts_on_every_level(hostile: Start, next_request: Read, tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rota.conformance.catalogue import all_cases, select
+from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.failures import Interrupted
 from rota.conformance.dialogues.script import Signal
 from rota.conformance.results import Ending, Verdict
@@ -212,6 +214,22 @@ def test_a_command_that_does_not_come_back_has_died() -> None:
         (result,) = play_all(select(all_cases(), [f"{KEPT}sigkill"]), target, Options(seed=1, patience=3), {})
     assert result.ending is Ending.DIED
     assert result.actual.startswith("it did not start again: the process ended with exit code 1")
+
+
+def test_a_target_may_take_its_time_after_a_restart() -> None:
+    """What has to be prompt elsewhere is waited for as long as any answer."""
+    waited = []
+
+    def play(d: Dialogue) -> None:
+        for cold in (False, True):
+            d.cold = cold
+            reply = d.member("a").join("", within=0.01)
+            waited.append(reply.within)
+
+    case = replace(select(all_cases(), ["heartbeat.alive.stable"])[0], play=play, needs={"JoinGroup": (0, 3)})
+    with closing(parse_target("rota")) as target:
+        list(play_all([case], target, Options(seed=1, patience=1), {}))
+    assert waited == [0.01, 1.3]
 
 
 def test_without_a_folder_restarts_are_not_checked() -> None:

@@ -19,7 +19,9 @@ from rota.conformance.steps.membership import SHORT_SESSIONS
 from rota.conformance.targets.target import Target
 from rota.coordinator import Group, loading, session_timers
 from rota.coordinator.effects import GroupRecord
+from rota.log import cleaner
 from rota.log.group_replay import Replay
+from rota.log.partition import PartitionFiles
 from rota.server import groups, storage
 
 Original = Callable[..., Any]
@@ -95,6 +97,14 @@ def deleted_for_nothing(original: Original) -> Original:
     return lambda self, record: original(self, record) if record[2] is not None else None
 
 
+def emptied(_original: Original) -> Original:
+    return lambda *_: b""
+
+
+def but_the_last(original: Original) -> Original:
+    return lambda self, *arguments: list(original(self, *arguments))[:-1]
+
+
 def of_offsets(**changes: Any) -> Callable[[Original], Original]:
     return lambda original: lambda key, value: replace(original(key, value), **changes)
 
@@ -150,6 +160,9 @@ BUGS = [
         "static.replacement-stored.kept-after-sigkill"),
     Bug("another leads", loading, "load", of_records(other_leader), "loading.load.leader-after-sigkill"),
     Bug("a first value counts", Replay, "_put", first_counts, "offsets.stored.last-one-after-sigkill"),
+    Bug("lost in compaction", cleaner, "_kept", emptied, "offsets.stored.last-one-after-sigkill"),
+    Bug("the last batch unread", PartitionFiles, "batches", but_the_last,
+        "offsets.stored.kept-after-sigkill"),
     Bug("tombstones unread", Replay, "_put", deleted_for_nothing,
         "admin.deletion-stored.kept-after-sigkill"),
     Bug("tombstones unread", Replay, "_put", deleted_for_nothing, "offsets.delete.kept-after-sigterm"),
@@ -184,7 +197,7 @@ UNHARMED = {
 
 
 def test_a_server_that_forgets_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.kept_server.DataDir", lambda *_: None)
+    monkeypatch.setattr(KeptServer, "keeps", False)
     cases = [case for case in RESTARTS if case.id.endswith("sigkill") and case.seconds < 10]
     with closing(kept_target()) as target:
         results = list(play_all(cases, target, Options(seed=1, patience=2), {}))

@@ -13,18 +13,21 @@ import pytest
 from tests.conformance.polite import Polite, played, script, shared, slowly
 
 import rota.conformance
+from rota.conformance import runner
 from rota.conformance.catalogue import all_cases
 from rota.conformance.connections.connection import Connection
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.expectations import Wanted
 from rota.conformance.dialogues.negotiation import Wait, until_all_is_loaded, until_it_coordinates
 from rota.conformance.dialogues.transcript import Transcript
+from rota.conformance.dialogues.ways import Way
 from rota.conformance.results import DialogueResult, Ending, Verdict
 from rota.conformance.runner import Options, exit_code, judge, perform
 from rota.conformance.skipped import skipped
-from rota.conformance.steps.group_formation import ROUNDS, stable
+from rota.conformance.steps.group_formation import ROUNDS, awaiting_assignments, join_together, stable
 from rota.conformance.steps.membership import pending_member
 from rota.conformance.steps.offsets import commit, expect_each, fetched, topic
+from rota.conformance.targets.grammar import parse_target
 from rota.spec import RULES
 
 LOADING = 14
@@ -123,6 +126,54 @@ def test_a_late_answer_is_told_from_none(polite: Any) -> None:
     assert float(late.actual.split()[-2]) >= 0.4
     none = played(play, polite({"JoinGroup": lambda _: None}), patience=0.3)
     assert none.actual == "no answer in 0.1 s"
+
+
+@pytest.mark.parametrize(("looks", "ending"), [(0.2, Ending.DEVIATED), (5.0, Ending.UNDECIDED)])
+def test_whoever_looks_late_cannot_say_that_an_answer_was_early(
+    polite: Any, looks: float, ending: Ending, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kit wakes up when so many seconds are over; the answer is there since the beginning."""
+    clock = [0.0]
+    monkeypatch.setattr(Transcript, "elapsed", lambda _: clock[0])
+
+    def play(d: Dialogue) -> None:
+        joining = d.member("a").send_join("x")
+        poll = joining.poll
+
+        def late(_seconds: float) -> Any:
+            clock[0] += looks
+            return poll(5.0)
+
+        monkeypatch.setattr(joining, "poll", late)
+        joining.silent(1.0)
+
+    result = played(play, polite(), needs={"JoinGroup": (9, 9), "SyncGroup": (5, 5)})
+    assert result.ending is ending
+
+
+@pytest.mark.parametrize(
+    ("late", "wanted", "ending", "plays"),
+    [
+        (2, "UNKNOWN_MEMBER_ID", Ending.FINISHED, 3),
+        (9, "UNKNOWN_MEMBER_ID", Ending.DEVIATED, 3),
+        (9, "MEMBER_ID_REQUIRED", Ending.DEVIATED, 1),
+    ],
+)
+def test_what_is_right_but_late_is_played_again(
+    polite: Any, late: int, wanted: str, ending: Ending, plays: int
+) -> None:
+    """Only the last of three plays is believed; what is wrong is believed at once."""
+    asked: list[Any] = []
+
+    def join(request: Any) -> Any:
+        asked.append(request)
+        return slowly(0.4 if len(asked) <= late else 0.0, STRANGER)(request)
+
+    def play(d: Dialogue) -> None:
+        d.expect(d.member("a").join("x", within=0.1), error=wanted)
+
+    result = played(play, polite({"JoinGroup": join}))
+    assert (result.ending, result.late, len(asked)) == (ending, False, plays)
 
 
 def test_set_ups_have_the_patience_of_the_case(polite: Any) -> None:
@@ -261,6 +312,21 @@ def test_what_fails_in_one_way_is_tried_in_another(polite: Any) -> None:
     assert (result.ending, result.versions["JoinGroup"]) == (Ending.FINISHED, 3)
     told = "played with JoinGroup v3, which has no handshake, since what is needed was not reached otherwise"
     assert result.lines[0].text == told
+
+
+@pytest.mark.parametrize(("form", "generation"), [(stable, 2), (awaiting_assignments, 1), (join_together, 1)])
+def test_members_come_one_by_one_where_only_a_stable_group_is_wanted(
+    form: Any, generation: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A case may be about the first generation, or about a group that has never been Stable."""
+    monkeypatch.setattr(runner, "USUAL", Way("one by one", one_by_one=True))
+
+    def play(d: Dialogue) -> None:
+        formed = form(d, d.member("a"), d.member("b"))
+        assert {member.generation_id for member in formed.everyone} == {generation}
+
+    ((_, result),) = perform([script(play)], parse_target("rota"), Options(1, 5.0), {})
+    assert (result.ending, result.because) == (Ending.FINISHED, "")
 
 
 def test_ways_that_a_case_cannot_go_are_not_tried(polite: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def told(page: str) -> Iterator[str]:
 
 def unknown(command: str) -> list[str]:
     """The verb that there is not, or the options that it does not have."""
-    verb, words = command.split()[1], command.split()[2:]
+    _, verb, *words = shlex.split(command)
     if verb not in COMMANDS:
         return [verb]
     context = click.Context(main, info_name="rota")

@@ -12,24 +12,37 @@ from rota.conformance.dialogues.script import Signal
 from rota.conformance.targets.remote import Embedded, Remote
 from rota.conformance.targets.restarting import Alone
 from rota.conformance.targets.target import Target
-from rota.log import Fsync
+from rota.log import Fsync, LogOptions
 from rota.server import DataDir, running
+from rota.server.storage import Storage
 
 LETTER = "kafka-4.x"
 
+SEGMENT = "offsets.topic.segment.bytes"
+SMALL = {"offsets.topic.num.partitions": 1, SEGMENT: 1024}
+"""A log in which there is soon something to compact."""
+
 
 class KeptServer(Remote):
-    """It can be ended in one way only, and takes a moment to start."""
+    """It can be ended in one way only, and takes a moment to start. One that does not keep forgets all."""
+
+    keeps = True
 
     def __init__(self, settings: Mapping[str, int]) -> None:
-        self._settings = settings
+        self._settings = {**settings, **SMALL}
         self._folder = tempfile.mkdtemp(prefix="rota-kept-")
+        self._kept = DataDir(self._folder, Fsync.NEVER)
         self._stack = ExitStack()
         super().__init__(self._started(0))
 
     def end(self, _address: tuple[str, int], _how: Signal) -> None:
-        """End it in good order."""
+        """End it in good order, and compact what it has stored."""
         self._stack.close()
+        if self.keeps:
+            log = Storage.open(self._kept, 1, LogOptions(SMALL[SEGMENT], fsync=Fsync.NEVER))
+            for _ in log.compacting():
+                pass
+            log.close()
 
     def start_again(self) -> None:
         """Start it with its folder."""
@@ -41,7 +54,7 @@ class KeptServer(Remote):
         shutil.rmtree(self._folder)
 
     def _started(self, port: int) -> tuple[str, int]:
-        kept = DataDir(self._folder, Fsync.NEVER)
+        kept = self._kept if self.keeps else None
         served = running(self._settings, port, data_dir=kept, profile=LETTER)
         host, _, bound = self._stack.enter_context(served).rpartition(":")
         return host, int(bound)

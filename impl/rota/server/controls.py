@@ -23,10 +23,10 @@ from rota.server.connection import Connection
 from rota.server.context import RequestContext
 from rota.server.errors import Refusal
 from rota.server.group_log import Answered, GroupLog, MemoryLog
+from rota.server.intake import FRAME_LIMITS
 from rota.server.refused import refused
 from rota.server.settings import NODE_ID
 from rota.server.snapshots import GroupSnapshot, Stored
-from rota.wire import all_apis
 from rota.wire.error_codes import ERROR_CODES
 
 OTHER_NODE = NODE_ID + 1
@@ -220,9 +220,8 @@ class Controls:
 
 
 def _known_api(name: str) -> str:
-    names = [each.name for each in all_apis()]
-    if name not in names:
-        raise ControlError(f"no API is called {name!r}; {_nearly(name, names)}")
+    if name not in FRAME_LIMITS:
+        raise ControlError(f"no API of this server is called {name!r}; {_nearly(name, list(FRAME_LIMITS))}")
     return name
 
 

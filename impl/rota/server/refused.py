@@ -1,4 +1,4 @@
-"""A request of any API answered with an error, in the places in which a broker puts it."""
+"""A request of any API of the server answered with an error, in the places where a broker puts it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ _BY_PARTITION = {
     "Produce": _Partitions(
         ("topic_data", "partition_data", "index"), ("responses", "partition_responses", "index")
     ),
-    "TxnOffsetCommit": _Partitions(_ALIKE, _ALIKE),
 }
 
 _BY_NAME = {

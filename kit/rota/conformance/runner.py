@@ -251,7 +251,7 @@ class _Player:
             if self.options.stop.is_set():
                 break
             other = self._once(script, name(), way)
-            helped = other[1].ending in _DECIDED
+            helped = other[1].ending in _DECIDED and not other[1].late
             self.detours.note(failed, way, helped)
             stopped(*(usual if helped else other))
             if helped:
@@ -261,13 +261,13 @@ class _Player:
         return usual[0], replace(failed, because=because)
 
     def _in_time(self, script: Script, name: Callable[[], str]) -> _Over:
-        """Again where the kit itself is late."""
-        for number in range(PLAYS):
-            over = self._once(script, name(), USUAL)
-            if not over[1].late or self.options.stop.is_set() or number == PLAYS - 1:
-                break
-            stopped(*over)
-        return over
+        """Again where the kit itself is late, or the target was right but late: a busy machine is both."""
+        running, result = self._once(script, name(), USUAL)
+        for _ in range(PLAYS - 1):
+            if result.late and not self.options.stop.is_set():
+                stopped(running, result)
+                running, result = self._once(script, name(), USUAL)
+        return running, replace(result, late=result.late and result.ending is Ending.UNDECIDED)
 
     def _once(self, script: Script, group_id: str, way: Way) -> _Over:
         """The result on a target that is started for it; it runs on unless others wait to restart it."""
@@ -344,7 +344,7 @@ class _Play:
         try:
             play()
         except Deviation as deviation:
-            return self._unless_dead(_deviated(deviation.expected, deviation.actual))
+            return self._unless_dead(_deviated(deviation.expected, deviation.actual, deviation.late))
         except Garbage as garbage:
             wanted = "a well-formed answer to what was asked"
             return self._unless_dead(
@@ -380,8 +380,8 @@ class _Play:
         return otherwise if obituary is None else died(otherwise, obituary)
 
 
-def _deviated(expected: str, actual: str) -> DialogueResult:
-    return DialogueResult(ending=Ending.DEVIATED, expected=expected, actual=actual)
+def _deviated(expected: str, actual: str, late: bool = False) -> DialogueResult:
+    return DialogueResult(ending=Ending.DEVIATED, expected=expected, actual=actual, late=late)
 
 
 def exit_code(results: Sequence[CaseResult], strict: bool = False) -> int:

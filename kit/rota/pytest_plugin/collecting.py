@@ -92,5 +92,5 @@ def _judged(case: Case, rota_judge: Judge) -> None:
 
 
 def _marks(case: Case) -> tuple[str, ...]:
-    """Part, rule, level: what -m may name."""
-    return tuple(dict.fromkeys((case.part, case.rule, case.level.value)))
+    """Part, rule, family, level: what -m may name."""
+    return tuple(dict.fromkeys((case.part, case.rule, case.family or case.rule, case.level.value)))

@@ -288,7 +288,7 @@ def each_for_itself(d: Dialogue) -> None:
         expect_each(d, commit(a, topics=[in_topic(other)], retention_time_ms=_AT_ONCE), "NONE")
     all_leave(d, a)
     no_longer_seen = _until(d, lambda: bool(fetched(d, topic_name=other)["committed_offset"] == -1))
-    with d.reaching("an offset that has expired"):
+    with d.reaching("an offset that has expired", "expiry.offsets-expired"):
         d.require(no_longer_seen, "no offset of the other topic after some seconds", "it is still there")
     d.wait(_LOOKS)
     expect_fetched(d, 7)

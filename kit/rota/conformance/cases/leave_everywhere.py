@@ -148,5 +148,5 @@ def _one_generation(scene: Scene, joining: Mapping[Member, PendingRequest]) -> N
 def _expect_one(scene: Scene, reply: Reply, error: str) -> None:
     """NONE at the top, and this error of the only entry."""
     scene.d.expect(reply, error_code=0)
-    (member,) = reply["members"]
+    member = reply["members"].only()
     scene.d.require(error_name(member["error_code"]) == error, error, error_name(member["error_code"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rota.conformance.dialogues.dialogue import Member
-from rota.conformance.families.axes import MEMBERS, OUTSIDERS, Phase, Role
+from rota.conformance.families.axes import MEMBERS, OUTSIDERS, Phase, Role, State
 from rota.conformance.families.family import family
 from rota.conformance.families.scene import Scene
 from rota.conformance.families.situations import (
@@ -115,7 +115,7 @@ def commits(scene: Scene, member: Member) -> None:
     "offsets.fetch-asked.everywhere",
     "Where nothing was committed OffsetFetch gives -1 and no error, whatever state the group is in.",
     _FETCH,
-    situations=IN_EACH_STATE,
+    situations=[situation for situation in IN_EACH_STATE if situation.state is not State.NO_GROUP],
     asked_by=(Role.NEW,),
     needs=FETCH,
 )

@@ -9,17 +9,11 @@ from typing import Any
 
 from rota.conformance.connections.error_codes import NOT_READY, error_name
 from rota.conformance.dialogues.broker_settings import MAX_SIZE
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, Reply, subscription
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, subscription
 from rota.conformance.dialogues.registry import KILLED, after, otherwise
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import described
-from rota.conformance.steps.group_formation import (
-    FormedGroup,
-    all_leave,
-    awaiting_assignments,
-    lead_stable,
-    stable,
-)
+from rota.conformance.steps.group_formation import all_leave, join_together, lead_stable, stable
 from rota.conformance.steps.membership import heartbeat_until_error, pending_member, static
 from rota.conformance.steps.offsets import (
     TOPIC,
@@ -37,25 +31,25 @@ from rota.conformance.steps.version_ranges import (
     STATIC,
 )
 
-_LOAD = "GroupMetadataManager.onLoaded; CoordinatorLoaderImpl"
+LOAD = "GroupMetadataManager.onLoaded; CoordinatorLoaderImpl"
 _LONG = 300_000
 """Milliseconds of a session that does not end in a case."""
 
 _BOTH = [("range", subscription()), ("roundrobin", subscription())]
 
 
-def _lasting(d: Dialogue, *names: str, **settings: Any) -> list[Member]:
+def lasting(d: Dialogue, *names: str, **settings: Any) -> list[Member]:
     return [d.member(name, **{"session_timeout_ms": _LONG, **settings}) for name in names]
 
 
 @after(
     "persistence.emptied-stored.kept",
     "those who left are not back, and the next generation has a number of its own.",
-    f"{_LOAD}; GroupMetadataManager.completeClassicGroupJoin",
+    f"{LOAD}; GroupMetadataManager.completeClassicGroupJoin",
     needs=DESCRIBE,
 )
 def emptied(d: Dialogue) -> None:
-    (a,) = _lasting(d, "a")
+    (a,) = lasting(d, "a")
     stable(d, a)
     all_leave(d, a)
     restart(d)
@@ -63,7 +57,8 @@ def emptied(d: Dialogue) -> None:
     actual = (group["group_state"], group["members"])
     d.require(actual == ("Empty", []), "an Empty group", f"{actual}")
     d.expect(a.heartbeat(), error="UNKNOWN_MEMBER_ID")
-    d.expect(d.member("b").enter().answer(), error="NONE", generation_id=3)
+    formed = join_together(d, d.member("b"))
+    d.expect(formed.replies["b"], error="NONE", generation_id=3)
 
 
 @after(
@@ -98,11 +93,11 @@ def _created_then(d: Dialogue, state: str) -> None:
 @after(
     "persistence.assignment-stored.kept",
     "each member that syncs again is given its assignment.",
-    _LOAD,
+    LOAD,
     KILLED,
 )
 def assignment_again(d: Dialogue) -> None:
-    formed = stable(d, *_lasting(d, "a", "b", "c"))
+    formed = stable(d, *lasting(d, "a", "b", "c"))
     restart(d)
     for member in formed.everyone:
         given = formed.assignments[member.member_id]
@@ -113,12 +108,12 @@ def assignment_again(d: Dialogue) -> None:
     "loading.load.members",
     "the members are there with their ids, subscriptions and assignments, in the generation that they had, "
     "and may commit.",
-    _LOAD,
+    LOAD,
     needs={**COMMIT, **DESCRIBE, **FETCH},
 )
 def members_kept(d: Dialogue) -> None:
     topic(d)
-    formed = lead_stable(d, *_lasting(d, "a", "b"))
+    formed = lead_stable(d, *lasting(d, "a", "b"))
     before = _as_described(d)
     restart(d)
     for member in formed.everyone:
@@ -141,13 +136,13 @@ def _as_described(d: Dialogue) -> dict[str, Any]:
 @after(
     "loading.load.old-generation",
     "an older generation and a stranger are refused as before, heartbeat and commit.",
-    _LOAD,
+    LOAD,
     KILLED,
     needs=COMMIT,
 )
 def old_generation(d: Dialogue) -> None:
     topic(d)
-    formed = lead_stable(d, *_lasting(d, "a", "b"))
+    formed = lead_stable(d, *lasting(d, "a", "b"))
     old = formed.leader.generation_id - 1
     restart(d)
     topic(d)
@@ -159,45 +154,9 @@ def old_generation(d: Dialogue) -> None:
 
 
 @after(
-    "loading.load.leader",
-    "the group rebalances as before: the leader leads, and the next generation has the next number.",
-    _LOAD,
-    KILLED,
-)
-def leader_goes_on(d: Dialogue) -> None:
-    formed = lead_stable(d, *_lasting(d, "a", "b"))
-    last = formed.leader.generation_id
-    restart(d)
-    expect_next_generation(d, formed, last + 1)
-
-
-def expect_next_generation(d: Dialogue, formed: FormedGroup, generation: int) -> None:
-    """Two members join again, and are in a generation of this number with the leader that they had."""
-    (follower,) = formed.followers
-    joining = formed.leader.send_join()
-    d.expect(heartbeats_until_error(follower), error="REBALANCE_IN_PROGRESS")
-    d.expect(follower.join(), error="NONE", generation_id=generation, leader=formed.leader.member_id)
-    reply = joining.answer()
-    d.expect(reply, error="NONE", generation_id=generation, leader=formed.leader.member_id)
-    ids = {member.member_id for member in formed.everyone}
-    d.require(reply.member_ids == ids, "both in the leader's list", f"{len(reply.member_ids)} members")
-
-
-def heartbeats_until_error(member: Member) -> Reply:
-    """The first answer that is no NONE, since others' requests may be on their way; else the last."""
-    reply = member.heartbeat()
-    for _ in range(5):
-        if reply.error != "NONE":
-            break
-        member.dialogue.wait(0.1)
-        reply = member.heartbeat()
-    return reply
-
-
-@after(
     "loading.load.static-members",
     "static members are known by their instance ids: a stranger with one is fenced, who restarts takes over.",
-    _LOAD,
+    LOAD,
     needs=STATIC,
 )
 def static_kept(d: Dialogue) -> None:
@@ -215,7 +174,7 @@ def static_kept(d: Dialogue) -> None:
 @after(
     "static.replacement-stored.kept",
     "a static member that had taken over is the member, and its former self is fenced.",
-    f"{_LOAD}; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin",
+    f"{LOAD}; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin",
     needs=STATIC,
 )
 def replacement_kept(d: Dialogue) -> None:
@@ -231,13 +190,13 @@ def replacement_kept(d: Dialogue) -> None:
 @after(
     "loading.load.handed-out-ids",
     "an id that was handed out and not used is not known.",
-    _LOAD,
+    LOAD,
     KILLED,
     level=Level.INFO,
     needs=HANDSHAKE,
 )
 def pending_forgotten(d: Dialogue) -> None:
-    (a,) = _lasting(d, "a", protocols=_BOTH)
+    (a,) = lasting(d, "a", protocols=_BOTH)
     stable(d, a)
     pending = pending_member(d, "b", session_timeout_ms=_LONG)
     restart(d)
@@ -248,80 +207,18 @@ def pending_forgotten(d: Dialogue) -> None:
 @after(
     "loading.load.elected-protocol-alone",
     "of a member's protocols only the elected one is known: who has only another one is refused.",
-    _LOAD,
+    LOAD,
     KILLED,
     level=Level.INFO,
 )
 def elected_alone(d: Dialogue) -> None:
-    (a,) = _lasting(d, "a", protocols=_BOTH)
+    (a,) = lasting(d, "a", protocols=_BOTH)
     with d.reaching("a group that has range"):
         d.expect(stable(d, a).replies["a"], protocol_name="range")
     restart(d)
     d.expect(a.heartbeat(), error="NONE")
     other = d.member("c", protocols=_BOTH[1:])
     d.expect(other.join("", within=PROMPTLY), error="INCONSISTENT_GROUP_PROTOCOL")
-
-
-@after(
-    "loading.load.rebalance-begun",
-    "a rebalance for which a member was missing is forgotten: the last generation goes on and can rebalance.",
-    _LOAD,
-    KILLED,
-    level=Level.SHOULD,
-    needs=DESCRIBE,
-)
-def preparing_forgotten(d: Dialogue) -> None:
-    formed = lead_stable(d, *_lasting(d, "a", "b"))
-    last = formed.leader.generation_id
-    with d.reaching("a rebalance for which a member is missing"):
-        formed.leader.send_join().silent(0.2)
-        d.expect(formed.followers[0].heartbeat(), error="REBALANCE_IN_PROGRESS")
-    restart(d)
-    state = described(d)["group_state"]
-    d.require(state == "Stable", "the state Stable", str(state))
-    for member in formed.everyone:
-        d.expect(member.heartbeat(), error="NONE")
-    expect_next_generation(d, formed, last + 1)
-
-
-@after(
-    "loading.load.rebalance-unassigned",
-    "a generation that waited for its assignments is forgotten, its number is given out again, and who is in "
-    "the generation before it goes on.",
-    _LOAD,
-    KILLED,
-    level=Level.SHOULD,
-    needs=DESCRIBE,
-)
-def completing_forgotten(d: Dialogue) -> None:
-    formed = lead_stable(d, *_lasting(d, "a", "b"))
-    lost = formed.leader.generation_id + 1
-    with d.reaching("a generation that waits for its assignments"):
-        joining = formed.leader.send_join()
-        joining.silent(0.2)
-        d.expect(formed.followers[0].join(), error="NONE", generation_id=lost)
-        d.expect(joining.answer(), error="NONE", generation_id=lost)
-    restart(d)
-    for member in formed.everyone:
-        d.expect(member.heartbeat(), error="ILLEGAL_GENERATION")
-        member.generation_id = lost - 1
-        d.expect(member.heartbeat(), error="NONE")
-    expect_next_generation(d, formed, lost)
-
-
-@after(
-    "loading.load.first-generation-unassigned",
-    "a first generation that waited for its assignments is forgotten with its members.",
-    _LOAD,
-    KILLED,
-    level=Level.SHOULD,
-)
-def first_forgotten(d: Dialogue) -> None:
-    formed = awaiting_assignments(d, *_lasting(d, "a", "b"))
-    restart(d)
-    for member in formed.everyone:
-        d.expect(member.heartbeat(), error="UNKNOWN_MEMBER_ID")
-    d.expect(d.member("c").enter().answer(), error="NONE", generation_id=1)
 
 
 _SESSION = 6_000
@@ -339,13 +236,13 @@ _SLACK = 3.0
     "loading.load.sessions",
     "each session begins anew, with the member's own timeout: who stays silent is removed when it is over, "
     "and nobody else.",
-    f"{_LOAD}; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
+    f"{LOAD}; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
     KILLED,
     seconds=20,
     settings=_ALONE,
 )
 def sessions_begin(d: Dialogue) -> None:
-    alive, patient = _lasting(d, "alive", "patient")
+    alive, patient = lasting(d, "alive", "patient")
     silent = d.member("silent", session_timeout_ms=_SESSION)
     lead_stable(d, alive, silent, patient)
     begun = d.transcript.elapsed()
@@ -369,12 +266,12 @@ _NOT_YET = frozenset(map(error_name, NOT_READY))
     "hosting.loading.before-it-knows",
     "nobody is told that there is no offset, no member or no group before these have been read: until then "
     "a client is asked for patience.",
-    "CoordinatorRuntime, which answers COORDINATOR_LOAD_IN_PROGRESS; KafkaApis",
+    "CoordinatorRuntime, which answers COORDINATORLOAD_IN_PROGRESS; KafkaApis",
     needs={**COMMIT, **FETCH, **DESCRIBE},
 )
 def nothing_said_before(d: Dialogue) -> None:
     topic(d)
-    (a,) = _lasting(d, "a")
+    (a,) = lasting(d, "a")
     stable(d, a)
     with d.reaching("a committed offset"):
         expect_each(d, commit(a, 41), "NONE")
@@ -391,8 +288,8 @@ def nothing_said_before(d: Dialogue) -> None:
 def _all_known(d: Dialogue, a: Member) -> bool:
     """Whether an offset, a member and a group are known; a `Deviation` where one is denied."""
     asked = {"groups": [{"group_id": d.group_id, "topics": [{"name": TOPIC, "partition_indexes": [0]}]}]}
-    (offsets,) = a.send_whole("OffsetFetch", asked).answer()["groups"]
-    (group,) = a.send_whole("DescribeGroups", {"groups": [d.group_id]}).answer()["groups"]
+    offsets = a.send_whole("OffsetFetch", asked).answer()["groups"].only()
+    group = a.send_whole("DescribeGroups", {"groups": [d.group_id]}).answer()["groups"].only()
     beat = a.heartbeat().error
     told = [error_name(each["error_code"]) for each in (offsets, group)]
     for error in (*told, beat):

@@ -6,7 +6,7 @@ from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.registry import KILLED, after
 from rota.conformance.dialogues.script import Level, Signal
 from rota.conformance.steps.administration import delete, described, expect_deleted
-from rota.conformance.steps.group_formation import all_leave, stable
+from rota.conformance.steps.group_formation import all_leave, join_together, stable
 from rota.conformance.steps.offsets import (
     TOPIC,
     commit,
@@ -21,6 +21,9 @@ from rota.conformance.steps.restarts import restart
 from rota.conformance.steps.version_ranges import COMMIT, DELETE, DESCRIBE, FETCH
 
 _REPLAY = "GroupCoordinatorShard.replay; CoordinatorLoaderImpl"
+_OTHER = f"{TOPIC}-other"
+_COMMITS = 12
+"""So many that a log whose segments are as short as can be has a whole one to compact."""
 
 
 @after(
@@ -47,19 +50,22 @@ def _in_words(offset: int, epoch: int, metadata: str | None) -> str:
 
 @after(
     "offsets.stored.last-one",
-    "of several offsets committed for a partition the last one is there.",
+    "of several offsets committed for a partition the last one is there, and one of another partition that "
+    "was committed before them all.",
     _REPLAY,
     KILLED,
     needs={**COMMIT, **FETCH},
 )
 def last_one(d: Dialogue) -> None:
-    topic(d)
+    topic(d, TOPIC, _OTHER)
     someone = d.member("a")
-    with d.reaching("a partition with several commits"):
-        for offset in (30, 50, 40):
+    with d.reaching("a partition with several commits, and another one with one before them"):
+        expect_each(d, commit(someone, topics=[in_topic(_OTHER, 6)]), "NONE")
+        for offset in (*range(50, 50 + _COMMITS), 40):
             expect_each(d, commit(someone, offset), "NONE")
     restart(d)
     expect_fetched(d, 40)
+    _expect_of_other(d, 6)
 
 
 @after(
@@ -113,7 +119,8 @@ def simple_group(d: Dialogue) -> None:
     group = described(d)
     actual = (group["group_state"], group["protocol_type"])
     d.require(actual == ("Empty", ""), "an Empty group without a type", f"{actual}")
-    d.expect(d.member("b").enter().answer(), error="NONE", generation_id=1)
+    formed = join_together(d, d.member("b"))
+    d.expect(formed.replies["b"], error="NONE", generation_id=1)
     expect_fetched(d, 9)
 
 
@@ -124,15 +131,18 @@ def simple_group(d: Dialogue) -> None:
     needs={**COMMIT, **FETCH, "OffsetDelete": (0, 0)},
 )
 def offset_deleted(d: Dialogue) -> None:
-    other = f"{TOPIC}-other"
-    topic(d, TOPIC, other)
+    topic(d, TOPIC, _OTHER)
     with d.reaching("a deleted offset beside another one"):
-        expect_each(d, commit(d.member("a"), topics=[in_topic(TOPIC, 5), in_topic(other, 6)]), "NONE")
+        expect_each(d, commit(d.member("a"), topics=[in_topic(TOPIC, 5), in_topic(_OTHER, 6)]), "NONE")
         expect_each(d, delete_offsets(d), "NONE")
     restart(d)
     expect_fetched(d, -1)
-    found = fetched(d, topic_name=other)["committed_offset"]
-    d.require(found == 6, "the offset 6 of the other topic", f"the offset {found}")
+    _expect_of_other(d, 6)
+
+
+def _expect_of_other(d: Dialogue, offset: int) -> None:
+    found = fetched(d, topic_name=_OTHER)["committed_offset"]
+    d.require(found == offset, f"the offset {offset} of the other topic", f"the offset {found}")
 
 
 @after(

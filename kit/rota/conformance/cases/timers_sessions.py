@@ -16,6 +16,9 @@ _SESSION = "GroupMetadataManager.expireClassicGroupMemberHeartbeat"
 _KEPT = "GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat"
 _SPARED = "ClassicGroupMember.hasSatisfiedHeartbeat"
 
+_IGNORED = "timers.session-ignored"
+"""The rule that who waits is not expired."""
+
 _SHORT = 2000
 """A session timeout in milliseconds of which the end is waited for."""
 
@@ -281,7 +284,7 @@ def waiting_in_sync(d: Dialogue) -> None:
     seconds=9.0,
 )
 def after_waiting_in_sync(d: Dialogue) -> None:
-    with d.reaching("a member that has waited in SyncGroup for longer than its session"):
+    with d.reaching("a member that has waited in SyncGroup for longer than its session", _IGNORED):
         leader, follower = _long_sync(d)
     _whole_session(d, leader, follower)
 
@@ -308,7 +311,7 @@ def _long_sync(d: Dialogue) -> tuple[Member, Member]:
 def after_waiting_in_join(d: Dialogue) -> None:
     a, b = d.member("a", session_timeout_ms=_LONG), d.member("b", session_timeout_ms=_SHORT)
     lead_stable(d, a, b)
-    with d.reaching("a member that has waited in JoinGroup for longer than its session"):
+    with d.reaching("a member that has waited in JoinGroup for longer than its session", _IGNORED):
         joining = b.send_join(protocols=[("range", subscription("changed"))])
         joining.silent(_SHORT / 1000 + _LATE)
         d.expect(a.join(), error="NONE")

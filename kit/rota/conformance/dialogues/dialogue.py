@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -44,17 +44,18 @@ class Reply:
     """An answer: `reply["generation_id"]` reads a field, `error` is the name of the error code.
 
     Where no answer came in time, `answer` is None and reading anything from the reply is a `Deviation`, which
-    tells `late`, the answer that came too late, in words, if one did.
+    tells of the one that came too late, if one did: `late`, and `told_late` in words.
     """
 
     def __init__(
-        self, who: str, request: SentRequest, answer: Answer | None, within: float, late: str = ""
+        self, who: str, request: SentRequest, answer: Answer | None, within: float, told_late: str = ""
     ) -> None:
         self.who = who
         self.request = request
         self.answer = answer
         self.within = within
-        self.late = late
+        self.late: Reply | None = None
+        self._told_late = told_late
         self._body = checked(answer.body, f"the answer to {request.api}") if answer else {}
 
     def __getitem__(self, field: str) -> Any:
@@ -64,13 +65,14 @@ class Reply:
     def body(self) -> Mapping[str, Any]:
         """All fields."""
         if self.answer is None:
-            raise Deviation(f"{self.request.api} answered within {self.within:g} s", self.silence)
+            expected = f"{self.request.api} answered within {self.within:g} s"
+            raise Deviation(expected, self.silence, late=self.late is not None)
         return self._body
 
     @property
     def silence(self) -> str:
         """How a missing answer is described, or the one that came late."""
-        return self.late or f"no answer in {self.within:g} s"
+        return self._told_late or f"no answer in {self.within:g} s"
 
     @property
     def error(self) -> str:
@@ -80,6 +82,10 @@ class Reply:
         if top == 0 and members and self.request.version >= 3:
             return error_name(members[0]["error_code"])
         return error_name(top)
+
+    def read(self, names: Iterable[str]) -> dict[str, Any]:
+        """Fields by name; `error` stands for the error's name."""
+        return {name: self.error if name == "error" else self[name] for name in names}
 
     @property
     def nulls(self) -> tuple[str, ...]:
@@ -103,22 +109,24 @@ class PendingRequest:
     def answer(self, within: float | None = None) -> Reply:
         """The answer, waited for so many seconds (the case's patience); a reply without one if none comes.
 
-        Steps that only lead to the rule have the case's patience, whatever a caller asks for.
+        Steps that only lead to the rule have the case's patience, whatever a caller asks for, and so has what
+        is asked of a target that has just been started.
         """
         dialogue = self._member.dialogue
-        seconds = dialogue.patience if within is None or dialogue.leads_to_rule else within
+        seconds = dialogue.patience if within is None or dialogue.leads_to_rule or dialogue.cold else within
         reply = self.poll(seconds)
         if reply is None:
             self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s")
             late = self.poll(min(OVERTIME, max(dialogue.patience - seconds, 0.0)))
-            told = "" if late is None else self._late(late)
-            return Reply(self._member.name, self._request, None, seconds, told)
+            told = "" if late is None else self._told(late)
+            reply = Reply(self._member.name, self._request, None, seconds, told)
+            reply.late = late
         return reply
 
-    def _late(self, reply: Reply) -> str:
+    def _told(self, late: Reply) -> str:
         transcript = self._member.dialogue.transcript
         took = transcript.elapsed() - self._since
-        return f"{transcript.answer(self._request.api, reply.body)} after {took:.1f} s"
+        return f"{transcript.answer(self._request.api, late.body)} after {took:.1f} s"
 
     def timed(self) -> Reply:
         """The answer, with a remark on how long it took since the request, in whole seconds."""
@@ -130,15 +138,15 @@ class PendingRequest:
         return reply
 
     def silent(self, seconds: float = A_WHILE) -> None:
-        """Observe that no answer comes for so many seconds; a `Deviation` if one does."""
+        """Observe that no answer comes for so many seconds; a `Deviation` if one does, in that time."""
+        dialogue, api = self._member.dialogue, self._request.api
+        since = dialogue.transcript.elapsed()
         reply = self.poll(seconds)
         if reply is not None:
-            raise Deviation(
-                f"no answer to {self._request.api} for {seconds:.2g} s",
-                self._member.dialogue.transcript.answer(self._request.api, reply.body),
-                rule_of_waiting(self._request.api),
-            )
-        self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s, as it should be")
+            dialogue.in_time(since, seconds)  # on a busy machine whoever looks late sees what was not early
+            came = dialogue.transcript.answer(api, reply.body)
+            raise Deviation(f"no answer to {api} for {seconds:.2g} s", came, rule_of_waiting(api))
+        self._say("…", f"no answer to {api} in {seconds:.2g} s, as it should be")
 
     def poll(self, seconds: float = 0.0) -> Reply | None:
         """The answer if it comes within so many seconds, else None."""
@@ -288,7 +296,8 @@ class Dialogue:
 
     `versions` is the version of each API that is spoken here; `initial_delay` the target's initial rebalance
     delay and `patience` how long an answer is awaited that may take its time, both in seconds; setting `stop`
-    ends the case with `Interrupted`. `operator` is there where the dialogue may restart the target.
+    ends the case with `Interrupted`. `operator` is there where the dialogue may restart the target, which is
+    `cold` then: it may take its time for any answer.
     """
 
     def __init__(
@@ -311,6 +320,7 @@ class Dialogue:
         self.patience = patience
         self.transcript = Transcript(group_id)
         self.operator: Operator | None = None
+        self.cold = False
         self.members: list[Member] = []
         self.connections: list[Connection] = []
 
@@ -336,9 +346,9 @@ class Dialogue:
         """
         wanted = Wanted(reply.request.api, fields, self.transcript, rule)
         if reply.answer is None:
-            raise wanted.missing(reply.silence)
-        actual = {name: reply.error if name == "error" else reply[name] for name in fields}
-        if actual != fields:
+            late = reply.late is not None and reply.late.read(fields) == fields
+            raise wanted.missing(reply.silence, late)
+        if (actual := reply.read(fields)) != fields:
             raise wanted.differs(actual, reply.body)
 
     def require(self, holds: bool, expected: str, actual: str) -> None:

@@ -23,9 +23,9 @@ class Wanted:
     transcript: Transcript
     rule: str
 
-    def missing(self, silence: str) -> Deviation:
-        """There is no answer, or none in time."""
-        return Deviation(self._expected, silence, rule_behind(self.api, self._error, None, self.rule))
+    def missing(self, silence: str, late: bool = False) -> Deviation:
+        """There is no answer, or none in time. late: it came afterwards, and was as it should be."""
+        return Deviation(self._expected, silence, rule_behind(self.api, self._error, None, self.rule), late)
 
     def differs(self, actual: Mapping[str, Any], body: Mapping[str, Any]) -> Deviation:
         """These fields of the answer are not as they should be, or others; body: the whole of it."""

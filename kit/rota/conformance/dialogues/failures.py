@@ -13,13 +13,15 @@ class Deviation(Exception):
     """The target did something else than the rule says.
 
     `rule` is the slug of the rule that says so, where a step knows that; else it is the rule of the case.
+    `late`: it did what the rule says, but too late, which on a busy machine means little.
     """
 
-    def __init__(self, expected: str, actual: str, rule: str = "") -> None:
+    def __init__(self, expected: str, actual: str, rule: str = "", late: bool = False) -> None:
         super().__init__(f"expected {expected}, got {actual}")
         self.expected = expected
         self.actual = actual
         self.rule = rule
+        self.late = late
 
 
 class SetupFailed(Exception):

@@ -116,6 +116,7 @@ def _first(scene: Scene, plan: Plan) -> None:
     scene.began = scene.d.transcript.elapsed()
     for member in cast(scene.d, plan.kind, plan.number):
         waiting[member.name] = member.enter()
+        scene.d.require(bool(member.member_id), "an id that is handed out at once", "no answer yet")
         scene.newcomer = member
     time.sleep(ON_ITS_WAY)
     scene.waiting, scene.generation = waiting, 0

@@ -50,12 +50,15 @@ class FormedGroup:
         return {member.member_id: f"for {member.name}".encode() for member in self.everyone}
 
 
-def join_together(dialogue: Dialogue, *members: Member) -> FormedGroup:
-    """Bring newcomers into a group, all in one generation, where that is what the rule is about."""
+def join_together(dialogue: Dialogue, *members: Member, one_by_one: bool = False) -> FormedGroup:
+    """Bring newcomers into a group, all in one generation, where that is what the rule is about.
+
+    one_by_one: each joins when the group is Stable with those before it, so it is not the first generation.
+    """
     transcript = dialogue.transcript
     first = len(transcript.lines)
     try:
-        formed = _gathered(dialogue, members)
+        formed = _one_by_one(dialogue, members) if one_by_one else _Formation(dialogue, members).run()
     except Deviation:
         transcript.fold(first)
         raise
@@ -67,16 +70,19 @@ def join_together(dialogue: Dialogue, *members: Member) -> FormedGroup:
     return formed
 
 
-def awaiting_assignments(dialogue: Dialogue, *members: Member) -> FormedGroup:
-    """Bring newcomers into a group, all in one generation, which is then CompletingRebalance."""
+def awaiting_assignments(dialogue: Dialogue, *members: Member, one_by_one: bool = False) -> FormedGroup:
+    """Bring newcomers into a group, all in one generation, which is then CompletingRebalance.
+
+    one_by_one: as of `join_together`.
+    """
     names = ", ".join(member.name for member in members)
     with dialogue.reaching(f"a group of {names}"):
-        return join_together(dialogue, *members)
+        return join_together(dialogue, *members, one_by_one=one_by_one)
 
 
 def stable(dialogue: Dialogue, *members: Member) -> FormedGroup:
     """Bring newcomers into a group and let it become Stable: everyone has its assignment."""
-    formed = awaiting_assignments(dialogue, *members)
+    formed = awaiting_assignments(dialogue, *members, one_by_one=dialogue.way.one_by_one)
     with dialogue.reaching("a Stable group"):
         distribute_assignments(dialogue, formed)
     return formed
@@ -119,10 +125,7 @@ def all_leave(d: Dialogue, *members: Member) -> None:
             d.expect(member.leave(), error="NONE")
 
 
-def _gathered(dialogue: Dialogue, members: tuple[Member, ...]) -> FormedGroup:
-    """Everyone in one generation, in the way that the dialogue goes."""
-    if not dialogue.way.one_by_one:
-        return _Formation(dialogue, members).run()
+def _one_by_one(dialogue: Dialogue, members: tuple[Member, ...]) -> FormedGroup:
     formed = _Formation(dialogue, members[:1]).run()
     for number, newcomer in enumerate(members[1:], 1):
         distribute_assignments(dialogue, formed)

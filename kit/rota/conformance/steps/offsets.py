@@ -62,7 +62,7 @@ def topic_of_two(d: Dialogue) -> None:
     wanted = {"name": TWO_PARTITIONS, "num_partitions": 2, "replication_factor": 1, "assignments": []}
     with d.reaching("a topic with two partitions"):
         asked = {"topics": [{**wanted, "configs": []}], "timeout_ms": 5000, "validate_only": False}
-        (made,) = d.member("maker").send_whole("CreateTopics", asked).answer()["topics"]
+        made = d.member("maker").send_whole("CreateTopics", asked).answer()["topics"].only()
         error = error_name(made["error_code"])
         d.require(error in ("NONE", "TOPIC_ALREADY_EXISTS"), "the topic", error)
     topic(d, TWO_PARTITIONS)

@@ -48,6 +48,7 @@ def _return(d: Dialogue, operator: Operator, ready: bool) -> None:
     for connection in d.connections:
         connection.abort()
     d.address = operator.start_again(ready)
+    d.cold = True
     for member in d.members:
         reconnect(member)
 
