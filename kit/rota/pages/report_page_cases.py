@@ -69,8 +69,9 @@ def dialogues(runs: Sequence[WholeRun]) -> list[Mapping[str, Markup]]:
     first = {
         (number, cause.first) for number, run in enumerate(runs) for cause in run.finished.causes[:FIRST]
     }
-    ahead = [one for one in drawn if (one[0], one[2].case.id) in first]
-    later = [one for one in drawn if (one[0], one[2].case.id) not in first]
+    ahead = [one for one in drawn if (one[0], one[2].case.id) in first] or drawn[:FIRST]
+    told = {id(one) for one in ahead}
+    later = [one for one in drawn if id(one) not in told]
     writers = (_text, _bytes, _picture)
     plan = [(write, one) for one in ahead for write in writers]
     plan += [(write, one) for write in writers for one in later]
