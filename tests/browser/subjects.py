@@ -163,18 +163,35 @@ def report(folder: Path) -> Path:
         "heartbeat.unknown-member",
         "leave.unknown-group",
     )
-    made = (
+    files = ("--report", f"html={html}", "--report", f"json={folder / 'mock.json'}")
+    rota(
+        folder,
         "conform",
         "--target",
         "librdkafka-mock",
         "--timeout",
         "3",
         "--quiet",
-        "--report",
-        f"html={html}",
+        *files,
         *chosen,
+        codes=[1],
     )
-    rota(folder, *made, codes=[1])
+    return html
+
+
+def side_by_side(folder: Path) -> Path:
+    """That mock and rota's own server, from the reports on both."""
+    html = report(folder).with_name("both.html")
+    own = ("--embedded", "--quiet", "--report", "json=own.json")
+    rota(folder, "conform", *own, "heartbeat.unknown-member", "leave.unknown-group")
+    rota(folder, "conform", "--matrix", "own.json", "mock.json", "--report", f"html={html}", codes=[1])
+    return html
+
+
+def changes(folder: Path) -> Path:
+    """What would be new if that mock took the place of rota's own server."""
+    html = side_by_side(folder).with_name("changes.html")
+    rota(folder, "conform", "--diff", "own.json", "mock.json", "--report", f"html={html}", codes=[1])
     return html
 
 
@@ -184,6 +201,8 @@ FILES: Mapping[str, str] = {
     "long": "long_run",
     "strangers": "strangers",
     "report": "report",
+    "side by side": "side_by_side",
+    "changes": "changes",
 }
 """Name of a page -> the function of this module that makes it."""
 
@@ -197,7 +216,7 @@ def texts_of_trace(html: Path) -> list[str]:
 
 def texts_of_report(html: Path) -> list[str]:
     """Every case with what it requires."""
-    cases = re.findall('id="case-([^"]*)"', html.read_text(encoding="utf-8"))
+    cases = re.findall('id="(?:t[12]-|after-)?case-([^"]*)"', html.read_text(encoding="utf-8"))
     requirements = {case.id: case.requirement for case in all_cases()}
     assert cases
     return [text for case in cases for text in (case, requirements[case])]
@@ -208,6 +227,8 @@ TEXTS: Mapping[str, Callable[[Path], list[str]]] = {
     "lasso": texts_of_trace,
     "strangers": lambda _: [HOSTILE],
     "report": texts_of_report,
+    "side by side": texts_of_report,
+    "changes": texts_of_report,
     "docs": lambda _: ["rota"],
 }
 """Name of a page -> what can be read on it, off its file."""

@@ -84,3 +84,52 @@ def test_the_command_that_plays_a_case_again_is_copied(driver: Driver, files: Fi
     name = (case.get_attribute("id") or "").removeprefix("case-")
     assert command == f"rota conform --target librdkafka-mock {name}"
     assert watched.wrong == []
+
+
+def test_a_cause_leads_to_the_case_to_look_at(driver: Driver, files: Files) -> None:
+    watched = driver.open(files("report").as_uri())
+    page = watched.page
+    cause = page.locator(".cause").first
+    assert not cause.locator(".facts").is_visible()
+    cause.locator("summary").click()
+    link = cause.locator("dd a").first
+    name = link.inner_text()
+    for _ in range(2):
+        link.click()
+        case = page.locator(f"[id='case-{name}']")
+        page.wait_for_function("id => document.getElementById(id).open", arg=f"case-{name}")
+        assert case.evaluate("one => one.getBoundingClientRect().top < innerHeight")
+        case.locator("summary").first.click()  # closed again: the same link opens it once more
+    case.locator("summary").first.click()
+    assert not case.get_by_text("0000  00 00 00").first.is_visible()
+    case.get_by_text("Fields and bytes").click()
+    assert case.locator(".as-text[open] pre").last.inner_text().count("0000  00 00 00 ") >= 2
+    assert watched.wrong == []
+
+
+def test_targets_side_by_side_are_filtered_and_linked(driver: Driver, files: Files) -> None:
+    watched = driver.open(files("side by side").as_uri())
+    page = watched.page
+    all_of_them = page.locator(".case").count()
+    page.select_option("[name=target]", "t1-")
+    assert {verdict for _, verdict in left(page)} == {"pass"}
+    assert 0 < len(left(page)) < all_of_them
+    page.select_option("[name=target]", "")
+    link = page.locator(".matrix td a").first
+    where = (link.get_attribute("href") or "").removeprefix("#")
+    assert where.startswith("t2-case-")
+    link.click()
+    page.wait_for_function("id => document.getElementById(id).open", arg=where)
+    assert watched.wrong == []
+
+
+def test_what_changed_is_opened_by_its_cause(driver: Driver, files: Files) -> None:
+    watched = driver.open(files("changes").as_uri())
+    page = watched.page
+    link = page.locator(".matrix td a").first
+    where = (link.get_attribute("href") or "").removeprefix("#")
+    assert where.startswith("after-case-")
+    link.click()
+    page.wait_for_function("id => document.getElementById(id).open", arg=where)
+    assert page.locator(f"[id='{where}'] .picture").is_visible()
+    assert watched.wrong == []

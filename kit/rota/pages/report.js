@@ -5,7 +5,7 @@
     const form = document.querySelector(".filters"), none = document.querySelector(".none");
     const cases = [...document.querySelectorAll(".case")], groups = [...document.querySelectorAll(".group")];
     const words = new Map(cases.map((one) => [one, one.textContent.toLowerCase()]));
-    const { target, part, verdict, find, left } = form.elements;
+    const { target, part, verdict, find, left } = form?.elements ?? {};
 
     function leaves(one) {
       const all = find.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -37,10 +37,12 @@
       one.scrollIntoView();
     }
 
-    form.hidden = false;
-    form.addEventListener("input", filter);
-    form.addEventListener("submit", (event) => event.preventDefault());
-    filter();
+    if (form) {
+      form.hidden = false;
+      form.addEventListener("input", filter);
+      form.addEventListener("submit", (event) => event.preventDefault());
+      filter();
+    }
     follow();
     addEventListener("hashchange", follow);
     document.addEventListener("click", (event) => {  // the place is there already: it is no change

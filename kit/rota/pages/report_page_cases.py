@@ -42,8 +42,11 @@ GROUPS = (
 UNFOLDED = 3
 """So many failures at most are shown with everything from the beginning."""
 
-ROOM = 3_000_000
+ROOM = 2_500_000
 """Bytes that all dialogues of a page may take: as text, then byte by byte, then as charts, failures first."""
+
+FIRST = 20
+"""Of so many causes the case to look at has room in every form before any other case has."""
 
 LARGEST = 300_000
 """Bytes that one form of one dialogue may take."""
@@ -63,13 +66,21 @@ def dialogues(runs: Sequence[WholeRun]) -> list[Mapping[str, Markup]]:
     ]
     forms: dict[tuple[int, str], list[Markup]] = {}
     room = ROOM
-    for write in (_text, _bytes, _picture):
-        for number, run, result in drawn:
-            markup = write(run, result) if room > 0 else Markup()
-            size = len(markup.encode())
-            fits = 0 < size <= min(room, LARGEST)
-            forms.setdefault((number, result.case.id), []).append(markup if fits else Markup())
-            room -= size if fits else 0
+    first = {
+        (number, cause.first) for number, run in enumerate(runs) for cause in run.finished.causes[:FIRST]
+    }
+    ahead = [one for one in drawn if (one[0], one[2].case.id) in first] or drawn[:FIRST]
+    told = {id(one) for one in ahead}
+    later = [one for one in drawn if id(one) not in told]
+    writers = (_text, _bytes, _picture)
+    plan = [(write, one) for one in ahead for write in writers]
+    plan += [(write, one) for write in writers for one in later]
+    for write, (number, run, result) in plan:
+        markup = write(run, result) if room > 0 else Markup()
+        size = len(markup.encode())
+        fits = 0 < size <= min(room, LARGEST)
+        forms.setdefault((number, result.case.id), []).append(markup if fits else Markup())
+        room -= size if fits else 0
     return [
         {case: _dialogue(*found) for (number, case), found in forms.items() if number == own}
         for own in range(len(runs))

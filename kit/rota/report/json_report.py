@@ -67,6 +67,8 @@ def case_object(result: CaseResult) -> dict[str, Any]:
         "id": case.id,
         "rule": case.rule,
         "part": case.part,
+        "family": case.family or None,
+        "situation": case.situation or None,
         "level": case.level.value,
         "verdict": result.verdict.value,
         "requirement": case.requirement,

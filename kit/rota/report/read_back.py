@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +85,10 @@ def _run(whole: Mapping[str, Any]) -> tuple[RunStarted, RunFinished]:
 
 
 def _cause(told: Mapping[str, Any], ids: Collection[str]) -> Cause:
-    words = {field.name: told[field.name] for field in fields(Cause)}
-    for name in ("cases", "also_breaks"):
-        words[name] = tuple(words[name])
+    needed = [one.name for one in fields(Cause) if one.name in told or one.default is MISSING]
+    words: dict[str, Any] = {
+        name: tuple(told[name]) if isinstance(told[name], list) else told[name] for name in needed
+    }
     for case in (told["first"], *told["cases"]):
         if case not in ids:
             raise ValueError(f"a cause names {case!r}, which is no case of it")

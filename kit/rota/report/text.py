@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rota.conformance.dialogues.transcript import render
 from rota.conformance.profiles import usual_profile
@@ -82,7 +83,7 @@ class TextReport(Collected):
         results = by_id(self.results)
         for cause in finished.causes:
             yield ""
-            yield from cause_lines(cause)
+            yield from cause_lines(cause, results)
             if results[cause.first].verdict in IN_FULL:
                 yield from in_full(results[cause.first], started)
         for result in undecided_alone(finished):
@@ -102,20 +103,22 @@ class TextReport(Collected):
             yield f"report: {path}"
 
 
-def cause_lines(cause: Cause, columns: int | None = None) -> Iterator[str]:
+def cause_lines(cause: Cause, results: Mapping[str, CaseResult]) -> Iterator[str]:
     """A cause: how many cases it concerns, the rule, what was seen, and what follows from it.
 
-    columns: of a line, those of the terminal if they are not given.
+    results: by the ids of their cases; of a family it is said how many of its cases are concerned.
     """
     yield emphasised(cause.headline)
     rule = "" if cause.rule in cause.headline else f"{cause.rule}: "
-    yield wrapped("  rule         ", f"{rule}{cause.sentence}", columns)
-    yield wrapped("  seen         ", cause.seen, columns)
+    yield wrapped("  rule         ", f"{rule}{cause.sentence}")
+    yield wrapped("  seen         ", cause.seen)
     yield f"  look at      {cause.first}"
     if cause.also_breaks:
-        yield wrapped("  also breaks  ", ", ".join(cause.also_breaks), columns)
+        yield wrapped("  also breaks  ", ", ".join(cause.also_breaks))
     if len(cause.cases) > 1:
-        yield wrapped("  cases        ", ", ".join(cause.cases), columns)
+        numbers = Counter(results[id].case.family or id for id in cause.cases)
+        told = (f"{name} ({number} cases)" if number > 1 else name for name, number in numbers.items())
+        yield wrapped("  cases        ", ", ".join(told))
 
 
 def causes_in_a_line(finished: RunFinished) -> str:
