@@ -11,6 +11,7 @@ from rota.mutants.core import core_bugs
 from rota.oracle import Divergence, Lockstep
 from rota.oracle import walk as walks
 from rota.oracle.follow import profile_of
+from rota.oracle.offsets_machine import EverythingFollowsSpec
 from rota.spec import KAFKA_4, MENDS, PROFILES, ROTA
 
 NAMES = [one.name for one in fields(Mends)]
@@ -39,6 +40,13 @@ def test_each_mend_alone_does_what_the_spec_allows(name):
     alone = replace(UNMENDED, **{name: getattr(MENDED, name)})
     found = walks.walk(25, mends=alone).found
     assert found is None, found
+
+
+def test_the_mended_core_does_what_the_spec_allows_beside_members():
+    """With offsets, transactions, the administration, expiry, and coordinators that move."""
+    whole = walks.walk(200, mends=MENDED, machine=EverythingFollowsSpec)
+    assert whole.found is None, whole.found
+    assert whole.inputs > 5_000
 
 
 @pytest.mark.parametrize("name", NAMES)

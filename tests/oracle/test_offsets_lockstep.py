@@ -15,7 +15,8 @@ from rota.coordinator import (
 from rota.mutants.core import core_bugs, planted
 from rota.oracle import Divergence, Logged
 from rota.oracle import walk as walks
-from rota.oracle.lockstep import Cleaned, Ended, Lockstep, replay
+from rota.oracle.lockstep import Cleaned, Ended, Lockstep, Moved, replay
+from rota.oracle.machine import NO_LIMIT
 from rota.oracle.offsets_lockstep import OffsetsLockstep
 from rota.oracle.offsets_translate import Delete, Describe, Fetch
 from rota.spec import RULES
@@ -69,6 +70,35 @@ def test_what_is_asked_is_kept_and_can_be_repeated():
     assert replay(lockstep.inputs, kind=OffsetsLockstep) == (None, lockstep.inputs)
     seen = {slug for slug, _ in lockstep.shadow.oracle.visited}
     assert seen >= {"transactions.ended", "expiry.group-removed", "admin.describe-unknown-group"}
+
+
+def test_the_next_coordinator_finds_what_was_stored_and_whoever_waited_is_sent_away():
+    lockstep = stored("t", "u")
+    lockstep.tell(TxnOffsetCommit("x", "g", 1, 0, commit(6, "t").topics), 3)
+    lockstep.do(Logged(0))
+    lockstep.tell(commit(7, "u"), 8)
+    lockstep.do(Moved(NO_LIMIT))
+    assert lockstep.appends == 0
+    lockstep.tell(Fetch("g", None), 8)
+    assert {one.committed_offset for one in lockstep.offsets.keep("g").offsets.committed.values()} == {5}
+    lockstep.do(Ended(1, True))
+    lockstep.do(Logged(0))
+    lockstep.tell(Fetch("g", None), 8)
+    assert sorted(
+        one.committed_offset for one in lockstep.offsets.keep("g").offsets.committed.values()
+    ) == [5, 6]  # fmt: skip
+    assert replay(lockstep.inputs, kind=OffsetsLockstep) == (None, lockstep.inputs)
+
+
+def test_a_tombstone_that_was_not_stored_leaves_the_group_to_the_next_coordinator():
+    lockstep = stored("t")
+    lockstep.tell(Delete("g"), 2)
+    lockstep.do(Moved(NO_LIMIT))
+    assert lockstep.group is not None
+    lockstep.tell(Delete("g"), 2)
+    lockstep.do(Logged(0))
+    lockstep.do(Moved(NO_LIMIT))
+    assert lockstep.group is None
 
 
 def test_where_offsets_are_left_alone_such_inputs_are_not_possible():

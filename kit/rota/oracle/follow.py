@@ -148,7 +148,8 @@ class Followed:
     """One group as the spec sees it, with what is outside of the spec's state.
 
     armed: timers and when they are due; appends: records that the log has not answered, by the coordinator's
-    number; stored: the last one in the log, and its number, after which comes what is not stored yet;
+    number; stored: the last one in the log, and its number, after which comes what is not stored yet; erased:
+    the number of the last tombstone in the log;
     waiting: unanswered requests by the coordinator's token; completed: addresses of the last ones that do not
     wait any more; deleted: the group as it was when it was deleted; divergence: the first one, after which
     the group is not followed any more.
@@ -160,6 +161,7 @@ class Followed:
     armed: dict[Timer, int] = field(default_factory=dict)
     appends: dict[int, AppendedRecord] = field(default_factory=dict)
     stored: tuple[int, AppendedRecord] | None = None
+    erased: int = -1
     waiting: dict[Hashable, UnansweredRequest] = field(default_factory=dict)
     completed: dict[Hashable, str] = field(default_factory=dict)
     deleted: Group | None = None
@@ -231,9 +233,16 @@ class Followed:
     def answered(self, append_id: int, stored: bool) -> GroupRecord:
         """The log has answered a record: it waits no more. Returns it as the spec has it."""
         one = self.appends.pop(append_id)
-        if stored and (self.stored is None or self.stored[0] < append_id):
+        newest = self.erased if self.stored is None else max(self.erased, self.stored[0])
+        if stored and newest < append_id:
             self.stored = append_id, one
         return one.spec
+
+    def erase(self, append_id: int) -> None:
+        """The log has a tombstone of the group."""
+        self.erased = max(self.erased, append_id)
+        if self.stored is not None and self.stored[0] < append_id:
+            self.stored = None
 
     def part(self, effects: core.Effects) -> core.Effects:
         """What of a step of several groups is about this one."""

@@ -19,6 +19,7 @@ from rota.spec.offset_state import (
     Offsets,
     OffsetStep,
     OffsetTombstone,
+    PendingOffset,
     TransactionEnd,
 )
 from rota.spec.vocabulary import AppendError
@@ -26,20 +27,47 @@ from rota.spec.vocabulary import AppendError
 
 @dataclass
 class Waiting:
-    """What waits for the log. record: of the group, for its tombstone; answered: the log has, with error."""
+    """What waits for the log. record: of the group, for its tombstone; answered: the log has, with error.
+
+    append_id: the coordinator's number of the append, known when it is answered.
+    """
 
     item: InLine
     record: GroupRecord | None = None
     answered: bool = False
+    append_id: int = -1
     error: AppendError | None = None
 
 
 @dataclass
 class Kept:
-    """The offsets of a group as the spec has them, and the line for the log, oldest first."""
+    """The offsets of a group as the spec has them, and the line for the log, oldest first.
+
+    given_up: what the log has of them while no coordinator has read it, None while one has.
+    """
 
     offsets: Offsets = field(default_factory=Offsets)
     line: list[Waiting] = field(default_factory=list)
+    given_up: Offsets | None = None
+
+    def give_up(self) -> None:
+        """The coordinator forgets them; of what the log has not answered it knows nothing any more."""
+        if self.given_up is None:
+            self.given_up = self.offsets
+        self.offsets, self.line = Offsets(), []
+
+    def load(self) -> None:
+        """The next one reads what the log has. What a later record has overtaken in an open transaction
+        changes nothing when that commits: it is read as the later one.
+        """
+        found, self.given_up = self.given_up or Offsets(), None
+        pending = (
+            PendingOffset(replace(one.record, value=found.committed[one.record.key]))
+            if one.overtaken
+            else PendingOffset(one.record)
+            for one in found.pending
+        )
+        self.offsets = Offsets(found.committed, tuple(pending))
 
 
 @dataclass(frozen=True)

@@ -64,9 +64,6 @@ class EverythingFollowsSpec(CoordinatorFollowsSpec):
         while self.quick and self.lockstep.offsets.keep(GROUP_ID).line:
             self.lockstep.do(Logged(self.lockstep.appends - 1))
 
-    def moves(self, limit: int, rarely: int) -> None:
-        """Not here: what another coordinator reads of offsets is in the tests of loading."""
-
     def _topics(self, those: list[tuple[str, int]], offset: int, metadata: str | None
                 ) -> tuple[core.OffsetCommitTopic, ...]:  # fmt: skip
         return tuple(
@@ -141,6 +138,16 @@ class EverythingFollowsSpec(CoordinatorFollowsSpec):
         self.lockstep.do(Ended(producer, committed))
         self._settle()
 
+    @rule(topic=st.sampled_from(TOPICS), first=st.sampled_from(PRODUCERS), committed=st.booleans())
+    def transactions_overlap(self, topic: str, first: int, committed: bool) -> None:
+        """Both producers commit an offset of one partition; one ends its transaction before the other."""
+        for producer in PRODUCERS:
+            topics = self._topics([(topic, 0)], 20 + producer, "")
+            self.lockstep.tell(core.TxnOffsetCommit("x", GROUP_ID, producer, 0, topics), 3)
+            self._settle()
+        for producer in sorted(PRODUCERS, key=lambda each: each != first):
+            self.transaction_ends(producer, committed)
+
     @rule(those=st.none() | keys, stable=st.booleans(), version=st.sampled_from((10, 8, 7)))
     def fetches(self, those: list[tuple[str, int]] | None, stable: bool, version: int) -> None:
         """An OffsetFetch, of some or of all."""
@@ -198,10 +205,12 @@ class EverythingFollowsSpec(CoordinatorFollowsSpec):
         self._settle()
 
     @rule(metadata=st.sampled_from(SUBSCRIPTIONS), kind=st.sampled_from(("consumer", "consumer", "connect")),
-          those=keys, then=st.sampled_from(("commits", "cleans", "deletes", "")))  # fmt: skip
+          those=keys, then=st.sampled_from(("commits", "cleans", "deletes", "goes", "")),
+          after_ms=st.sampled_from((RETENTION_MS - 1, RETENTION_MS)))  # fmt: skip
     @precondition(lambda self: not self.group.members)
-    def subscribes(self, metadata: bytes, kind: str, those: list[tuple[str, int]], then: str) -> None:
-        """Somebody alone in the group reads topics; what it does not read may go."""
+    def subscribes(self, metadata: bytes, kind: str, those: list[tuple[str, int]], then: str,
+                   after_ms: int) -> None:  # fmt: skip
+        """Somebody alone in the group reads topics; what it does not read may go, and all when it is gone."""
         entries = (core.JoinGroupProtocol("range", metadata),)
         self.ask(core.JoinGroup(GROUP_ID, 10_000, 10_000, "", None, self._type(kind), entries), 3)
         if len(self.group.members) != 1:
@@ -210,7 +219,11 @@ class EverythingFollowsSpec(CoordinatorFollowsSpec):
         if self.group.state is not GroupState.STABLE:
             return
         if then:
-            self.commits(those, 7, "", 0, 0, OWN, 8, 0)
+            self.commits(those, 7, "", 0, 0, OWN, 8, -1 if then == "goes" else 0)
+        if then == "goes":
+            while self.timers:
+                self.fire(self.timers[0])
+            self.cleans(after_ms)
         if then == "cleans":
             self.cleans_at_once()
         if then == "deletes":

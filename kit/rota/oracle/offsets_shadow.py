@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from rota import coordinator as core
-from rota.oracle.follow import Followed
+from rota.oracle.follow import AppendedRecord, Followed
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
 from rota.oracle.offsets_translate import (
     GONE,
@@ -19,6 +19,7 @@ from rota.oracle.offsets_translate import (
     Question,
     core_answer,
     core_append,
+    core_loaded,
     core_offsets,
     spec_answer,
     spec_offsets,
@@ -36,18 +37,24 @@ from rota.oracle.translate import (
     spec_timer_effects,
 )
 from rota.server.offset_bodies import subscribed_topics
-from rota.spec import Call, Spec
-from rota.spec.offset_state import GroupForgotten, OffsetRead, OffsetStep, RetentionCheck, TransactionEnd
+from rota.spec import Call, Hosting, Reply, Spec
+from rota.spec.offset_state import (
+    GroupForgotten,
+    OffsetBatch,
+    OffsetRead,
+    OffsetStep,
+    RetentionCheck,
+    TransactionEnd,
+)
 from rota.spec.versions import as_sent
 from rota.spec.vocabulary import AppendError
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A request that waits: its address, its version and the group that it is about."""
+    """A request that waits, as the spec has it, and the group that it is about."""
 
-    address: str
-    version: int
+    call: Call
     group_id: str
 
 
@@ -77,8 +84,8 @@ class OffsetsShadow(Shadow):
         """A request about a group's offsets, or of the administration."""
         self.requests += 1
         address = f"r{self.requests}"
-        self._asked[token] = Asked(address, version, request.group_id)
         call = Call(to_spec(request), address, version, now_ms=self.now)
+        self._asked[token] = Asked(call, request.group_id)
         event = f"{address}: {type(request).__name__} v{version} {_brief(request)}"
 
         def allowed(spec: Spec, kept: Kept, followed: Followed) -> tuple[Told, ...]:
@@ -122,7 +129,7 @@ class OffsetsShadow(Shadow):
         return self._judged(group_id, event, ask, allowed)
 
     def clean_group(self, group_id: str) -> core.Effects:
-        """It is time to look what has expired; while appends are not answered the core does not look.
+        """It is time to look what has expired; while the log has not answered offsets the core does not look.
 
         Since when the group is in its state the core says itself: the spec has no clock.
         """
@@ -130,7 +137,7 @@ class OffsetsShadow(Shadow):
         since = None if group is None or group.state_since_ms == -1 else group.state_since_ms
 
         def allowed(spec: Spec, kept: Kept, followed: Followed) -> tuple[Told, ...]:
-            if followed.group is None or kept.line:
+            if followed.group is None or any(isinstance(one.item, OffsetBatch) for one in kept.line):
                 return (Told(followed.group, kept.offsets),)
             steps = spec.retention(followed.group, RetentionCheck(self.now, since))
             return outcomes(spec, kept, followed.group, steps)
@@ -147,7 +154,7 @@ class OffsetsShadow(Shadow):
         ids = sorted((*(key for key, name in self._lines.items() if name == group_id), append_id))
         unanswered = [one for one in kept.line if not (one.answered or isinstance(one.item, OffsetRead))]
         one = unanswered[ids.index(append_id)]  # ids grow in the order of the log
-        one.answered, one.error = True, error
+        one.answered, one.error, one.append_id = True, error, append_id
         counts: dict[int, int] = {}
 
         def allowed(spec: Spec, kept: Kept, followed: Followed) -> tuple[Told, ...]:
@@ -158,6 +165,65 @@ class OffsetsShadow(Shadow):
         event = f"the log answers {type(one.item).__name__}: {error.name if error else 'stored'}"
         ask = partial(self.core.appended, append_id, error_code)
         return self._judged(group_id, event, ask, allowed, lambda told: counts[id(told)])
+
+    def _unload(self, line: str) -> core.Effects:
+        """As of `Shadow`; who waits for the log is sent elsewhere, and offsets are forgotten."""
+        effects = super()._unload(line)
+        self._lines.clear()
+        for group_id, kept in self.kept.items():
+            followed = self.follow(group_id)
+            if followed.divergence is None:
+                self._sent_elsewhere(followed, effects)
+            kept.give_up()
+        self._asked.clear()
+        return effects
+
+    def _sent_elsewhere(self, followed: Followed, effects: core.Effects) -> None:
+        """Whoever waits is answered as if the coordinator had not been this one from the beginning."""
+        waiting = {
+            token: asked for token, asked in self._asked.items() if asked.group_id == followed.group_id
+        }
+        calls = [replace(asked.call, hosting=Hosting.ELSEWHERE) for asked in waiting.values()]
+        steps = self.oracle.outcomes(lambda spec: tuple(s for call in calls for s in spec.handle(None, call)))
+        versions = {call.to: call.version for call in calls}
+        wanted = _answers(versions, (reply for step in steps for reply in step.replies))
+        mine = {
+            f"answer to {waiting[token].call.to}": core_answer(reply, followed.group_id)
+            for token, reply in effects.replies
+            if token in waiting
+        }
+        if mine != wanted:
+            differing = differences(wanted, mine)
+            raise self._recorded(
+                followed.differs(headline(differing, steps[-1].rules[-1]), steps[-1], differing, 1)
+            )
+
+    def move(self, config: core.CoordinatorConfig) -> None:
+        """As of `Shadow`; the next coordinator finds what was stored of the offsets, too."""
+        super().move(config)
+        for group_id, kept in self.kept.items():
+            if kept.given_up is not None:
+                self._load_offsets(self.follow(group_id), kept)
+
+    def _load(self, followed: Followed, one: AppendedRecord) -> None:
+        kept = self.keep(followed.group_id)
+        kept.load()
+        load = partial(self.core.load, followed.group_id, one.core, *core_loaded(kept.offsets))
+        self._step(followed, "", "", load, lambda spec, _: spec.load(one.spec))
+
+    def _load_offsets(self, followed: Followed, kept: Kept) -> None:
+        """Of this group the log has offsets alone, or nothing."""
+        kept.load()
+        offsets = kept.offsets
+        if offsets.committed or offsets.pending:
+            load = partial(self.core.load, followed.group_id, None, *core_loaded(offsets))
+            self._step(followed, "", "", load, lambda spec, _: spec.offsets_found(None))
+
+    def _forget_records(self, followed: Followed) -> None:
+        """The log has what it has until it has the tombstone."""
+        stored = followed.stored
+        super()._forget_records(followed)
+        followed.stored = stored
 
     def _judged(
         self,
@@ -198,6 +264,9 @@ class OffsetsShadow(Shadow):
         self.oracle.count(told, followed.state)
         followed.take_timers(effects, self.now)
         followed.group = told.group
+        for one in kept.line[:done]:
+            if isinstance(one.item, GroupForgotten) and one.error is None:
+                followed.erase(one.append_id)
         kept.offsets, kept.line = told.offsets, [*kept.line[done:], *told.queued]
         self._lines.update((append.append_id, followed.group_id) for append in effects.appends)
         for token, _ in effects.replies:
@@ -220,10 +289,10 @@ class OffsetsShadow(Shadow):
         return {**answers, **step, "offsets": core_offsets(self.core, group_id)}
 
     def _to(self, token: Hashable) -> str:
-        return self._asked[token].address if token in self._asked else "a request that waits no more"
+        return self._asked[token].call.to if token in self._asked else "a request that waits no more"
 
     def _allowed(self, followed: Followed, kept: Kept, told: Told) -> Observation:
-        versions = {one.address: one.version for one in self._asked.values()}
+        versions = {one.call.to: one.call.version for one in self._asked.values()}
         records = [_needed(kept, record) for record in told.appends]
         step = observed(
             (),
@@ -232,11 +301,14 @@ class OffsetsShadow(Shadow):
             records,
             spec_group(told.group),
         )
-        answers = {
-            f"answer to {reply.to}": spec_answer(as_sent(reply.message, versions[reply.to]))
-            for reply in told.replies
-        }
-        return {**answers, **step, "offsets": spec_offsets(told.offsets)}
+        return {**_answers(versions, told.replies), **step, "offsets": spec_offsets(told.offsets)}
+
+
+def _answers(versions: Mapping[str, int], replies: Iterable[Reply]) -> Observation:
+    """Answers of the spec, as they are sent to requests of these versions."""
+    return {
+        f"answer to {reply.to}": spec_answer(as_sent(reply.message, versions[reply.to])) for reply in replies
+    }
 
 
 def _needed(kept: Kept, record: Fields) -> Fields:

@@ -250,3 +250,24 @@ def core_offsets(coordinator: core.GroupCoordinator, group_id: str) -> Fields:
             )
         ),
     }
+
+
+def core_loaded(offsets: Offsets) -> tuple[list[core.OffsetRecord], list[tuple[int, core.OffsetRecord]]]:
+    """What the log has of offsets as the core loads it: committed, and of open transactions by producer."""
+    committed = [_as_record(key, value) for key, value in offsets.committed.items()]
+    pending = [
+        (one.record.producer_id, _as_record(one.record.key, one.record.value)) for one in offsets.pending
+    ]
+    return committed, pending
+
+
+def _as_record(key: tuple[str, int], value: Committed) -> core.OffsetRecord:
+    return core.OffsetRecord(
+        topic=key[0],
+        partition_index=key[1],
+        committed_offset=value.committed_offset,
+        committed_leader_epoch=value.committed_leader_epoch,
+        metadata=value.metadata,
+        commit_timestamp_ms=value.commit_timestamp_ms,
+        expire_timestamp_ms=-1 if value.expire_timestamp_ms is None else value.expire_timestamp_ms,
+    )
