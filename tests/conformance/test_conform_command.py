@@ -45,7 +45,7 @@ def test_selection_by_id_rule_and_part() -> None:
     assert [case.id for case in select(cases, ["heartbeat.alive.stable"])] == ["heartbeat.alive.stable"]
     assert {case.rule for case in select(cases, ["sync.unknown-member"])} == {"sync.unknown-member"}
     assert {case.family for case in select(cases, ["join.unchanged.leaders"])} == {"join.unchanged.leaders"}
-    assert len(select(cases, ["sync.unknown-member"])) == 11
+    assert len(select(cases, ["sync.unknown-member"])) == 17
     assert {case.part for case in select(cases, ["leave"])} == {"leave"}
     with pytest.raises(UnknownCase, match=r"did you mean heartbeat\.alive\.stable"):
         select(cases, ["heartbeat.alive.stabel"])

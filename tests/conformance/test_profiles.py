@@ -137,7 +137,7 @@ def test_rota_is_a_kafka_4_and_shown_to_be_no_kafka_3(tmp_path: Path) -> None:
     assert report["profile"] == OLDER
     (skipped,) = [one for one in report["not_checked"] if one["id"] == unjudged]  # type: ignore[attr-defined]
     assert skipped["why"] == f"nothing is expected of {OLDER}"
-    assert f"not checked: nothing is expected of {OLDER}: {unjudged}\n" in printed
+    assert f"not judged: nothing is expected of {OLDER}: {unjudged}\n" in printed
     assert f"again        rota conform --target rota --profile {OLDER} admin.describe.preparing\n" in printed
     assert printed.splitlines()[0].startswith(f"rota conform: target rota, profile {OLDER}, 15 cases")
     assert printed.splitlines()[-1].startswith(f"conforms: rota against profile {OLDER} (15 cases in ")

@@ -54,6 +54,6 @@ def described_bytes(d: Dialogue) -> None:
     a = d.member("a", protocols=[("range", metadata)])
     join_together(d, a)
     d.expect(a.sync({a.member_id: _EVERY_BYTE}), error="NONE")
-    (member,) = described(d)["members"]
+    member = described(d)["members"].only()
     d.require(member["member_metadata"] == metadata, "the metadata as it was sent", "other bytes")
     d.require(member["member_assignment"] == _EVERY_BYTE, "the assignment as it was sent", "other bytes")

@@ -124,9 +124,8 @@ class PendingRequest:
         return reply
 
     def _told(self, late: Reply) -> str:
-        transcript = self._member.dialogue.transcript
-        took = transcript.elapsed() - self._since
-        return f"{transcript.answer(self._request.api, late.body)} after {took:.1f} s"
+        said = self._member.dialogue.transcript
+        return f"{said.answer(self._request.api, late.body)} after {said.elapsed() - self._since:.1f} s"
 
     def timed(self) -> Reply:
         """The answer, with a remark on how long it took since the request, in whole seconds."""
