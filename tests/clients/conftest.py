@@ -14,7 +14,7 @@ import os
 import pytest
 
 from harness.clients.planted import judged
-from rota.clients.performances import Performances
+from rota.clients.performances import Case, Performances
 from rota.oracle.shadow import watched
 
 TARGET = "ROTA_CLIENTS_TARGET"
@@ -37,9 +37,10 @@ def broker():
 @pytest.fixture(scope="session")
 def performances(request, broker):
     """All selected cases, playing."""
-    parameters = [getattr(item, "callspec", None) for item in request.session.items]
-    chosen = [found.params["case"] for found in parameters if found is not None and "case" in found.params]
-    playing = Performances(broker[0], [case for case in chosen if not case.missing])
+    callspecs = [getattr(item, "callspec", None) for item in request.session.items]
+    asked = [found.params.get("case") for found in callspecs if found is not None]
+    chosen = [case for case in asked if isinstance(case, Case) and not case.missing]
+    playing = Performances(broker[0], chosen)
     yield playing
     playing.close()
 

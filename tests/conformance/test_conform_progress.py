@@ -156,7 +156,7 @@ def test_an_interrupt_keeps_what_is_there_and_names_the_rest(tmp_path: Path) -> 
         rest, _ = process.communicate(timeout=30)
     assert [line.split()[0] for line in first] == ["rota", "verdict", "pass", "pass"]
     assert process.returncode == 130
-    assert "not checked: interrupted: 1 case\n" in rest
+    assert "not judged: interrupted: 1 case\n" in rest
     assert rest.splitlines()[-1].startswith("interrupted: rota against profile rota (2 of 3 cases in ")
     report = json.loads((tmp_path / "conform-rota.json").read_text())
     assert (report["verdict"], len(report["cases"])) == ("interrupted", 2)

@@ -45,6 +45,19 @@ KNOWN_DIFFERENCES: Sequence[KnownDifference] = (
     KnownDifference("voting.tie.range-or-sticky", DifferenceKind.OPEN, _TIE),
     KnownDifference("voting.tie.range-or-cooperative-sticky", DifferenceKind.OPEN, _TIE),
     KnownDifference("voting.tie.roundrobin-or-sticky", DifferenceKind.OPEN, _TIE),
+    *(
+        KnownDifference(f"voting.tally.tie.{voters}", DifferenceKind.OPEN, _TIE)
+        for voters in ("of-three", "of-four-members", "third-is-greatest")
+    ),
+    *(
+        KnownDifference(
+            f"hosting.loading.before-it-knows-after-{signal}",
+            DifferenceKind.OPEN,
+            "How long a server reads its log after a restart, and so who is asked to wait.",
+            varies=True,
+        )
+        for signal in ("sigterm", "sigkill")
+    ),
     KnownDifference(
         "leave.remove-member.leader-replaced",
         DifferenceKind.OPEN,
