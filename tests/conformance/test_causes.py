@@ -84,6 +84,13 @@ def test_what_follows_is_named_with_its_cause() -> None:
     assert (lesser.verdict, lesser.headline) == (Verdict.LENIENT, "1 case breaks join.next-generation")
 
 
+def test_a_rule_of_the_wire_is_told_in_its_own_words_though_its_case_was_not_played() -> None:
+    versions = "wire.advertised-versions"
+    (cause,) = causes([result("leave.batch.several", Verdict.UNDECIDED, prerequisite=versions, because="x")])
+    assert cause.rule == versions
+    assert cause.sentence.startswith("Every version that ApiVersions names is read")
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_of_the_results_does_not_matter(seed: int) -> None:
     shuffled = list(RESULTS)

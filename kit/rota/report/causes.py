@@ -144,10 +144,9 @@ class _Grouping:
         first = min(own or deviating or cases, key=self._simplicity)
         shown = sorted(cases, key=lambda one: (one.deviation not in BROKEN, self._order(one)))
         rules = dict.fromkeys(one.case.rule for one in shown)
-        told = RULES[rule].title if rule in RULES else first.case.requirement
         return Cause(
             rule=rule,
-            sentence=told,
+            sentence=_sentence(rule),
             verdict=min((one.verdict for one in cases), key=WORST.index),
             cases=tuple(one.case.id for one in shown),
             first=first.case.id,
@@ -177,6 +176,13 @@ def _requests(result: CaseResult) -> int:
     folded = {number for fold in result.folds for number in range(fold.first, fold.last)}
     sent = [number for number, line in enumerate(result.lines) if line.mark == "→"]
     return len([number for number in sent if number not in folded]) + len(result.folds)
+
+
+def _sentence(rule: str) -> str:
+    """What a rule says; those of the wire, which the spec does not have, say it in their case."""
+    if rule in RULES:
+        return RULES[rule].title
+    return next((case.requirement for case in all_cases() if case.rule == rule), rule)
 
 
 def _needed(deviating: Sequence[CaseResult]) -> str:
