@@ -65,4 +65,4 @@ def test_the_mock_breaks_rules_in_many_parts(tmp_path: Path) -> None:
     assert "Assertion" in cases[DEADLY]["actual"]
     # It dies of a list without protocols when its initial delay is over, three seconds later.
     assert cases[LATE]["verdict"] == "died"
-    assert "SIGSEGV" in cases[LATE]["actual"]
+    assert "ended with signal SIG" in cases[LATE]["actual"]  # which one depends on what its memory held

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +17,7 @@ import rota.conformance
 from rota.conformance import runner
 from rota.conformance.catalogue import all_cases
 from rota.conformance.connections.connection import Connection
-from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue
 from rota.conformance.dialogues.expectations import Wanted
 from rota.conformance.dialogues.negotiation import Wait, until_all_is_loaded, until_it_coordinates
 from rota.conformance.dialogues.transcript import Transcript
@@ -185,6 +186,27 @@ def test_set_ups_have_the_patience_of_the_case(polite: Any) -> None:
     slow = {"JoinGroup": slowly(0.4, HANDED_OUT)}
     assert played(play, polite(slow)).ending is Ending.FINISHED
     assert played(play, polite(slow), patience=0.2).ending is Ending.SETUP_FAILED
+
+
+def test_an_id_that_is_handed_out_late_is_used_all_the_same(polite: Any) -> None:
+    def joining(request: Any) -> dict[str, Any]:
+        if request.body["member_id"]:
+            return {
+                "error_code": 0,
+                "member_id": "m",
+                "leader": "m",
+                "generation_id": 1,
+                "protocol_name": "range",
+            }
+        time.sleep(A_WHILE + 0.2)
+        return HANDED_OUT
+
+    def play(d: Dialogue) -> None:
+        d.expect(d.member("a").enter().answer(), error="NONE", generation_id=1)
+
+    server = polite({"JoinGroup": joining})
+    assert played(play, server).ending is Ending.FINISHED
+    assert server.asked["JoinGroup"] == 2
 
 
 def test_a_group_that_never_comes_together_is_given_up_after_some_rounds(polite: Any) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rota.conformance.connections.error_codes import error_name
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.administration import describe, described
 from rota.conformance.steps.group_formation import FormedGroup, all_leave, lead, lead_stable, stable
 from rota.conformance.steps.membership import pending_member, static

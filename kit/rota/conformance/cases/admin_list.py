@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, subscription
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.administration import delete, expect_deleted
 from rota.conformance.steps.group_formation import all_leave, lead, stable
 from rota.conformance.steps.offsets import commit, expect_each, topic

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.families.axes import MEMBERS, Kind, Phase, Role, State
 from rota.conformance.families.family import family
 from rota.conformance.families.rounds import all_join, still_assigns, told_to_rejoin

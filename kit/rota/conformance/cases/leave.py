@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from rota.conformance.connections.error_codes import error_name
-from rota.conformance.dialogues.dialogue import (
-    A_WHILE,
-    PROMPTLY,
-    Dialogue,
-    Member,
-    PendingRequest,
-    Reply,
-    subscription,
-)
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, PendingRequest, Reply
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.group_formation import FormedGroup, awaiting_assignments, stable
 from rota.conformance.steps.membership import leave_as, pending_member
 from rota.conformance.steps.version_ranges import HANDSHAKE

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from rota.conformance.connections.error_codes import error_name
-from rota.conformance.dialogues.dialogue import Dialogue, Member, subscription
+from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.administration import described
 from rota.conformance.steps.group_formation import all_leave, lead, lead_stable, stable
 from rota.conformance.steps.membership import SHORT_SESSIONS

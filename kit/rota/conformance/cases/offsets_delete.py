@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import Dialogue, Member, subscription
+from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.group_formation import all_leave, distribute_assignments, join_together, stable
 from rota.conformance.steps.membership import static
 from rota.conformance.steps.offsets import (

@@ -9,9 +9,10 @@ from typing import Any
 
 from rota.conformance.connections.error_codes import NOT_READY, error_name
 from rota.conformance.dialogues.broker_settings import MAX_SIZE
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import KILLED, after, otherwise
 from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.administration import described
 from rota.conformance.steps.group_formation import all_leave, join_together, lead_stable, stable
 from rota.conformance.steps.membership import heartbeat_until_error, pending_member, static

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, subscription
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.group_formation import lead_stable, stable
 from rota.conformance.steps.membership import heartbeat_until_error, static
 from rota.conformance.steps.version_ranges import STATIC

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.administration import described
 from rota.conformance.steps.group_formation import lead, lead_stable, stable
 from rota.conformance.steps.membership import heartbeat_until_error, static

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import (
-    A_WHILE,
-    PROMPTLY,
-    Dialogue,
-    Member,
-    PendingRequest,
-    Reply,
-    subscription,
-)
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, PendingRequest, Reply
 from rota.conformance.dialogues.failures import Deviation
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.group_formation import awaiting_assignments, stable
 from rota.conformance.steps.version_ranges import HANDSHAKE
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.group_formation import awaiting_assignments, lead, lead_stable, stable
 from rota.conformance.steps.membership import SHORT_SESSIONS
 from rota.conformance.steps.offsets import commit, expect_each, topic

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import Dialogue, subscription
+from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.administration import described
 from rota.conformance.steps.group_formation import join_together, lead
 from rota.conformance.steps.version_ranges import DESCRIBE

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, subscription
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.families.axes import Phase, Role
 from rota.conformance.families.family import family, for_each
 from rota.conformance.families.rounds import still_assigns

@@ -58,11 +58,14 @@ KNOWN_DIFFERENCES: Sequence[KnownDifference] = (
         )
         for signal in ("sigterm", "sigkill")
     ),
-    KnownDifference(
-        "leave.remove-member.leader-replaced",
-        DifferenceKind.OPEN,
-        f"Who leads after the leader has left: {_ORDER}",
-        varies=True,
+    *(
+        KnownDifference(
+            f"leave.remove-member.{case}",
+            DifferenceKind.OPEN,
+            f"Who leads after the leader has left: {_ORDER}",
+            varies=True,
+        )
+        for case in ("leader-replaced", "leader-while-completing")
     ),
     KnownDifference(
         "timers.join-timeout.not-prolonged",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import struct
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +15,7 @@ from rota.conformance.dialogues.expectations import Wanted
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed
 from rota.conformance.dialogues.operator import Operator
 from rota.conformance.dialogues.prerequisites import rule_of_waiting
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.dialogues.transcript import Transcript
 from rota.conformance.dialogues.ways import USUAL, Way
 
@@ -32,12 +32,6 @@ EARLY = 0.15
 
 A_WHILE = 0.8
 """Seconds for which a silence is observed before it counts."""
-
-
-def subscription(tag: str = "", topic: str = "topic") -> bytes:
-    """Consumer-protocol metadata (schema version 0) for one topic; `tag` makes two of them differ."""
-    name, data = topic.encode(), tag.encode()
-    return struct.pack(">hih", 0, 1, len(name)) + name + struct.pack(">i", len(data)) + data
 
 
 class Reply:
@@ -99,11 +93,12 @@ class Reply:
 
 
 class PendingRequest:
-    """A request that was sent and whose answer has not been read."""
+    """A request that was sent, its answer not read yet. `retry`: sends it with the id that is handed out."""
 
     def __init__(self, member: Member, request: SentRequest) -> None:
         self._member = member
         self._request = request
+        self.retry: Callable[[Reply], PendingRequest] | None = None
         self._since = member.dialogue.transcript.elapsed()
 
     def answer(self, within: float | None = None) -> Reply:
@@ -131,9 +126,8 @@ class PendingRequest:
         """The answer, with a remark on how long it took since the request, in whole seconds."""
         reply = self.answer()
         took = int(self._member.dialogue.transcript.elapsed() - self._since + EARLY)
-        self._member.dialogue.remark(
-            f"{self._request.api} answered after {took} s" if took else "answered at once"
-        )
+        told = f"{self._request.api} answered after {took} s" if took else "answered at once"
+        self._member.dialogue.remark(told)
         return reply
 
     def silent(self, seconds: float = A_WHILE) -> None:
@@ -149,6 +143,7 @@ class PendingRequest:
 
     def poll(self, seconds: float = 0.0) -> Reply | None:
         """The answer if it comes within so many seconds, else None."""
+        deadline = time.monotonic() + seconds
         try:
             answer = self._receive(seconds)
         except (Closed, Garbage) as trouble:
@@ -161,7 +156,11 @@ class PendingRequest:
         if answer.nulls:
             where = f"{self._request.api} v{self._request.version}"
             self._say("·", f"malformed: null where {where} allows none: {', '.join(answer.nulls)}")
-        return Reply(self._member.name, self._request, answer, seconds)
+        reply = Reply(self._member.name, self._request, answer, seconds)
+        if self.retry is not None and reply.error == "MEMBER_ID_REQUIRED":
+            self._request, self.retry = self.retry(reply)._request, None
+            return self.poll(deadline - time.monotonic())
+        return reply
 
     def _receive(self, seconds: float) -> Answer | None:
         """In slices, so that an interruption is noticed."""
@@ -243,10 +242,11 @@ class Member:
     def enter(self, **changes: Any) -> PendingRequest:
         """Send the JoinGroup of a newcomer, by way of MEMBER_ID_REQUIRED where the target takes it."""
         first = self.send_join("", **changes)
-        if self.dialogue.versions["JoinGroup"] < 4:
-            return first
-        reply = None if self.settings.get("group_instance_id") else first.poll(A_WHILE)
-        return first if reply is None else self.enter_after(reply)
+        if self.dialogue.versions["JoinGroup"] >= 4 and not self.settings.get("group_instance_id"):
+            if (reply := first.poll(A_WHILE)) is not None:
+                return self.enter_after(reply)
+            first.retry = self.enter_after
+        return first
 
     def enter_after(self, reply: Reply) -> PendingRequest:
         """Use the id that was handed out; a `Deviation` where the answer is something else."""

@@ -12,8 +12,8 @@ from contextlib import closing
 from typing import Any
 
 from rota.conformance.connections.connection import Closed, Connection, Garbage, SentRequest
-from rota.conformance.dialogues.dialogue import subscription
 from rota.conformance.dialogues.negotiation import GROUP_APIS, advertised
+from rota.conformance.dialogues.subscription import subscription
 from rota.wire import api
 
 _GROUP = "rota-probe"

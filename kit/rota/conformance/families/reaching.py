@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from rota.conformance.dialogues.dialogue import Dialogue, Member, PendingRequest, subscription
+from rota.conformance.dialogues.dialogue import Dialogue, Member, PendingRequest
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.families.axes import Kind, Phase
 from rota.conformance.families.scene import Scene, enters, rebalances, somebody_new
 from rota.conformance.steps.administration import delete, expect_deleted

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rota.conformance.dialogues.dialogue import Dialogue, subscription
+from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.registry import probe
+from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.group_formation import join_together
 
 TIES = (

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rota.conformance.connections.error_codes import error_name
-from rota.conformance.dialogues.dialogue import Dialogue, Member, Reply, subscription
+from rota.conformance.dialogues.dialogue import Dialogue, Member, Reply
 from rota.conformance.dialogues.failures import Deviation, Unsupported
+from rota.conformance.dialogues.subscription import subscription
 
 TOPIC = "rota-probe"
 """The topic whose offsets are committed, made by asking for its metadata."""
