@@ -7,8 +7,11 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+
+from harness.sockets import exactly
 
 Handler = Callable[[socket.socket], None]
 
@@ -61,21 +64,18 @@ def hostile() -> Iterator[Callable[[Handler], HostileServer]]:
 
 def read_request(connection: socket.socket) -> bytes:
     """The payload of the next request; EOFError when the peer has gone."""
-    (length,) = struct.unpack(">i", _exactly(connection, 4))
-    return _exactly(connection, length)
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        more = connection.recv(size - len(data))
-        if not more:
-            raise EOFError
-        data += more
-    return data
+    (length,) = struct.unpack(">i", exactly(connection, 4))
+    return exactly(connection, length)
 
 
 @pytest.fixture
 def next_request() -> Callable[[socket.socket], bytes]:
     """Reads one request off a connection."""
     return read_request
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache that is empty at first."""
+    monkeypatch.setenv("ROTA_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"

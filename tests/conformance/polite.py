@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from harness.sockets import exactly
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.script import Script
@@ -83,8 +84,8 @@ class Polite:
     def _serve(self, connection: socket.socket) -> None:
         with contextlib.suppress(OSError, EOFError):
             while True:
-                (length,) = struct.unpack(">i", _exactly(connection, 4))
-                request = decode_request(_exactly(connection, length))
+                (length,) = struct.unpack(">i", exactly(connection, 4))
+                request = decode_request(exactly(connection, length))
                 name = request.api.name
                 self.asked[name] += 1
                 body: Mapping[str, Any] | None
@@ -99,16 +100,6 @@ class Polite:
 
 def _refused(_request: Any) -> Mapping[str, Any]:
     return {"error_code": UNKNOWN_MEMBER_ID}
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        more = connection.recv(size - len(data))
-        if not more:
-            raise EOFError
-        data += more
-    return data
 
 
 def slowly(seconds: float, body: Mapping[str, Any]) -> Answer:

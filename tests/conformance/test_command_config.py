@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from harness.sockets import exactly
 from rota.cli.conform import conform
 from rota.conformance.connections.scram import Scram, ScramError
 from rota.conformance.connections.security import Credentials, Security
@@ -125,16 +126,6 @@ def framed(connection: socket.socket) -> bytes:
         connection.shutdown(socket.SHUT_RDWR)
         raise EOFError
     return exactly(connection, length)
-
-
-def exactly(connection: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        more = connection.recv(size - len(data))
-        if not more:
-            raise EOFError
-        data += more
-    return data
 
 
 @pytest.fixture(scope="module")

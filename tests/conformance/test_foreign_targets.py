@@ -40,12 +40,6 @@ with running({{INITIAL: 0, **{{name: int(value) for name, value in config.items(
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ROTA_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
 def bin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that is all of PATH, with the shell."""
     folder = tmp_path / "bin"

@@ -25,12 +25,6 @@ BROKEN = (
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ROTA_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
 def bin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that is all of PATH, with a Java that fits, and the shell."""
     folder = tmp_path / "bin"
