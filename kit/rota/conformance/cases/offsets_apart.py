@@ -14,40 +14,36 @@ from rota.conformance.steps.administration import described
 from rota.conformance.steps.group_formation import all_leave, lead, lead_stable, stable
 from rota.conformance.steps.membership import SHORT_SESSIONS
 from rota.conformance.steps.offsets import (
+    METADATA_LIMIT,
+    SIMPLE,
     TOPIC,
     TWO_PARTITIONS,
     commit,
     delete_offsets,
     expect_each,
     expect_fetched,
+    expect_kept,
     expect_topics,
     fetch,
     fetched,
     in_topic,
+    settled,
     subscriber,
     topic,
     topic_of_two,
 )
-from rota.conformance.steps.version_ranges import COMMIT, CREATE, DESCRIBE, FETCH
+from rota.conformance.steps.version_ranges import COMMIT_AND_FETCH, CREATE, DESCRIBE
 
 _STORED = "OffsetMetadataManager.commitOffset; OffsetMetadataManager.fetchOffsets"
 _COMMIT = "OffsetMetadataManager.validateOffsetCommit; ClassicGroup.validateOffsetCommit"
-_BOTH = {**COMMIT, **FETCH}
 _OTHER = f"{TOPIC}-other"
-_SIMPLE: dict[str, Any] = {"generation_id_or_member_epoch": -1, "member_id": ""}
 _LATE = 2.5
 """Seconds that a session may end late; coordinators look at their clocks now and then."""
-
-_LIMIT = 4096
-"""Kafka's default of offset.metadata.max.bytes."""
 
 
 def _alone(d: Dialogue) -> Member:
     """The only member of a Stable group, and both topics."""
-    topic(d, TOPIC, _OTHER)
-    a = d.member("a")
-    stable(d, a)
-    return a
+    return settled(d, None, TOPIC, _OTHER)
 
 
 def _store(d: Dialogue, who: Member, *topics: Mapping[str, Any]) -> None:
@@ -82,21 +78,19 @@ def _expect_two(d: Dialogue, **wanted: int) -> None:
     "offsets.stored.zero",
     "The offset 0 is one as any other, and so is the leader epoch 0: both are given back.",
     _STORED,
-    needs={**_BOTH, "OffsetCommit": (6, 9)},
+    needs={**COMMIT_AND_FETCH, "OffsetCommit": (6, 9)},
 )
 def zero(d: Dialogue) -> None:
     a = _alone(d)
     _store(d, a, in_topic(TOPIC, 0, "nought", committed_leader_epoch=0))
-    found = fetched(d)
-    actual = tuple(found[name] for name in ("committed_offset", "committed_leader_epoch", "metadata"))
-    d.require(actual == (0, 0, "nought"), "offset 0, leader epoch 0 and the metadata", f"{actual}")
+    expect_kept(d, 0, 0, "nought")
 
 
 @case(
     "offsets.stored.large",
     "An offset has 64 bits: one that no smaller number can hold is given back as it was.",
     _STORED,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def large(d: Dialogue) -> None:
     offset = 2**62 + 2**33 + 1
@@ -108,20 +102,20 @@ def large(d: Dialogue) -> None:
     "offsets.stored.longest-metadata",
     "Metadata as long as offset.metadata.max.bytes allows is given back whole.",
     f"offset.metadata.max.bytes; {_STORED}",
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def longest_metadata(d: Dialogue) -> None:
-    given = "".join(chr(ord("a") + number % 26) for number in range(_LIMIT))
+    given = "".join(chr(ord("a") + number % 26) for number in range(METADATA_LIMIT))
     _store(d, _alone(d), in_topic(TOPIC, 7, given))
     found = fetched(d)["metadata"] or ""
-    d.require(found == given, f"all {_LIMIT} characters", f"{len(found)} characters, {found[:20]!r}…")
+    d.require(found == given, f"all {METADATA_LIMIT} characters", f"{len(found)} characters, {found[:20]!r}…")
 
 
 @case(
     "offsets.stored.each-topic",
     "Each topic of a commit has its own offset and its own metadata.",
     _STORED,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def each_topic(d: Dialogue) -> None:
     _store(d, _alone(d), in_topic(TOPIC, 5, "five"), in_topic(_OTHER, 8, "eight"))
@@ -135,7 +129,7 @@ def each_topic(d: Dialogue) -> None:
     "offsets.stored.each-partition",
     "Each partition of a topic has its own offset: where one has none, that of another is not given.",
     _STORED,
-    needs={**_BOTH, **CREATE},
+    needs={**COMMIT_AND_FETCH, **CREATE},
 )
 def each_partition(d: Dialogue) -> None:
     topic_of_two(d)
@@ -151,14 +145,14 @@ def each_partition(d: Dialogue) -> None:
     "offsets.stored.each-group",
     "Each group has its own offsets.",
     _STORED,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def each_group(d: Dialogue) -> None:
     other = f"{d.group_id}-other"
     a = _alone(d)
     _store(d, a, in_topic(TOPIC, 5))
     with d.reaching("another group's offset"):
-        expect_each(d, commit(d.member("simple"), 8, group_id=other, **_SIMPLE), "NONE")
+        expect_each(d, commit(d.member("simple"), 8, group_id=other, **SIMPLE), "NONE")
     groups = fetch(d, d.group_id, other)["groups"]
     actual = {each["group_id"]: each["topics"][0]["partitions"][0]["committed_offset"] for each in groups}
     d.require(actual == {d.group_id: 5, other: 8}, "5 for the group and 8 for the other", f"{actual}")
@@ -168,7 +162,7 @@ def each_group(d: Dialogue) -> None:
     "offsets.stored.beside-others",
     "A commit leaves the offsets of other topics as they are.",
     _STORED,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def beside_others(d: Dialogue) -> None:
     a = _alone(d)
@@ -181,14 +175,14 @@ def beside_others(d: Dialogue) -> None:
     "offsets.metadata-too-large.other-partition",
     "Of two partitions of a topic only that is refused whose metadata is too long; the other is stored.",
     "offset.metadata.max.bytes; OffsetMetadataManager.commitOffset",
-    needs={**_BOTH, **CREATE},
+    needs={**COMMIT_AND_FETCH, **CREATE},
 )
 def other_partition(d: Dialogue) -> None:
     topic_of_two(d)
     a = d.member("a")
     stable(d, a)
     given = _in_two(p0=5, p1=8)
-    given["partitions"][0]["committed_metadata"] = "m" * (_LIMIT + 1)
+    given["partitions"][0]["committed_metadata"] = "m" * (METADATA_LIMIT + 1)
     answered = commit(a, topics=[given])["topics"].only()
     actual = {each["partition_index"]: error_name(each["error_code"]) for each in answered["partitions"]}
     wanted = {0: "OFFSET_METADATA_TOO_LARGE", 1: "NONE"}
@@ -200,7 +194,7 @@ def other_partition(d: Dialogue) -> None:
     "offsets.illegal-generation.preparing",
     "While the members join only the generation that is ending may commit: none before it, none after it.",
     _COMMIT,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def while_preparing(d: Dialogue) -> None:
     topic(d)
@@ -217,16 +211,16 @@ def while_preparing(d: Dialogue) -> None:
     "offsets.unknown-member.simple-consumer-while-rebalancing",
     "A simple consumer's commit is UNKNOWN_MEMBER_ID while members join and while assignments are awaited.",
     _COMMIT,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def simple_while_rebalancing(d: Dialogue) -> None:
     topic(d)
     a, b, simple = d.member("a"), d.member("b"), d.member("simple")
     lead(d, a, b)
-    expect_each(d, commit(simple, **_SIMPLE), "UNKNOWN_MEMBER_ID")
+    expect_each(d, commit(simple, **SIMPLE), "UNKNOWN_MEMBER_ID")
     with d.reaching("a rebalance"):
         a.send_join(protocols=[("range", subscription("changed"))]).silent(0.3)
-    expect_each(d, commit(simple, **_SIMPLE), "UNKNOWN_MEMBER_ID")
+    expect_each(d, commit(simple, **SIMPLE), "UNKNOWN_MEMBER_ID")
     expect_fetched(d, -1)
 
 
@@ -234,13 +228,13 @@ def simple_while_rebalancing(d: Dialogue) -> None:
     "offsets.commit-without-membership.after-members-left",
     "When all members have left anybody may commit without id and generation, as who resets offsets does.",
     _COMMIT,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def after_members_left(d: Dialogue) -> None:
     a = _alone(d)
     _store(d, a, in_topic(TOPIC, 5))
     all_leave(d, a)
-    expect_each(d, commit(d.member("simple"), 3, **_SIMPLE), "NONE")
+    expect_each(d, commit(d.member("simple"), 3, **SIMPLE), "NONE")
     expect_fetched(d, 3)
 
 
@@ -248,7 +242,7 @@ def after_members_left(d: Dialogue) -> None:
     "offsets.fetch.everything-of-several-topics",
     "Without a list of topics OffsetFetch gives the offsets of every topic.",
     _STORED,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def everything(d: Dialogue) -> None:
     _store(d, _alone(d), in_topic(TOPIC, 5), in_topic(_OTHER, 8))
@@ -263,7 +257,7 @@ def everything(d: Dialogue) -> None:
     "Without a list of topics OffsetFetch gives what was committed and none of the other partitions.",
     _STORED,
     level=Level.SHOULD,
-    needs={**_BOTH, **CREATE},
+    needs={**COMMIT_AND_FETCH, **CREATE},
 )
 def everything_of_one_partition(d: Dialogue) -> None:
     topic_of_two(d)
@@ -280,7 +274,7 @@ def everything_of_one_partition(d: Dialogue) -> None:
     "offsets.fetch-asked.after-expiry",
     "When the last member is expired the group is Empty, its offsets stay, and the next one may come.",
     "GroupMetadataManager.expireClassicGroupMemberHeartbeat; OffsetMetadataManager.fetchOffsets",
-    needs={**_BOTH, **DESCRIBE},
+    needs={**COMMIT_AND_FETCH, **DESCRIBE},
     settings=SHORT_SESSIONS,
     seconds=6.0,
 )
@@ -293,7 +287,7 @@ def after_expiry(d: Dialogue) -> None:
     state = described(d)["group_state"]
     d.require(state == "Empty", "the state Empty", str(state))
     expect_fetched(d, 5)
-    expect_each(d, commit(d.member("simple"), 3, **_SIMPLE), "NONE")
+    expect_each(d, commit(d.member("simple"), 3, **SIMPLE), "NONE")
     d.expect(d.member("b").enter().answer(), error="NONE")
 
 
@@ -301,7 +295,7 @@ def after_expiry(d: Dialogue) -> None:
     "offsets.delete.others-kept",
     "Only what OffsetDelete names is deleted: other topics keep theirs, and so do other partitions.",
     "KIP-496; OffsetMetadataManager.deleteOffsets",
-    needs={**_BOTH, **CREATE, "OffsetDelete": (0, 0)},
+    needs={**COMMIT_AND_FETCH, **CREATE, "OffsetDelete": (0, 0)},
 )
 def others_kept(d: Dialogue) -> None:
     topic_of_two(d)
@@ -316,7 +310,7 @@ def others_kept(d: Dialogue) -> None:
     "offsets.delete.subscribed-by-follower",
     "A topic that only a follower subscribes to is protected as one that the leader subscribes to.",
     "KIP-496; ClassicGroup.isSubscribedToTopic",
-    needs={**_BOTH, "OffsetDelete": (0, 0)},
+    needs={**COMMIT_AND_FETCH, "OffsetDelete": (0, 0)},
 )
 def subscribed_by_follower(d: Dialogue) -> None:
     topic(d, TOPIC, _OTHER)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue, Member
+from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue
 from rota.conformance.dialogues.failures import Undecidable
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import delete, describe, described, expect_deleted
 from rota.conformance.steps.group_formation import all_leave, awaiting_assignments, stable
 from rota.conformance.steps.membership import pending_member, static
-from rota.conformance.steps.offsets import commit, expect_each, expect_fetched, topic
+from rota.conformance.steps.offsets import SIMPLE, commit, expect_each, expect_fetched, settled, topic
 from rota.conformance.steps.version_ranges import (
     COMMIT,
+    COMMIT_AND_FETCH,
     DELETE,
     DESCRIBE,
     FETCH,
@@ -22,18 +23,8 @@ from rota.conformance.steps.version_ranges import (
 )
 
 _COMMIT = "OffsetMetadataManager.validateOffsetCommit; ClassicGroup.validateOffsetCommit"
-_SIMPLE: dict[str, Any] = {"generation_id_or_member_epoch": -1, "member_id": ""}
-_BOTH = {**COMMIT, **FETCH}
 _STATIC = {**STATIC, "OffsetCommit": (7, 9)}
 _STRANGER = "never-handed-out"
-
-
-def _settled(d: Dialogue, a: Member | None = None) -> Member:
-    """The only member of a Stable group, and a topic."""
-    topic(d)
-    member = a or d.member("a")
-    stable(d, member)
-    return member
 
 
 def _rebalancing(d: Dialogue) -> None:
@@ -45,10 +36,10 @@ def _rebalancing(d: Dialogue) -> None:
     "offsets.commit.member",
     "A member of a Stable group commits, and the offset can be fetched.",
     _COMMIT,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def member_commits(d: Dialogue) -> None:
-    expect_each(d, commit(_settled(d), offset=41), "NONE")
+    expect_each(d, commit(settled(d), offset=41), "NONE")
     expect_fetched(d, 41)
 
 
@@ -82,11 +73,11 @@ def commit_of_nobody(d: Dialogue) -> Any:
     "offsets.simple-group.made-by-a-commit",
     "A simple consumer's commit, with generation -1, makes a group that does not exist; it is Empty.",
     _COMMIT,
-    needs={**_BOTH, **DESCRIBE},
+    needs={**COMMIT_AND_FETCH, **DESCRIBE},
 )
 def makes_group(d: Dialogue) -> None:
     topic(d)
-    expect_each(d, commit(d.member("a"), **_SIMPLE), "NONE")
+    expect_each(d, commit(d.member("a"), **SIMPLE), "NONE")
     expect_fetched(d, 7)
     group = described(d)
     actual = (group["group_state"], group["protocol_type"])
@@ -97,11 +88,11 @@ def makes_group(d: Dialogue) -> None:
     "offsets.simple-group.joined-later",
     "A group that a simple consumer made can be joined as any other, and keeps the offsets.",
     _COMMIT,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def joined_later(d: Dialogue) -> None:
     topic(d)
-    expect_each(d, commit(d.member("a"), **_SIMPLE), "NONE")
+    expect_each(d, commit(d.member("a"), **SIMPLE), "NONE")
     d.expect(d.member("b").enter().answer(), error="NONE")
     expect_fetched(d, 7)
 
@@ -111,12 +102,12 @@ def joined_later(d: Dialogue) -> None:
     "A commit with generation -1 to an Empty group is accepted, whatever the member id.",
     _COMMIT,
     level=Level.SHOULD,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def anyone_while_empty(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     all_leave(d, a)
-    expect_each(d, commit(a, offset=1, **_SIMPLE), "NONE")
+    expect_each(d, commit(a, offset=1, **SIMPLE), "NONE")
     expect_each(d, commit(a, offset=2, generation_id_or_member_epoch=-1), "NONE")
     stranger: dict[str, Any] = {"generation_id_or_member_epoch": -1, "member_id": _STRANGER}
     expect_each(d, commit(a, offset=3, **stranger), "NONE")
@@ -131,9 +122,9 @@ def anyone_while_empty(d: Dialogue) -> None:
     needs=_STATIC,
 )
 def any_instance(d: Dialogue) -> None:
-    a = _settled(d, static(d, "a", "one"))
+    a = settled(d, static(d, "a", "one"))
     all_leave(d, a)
-    foreign: dict[str, Any] = {**_SIMPLE, "group_instance_id": "no-such-instance"}
+    foreign: dict[str, Any] = {**SIMPLE, "group_instance_id": "no-such-instance"}
     expect_each(d, commit(a, **foreign), "NONE")
 
 
@@ -142,14 +133,14 @@ def any_instance(d: Dialogue) -> None:
     "The empty group id is as good as any to commit, fetch, describe and delete.",
     "GroupCoordinatorService.commitOffsets, .fetchOffsets, .describeGroups, .deleteGroups",
     level=Level.SHOULD,
-    needs={**_BOTH, **DESCRIBE, **DELETE},
+    needs={**COMMIT_AND_FETCH, **DESCRIBE, **DELETE},
 )
 def empty_group_id(d: Dialogue) -> None:
     group = describe(d, "")["groups"].only()
     if group["group_state"] != "Dead":
         raise Undecidable("the target has a group with the empty id, which is left alone")
     topic(d)
-    expect_each(d, commit(d.member("a"), group_id="", **_SIMPLE), "NONE")
+    expect_each(d, commit(d.member("a"), group_id="", **SIMPLE), "NONE")
     expect_fetched(d, 7, group_id="")
     state = described(d, "")["group_state"]
     d.require(state == "Empty", "the state Empty", str(state))
@@ -160,10 +151,10 @@ def empty_group_id(d: Dialogue) -> None:
     "offsets.unknown-member.stranger",
     "A stranger's commit to a group with members is UNKNOWN_MEMBER_ID.",
     _COMMIT,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def stranger(d: Dialogue) -> None:
-    expect_each(d, commit(_settled(d), member_id=_STRANGER), "UNKNOWN_MEMBER_ID")
+    expect_each(d, commit(settled(d), member_id=_STRANGER), "UNKNOWN_MEMBER_ID")
     expect_fetched(d, -1)
 
 
@@ -171,10 +162,10 @@ def stranger(d: Dialogue) -> None:
     "offsets.unknown-member.simple-consumer",
     "A simple consumer's commit to a group with members is UNKNOWN_MEMBER_ID.",
     _COMMIT,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def simple_consumer(d: Dialogue) -> None:
-    expect_each(d, commit(_settled(d), **_SIMPLE), "UNKNOWN_MEMBER_ID")
+    expect_each(d, commit(settled(d), **SIMPLE), "UNKNOWN_MEMBER_ID")
     expect_fetched(d, -1)
 
 
@@ -185,7 +176,7 @@ def simple_consumer(d: Dialogue) -> None:
     needs={**COMMIT, **HANDSHAKE},
 )
 def pending(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     b = pending_member(d, "b")
     reply = commit(b, generation_id_or_member_epoch=a.generation_id)
     expect_each(d, reply, "UNKNOWN_MEMBER_ID")
@@ -198,7 +189,7 @@ def pending(d: Dialogue) -> None:
     needs=COMMIT,
 )
 def empty_group(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     all_leave(d, a)
     expect_each(d, commit(a), "UNKNOWN_MEMBER_ID")
     expect_each(d, commit(a, generation_id_or_member_epoch=a.generation_id + 1), "UNKNOWN_MEMBER_ID")
@@ -211,7 +202,7 @@ def empty_group(d: Dialogue) -> None:
     needs=COMMIT,
 )
 def member_before_generation(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     wrong: dict[str, Any] = {"generation_id_or_member_epoch": a.generation_id + 7, "member_id": _STRANGER}
     expect_each(d, commit(a, **wrong), "UNKNOWN_MEMBER_ID")
 
@@ -223,7 +214,7 @@ def member_before_generation(d: Dialogue) -> None:
     needs=_STATIC,
 )
 def unknown_instance(d: Dialogue) -> None:
-    expect_each(d, commit(_settled(d), group_instance_id="two"), "UNKNOWN_MEMBER_ID")
+    expect_each(d, commit(settled(d), group_instance_id="two"), "UNKNOWN_MEMBER_ID")
 
 
 @case(
@@ -233,7 +224,7 @@ def unknown_instance(d: Dialogue) -> None:
     needs={**_STATIC, **FETCH},
 )
 def fenced(d: Dialogue) -> None:
-    a = _settled(d, static(d, "a", "one"))
+    a = settled(d, static(d, "a", "one"))
     expect_each(d, commit(a, member_id=_STRANGER), "FENCED_INSTANCE_ID")
     expect_fetched(d, -1)
     expect_each(d, commit(a), "NONE")
@@ -246,7 +237,7 @@ def fenced(d: Dialogue) -> None:
     needs=_STATIC,
 )
 def fenced_before_generation(d: Dialogue) -> None:
-    a = _settled(d, static(d, "a", "one"))
+    a = settled(d, static(d, "a", "one"))
     for generation_id in (a.generation_id + 7, -1):
         wrong: dict[str, Any] = {"generation_id_or_member_epoch": generation_id, "member_id": _STRANGER}
         expect_each(d, commit(a, **wrong), "FENCED_INSTANCE_ID")
@@ -261,7 +252,7 @@ def fenced_before_generation(d: Dialogue) -> None:
 def restarted(d: Dialogue) -> None:
     a, again = static(d, "a", "one"), static(d, "again", "one")
     again.settings["protocols"] = a.settings["protocols"]
-    _settled(d, a)
+    settled(d, a)
     with d.reaching("a restart in a Stable group", rule="static.replaced-in-stable"):
         d.expect(again.join(""), error="NONE", generation_id=a.generation_id)
     expect_each(d, commit(a, offset=1), "FENCED_INSTANCE_ID")
@@ -273,10 +264,10 @@ def restarted(d: Dialogue) -> None:
     "offsets.illegal-generation.older-and-newer",
     "A member's commit of another generation than the group's is ILLEGAL_GENERATION.",
     _COMMIT,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def wrong_generation(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     for generation_id in (a.generation_id + 1, a.generation_id - 1):
         expect_each(d, commit(a, generation_id_or_member_epoch=generation_id), "ILLEGAL_GENERATION")
     expect_fetched(d, -1)
@@ -290,7 +281,7 @@ def wrong_generation(d: Dialogue) -> None:
     needs=COMMIT,
 )
 def no_generation(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     expect_each(d, commit(a, generation_id_or_member_epoch=-1), "ILLEGAL_GENERATION")
 
 
@@ -311,7 +302,7 @@ def generation_before_state(d: Dialogue) -> None:
     "offsets.rebalance-in-progress.completing",
     "While assignments are awaited, a commit of the new generation is REBALANCE_IN_PROGRESS.",
     _COMMIT,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def completing(d: Dialogue) -> None:
     topic(d)
@@ -325,10 +316,10 @@ def completing(d: Dialogue) -> None:
     "offsets.commit.preparing",
     "While the members join, the generation is still the old one, and may commit.",
     _COMMIT,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def preparing(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     _rebalancing(d)
     expect_each(d, commit(a), "NONE")
     expect_fetched(d, 7)
@@ -355,7 +346,7 @@ def preparing_and_waiting(d: Dialogue) -> None:
     needs=COMMIT,
 )
 def after_rebalance(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     old = a.generation_id
     with d.reaching("a rebalance that is over"):
         d.expect(a.join(), error="NONE", generation_id=old + 1)

@@ -4,43 +4,39 @@ from __future__ import annotations
 
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.broker_settings import MAX_METADATA
-from rota.conformance.dialogues.dialogue import Dialogue, Member
+from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.group_formation import all_leave, stable
 from rota.conformance.steps.offsets import (
+    METADATA_LIMIT,
     TOPIC,
     commit,
     expect_each,
     expect_fetched,
+    expect_kept,
     expect_topics,
     fetch,
     fetched,
     in_topic,
+    settled,
     topic,
 )
-from rota.conformance.steps.version_ranges import COMMIT, FETCH, TOPICS
+from rota.conformance.steps.version_ranges import COMMIT, COMMIT_AND_FETCH, FETCH, TOPICS
 
 _COMMIT = "OffsetMetadataManager.commitOffset"
 _FETCH = "OffsetMetadataManager.fetchOffsets"
-_BOTH = {**COMMIT, **FETCH}
 _NO_TOPIC = "rota-no-such-topic"
-_LIMIT = 4096
-"""Kafka's default of offset.metadata.max.bytes."""
-
-
-def _settled(d: Dialogue) -> Member:
-    topic(d)
-    a = d.member("a")
-    stable(d, a)
-    return a
 
 
 @case(
-    "offsets.stored.last-wins", "The last commit counts, also if its offset is smaller.", _COMMIT, needs=_BOTH
+    "offsets.stored.last-wins",
+    "The last commit counts, also if its offset is smaller.",
+    _COMMIT,
+    needs=COMMIT_AND_FETCH,
 )
 def last_wins(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     for offset in (5, 9, 2):
         expect_each(d, commit(a, offset=offset), "NONE")
     expect_fetched(d, 2)
@@ -50,15 +46,13 @@ def last_wins(d: Dialogue) -> None:
     "offsets.stored.kept-as-given",
     "The metadata and the leader epoch of a commit are given back as they came.",
     "KIP-320; OffsetMetadataManager.commitOffset",
-    needs={**_BOTH, "OffsetCommit": (6, 9)},
+    needs={**COMMIT_AND_FETCH, "OffsetCommit": (6, 9)},
 )
 def kept_as_given(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     given = in_topic(TOPIC, 3, "grüß dich", committed_leader_epoch=5)
     expect_each(d, commit(a, topics=[given]), "NONE")
-    found = fetched(d)
-    actual = tuple(found[name] for name in ("committed_offset", "committed_leader_epoch", "metadata"))
-    d.require(actual == (3, 5, "grüß dich"), "offset 3, leader epoch 5 and the metadata", f"{actual}")
+    expect_kept(d, 3, 5, "grüß dich")
 
 
 @case(
@@ -66,10 +60,10 @@ def kept_as_given(d: Dialogue) -> None:
     "Metadata that is null is kept as an empty string.",
     _COMMIT,
     level=Level.SHOULD,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def null_metadata(d: Dialogue) -> None:
-    expect_each(d, commit(_settled(d), metadata=None), "NONE")
+    expect_each(d, commit(settled(d), metadata=None), "NONE")
     metadata = fetched(d)["metadata"]
     d.require(metadata == "", "empty metadata", repr(metadata))
 
@@ -78,15 +72,15 @@ def null_metadata(d: Dialogue) -> None:
     "offsets.metadata-too-large.others-stored",
     "Metadata above offset.metadata.max.bytes is OFFSET_METADATA_TOO_LARGE; other partitions are stored.",
     "offset.metadata.max.bytes; OffsetMetadataManager.commitOffset",
-    needs=_BOTH,
-    settings={MAX_METADATA: _LIMIT},
+    needs=COMMIT_AND_FETCH,
+    settings={MAX_METADATA: METADATA_LIMIT},
 )
 def metadata_too_large(d: Dialogue) -> None:
     other = f"{TOPIC}-other"
     topic(d, TOPIC, other)
     a = d.member("a")
     stable(d, a)
-    topics = [in_topic(other, 7, "m" * (_LIMIT + 1)), in_topic(TOPIC, 7, "m" * _LIMIT)]
+    topics = [in_topic(other, 7, "m" * (METADATA_LIMIT + 1)), in_topic(TOPIC, 7, "m" * METADATA_LIMIT)]
     expect_topics(d, commit(a, topics=topics), {other: "OFFSET_METADATA_TOO_LARGE", TOPIC: "NONE"})
     expect_fetched(d, 7)
 
@@ -99,7 +93,7 @@ def metadata_too_large(d: Dialogue) -> None:
     needs=COMMIT,
 )
 def metadata_in_characters(d: Dialogue) -> None:
-    expect_each(d, commit(_settled(d), metadata="ü" * _LIMIT), "NONE")
+    expect_each(d, commit(settled(d), metadata="ü" * METADATA_LIMIT), "NONE")
 
 
 @case(
@@ -107,10 +101,10 @@ def metadata_in_characters(d: Dialogue) -> None:
     "A topic that does not exist is UNKNOWN_TOPIC_OR_PARTITION; others in the same commit are stored.",
     "KafkaApis.handleOffsetCommitRequest",
     level=Level.SHOULD,
-    needs={**_BOTH, **TOPICS},
+    needs={**COMMIT_AND_FETCH, **TOPICS},
 )
 def unknown_topic(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     reply = commit(a, topics=[in_topic(_NO_TOPIC), in_topic(TOPIC)])
     expect_topics(d, reply, {_NO_TOPIC: "UNKNOWN_TOPIC_OR_PARTITION", TOPIC: "NONE"})
     expect_fetched(d, 7)
@@ -124,7 +118,7 @@ def unknown_topic(d: Dialogue) -> None:
     needs={**COMMIT, **TOPICS},
 )
 def unknown_partition(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     beyond = {
         "name": TOPIC,
         "partitions": [{"partition_index": 4711, "committed_offset": 7, "committed_metadata": ""}],
@@ -137,10 +131,10 @@ def unknown_partition(d: Dialogue) -> None:
     "Offsets are not looked at: a negative one is stored as any other.",
     _COMMIT,
     level=Level.INFO,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def any_offset(d: Dialogue) -> None:
-    expect_each(d, commit(_settled(d), offset=-5), "NONE")
+    expect_each(d, commit(settled(d), offset=-5), "NONE")
     expect_fetched(d, -5)
 
 
@@ -152,7 +146,7 @@ def any_offset(d: Dialogue) -> None:
     seconds=8.0,
 )
 def keeps_session(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     since = d.transcript.elapsed()
     while d.transcript.elapsed() - since < 7.5:
         d.wait(1.2)
@@ -164,7 +158,7 @@ def keeps_session(d: Dialogue) -> None:
     "offsets.fetch.absent-group",
     "OffsetFetch from a group that does not exist gives offset -1, empty metadata and no error.",
     _FETCH,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def fetch_absent(d: Dialogue) -> None:
     topic(d)
@@ -177,10 +171,10 @@ def fetch_absent(d: Dialogue) -> None:
     "offsets.fetch.nothing-committed",
     "Where nothing was committed, OffsetFetch gives offset -1, and no error.",
     _FETCH,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def nothing_committed(d: Dialogue) -> None:
-    _settled(d)
+    settled(d)
     expect_fetched(d, -1)
 
 
@@ -204,11 +198,11 @@ def fetch_unknown_topic(d: Dialogue) -> None:
     "offsets.fetch.several-groups",
     "From version 8 several groups are fetched at a time, in any order.",
     f"KIP-709; {_FETCH}",
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def fetch_several(d: Dialogue) -> None:
     other = f"{d.group_id}-other"
-    expect_each(d, commit(_settled(d)), "NONE")
+    expect_each(d, commit(settled(d)), "NONE")
     groups = fetch(d, other, d.group_id)["groups"]
     actual = {each["group_id"]: each["topics"][0]["partitions"][0]["committed_offset"] for each in groups}
     d.require(actual == {d.group_id: 7, other: -1}, "7 for the group and -1 for the other", f"{actual}")
@@ -218,10 +212,10 @@ def fetch_several(d: Dialogue) -> None:
     "offsets.fetch.everything",
     "Without a list of topics OffsetFetch gives all that is stored.",
     _FETCH,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def fetch_everything(d: Dialogue) -> None:
-    expect_each(d, commit(_settled(d)), "NONE")
+    expect_each(d, commit(settled(d)), "NONE")
     body = {"groups": [{"group_id": d.group_id, "topics": None}]}
     group = d.member("reader").send_whole("OffsetFetch", body).answer()["groups"].only()
     actual = [
@@ -251,7 +245,7 @@ def everything_of_nothing(d: Dialogue) -> None:
     needs={**COMMIT, "OffsetFetch": (2, 7)},
 )
 def fetch_one(d: Dialogue) -> None:
-    expect_each(d, commit(_settled(d)), "NONE")
+    expect_each(d, commit(settled(d)), "NONE")
     asked = {"topics": [{"name": TOPIC, "partition_indexes": [0]}]}
     reply = d.member("reader").send("OffsetFetch", asked).answer()
     d.expect(reply, error="NONE")
@@ -263,10 +257,10 @@ def fetch_one(d: Dialogue) -> None:
     "offsets.fetch-asked.anyone-in-any-state",
     "Anyone may fetch, also while the members join and while assignments are awaited.",
     _FETCH,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def anyone(d: Dialogue) -> None:
-    a, b = _settled(d), d.member("b")
+    a, b = settled(d), d.member("b")
     expect_each(d, commit(a), "NONE")
     joining = b.enter()
     joining.silent(0.4)
@@ -281,10 +275,10 @@ def anyone(d: Dialogue) -> None:
     "offsets.fetch-asked.after-members-left",
     "Offsets stay when all members have left.",
     _FETCH,
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def after_members_left(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     expect_each(d, commit(a), "NONE")
     all_leave(d, a)
     expect_fetched(d, 7)
@@ -294,10 +288,10 @@ def after_members_left(d: Dialogue) -> None:
     "offsets.fetch.stable-only",
     "Who asks for stable offsets is given those of plain commits, too.",
     f"KIP-447; {_FETCH}",
-    needs=_BOTH,
+    needs=COMMIT_AND_FETCH,
 )
 def stable_only(d: Dialogue) -> None:
-    expect_each(d, commit(_settled(d)), "NONE")
+    expect_each(d, commit(settled(d)), "NONE")
     group = fetch(d, require_stable=True)["groups"].only()
     found = group["topics"][0]["partitions"][0]
     actual = (found["committed_offset"], error_name(found["error_code"]))
@@ -312,6 +306,6 @@ def stable_only(d: Dialogue) -> None:
     needs={**COMMIT, **TOPICS},
 )
 def topics_come_first(d: Dialogue) -> None:
-    a = _settled(d)
+    a = settled(d)
     reply = commit(a, topics=[in_topic(_NO_TOPIC)], member_id="never-handed-out")
     expect_each(d, reply, "UNKNOWN_TOPIC_OR_PARTITION")

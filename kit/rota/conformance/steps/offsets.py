@@ -9,6 +9,7 @@ from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.dialogue import Dialogue, Member, Reply
 from rota.conformance.dialogues.failures import Deviation, Unsupported
 from rota.conformance.dialogues.subscription import subscription
+from rota.conformance.steps.group_formation import stable
 
 TOPIC = "rota-probe"
 """The topic whose offsets are committed, made by asking for its metadata."""
@@ -17,6 +18,13 @@ TWO_PARTITIONS = f"{TOPIC}-two"
 """A topic with two partitions, made by CreateTopics."""
 
 _TOPIC_SECONDS = 10.0
+
+
+SIMPLE: dict[str, Any] = {"generation_id_or_member_epoch": -1, "member_id": ""}
+"""Who commits from outside of group management, as a simple consumer does."""
+
+METADATA_LIMIT = 4096
+"""Kafka's default of offset.metadata.max.bytes."""
 
 
 def topic(d: Dialogue, *names: str) -> None:
@@ -67,6 +75,14 @@ def topic_of_two(d: Dialogue) -> None:
         error = error_name(made["error_code"])
         d.require(error in ("NONE", "TOPIC_ALREADY_EXISTS"), "the topic", error)
     topic(d, TWO_PARTITIONS)
+
+
+def settled(d: Dialogue, a: Member | None = None, *names: str) -> Member:
+    """The only member of a Stable group, and topics, as of `topic`."""
+    topic(d, *names)
+    member = a or d.member("a")
+    stable(d, member)
+    return member
 
 
 def subscriber(d: Dialogue, name: str, **settings: Any) -> Member:
@@ -129,3 +145,11 @@ def delete_offsets(d: Dialogue, *names: str, **fields: Any) -> Reply:
     """OffsetDelete of partition 0 of the topics named, else of `TOPIC`, in the dialogue's group."""
     topics = [{"name": name, "partitions": [{"partition_index": 0}]} for name in names or (TOPIC,)]
     return d.member("admin").send("OffsetDelete", {"topics": topics, **fields}).answer()
+
+
+def expect_kept(d: Dialogue, offset: int, leader_epoch: int, metadata: str) -> None:
+    """Hold all that is stored with the offset against what was committed."""
+    found = fetched(d)
+    actual = tuple(found[name] for name in ("committed_offset", "committed_leader_epoch", "metadata"))
+    wanted = f"offset {offset}, leader epoch {leader_epoch} and the metadata"
+    d.require(actual == (offset, leader_epoch, metadata), wanted, f"{actual}")

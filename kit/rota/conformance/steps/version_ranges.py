@@ -21,6 +21,8 @@ CREATE = {"CreateTopics": (2, 7)}
 
 FETCH = {"OffsetFetch": (8, 9)}
 
+COMMIT_AND_FETCH = {**COMMIT, **FETCH}
+
 DESCRIBE = {"DescribeGroups": (0, 6)}
 
 DELETE = {"DeleteGroups": (0, 2)}
