@@ -1,0 +1,73 @@
+"""A history: what the clients of one group sent and got, and when, by the clock of whoever watched them.
+
+A request takes effect at one moment between its sending and its answer. Those of one connection take effect
+in the order in which they were sent; those of different connections in any order that their times allow.
+Where an id was handed out the answer alone says which: calls of a history carry none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rota.kernel import frozen
+from rota.spec.messages import Call, ReplyMessage
+from rota.spec.profiles import BrokerConfig, Profile
+
+
+@frozen
+class Sent:
+    """A request has left its client.
+
+    at: seconds; number: of the request, from 0 upwards in the history; connection: on which; client: who
+    asks, for people who read it; call: with the address `str(number)`, its version and an empty `fresh_id`.
+    """
+
+    at: float
+    number: int
+    connection: int
+    client: str
+    call: Call
+
+
+@frozen
+class Answered:
+    """The whole answer to a request has come. number: of the request."""
+
+    at: float
+    number: int
+    reply: ReplyMessage
+
+
+@frozen
+class Broken:
+    """A connection has ended: what was sent on it may have been taken or not, and is answered no more."""
+
+    at: float
+    connection: int
+
+
+@frozen
+class Quiet:
+    """Everything that had come until now was read: what is unanswered here was not answered by then."""
+
+    at: float
+
+
+Event = Sent | Answered | Broken | Quiet
+
+
+@dataclass(frozen=True)
+class History:
+    """What was seen of one group.
+
+    Parameters: group_id; events, in the order of their times; profile and config, of the coordinator as far
+    as they are known; lateness, how many seconds late the watcher itself was at most, measured while it
+    watched; existed, whether the group may have been there before the first event (else it was not).
+    """
+
+    group_id: str
+    events: tuple[Event, ...]
+    profile: Profile
+    config: BrokerConfig = field(default_factory=BrokerConfig)
+    lateness: float = 0.05
+    existed: bool = False
