@@ -31,7 +31,7 @@ class Detours:
         for way in OTHERS:
             key = failed.prerequisite, way.name
             fits = broken.split(".")[0] in _FORMING or (failed.late and not way.one_by_one)
-            if fits and way.differs(script.needs, failed.versions):
+            if fits and way.differs(script.needs, failed.versions, script.spare):
                 with self._lock:
                     hopeless = key not in self._helped and self._in_vain[key] >= TRIES
                 if not hopeless:

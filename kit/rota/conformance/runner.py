@@ -354,20 +354,18 @@ class _Play:
             broken = _deviated("an answer", f"the target closed the connection ({closed})")
             return self._unless_dead(broken, grace=1.5)
         except SetupFailed as failed:
+            broken = _deviated(failed.expected, failed.actual)
+            why, rule = str(failed), failed.rule
             return self._unless_dead(
-                DialogueResult(
-                    ending=Ending.SETUP_FAILED,
-                    expected=failed.expected,
-                    actual=failed.actual,
-                    because=str(failed),
-                    prerequisite=failed.rule,
-                )
+                replace(broken, ending=Ending.SETUP_FAILED, because=why, prerequisite=rule)
             )
         except Unsupported as unsupported:
             return DialogueResult(ending=Ending.UNSUPPORTED, because=str(unsupported))
+        except Late as late:
+            slow = DialogueResult(ending=Ending.UNDECIDED, because=str(late), late=True)
+            return self._unless_dead(replace(slow, prerequisite=late.rule))
         except (Undecidable, NotListening) as unknown:
-            late = isinstance(unknown, Late)
-            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=str(unknown), late=late))
+            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=str(unknown)))
         except Interrupted:
             raise
         except Exception as error:
