@@ -15,7 +15,7 @@ from typing import TypeVar
 from rota.conformance.aftermath import Aftermath, died, outlived, stopped
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
 from rota.conformance.connections.error_codes import with_codes
-from rota.conformance.detours import Detours
+from rota.conformance.detours import around
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.failures import (
@@ -182,7 +182,7 @@ def perform(
     random.Random(options.seed).shuffle(left)
     left.sort(key=lambda script: -script.seconds)
     aftermath = Aftermath(2 * target.parallel, options.stop)
-    player = _Player(target, options, unreadable, aftermath, Detours(), watch)
+    player = _Player(target, options, unreadable, aftermath, watch)
 
     def played(script: S) -> Future[DialogueResult]:
         return player.play(script, f"rota-{options.seed}{nonce}-{script.id}")
@@ -212,7 +212,6 @@ class _Player:
     options: Options
     unreadable: Unreadable
     aftermath: Aftermath
-    detours: Detours
     watch: Watch
 
     def play(self, script: Script, group_id: str) -> Future[DialogueResult]:
@@ -247,12 +246,11 @@ class _Player:
 
         usual = self._in_time(script, name)
         failed, tried = usual[1], []
-        for way in self.detours.around(script, failed):
+        for way in around(script, failed):
             if self.options.stop.is_set():
                 break
             other = self._once(script, name(), way)
             helped = other[1].ending in _DECIDED and not other[1].late
-            self.detours.note(failed, way, helped)
             stopped(*(usual if helped else other))
             if helped:
                 return other

@@ -237,8 +237,8 @@ class Member:
         """Send the JoinGroup of a newcomer, by way of MEMBER_ID_REQUIRED where the target takes it."""
         first = self.send_join("", **changes)
         if self._is_handed_one(self.dialogue.versions["JoinGroup"]):
-            wait = A_WHILE if self.dialogue.hands_out_ids else 0.0
-            if (reply := first.waited(wait, "join.member-id-required")) is not None:
+            rule, waits = "join.member-id-required", self.dialogue.hands_out_ids
+            if waits and (reply := first.waited(A_WHILE, rule)) is not None:
                 return self.enter_after(reply)
             first.retry = self.enter_after
         return first

@@ -111,9 +111,10 @@ def lead(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
         for join in waiting.values():
             _still_waits(d, join)
         waiting[leader.name] = leader.send_join()
-        replies = {name: join.answer() for name, join in waiting.items()}
-        for reply in replies.values():
-            d.expect(reply, error="NONE", leader=leader.member_id)
+        replies: dict[str, Reply] = {}
+        for name, join in waiting.items():
+            replies[name] = join.answer()
+            d.expect(replies[name], error="NONE", leader=leader.member_id)
     return FormedGroup(leader, others, replies)
 
 
