@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, PendingRequest, Reply
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, PendingRequest, Reply
 from rota.conformance.dialogues.failures import Deviation
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
@@ -168,8 +168,10 @@ def _without(d: Dialogue, absent: Member, newcomer: Member) -> Reply:
     stable(d, absent)
     joining = newcomer.enter()
     began = d.transcript.elapsed()
-    d.wait(A_WHILE)
-    d.expect(absent.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    joining.silent()
+    beat = absent.heartbeat()
+    d.in_time(began, 1.9)
+    d.expect(beat, error="REBALANCE_IN_PROGRESS")
     joining.silent(began + 1.3 - d.transcript.elapsed())
     return joining.answer(within=0.7 + _LATE)
 
