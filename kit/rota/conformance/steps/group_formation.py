@@ -20,8 +20,7 @@ ROUNDS = 20
 _TOGETHER = "one generation with everyone in it"
 
 _BARRIER = "join.barrier"
-_COMPLETE = "join.complete-if-all-joined"
-"""Rules by which newcomers come into one generation."""
+"""The rule by which newcomers come into one generation: all wait for all, and then nobody waits any more."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +60,9 @@ def join_together(dialogue: Dialogue, *members: Member, one_by_one: bool = False
     first = len(transcript.lines)
     try:
         formed = _one_by_one(dialogue, members) if one_by_one else _Formation(dialogue, members).run()
-    except Deviation as deviation:
+    except (Deviation, SetupFailed):
         transcript.fold(first)
-        if deviation.rule != _BARRIER:
-            raise
-        raise SetupFailed(_TOGETHER, deviation.expected, deviation.actual, _BARRIER) from deviation
+        raise
     transcript.formed(formed.roles, formed.leader.generation_id)
     answers = (
         (m.name, "←", transcript.answer("JoinGroup", formed.replies[m.name].body)) for m in formed.everyone
@@ -185,7 +182,7 @@ class _Formation:
                 if formed is not None:
                     return formed
         raise Deviation(
-            _TOGETHER, f"no answer to {', '.join(self._waiting)} in {self._dialogue.patience:g} s", _COMPLETE
+            _TOGETHER, f"no answer to {', '.join(self._waiting)} in {self._dialogue.patience:g} s", _BARRIER
         )
 
     def _enter(self) -> None:
@@ -250,7 +247,7 @@ class _Formation:
     def _rejoin(self, members: list[Member]) -> None:
         if self._rounds == ROUNDS:
             each = ", ".join(f"{m.name} in generation {m.generation_id}" for m in self._members)
-            raise Deviation(_TOGETHER, f"told to join again {ROUNDS} times: {each}", _BARRIER)
+            raise SetupFailed(_TOGETHER, _TOGETHER, f"told to join again {ROUNDS} times: {each}", _BARRIER)
         self._rounds += 1
         for member in members:
             self._replies.pop(member.name, None)
