@@ -9,7 +9,14 @@ from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue, Member, Pendi
 from rota.conformance.dialogues.failures import Deviation, SetupFailed
 
 _LEFT_WAITING = 0.3
-"""Seconds after which a newcomer still waits although others were answered: these have to join again."""
+"""Seconds after which a newcomer still waits although others were answered: these have to join again.
+
+Twice as long after each time, up to a limit: on a target that answers everybody by a clock of its own they
+would miss each other for ever.
+"""
+
+_LONGEST = 5.0
+"""The limit of that, in seconds."""
 
 ON_ITS_WAY = 0.1
 """Seconds that a request may take to reach the target, where another one on its own connection comes next."""
@@ -229,7 +236,7 @@ class _Formation:
         return "join.pending-member" if member.name in self._handed_out else "join.new-member"
 
     def _call_back(self) -> None:
-        if self._replies and time.monotonic() - self._last > _LEFT_WAITING:
+        if self._replies and time.monotonic() - self._last > min(_LEFT_WAITING * 2**self._rounds, _LONGEST):
             self._rejoin([member for member in self._members if member.name in self._replies])
 
     def _judge(self) -> FormedGroup | None:
