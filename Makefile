@@ -6,6 +6,9 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
+# Who forbids Python to keep what it has compiled has each of a thousand processes compile all of rota anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint style ready pin lock clean server-bench offenders extremes frames docs test-docs tutorial
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
