@@ -35,7 +35,7 @@ DRAWN = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-"""To draw a group takes longer than to assign it: all promises and planted bugs are tried on the same ones."""
+"""To draw a group takes longer than to assign it: promises and planted bugs are tried on the same ones."""
 
 TOPICS = ("t", "u", "v")
 
