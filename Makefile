@@ -27,33 +27,10 @@ check: $(VENV)/ready-run
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
-# Three processes at a time: one explores; one judges brokers, then computes; one, which is shown, waits for sockets, then
-# runs commands. Those that wait come first, and before the others where processors are few: they have timeouts. Types
-# are checked meanwhile. What failed is said once more at the end. What drives pages in a browser is not among them.
-EXPLORING := designs environment explore log mutants scopes
-COMPUTING := docs invariants kernel oracle proofs spec
-COMMANDS := cli
-JUDGING := beside_kafka clients conformance
-BEHIND := nice -n 5
+# Part after part, three processes at a time (tests/parts.py), types among them. What drives pages in a browser is not.
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
-SHOWN = $(patsubst %,--ignore=tests/%,browser $(EXPLORING) $(COMPUTING) $(COMMANDS) $(JUDGING))
-REPORTS := $(patsubst %,$(OUT)/tests-%.xml,waiting judging exploring computing commands)
 test: $(VENV)/ready-test style
-	@mkdir -p $(OUT)
-	@rm -f $(REPORTS)
-	@echo "rota: three processes; what is not shown here is in $(OUT)/tests-{judging,exploring,computing,commands}.txt"
-	@$(BEHIND) $(call PYTEST,exploring,$(EXPLORING:%=tests/%)) >$(OUT)/tests-exploring.txt 2>&1 & one=$$!; \
-	  $(BEHIND) $(BIN)/python -m mypy >$(OUT)/types.txt 2>&1 & types=$$!; \
-	  { $(call PYTEST,judging,$(JUDGING:%=tests/%)) >$(OUT)/tests-judging.txt 2>&1; judged=$$?; \
-	    $(BEHIND) $(call PYTEST,computing,$(COMPUTING:%=tests/%)) >$(OUT)/tests-computing.txt 2>&1 && exit $$judged; } & two=$$!; \
-	  trap 'kill $$one $$two $$types' INT TERM; \
-	  $(call PYTEST,waiting,$(SHOWN)); failed=$$?; \
-	  $(BEHIND) $(call PYTEST,commands,$(COMMANDS:%=tests/%)) >$(OUT)/tests-commands.txt 2>&1 || failed=1; \
-	  for each in $$one $$two; do wait $$each || failed=1; done; \
-	  wait $$types || { failed=1; cat $(OUT)/types.txt; }; \
-	  tail -n 1 $(patsubst %,$(OUT)/tests-%.txt,judging exploring computing commands) $(OUT)/types.txt; \
-	  $(BIN)/python tests/failed.py $(REPORTS); \
-	  exit $$failed
+	@$(BIN)/python tests/parts.py $(OUT)
 
 # Every page, driven as a person would in headless Chromium; Debian's is installed where none is found. Two minutes
 # at most. `make test-browser SHOTS=1` also leaves pictures of them in rota-out/screenshots, to be looked at.
