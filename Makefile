@@ -54,8 +54,11 @@ style: $(VENV)/ready-test
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check --quiet .
 
-# All that is installed, in one go: for those who then run several targets at a time.
-ready: $(VENV)/ready-test $(VENV)/ready-browser $(VENV)/ready-docs
+# All that is installed, in one go: for those who then run several targets at a time. The search is compiled meanwhile.
+ready: $(VENV)/installed
+	@$(MAKE) --no-print-directory $(VENV)/ready-run & compiling=$$!; \
+	  $(MAKE) --no-print-directory $(VENV)/installed-test $(VENV)/installed-browser $(VENV)/installed-docs; failed=$$?; \
+	  wait $$compiling && exit $$failed
 
 $(VENV)/python-ok:
 	@command -v $(PYTHON) >/dev/null || { echo "rota: no $(PYTHON) found; install Python 3.11 or later, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
@@ -69,26 +72,34 @@ $(VENV)/ready-build: $(VENV)/python-ok locks/build.txt
 	@$(PIP) install --require-hashes -r locks/build.txt
 	@touch $@
 
-$(VENV)/ready-run: $(VENV)/ready-build locks/run.txt pyproject.toml
+$(VENV)/installed: $(VENV)/ready-build locks/run.txt pyproject.toml
 	@$(PIP) install --require-hashes -r locks/run.txt
 	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(VENV)/ready-run: $(VENV)/installed
 	@echo "rota: compiling the search (once, some twenty seconds)"
+	@$(BIN)/python -m compileall -q model impl proofs kit
 	@$(BIN)/python -m rota.explore.fast.ahead
 	@touch $@
 
-$(VENV)/ready-test: $(VENV)/ready-run locks/test.txt
+$(VENV)/installed-test: $(VENV)/installed locks/test.txt
 	@command -v java >/dev/null || { echo "rota: no java found; Spark needs Java 17 or later (Debian: apt-get install openjdk-17-jre-headless)" >&2; exit 2; }
 	@echo "rota: installing the test tools and Spark (about 500 MB, once)"
 	@$(PIP) install --no-build-isolation --require-hashes -r locks/test.txt
 	@touch $@
 
-$(VENV)/ready-browser: $(VENV)/ready-run locks/browser.txt
+$(VENV)/installed-browser: $(VENV)/installed locks/browser.txt
 	@echo "rota: installing what drives a browser (about 50 MB, once)"
 	@$(PIP) install --require-hashes -r locks/browser.txt
 	@touch $@
 
-$(VENV)/ready-docs: $(VENV)/ready-run locks/docs.txt
+$(VENV)/installed-docs: $(VENV)/installed locks/docs.txt
 	@$(PIP) install --require-hashes -r locks/docs.txt
+	@touch $@
+
+# Installed, and compiled.
+$(VENV)/ready-test $(VENV)/ready-browser $(VENV)/ready-docs: $(VENV)/ready-%: $(VENV)/installed-% $(VENV)/ready-run
 	@touch $@
 
 # The site, from docs and from the spec itself; a warning is an error. Its pages use no network.
