@@ -15,7 +15,7 @@ from typing import TypeVar
 from rota.conformance.aftermath import Aftermath, died, outlived, stopped
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
 from rota.conformance.connections.error_codes import with_codes
-from rota.conformance.detours import Detours
+from rota.conformance.detours import around
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.failures import (
@@ -173,16 +173,17 @@ def perform(
 ) -> Iterator[tuple[S, DialogueResult]]:
     """The results, each as soon as it is there.
 
-    The longest begin first, equals in an order drawn from the seed. Once `options.stop` is set, what was over
-    already is given, and KeyboardInterrupt raised. Where a target dies that dialogues share, see `rounds`;
-    what was over and is found out afterwards is given twice. Errors: Gone, when all is given that there is.
+    The longest begin first, of these those with most members, equals in an order drawn from the seed. Once
+    `options.stop` is set, what was over already is given, and KeyboardInterrupt raised. Where a target dies
+    that dialogues share, see `rounds`; what was over and is found out afterwards is given twice. Errors:
+    Gone, when all is given that there is.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
     left = list(scripts)
     random.Random(options.seed).shuffle(left)
-    left.sort(key=lambda script: -script.seconds)
+    left.sort(key=lambda script: (-script.seconds, -script.spare))
     aftermath = Aftermath(2 * target.parallel, options.stop)
-    player = _Player(target, options, unreadable, aftermath, Detours(), watch)
+    player = _Player(target, options, unreadable, aftermath, watch)
 
     def played(script: S) -> Future[DialogueResult]:
         return player.play(script, f"rota-{options.seed}{nonce}-{script.id}")
@@ -212,7 +213,6 @@ class _Player:
     options: Options
     unreadable: Unreadable
     aftermath: Aftermath
-    detours: Detours
     watch: Watch
 
     def play(self, script: Script, group_id: str) -> Future[DialogueResult]:
@@ -247,12 +247,11 @@ class _Player:
 
         usual = self._in_time(script, name)
         failed, tried = usual[1], []
-        for way in self.detours.around(script, failed):
+        for way in around(script, failed):
             if self.options.stop.is_set():
                 break
             other = self._once(script, name(), way)
             helped = other[1].ending in _DECIDED and not other[1].late
-            self.detours.note(failed, way, helped)
             stopped(*(usual if helped else other))
             if helped:
                 return other
@@ -354,20 +353,18 @@ class _Play:
             broken = _deviated("an answer", f"the target closed the connection ({closed})")
             return self._unless_dead(broken, grace=1.5)
         except SetupFailed as failed:
+            broken = _deviated(failed.expected, failed.actual)
+            why, rule = str(failed), failed.rule
             return self._unless_dead(
-                DialogueResult(
-                    ending=Ending.SETUP_FAILED,
-                    expected=failed.expected,
-                    actual=failed.actual,
-                    because=str(failed),
-                    prerequisite=failed.rule,
-                )
+                replace(broken, ending=Ending.SETUP_FAILED, because=why, prerequisite=rule)
             )
         except Unsupported as unsupported:
             return DialogueResult(ending=Ending.UNSUPPORTED, because=str(unsupported))
+        except Late as late:
+            slow = DialogueResult(ending=Ending.UNDECIDED, because=str(late), late=True)
+            return self._unless_dead(replace(slow, prerequisite=late.rule))
         except (Undecidable, NotListening) as unknown:
-            late = isinstance(unknown, Late)
-            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=str(unknown), late=late))
+            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=str(unknown)))
         except Interrupted:
             raise
         except Exception as error:

@@ -43,6 +43,7 @@ def case(
     situation: str = "",
     restarts: Signal | None = None,
     brokers: int = 1,
+    spare: int = 0,
 ) -> Callable[[Play], Play]:
     """Register a dialogue as the case `id`, which begins with the slug of its rule; see `rule_of`.
 
@@ -69,6 +70,7 @@ def case(
             situation=situation,
             restarts=restarts,
             brokers=brokers,
+            spare=spare,
         )
         return play
 

@@ -34,7 +34,7 @@ class Script:
     it can be seen at all. `seconds` is how long the dialogue takes, apart from initial delays. `older` says
     what the brokers of Kafka 3.x do instead, if they do something else. `restarts`: how the target is ended
     in it before it is started again; None where it goes on. `brokers` is how many brokers the cluster has to
-    have.
+    have. So many members as `spare` can be done without, where a target does not take as many.
     """
 
     id: str
@@ -49,6 +49,7 @@ class Script:
     older: str = ""
     restarts: Signal | None = None
     brokers: int = 1
+    spare: int = 0
 
     @property
     def part(self) -> str:
