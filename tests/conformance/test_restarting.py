@@ -239,6 +239,14 @@ def test_without_a_folder_restarts_are_not_checked() -> None:
     assert skipped[0].why == "needs a target that can be restarted with its data"
 
 
+def test_a_command_cannot_be_restarted_with_other_settings() -> None:
+    cases = select(all_cases(), ["loading.over-capacity"])
+    with closing(parse_target(f"cmd:{SERVE} --data-dir {{data}}", {"group.max.size": 3})) as target:
+        playable, skipped = divide(cases, target, Options(seed=1))
+    assert playable == []
+    assert {one.why for one in skipped} == {"needs a target that can be restarted with other settings"}
+
+
 def test_the_guard_ends_in_good_order_and_keeps_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

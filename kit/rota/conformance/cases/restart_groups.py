@@ -33,14 +33,14 @@ from rota.conformance.steps.version_ranges import (
 )
 
 LOAD = "GroupMetadataManager.onLoaded; CoordinatorLoaderImpl"
-_LONG = 300_000
+LASTING = 300_000
 """Milliseconds of a session that does not end in a case."""
 
 _BOTH = [("range", subscription()), ("roundrobin", subscription())]
 
 
 def lasting(d: Dialogue, *names: str, **settings: Any) -> list[Member]:
-    return [d.member(name, **{"session_timeout_ms": _LONG, **settings}) for name in names]
+    return [d.member(name, **{"session_timeout_ms": LASTING, **settings}) for name in names]
 
 
 @after(
@@ -161,12 +161,12 @@ def old_generation(d: Dialogue) -> None:
     needs=STATIC,
 )
 def static_kept(d: Dialogue) -> None:
-    a, b = (static(d, name, f"one-{name}", session_timeout_ms=_LONG) for name in "ab")
+    a, b = (static(d, name, f"one-{name}", session_timeout_ms=LASTING) for name in "ab")
     lead_stable(d, a, b)
     restart(d)
     d.expect(a.heartbeat(), error="NONE")
     d.expect(b.heartbeat(member_id=a.member_id), error="FENCED_INSTANCE_ID")
-    again = static(d, "again", "one-b", session_timeout_ms=_LONG)
+    again = static(d, "again", "one-b", session_timeout_ms=LASTING)
     d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=b.generation_id)
     d.expect(b.heartbeat(), error="FENCED_INSTANCE_ID")
     d.expect(again.heartbeat(), error="NONE")
@@ -179,7 +179,7 @@ def static_kept(d: Dialogue) -> None:
     needs=STATIC,
 )
 def replacement_kept(d: Dialogue) -> None:
-    a, again = (static(d, name, "one", session_timeout_ms=_LONG) for name in ("a", "again"))
+    a, again = (static(d, name, "one", session_timeout_ms=LASTING) for name in ("a", "again"))
     stable(d, a)
     with d.reaching("a static member that has taken over"):
         d.expect(again.join(""), error="NONE", generation_id=a.generation_id)
@@ -199,7 +199,7 @@ def replacement_kept(d: Dialogue) -> None:
 def pending_forgotten(d: Dialogue) -> None:
     (a,) = lasting(d, "a", protocols=_BOTH)
     stable(d, a)
-    pending = pending_member(d, "b", session_timeout_ms=_LONG)
+    pending = pending_member(d, "b", session_timeout_ms=LASTING)
     restart(d)
     d.expect(a.heartbeat(), error="NONE")
     d.expect(pending.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")

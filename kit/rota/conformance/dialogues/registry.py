@@ -42,6 +42,7 @@ def case(
     family: str = "",
     situation: str = "",
     restarts: Signal | None = None,
+    settings_after: Mapping[str, int] | None = None,
     brokers: int = 1,
 ) -> Callable[[Play], Play]:
     """Register a dialogue as the case `id`, which begins with the slug of its rule; see `rule_of`.
@@ -68,6 +69,7 @@ def case(
             family=family,
             situation=situation,
             restarts=restarts,
+            settings_after=dict(settings_after or {}),
             brokers=brokers,
         )
         return play
