@@ -331,11 +331,12 @@ class _Play:
             address, patience = self._running.address, self._patience
             return open_with(self._script, address, group_id, unreadable, patience, self._stop, self._way)
 
-        address, versions = opened()
+        operator = restarts_of(self._script, self._running, opened, self._stop)
+        address, versions = opened() if operator is None else operator.found()
         self._dialogue = Dialogue(
             address, group_id, versions, self._initial_delay, self._patience, self._stop, self._way
         )
-        self._dialogue.operator = restarts_of(self._script, self._running, opened, self._stop)
+        self._dialogue.operator = operator
         if self._way is not USUAL:
             self._dialogue.remark(f"played {self._way.name}, since what is needed was not reached otherwise")
         self._script.play(self._dialogue)

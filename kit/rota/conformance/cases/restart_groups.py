@@ -10,6 +10,7 @@ from typing import Any
 from rota.conformance.connections.error_codes import NOT_READY, error_name
 from rota.conformance.dialogues.broker_settings import MAX_SIZE
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member
+from rota.conformance.dialogues.operator import BACK_SECONDS
 from rota.conformance.dialogues.registry import KILLED, after, otherwise
 from rota.conformance.dialogues.script import Level
 from rota.conformance.dialogues.subscription import subscription
@@ -278,7 +279,7 @@ def nothing_said_before(d: Dialogue) -> None:
         expect_each(d, commit(a, 41), "NONE")
     end_target(d)
     start_again(d, ready=False)
-    deadline = d.transcript.elapsed() + d.patience + 10
+    deadline = d.transcript.elapsed() + d.patience + BACK_SECONDS
     while d.transcript.elapsed() < deadline:
         if _all_known(d, a):
             return
@@ -289,7 +290,9 @@ def nothing_said_before(d: Dialogue) -> None:
 def _all_known(d: Dialogue, a: Member) -> bool:
     """Whether an offset, a member and a group are known; a `Deviation` where one is denied."""
     asked = {"groups": [{"group_id": d.group_id, "topics": [{"name": TOPIC, "partition_indexes": [0]}]}]}
-    offsets = a.send_whole("OffsetFetch", asked).answer()["groups"].only()
+    fetching = a.send_whole("OffsetFetch", asked)
+    first = fetching.poll(BACK_SECONDS) or fetching.answer()  # it may listen long before it says anything
+    offsets = first["groups"].only()
     group = a.send_whole("DescribeGroups", {"groups": [d.group_id]}).answer()["groups"].only()
     beat = a.heartbeat().error
     told = [error_name(each["error_code"]) for each in (offsets, group)]
