@@ -44,6 +44,7 @@ def case(
     restarts: Signal | None = None,
     settings_after: Mapping[str, int] | None = None,
     brokers: int = 1,
+    spare: int = 0,
 ) -> Callable[[Play], Play]:
     """Register a dialogue as the case `id`, which begins with the slug of its rule; see `rule_of`.
 
@@ -71,6 +72,7 @@ def case(
             restarts=restarts,
             settings_after=dict(settings_after or {}),
             brokers=brokers,
+            spare=spare,
         )
         return play
 

@@ -35,6 +35,7 @@ class Script:
     what the brokers of Kafka 3.x do instead, if they do something else. `restarts`: how the target is ended
     in it before it is started again; None where it goes on. `settings_after` are settings with which it is
     started again, where these are others than before. `brokers` is how many brokers the cluster has to have.
+    So many members as `spare` can be done without, where a target does not take as many.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Script:
     restarts: Signal | None = None
     settings_after: Mapping[str, int] = field(default_factory=dict)
     brokers: int = 1
+    spare: int = 0
 
     @property
     def part(self) -> str:

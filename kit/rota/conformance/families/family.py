@@ -65,6 +65,11 @@ class Part:
         """The situation; who asks, where that is one."""
         return f"{self.situation.sentence}; {_WHO[self.roles[0]]}" if self.apart else self.situation.sentence
 
+    @property
+    def spare(self) -> int:
+        """So many members can be done without: somebody is left to ask, and the situation is the same."""
+        return self.situation.spare(self.roles)
+
 
 FAMILIES: dict[str, tuple[Part, ...]] = {}
 """The parts of each family of situations, by its id."""
@@ -117,6 +122,7 @@ def family(
                 older=older,
                 family=id,
                 situation=part.words,
+                spare=part.spare,
             )(part.play(ask))
         FAMILIES[id] = parts
         return ask

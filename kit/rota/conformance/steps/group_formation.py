@@ -108,11 +108,22 @@ def lead(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
     with d.reaching(f"a group that {leader.name} leads, with {', '.join(m.name for m in others)}"):
         waiting = {member.name: member.enter() for member in others}
         time.sleep(ON_ITS_WAY)
+        for join in waiting.values():
+            _still_waits(d, join)
         waiting[leader.name] = leader.send_join()
-        replies = {name: join.answer() for name, join in waiting.items()}
-        for reply in replies.values():
-            d.expect(reply, error="NONE", leader=leader.member_id)
+        replies: dict[str, Reply] = {}
+        for name, join in waiting.items():
+            replies[name] = join.answer()
+            d.expect(replies[name], error="NONE", leader=leader.member_id)
     return FormedGroup(leader, others, replies)
+
+
+def _still_waits(d: Dialogue, join: PendingRequest) -> None:
+    """A newcomer is not answered before those who are there have joined again."""
+    if (reply := join.poll()) is not None:
+        d.expect(reply, error="NONE")
+        came = d.transcript.answer("JoinGroup", reply.body)
+        raise Deviation("no answer to JoinGroup before the leader joins again", came, _BARRIER)
 
 
 def lead_stable(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
