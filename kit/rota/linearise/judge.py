@@ -140,7 +140,7 @@ class Judge:
             slack *= 2
         while early <= MOST_EARLY:
             yield Patience(told, early, told, told_early)
-            early *= 2
+            early *= 4
 
 
 def _moments(path: Path | None) -> tuple[Moment, ...]:

@@ -123,6 +123,8 @@ class Run:
             return True
         if isinstance(event, Answered) and event.number not in self.sent:
             raise HistoryError(f"request {event.number} is answered at {event.at} and was never sent")
+        if isinstance(event, Answered) and event.number in self._steps.lost:
+            raise HistoryError(f"request {event.number} is answered at {event.at}, its connection had ended")
         self._close(event.at)
         self.before_last = self.states
         self.states = self._quiet(event) if isinstance(event, Quiet) else self._answered(event)
@@ -253,12 +255,13 @@ class Run:
     def _next(self, state: State, path: Path | None, now: float) -> Iterator[tuple[State, Path]]:
         """What may happen next, each with its path."""
         for one in self._enabled(state, now):
+            if not self._possible(state, one.low):
+                continue  # something else had to happen before
             for taken in one.taken:
-                after = replace(taken.state, low=one.low)
-                if self._possible(after, one.low):
-                    self._note_answers(state, taken)
-                    late = OutOfTime(one.what, one.out) if one.out else None
-                    yield after, Path(path, Moment(one.low, one.what, taken.rules, state.name), late)
+                self._note_answers(state, taken)
+                late = OutOfTime(one.what, one.out) if one.out else None
+                moment = Moment(one.low, one.what, taken.rules, state.name)
+                yield replace(taken.state, low=one.low), Path(path, moment, late)
 
     def _enabled(self, state: State, now: float) -> Iterator[Enabled]:
         """What may happen."""
