@@ -157,7 +157,8 @@ def filled(ask: Ask, answers: Mapping[int, ReplyMessage], group_id: str) -> Requ
     if known is not None:
         for name in ("generation_id", "generation_id_or_member_epoch"):
             if name in body:
-                body[name] += known.generation_id - ask.generation
+                moved = body[name] + known.generation_id - ask.generation
+                body[name] = max(-(2**31), min(moved, 2**31 - 1))
         if ask.shares:
             body["assignments"] = shares_of(known)
     return request_of(ask.api, ask.version, _resolved(body, answers, group_id))
