@@ -95,9 +95,12 @@ class VirtualLoop(AnyLoop):  # type: ignore[misc]  # see AnyLoop
 
     def connect(self, number: int) -> Transport:
         """A connection of a client; `number` is its port."""
-        factory = self._factory
-        assert factory is not None, "the server has not been started"
-        return self.run(lambda: Transport(self, factory(), number))
+        return self.run(lambda: Transport(self, self.accepted(), number))
+
+    def accepted(self) -> Connection:
+        """The server's side of a new connection, which has no transport yet."""
+        assert self._factory is not None, "the server has not been started"
+        return self._factory()
 
     def run(self, function: Callable[[], R]) -> R:
         """Call a function in the loop, and settle."""
@@ -135,6 +138,17 @@ class VirtualLoop(AnyLoop):  # type: ignore[misc]  # see AnyLoop
                 self._ready.append(handle)
                 self.settle()
         self._now = end
+
+    def onwards(self) -> bool:
+        """Move the clock to what is due next; False if nothing is."""
+        while self._later:
+            when, _, handle = heapq.heappop(self._later)
+            if not handle.cancelled():
+                self._now = max(self._now, when)
+                self._ready.append(handle)
+                self.settle()
+                return True
+        return False
 
     def next_due(self) -> float | None:
         """Seconds until something is due, None if nothing will be."""
