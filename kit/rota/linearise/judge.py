@@ -138,7 +138,7 @@ class Judge:
         while slack <= self._limits.relaxed:
             yield Patience(slack, told_early, told, told_early)
             slack *= 2
-        while early <= MOST_EARLY:
+        while early <= min(MOST_EARLY, self._limits.relaxed):
             yield Patience(told, early, told, told_early)
             early *= 4
 
