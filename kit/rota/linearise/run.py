@@ -274,13 +274,12 @@ class Run:
                 yield Enabled(f"{self.about(number)} is taken", low, taken, self._too_late(low, latest))
         if state.line:
             since = state.line[0].since
-            if state.low <= since.latest + slack:
-                span = Span(max(self._closed, since.earliest), min(now, since.latest + slack))
-                taken = self._steps.log_answers(state, span)
-                yield Enabled("the log answers", state.low, taken, self._too_late(state.low, since.latest))
+            span = Span(max(self._closed, since.earliest), min(now, since.latest + slack))
+            taken = self._steps.log_answers(state, span)
+            yield Enabled("the log answers", state.low, taken, self._too_late(state.low, since.latest))
         for timer, due in state.armed.items():
             low = max(state.low, due.earliest - self._patience.early)
-            if low <= min(now, due.latest + slack):
+            if low <= now:
                 span = Span(min(now, max(self._closed, due.earliest)), min(now, due.latest + slack))
                 out = min(0.0, now - due.earliest + self._patience.told_early)
                 out = out or self._too_late(low, due.latest)
