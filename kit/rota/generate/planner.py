@@ -24,8 +24,8 @@ REQUESTS = 36
 SECONDS = 14.0
 """How long a plan is silent in all, about."""
 
-OPEN = 5
-"""Requests that may be unanswered while another is sent: six in unknown order are what can be judged."""
+OPEN = 4
+"""Requests that may be unanswered while another is sent: more in unknown order are more than can be judged."""
 
 BETWEEN_QUIETS = 10
 """Steps after which there is a quiet moment."""
