@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rota.conformance.dialogues.transcript import Line, Transcript, printable, render, with_codes
+from rota.conformance.connections.error_codes import with_codes
+from rota.conformance.dialogues.transcript import Line, Transcript, printable, render
 from rota.generate.player import Message
 
 LONG = 0.05
