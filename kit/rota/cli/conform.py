@@ -175,7 +175,7 @@ def conform(
             ctx.exit(show_clients(judged, selected, timeout, out, asked, as_json, quiet))
         if generate or replay:
             where = "--generate" if generate else "--replay"
-            others = {"--command-config": config, "--slow": slow, "a selection of cases": selected}
+            others = {"--command-config": config, "--slow": slow, "a selection of cases": bool(selected)}
             _refuse(where, {**others, **_given_of(knowing)})
             judged = one_target(target, embedded, settings, profile=profile)
             asked = [parse_report(text) for text in reports]
