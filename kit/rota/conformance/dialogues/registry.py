@@ -42,6 +42,7 @@ def case(
     family: str = "",
     situation: str = "",
     restarts: Signal | None = None,
+    settings_after: Mapping[str, int] | None = None,
     brokers: int = 1,
     spare: int = 0,
 ) -> Callable[[Play], Play]:
@@ -69,6 +70,7 @@ def case(
             family=family,
             situation=situation,
             restarts=restarts,
+            settings_after=dict(settings_after or {}),
             brokers=brokers,
             spare=spare,
         )
