@@ -247,12 +247,12 @@ class _Player:
             number = next(numbers)
             return group_id if number == 1 else f"{group_id}-{number}"
 
-        usual = self._in_time(script, name)
+        usual = self._in_time(script, name, USUAL)
         failed, tried = usual[1], []
         for way in around(script, failed):
             if self.options.stop.is_set():
                 break
-            other = self._once(script, name(), way)
+            other = self._in_time(script, name, way)
             helped = other[1].ending in DECIDED and not other[1].late
             stopped(*(usual if helped else other))
             if helped:
@@ -261,13 +261,13 @@ class _Player:
         because = failed.because + "".join(f"; nor {name}" for name in tried)
         return usual[0], replace(failed, because=because)
 
-    def _in_time(self, script: Script, name: Callable[[], str]) -> _Over:
+    def _in_time(self, script: Script, name: Callable[[], str], way: Way) -> _Over:
         """Again where the kit is late, or the target right but late, or nobody had time: a busy machine."""
-        running, result = self._once(script, name(), USUAL)
+        running, result = self._once(script, name(), way)
         for _ in range(PLAYS - 1):
             if result.late and not self.options.stop.is_set():
                 stopped(running, result)
-                running, result = self._once(script, name(), USUAL)
+                running, result = self._once(script, name(), way)
         return running, replace(result, late=result.late and result.ending is Ending.UNDECIDED)
 
     def _once(self, script: Script, group_id: str, way: Way) -> _Over:
