@@ -84,7 +84,7 @@ def _sent_in_time(request: PendingRequest, due: float) -> None:
 )
 def not_shortened(d: Dialogue) -> None:
     joining = d.member("a", rebalance_timeout_ms=300).enter()
-    joining.silent(d.initial_delay * (1 - 2 * _BEFORE))
+    joining.silent(joining.since + d.initial_delay * (1 - 2 * _BEFORE) - d.transcript.elapsed())
     d.expect(joining.answer(), error="NONE")
 
 
@@ -100,7 +100,7 @@ def not_shortened(d: Dialogue) -> None:
 def after_empty(d: Dialogue) -> None:
     _emptied(d)
     joining = d.member("b").enter()
-    joining.silent(d.initial_delay * (1 - 2 * _BEFORE))
+    joining.silent(joining.since + d.initial_delay * (1 - 2 * _BEFORE) - d.transcript.elapsed())
     d.expect(joining.answer(), error="NONE")
 
 
@@ -362,7 +362,7 @@ def pending_survives(d: Dialogue) -> None:
 )
 def by_one_long_gone(d: Dialogue) -> None:
     alone = after_a_newcomer_long_gone(d)
-    alone.silent(d.initial_delay * 1.6)
+    alone.silent(alone.since + d.initial_delay * 1.6 - d.transcript.elapsed())
     d.expect(alone.answer(), error="NONE")
 
 
