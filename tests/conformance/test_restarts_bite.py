@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from harness.kept_server import KeptServer, kept_target, three_strangers
+from harness.patched import Bug, Original
 from rota.conformance.cases import cluster, restart_expiry, restart_groups
 from rota.conformance.cases import expiry as cases_of_expiry
 from rota.conformance.catalogue import all_cases, select
@@ -25,9 +26,6 @@ from rota.log import cleaner
 from rota.log.group_replay import Replay
 from rota.log.partition import PartitionFiles
 from rota.server import groups, storage
-
-Original = Callable[..., Any]
-BYSTANDER = "heartbeat.alive.stable"
 
 
 def verdict(target: Target, case: Case) -> Verdict:
@@ -151,15 +149,6 @@ def also_at_the_limit(original: Original) -> Original:
     return load
 
 
-@dataclass(frozen=True)
-class Bug:
-    what: str
-    owner: Any
-    attribute: str
-    plant: Callable[[Original], Any]
-    case: str
-
-
 BUGS = [
     Bug("members lost", loading, "load", of_records(lambda record: replace(record, members=())),
         "loading.load.members-after-sigkill"),
@@ -215,12 +204,12 @@ BUGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: f"{bug.what}: {bug.case}")
+@pytest.mark.parametrize("bug", BUGS, ids=str)
 def test_a_planted_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bug.owner, bug.attribute, bug.plant(getattr(bug.owner, bug.attribute)))
+    bug.put_in(monkeypatch)
     case = case_called(bug.case)
     assert verdict(kept_target(), case) is DEVIATION_VERDICT[case.level]
-    assert verdict(kept_target(), case_called(BYSTANDER)) is Verdict.PASS
+    assert verdict(kept_target(), case_called(bug.bystander)) is Verdict.PASS
 
 
 UNHARMED = {

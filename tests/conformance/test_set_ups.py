@@ -437,6 +437,12 @@ def test_as_many_members_are_done_without_as_the_question_allows(
     assert Situation(phase, number, again=again).spare(askers) == spare
 
 
+def test_some_questions_take_two_members() -> None:
+    spare = {case.id: case.spare for case in all_cases()}
+    assert spare["sync.leader-assigns.some-left-out.completing-three-mixed.leader"] == 1
+    assert spare["sync.leader-assigns.nobody.completing-three-mixed.leader"] == 2
+
+
 def test_who_is_answered_before_the_leader_joins_again_breaks_the_barrier(polite: Any) -> None:
     result = played(lambda d: (lead(d, d.member("a"), d.member("b")), None)[1], polite(ALONE))
     assert (result.ending, result.prerequisite) == (Ending.SETUP_FAILED, "join.barrier")

@@ -12,8 +12,10 @@ from rota.conformance.dialogues.script import Signal
 from rota.conformance.targets.remote import Embedded, Remote
 from rota.conformance.targets.restarting import Alone
 from rota.conformance.targets.target import Target
+from rota.coordinator import GroupCoordinator
 from rota.log import Fsync, LogOptions
 from rota.server import DataDir, running
+from rota.server.broker import CoordinatorFactory
 from rota.server.storage import Storage
 
 LETTER = "kafka-4.x"
@@ -28,8 +30,14 @@ class KeptServer(Remote):
 
     keeps = True
 
-    def __init__(self, settings: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, int],
+        coordinator: CoordinatorFactory = GroupCoordinator,
+        profile: str = LETTER,
+    ) -> None:
         self._settings = {**settings, **SMALL}
+        self._coordinator, self._profile = coordinator, profile
         self._folder = tempfile.mkdtemp(prefix="rota-kept-")
         self._kept = DataDir(self._folder, Fsync.NEVER)
         self._stack = ExitStack()
@@ -59,7 +67,9 @@ class KeptServer(Remote):
 
     def _started(self, port: int) -> tuple[str, int]:
         kept = self._kept if self.keeps else None
-        served = running(self._settings, port, data_dir=kept, profile=LETTER)
+        served = running(
+            self._settings, port, coordinator=self._coordinator, data_dir=kept, profile=self._profile
+        )
         host, _, bound = self._stack.enter_context(served).rpartition(":")
         return host, int(bound)
 

@@ -5,13 +5,13 @@ import socket
 
 import pytest
 
-from harness.arrival import arrive
 from rota.server import broker
 from rota.server.connection import Connection
 from rota.server.intake import Intake
 from rota.server.outgoing import WRITTEN_TOGETHER
 from rota.server.turns import Turns
 from rota.server.unsent import Unsent
+from rota.virtual import arrive
 from rota.wire import decode_response, encode_request, frame
 
 

@@ -173,14 +173,15 @@ def perform(
 ) -> Iterator[tuple[S, DialogueResult]]:
     """The results, each as soon as it is there.
 
-    The longest begin first, equals in an order drawn from the seed. Once `options.stop` is set, what was over
-    already is given, and KeyboardInterrupt raised. Where a target dies that dialogues share, see `rounds`;
-    what was over and is found out afterwards is given twice. Errors: Gone, when all is given that there is.
+    The longest begin first, of these those with most members, equals in an order drawn from the seed. Once
+    `options.stop` is set, what was over already is given, and KeyboardInterrupt raised. Where a target dies
+    that dialogues share, see `rounds`; what was over and is found out afterwards is given twice. Errors:
+    Gone, when all is given that there is.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
     left = list(scripts)
     random.Random(options.seed).shuffle(left)
-    left.sort(key=lambda script: -script.seconds)
+    left.sort(key=lambda script: (-script.seconds, -script.spare))
     aftermath = Aftermath(2 * target.parallel, options.stop)
     player = _Player(target, options, unreadable, aftermath, Pulse(), watch)
 

@@ -93,6 +93,7 @@ class PendingRequest:
         self._member = member
         self._request = request
         self.retry: Callable[[Reply], PendingRequest] | None = None
+        self.answered: Reply | None = None
         self.since = member.dialogue.transcript.elapsed()
 
     def answer(self, within: float | None = None) -> Reply:
@@ -102,7 +103,7 @@ class PendingRequest:
         is asked of a target that has just been started.
         """
         dialogue = self._member.dialogue
-        seconds = dialogue.patience if within is None or dialogue.leads_to_rule or dialogue.cold else within
+        seconds = dialogue.patience if within is None or dialogue.leading or dialogue.cold else within
         reply = self.waited(seconds)
         if reply is None:
             self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s")
@@ -138,6 +139,8 @@ class PendingRequest:
 
     def poll(self, seconds: float = 0.0) -> Reply | None:
         """The answer if it comes within so many seconds, else None."""
+        if self.answered is not None:
+            return self.answered
         deadline = time.monotonic() + seconds
         try:
             answer = self._receive(seconds)
@@ -241,7 +244,9 @@ class Member:
             rule, waits = "join.member-id-required", self.dialogue.hands_out_ids
             seconds = PROMPTLY if self.dialogue.habits.hands_out_ids else A_WHILE
             if waits and (reply := first.waited(seconds, rule)) is not None:
-                return self.enter_after(reply)
+                if reply.error != "NONE":
+                    return self.enter_after(reply)
+                first.answered = reply
             first.retry = self.enter_after
         return first
 
@@ -313,9 +318,9 @@ class Dialogue:
         stop: threading.Event,
         way: Way = USUAL,
     ) -> None:
-        self._stop, self._leading, self.way = stop, 0, way
+        self._stop, self.leading = stop, 0  # in so many steps that only lead to the rule: see `reaching`
+        self.way, self.versions = way, versions
         self.address, self.group_id = address, group_id
-        self.versions = versions
         self.initial_delay, self.patience = initial_delay, patience
         self.transcript = Transcript(group_id)
         self.waits = Waits()
@@ -377,11 +382,6 @@ class Dialogue:
         if (now := self.transcript.elapsed()) - since > limit:
             raise self.waits.late(since, now, limit)
 
-    @property
-    def leads_to_rule(self) -> bool:
-        """Whether the present steps only lead to the rule: see `reaching`."""
-        return self._leading > 0
-
     @contextmanager
     def reaching(self, wanted: str, rule: str = "") -> Iterator[None]:
         """Steps that only lead to the rule: what goes wrong in them is not this rule's failure.
@@ -389,12 +389,12 @@ class Dialogue:
         rule: the slug of the rule that they rest on, if it is another than the failing step tells itself.
         """
         first = len(self.transcript.lines)
-        self._leading += 1
+        self.leading += 1
         try:
             yield
         except Deviation as deviation:
             broken = rule or deviation.rule
             raise SetupFailed(wanted, deviation.expected, deviation.actual, broken) from deviation
         finally:
-            self._leading -= 1
+            self.leading -= 1
         self.transcript.fold(first, ("", "·", f"reached {wanted}"))

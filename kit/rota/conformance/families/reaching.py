@@ -129,7 +129,7 @@ def _first(scene: Scene, plan: Plan) -> None:
     scene.began = scene.d.transcript.elapsed()
     for member in cast(scene.d, plan.kind, plan.number):
         waiting[member.name] = member.enter()
-        if not member.member_id:
+        if not member.member_id or waiting[member.name].answered:
             raise Deviation("an id that is handed out at once", "no answer yet", "join.member-id-required")
         scene.newcomer = member
     time.sleep(ON_ITS_WAY)

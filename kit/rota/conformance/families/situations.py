@@ -84,15 +84,16 @@ class Situation:
             return self.again or self.phase in (Phase.EMPTIED, Phase.DELETED)
         return role in (Role.STRANGER, Role.NEW) or self.state is not State.NO_GROUP
 
-    def spare(self, askers: Sequence[Role]) -> int:
-        """So many members can be done without: one of these is left to ask, and the phase is the same.
+    def spare(self, askers: Sequence[Role], least: int = 1) -> int:
+        """So many members can be done without: one of these is left to ask, so many at least in all, and the
+        phase is the same.
 
         Who leaves before a second generation is one of them, unless it is to ask.
         """
         if not self.phase.has_members or set(askers) == {Role.FORMER}:
             return 0
-        least = 2 if self.phase in _NEED_A_FOLLOWER or set(askers) == {Role.FOLLOWER} else 1
-        return self.number + self.again - least
+        needs_two = self.phase in _NEED_A_FOLLOWER or set(askers) == {Role.FOLLOWER}
+        return self.number + self.again - max(least, 2 if needs_two else 1)
 
     def reach(self, d: Dialogue) -> Scene:
         """Bring the dialogue there. Errors: SetupFailed."""

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue, Member, PendingRequest, Reply
-from rota.conformance.dialogues.failures import Deviation
+from rota.conformance.dialogues.failures import Deviation, SetupFailed
 
 _LEFT_WAITING = 0.3
 """Seconds after which a newcomer still waits although others were answered: these have to join again."""
@@ -54,14 +54,18 @@ def join_together(dialogue: Dialogue, *members: Member, one_by_one: bool = False
     """Bring newcomers into a group, all in one generation, where that is what the rule is about.
 
     one_by_one: each joins when the group is Stable with those before it, so it is not the first generation.
+    Errors: SetupFailed where nobody waits for the others, for then there is nothing to be seen of any rule
+    but that.
     """
     transcript = dialogue.transcript
     first = len(transcript.lines)
     try:
         formed = _one_by_one(dialogue, members) if one_by_one else _Formation(dialogue, members).run()
-    except Deviation:
+    except Deviation as deviation:
         transcript.fold(first)
-        raise
+        if deviation.rule != _BARRIER:
+            raise
+        raise SetupFailed(_TOGETHER, deviation.expected, deviation.actual, _BARRIER) from deviation
     transcript.formed(formed.roles, formed.leader.generation_id)
     answers = (
         (m.name, "←", transcript.answer("JoinGroup", formed.replies[m.name].body)) for m in formed.everyone
@@ -171,8 +175,7 @@ class _Formation:
     def run(self) -> FormedGroup:
         self._enter()
         self._last = time.monotonic()
-        deadline = self._last + self._dialogue.patience
-        while time.monotonic() < deadline:
+        while time.monotonic() < self._last + self._dialogue.patience:
             self._dialogue.go_on()
             self._listen()
             if self._waiting:

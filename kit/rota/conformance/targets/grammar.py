@@ -71,7 +71,7 @@ def parse_target(
                 "target librdkafka-mock needs confluent-kafka; install it: pip install 'rota[targets]'", False
             )
         delay = {INITIAL_DELAY: librdkafka_mock.INITIAL_DELAY_MS}
-        return Target(text, _start_mock, fresh=True, parallel=64, known=delay)
+        return Target(text, _start_mock, fresh=True, parallel=128, known=delay)
     if text in FOREIGN:
         return _foreign(FOREIGN[text], known)
     if text.startswith("cmd:"):
