@@ -5,7 +5,7 @@ out.
 """
 
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from rota.coordinator.values import value
 
@@ -44,7 +44,8 @@ class ErrorCode:
     UNSTABLE_OFFSET_COMMIT: Final = 88
 
 
-class JoinGroupProtocol(NamedTuple):
+@value
+class JoinGroupProtocol:
     """One entry of a member's list: a protocol's name and the member's metadata for it."""
 
     name: str
@@ -68,7 +69,8 @@ class JoinGroup:
     reason: str | None = None
 
 
-class SyncGroupAssignment(NamedTuple):
+@value
+class SyncGroupAssignment:
     """What the leader assigns to one member: opaque bytes."""
 
     member_id: str
