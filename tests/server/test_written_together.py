@@ -7,7 +7,6 @@ import weakref
 
 import pytest
 
-from harness.arrival import arrive
 from rota.server import broker
 from rota.server.connection import Connection
 from rota.server.idle import Idle
@@ -16,6 +15,7 @@ from rota.server.intake import Intake
 from rota.server.outgoing import WRITTEN_TOGETHER, Outgoing
 from rota.server.turns import Turns
 from rota.server.unsent import Unsent
+from rota.virtual import arrive
 from rota.wire import decode_response, encode_request, frame
 
 
