@@ -26,7 +26,9 @@ class Limits:
     either it is undecided. grace: beside the watcher's own lateness, what a coordinator may take to begin
     with a request, to store a record, to notice that a timer is due, and to send an answer; early: how much
     too soon a timer may be, for clocks that count whole milliseconds; relaxed: how much out of time something
-    may be to be told as late or early, and not as an answer that cannot be.
+    may be to be told as late or early, and not as an answer that cannot be; grain: moments are told apart in
+    steps of this size, earlier ones rounded down and later ones up, so that orders of what was almost at once
+    lead to the same state.
     """
 
     requests: int = 6
@@ -34,6 +36,7 @@ class Limits:
     grace: float = 0.1
     early: float = 0.01
     relaxed: float = 60.0
+    grain: float = 0.05
 
 
 @dataclass(frozen=True)

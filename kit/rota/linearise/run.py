@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 
 from rota.kernel import replace
 from rota.linearise.answers import agreements, comparable
@@ -269,21 +270,28 @@ class Run:
         for number in sorted(state.pending):
             low, latest = max(state.low, self.sent[number].at), self._begun(state, number)
             if self._earlier[number] not in state.pending and low <= latest + slack:
-                span = Span(max(self._closed, self.sent[number].at), min(now, latest + slack))
+                span = self._span(max(self._closed, self.sent[number].at), min(now, latest + slack))
                 taken = self._steps.take(state, number, self._call(number), span, slack)
                 yield Enabled(f"{self.about(number)} is taken", low, taken, self._too_late(low, latest))
         if state.line:
             since = state.line[0].since
-            span = Span(max(self._closed, since.earliest), min(now, since.latest + slack))
+            span = self._span(max(self._closed, since.earliest), min(now, since.latest + slack))
             taken = self._steps.log_answers(state, span)
             yield Enabled("the log answers", state.low, taken, self._too_late(state.low, since.latest))
         for timer, due in state.armed.items():
             low = max(state.low, due.earliest - self._patience.early)
             if low <= now:
-                span = Span(min(now, max(self._closed, due.earliest)), min(now, due.latest + slack))
+                earliest = min(now, max(self._closed, due.earliest))
+                span = self._span(earliest, min(now, due.latest + slack))
                 out = min(0.0, now - due.earliest + self._patience.told_early)
                 out = out or self._too_late(low, due.latest)
                 yield Enabled(timer_in_words(timer), low, self._steps.fire(state, timer, span), out)
+
+    def _span(self, earliest: float, latest: float) -> Span:
+        grain = self._limits.grain
+        if not grain:
+            return Span(earliest, latest)
+        return Span(floor(earliest / grain) * grain, ceil(latest / grain) * grain)
 
     def _overdue(self, state: State, at: float) -> OutOfTime | None:
         """The timer that should have been due longest, where something else happens."""
