@@ -158,7 +158,8 @@ def _offsets(moves: Moves) -> tuple[OffsetCommitTopic, ...]:
     topics = moves.rng.choice((TOPICS[:1], TOPICS[1:], TOPICS))
     return tuple(
         OffsetCommitTopic(
-            name, (OffsetCommitPartition(0, moves.number, moves.rng.choice((-1, 0, 3)), f"at {moves.number}"),)
+            name,
+            (OffsetCommitPartition(0, moves.number, moves.rng.choice((-1, 0, 3)), f"at {moves.number}"),),
         )
         for name in topics
     )

@@ -1,8 +1,8 @@
 """A plan: who asks what, in which order and after which silence, fixed before the first byte.
 
 What only answers can tell is said by references: a member id that is `<7>` is the one that the answer to
-request 7 hands out. A generation and a protocol are those that were told to the asker last, plus what the plan
-wants to be wrong with them.
+request 7 hands out. A generation is the one that was told to the asker last, plus what the plan wants to be
+wrong with it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Ask:
     """Somebody sends a request.
 
     Parameters: number, of the request, from 0 upwards; client, who asks; line, on which connection; version;
-    request, with references; told_by, the JoinGroup whose answer tells generation, protocol and members, where
-    the request speaks of them; generation, the one that it tells if all goes as planned; shares, whether the
+    request, with references; told_by, the JoinGroup whose answer tells generation and members, where the
+    request speaks of them; generation, the one that it tells if all goes as planned; shares, whether the
     assignments are made from the list of members that it tells; waits, whether the next step waits for the
     answer, as there should be one at once.
     """
@@ -167,7 +167,9 @@ def filled(ask: Ask, answers: Mapping[int, ReplyMessage], group_id: str) -> Requ
 def shares_of(told: JoinGroupReply) -> list[dict[str, Any]]:
     """What a leader gives to each member that it was told of; nothing by whoever does not lead."""
     ids = [each.member_id for each in told.members]
-    return [{"member_id": each, "assignment": f"share {n} of {len(ids)}".encode()} for n, each in enumerate(ids)]
+    return [
+        {"member_id": each, "assignment": f"share {n} of {len(ids)}".encode()} for n, each in enumerate(ids)
+    ]
 
 
 def _resolved(value: Any, answers: Mapping[int, ReplyMessage], group_id: str) -> Any:

@@ -24,8 +24,8 @@ REQUESTS = 36
 SECONDS = 14.0
 """How long a plan is silent in all, about."""
 
-OPEN = 5
-"""Requests that may be unanswered while another is sent: six in unknown order are what can be judged."""
+OPEN = 4
+"""Requests that may be unanswered while another is sent: more in unknown order are hard to judge."""
 
 BETWEEN_QUIETS = 10
 """Steps after which there is a quiet moment."""
@@ -124,7 +124,7 @@ class _Drawing:
     # -- steps
     def _ask(self, ask: Ask, burst: bool = False) -> None:
         client = self._client(ask)
-        if client.waits or burst and client.line in self._lines_in_use():
+        if client.waits or (burst and client.line in self._lines_in_use()):
             client.line, client.waits = self._cast.connected(), set()
         ask = replace(ask, line=client.line)
         self._play(self._simulated, ask)
@@ -140,7 +140,7 @@ class _Drawing:
         self._since_quiet += 1
 
     def _client(self, ask: Ask) -> Client:
-        everybody = (*self._cast, self._cast.operator)
+        everybody: tuple[Client, ...] = (*self._cast, self._cast.operator)
         return next(client for client in everybody if client.name == ask.client)
 
     def _lines_in_use(self) -> set[int]:

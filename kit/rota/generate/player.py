@@ -207,18 +207,18 @@ class Stage:
             if connection.line is not None:
                 connection.line.cut()
 
-    def history(self) -> History:
-        """What was seen until now."""
+    def played(self, plan: Plan) -> Played:
+        """What was seen until now, of this plan."""
         coordinator = self._coordinator
         late = coordinator.lateness.since(self._began)
-        return History(
+        history = History(
             self.group_id, tuple(self.events), coordinator.profile, coordinator.terms.config, late
         )
+        return Played(plan, history, tuple(self.messages), tuple(self.odd))
 
 
-async def play(plan: Plan, coordinator: Coordinator, group_id: str) -> tuple[Played, Stage]:
-    """Play a plan in a group that is not there yet; what was seen, and the stage, whose lines are open."""
-    stage = Stage(coordinator, group_id)
+async def play(plan: Plan, stage: Stage) -> None:
+    """Play a plan on a stage that is empty."""
     for step in plan.steps:
         if isinstance(step, Silence):
             await stage.silence(step.seconds)
@@ -227,7 +227,6 @@ async def play(plan: Plan, coordinator: Coordinator, group_id: str) -> tuple[Pla
         else:
             await _ask(stage, step)
     await stage.silence(0.0)
-    return Played(plan, stage.history(), tuple(stage.messages), tuple(stage.odd)), stage
 
 
 async def _ask(stage: Stage, ask: Ask) -> None:

@@ -10,7 +10,19 @@ from collections.abc import Callable, Iterable
 
 from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
-from rota.spec import Arm, BrokerConfig, Call, Group, GroupRecord, Profile, RecordKind, Reply, Spec, Step, Timer
+from rota.spec import (
+    Arm,
+    BrokerConfig,
+    Call,
+    Group,
+    GroupRecord,
+    Profile,
+    RecordKind,
+    Reply,
+    Spec,
+    Step,
+    Timer,
+)
 from rota.spec.offset_state import OffsetRead
 from rota.spec.versions import as_sent
 
@@ -19,7 +31,7 @@ Pair = tuple[str, str]
 
 
 class Simulated:
-    """One group with its timers and offsets. now: milliseconds; answered: by address, until they are taken."""
+    """One group with its timers and offsets. now: milliseconds; pairs: what was used, until it is taken."""
 
     def __init__(self, config: BrokerConfig, profile: Profile) -> None:
         self._oracle = Oracle(config, profile)

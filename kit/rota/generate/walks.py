@@ -3,44 +3,70 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 
+from rota.generate.aftermath import aftermath
 from rota.generate.plan import Plan
-from rota.generate.player import Coordinator, Played, play
+from rota.generate.player import Coordinator, Played, Stage, play
+from rota.generate.verdicts import Walked, judged
 
 AT_ONCE = 50
 """Groups that are walked on at a time."""
 
+Judging = Callable[[Played, str], Awaitable[Walked]]
+"""Judges what was played, and what polite members could not do after it."""
 
-async def walk(
-    coordinator: Coordinator,
-    plans: Iterator[Plan],
-    seconds: float,
-    tag: str,
-    done: Callable[[Played], object],
-    at_once: int = AT_ONCE,
-) -> None:
-    """Play plans for so many seconds, each in a group of its own.
 
-    A plan is begun as long as half of what it is silent for is left. tag: what the groups' names begin with.
-    """
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    measuring = loop.create_task(coordinator.lateness.measure())
-    stop = False
+async def judged_here(played: Played, harm: str) -> Walked:
+    """Judge in the loop that plays, which is late for it where time is real."""
+    return judged(played, harm)
 
-    async def one_after_the_other() -> None:
-        nonlocal stop
-        while not stop:
-            plan = next(plans)
-            if loop.time() + plan.seconds / 2 > end:
-                stop = True
-                return
-            played, stage = await play(plan, coordinator, f"{tag}-{plan.id}")
+
+@dataclass
+class Walks:
+    """Plays plans with one coordinator. tag: what the groups' names begin with; judging: who judges."""
+
+    coordinator: Coordinator
+    tag: str
+    judging: Judging = judged_here
+    _groups: count[int] = field(default_factory=count)
+
+    async def one(self, plan: Plan) -> Walked:
+        """Play a plan in a group of its own, and see what it leaves behind."""
+        stage = Stage(self.coordinator, f"{self.tag}-{plan.id}-{next(self._groups)}")
+        try:
+            await play(plan, stage)
+            harm = await aftermath(stage, plan, self.coordinator.terms)
+            await stage.silence(0.1)
+        finally:
             stage.close()
-            done(played)
+        return await self.judging(stage.played(plan), harm)
 
-    try:
+    async def each(self, plans: Sequence[Plan]) -> list[Walked]:
+        """Play plans side by side; the verdicts in their order."""
+        return [*await asyncio.gather(*(self.one(plan) for plan in plans))]
+
+    async def many(
+        self,
+        plans: Iterator[Plan],
+        seconds: float,
+        done: Callable[[Walked], object],
+        stopped: Callable[[], bool] = lambda: False,
+        at_once: int = AT_ONCE,
+    ) -> None:
+        """Play plans for so many seconds, or until it is stopped; `done` hears of each.
+
+        A plan is begun as long as half of what it is silent for is left.
+        """
+        end = asyncio.get_running_loop().time() + seconds
+
+        async def one_after_the_other() -> None:
+            for plan in plans:
+                left = end - asyncio.get_running_loop().time()
+                if stopped() or plan.seconds / 2 > left:
+                    return
+                done(await self.one(plan))
+
         await asyncio.gather(*(one_after_the_other() for _ in range(at_once)))
-    finally:
-        measuring.cancel()
