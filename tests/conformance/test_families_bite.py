@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from harness.patched import Original, Patch
 from rota.conformance.catalogue import all_cases, select
 from rota.conformance.results import DEVIATION_VERDICT, Verdict
 from rota.conformance.runner import Options, play_all
@@ -28,8 +29,6 @@ from rota.coordinator import (
     voting,
 )
 from rota.server.groups import FirstByName
-
-Original = Callable[..., Any]
 
 
 def two_ids_in_turn(_original: Original) -> Original:
@@ -190,13 +189,9 @@ def leaders_wait_too(original: Original) -> Original:
 
 
 @dataclass(frozen=True)
-class Hole:
-    """What is wrong, where it is planted, the family that sees it, and a case of its rule that does not."""
+class Hole(Patch):
+    """A bug with the family that sees it, and a case of its rule that does not."""
 
-    what: str
-    owner: Any
-    attribute: str
-    plant: Callable[[Original], Any]
     family: str
     blind: str
 
@@ -247,7 +242,7 @@ HOLES = [
 
 @pytest.mark.parametrize("hole", HOLES, ids=lambda hole: f"{hole.what}: {hole.family}")
 def test_a_family_sees_what_its_first_case_does_not(hole: Hole, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hole.owner, hole.attribute, hole.plant(getattr(hole.owner, hole.attribute)))
+    hole.put_in(monkeypatch)
     cases = select(all_cases(), [hole.family, hole.blind])
     letter = parse_target("rota", profile="kafka-4.x")
     options = Options(seed=1, patience=2)

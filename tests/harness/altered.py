@@ -1,4 +1,4 @@
-"""Histories with one thing changed: an answer that says something else, is missing, or comes at another time."""
+"""Histories with one thing changed: an answer says something else, is missing, or comes at another time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def altered(history: History, random: Random) -> History:
         del events[at]
     elif how < 0.3:
         later = random.randrange(at, len(events))
-        if any(isinstance(one, Broken) for one in events[at:later]):
+        if any(isinstance(one, Broken) for one in events[at : later + 1]):
             return history
         moved = rebuilt(event, at=events[later].at)
         events = [*events[:at], *events[at + 1 : later + 1], moved, *events[later + 1 :]]

@@ -12,8 +12,10 @@ from rota.conformance.dialogues.script import Signal
 from rota.conformance.targets.remote import Embedded, Remote
 from rota.conformance.targets.restarting import Alone
 from rota.conformance.targets.target import Target
+from rota.coordinator import GroupCoordinator
 from rota.log import Fsync, LogOptions
 from rota.server import DataDir, running
+from rota.server.broker import CoordinatorFactory
 from rota.server.storage import Storage
 
 LETTER = "kafka-4.x"
@@ -28,8 +30,14 @@ class KeptServer(Remote):
 
     keeps = True
 
-    def __init__(self, settings: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, int],
+        coordinator: CoordinatorFactory = GroupCoordinator,
+        profile: str = LETTER,
+    ) -> None:
         self._settings = {**settings, **SMALL}
+        self._coordinator, self._profile = coordinator, profile
         self._folder = tempfile.mkdtemp(prefix="rota-kept-")
         self._kept = DataDir(self._folder, Fsync.NEVER)
         self._stack = ExitStack()
@@ -44,6 +52,10 @@ class KeptServer(Remote):
                 pass
             log.close()
 
+    def add(self, settings: Mapping[str, int]) -> None:
+        """Have these settings when it is started again."""
+        self._settings |= settings
+
     def start_again(self) -> None:
         """Start it with its folder."""
         self._started(self.address[1])
@@ -55,7 +67,9 @@ class KeptServer(Remote):
 
     def _started(self, port: int) -> tuple[str, int]:
         kept = self._kept if self.keeps else None
-        served = running(self._settings, port, data_dir=kept, profile=LETTER)
+        served = running(
+            self._settings, port, coordinator=self._coordinator, data_dir=kept, profile=self._profile
+        )
         host, _, bound = self._stack.enter_context(served).rpartition(":")
         return host, int(bound)
 
@@ -85,6 +99,12 @@ class TakenOver(Remote):
                 server.stop()
 
 
+def changing(settings: Mapping[str, int], after: Mapping[str, int], how: Signal) -> Alone:
+    """A server that is started again with other settings."""
+    server = KeptServer(settings)
+    return Alone(server, how, lambda: server.add(after))
+
+
 def kept_target() -> Target:
     """A target whose servers are threads, to the letter of Kafka."""
     return Target(
@@ -94,6 +114,7 @@ def kept_target() -> Target:
         parallel=8,
         settable=True,
         restarting=lambda settings, how: Alone(KeptServer(settings), how),
+        changing=changing,
     )
 
 

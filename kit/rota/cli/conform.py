@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +19,9 @@ from rota.conformance.catalogue import UnknownCase, all_cases, all_scripts, sele
 from rota.conformance.profiles import JUDGED, usual_profile
 from rota.conformance.targets.target import DEFAULTS, TargetError
 from rota.report.files import KINDS, ReportError, default_reports, file_report, parse_report
+
+PATIENCE = 10.0
+"""Seconds that are waited for an answer if nothing is said."""
 
 SECTIONS = {
     "What to judge": (
@@ -85,7 +88,7 @@ EXAMPLES = (
               help="Order of the cases and names of the groups; drawn if not given.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(min=1), metavar="N", default=60.0,
               help="How long --generate walks.")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS", default=10.0,
+@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS", default=PATIENCE,
               help="To wait for answers.")  # fmt: skip
 @click.option("--slow", is_flag=True, help="Also play cases that take more than a minute.")
 @click.option("--profile", metavar="|".join(JUDGED), shell_complete=completing.judged_profiles,
@@ -158,11 +161,12 @@ def conform(
             ctx.exit(show_changes(diff, scripts, bool(selected), reports, as_json, quiet))
         known = KnownFailures(knowing)
         options = Options(_seed(seed), timeout, slow, known.of_run)
+        given = _given_again(settings, config, timeout, slow)
         if diff is not None:
             _refuse("--diff", {"--report": reports, "--profile": profile, **_given_of(knowing)})
             targets = two_targets(diff, target, embedded, settings, config)
             scripts = select(all_scripts(), selected)
-            ctx.exit(show_differences(scripts, targets, options, out, as_json, quiet))
+            ctx.exit(show_differences(scripts, targets, options, given, out, as_json, quiet))
         if by_clients:
             others = {"--command-config": config, "--slow": slow, "--seed": seed is not None}
             _refuse("--clients", {**others, **_given_of(knowing)})
@@ -171,7 +175,7 @@ def conform(
             ctx.exit(show_clients(judged, selected, timeout, out, asked, as_json, quiet))
         if generate or replay:
             where = "--generate" if generate else "--replay"
-            others = {"--command-config": config, "--slow": slow, "a selection of cases": selected}
+            others = {"--command-config": config, "--slow": slow, "a selection of cases": bool(selected)}
             _refuse(where, {**others, **_given_of(knowing)})
             judged = one_target(target, embedded, settings, profile=profile)
             asked = [parse_report(text) for text in reports]
@@ -190,11 +194,19 @@ def conform(
     readers = [file_report(kind, path, files) for kind, path in chosen]
     paths = [path for _, path in chosen]
     expected = profile or usual_profile(judged.name)
-    run = Run(judged, expected, options, knowing.strict, as_json, quiet, readers, paths)
+    run = Run(judged, expected, options, knowing.strict, as_json, quiet, readers, paths, given)
     with closing(judged):
         code, results = run.judge(cases)
         code = known.write(results, keep(files, code), quiet)
     ctx.exit(code)
+
+
+def _given_again(settings: Sequence[str], config: Path | None, timeout: float, slow: bool) -> list[str]:
+    """Of the options those without which a case would not be played as it was, word by word."""
+    given = [word for setting in settings for word in ("--set", setting)]
+    given += [] if config is None else ["--command-config", str(config)]
+    given += [] if timeout == PATIENCE else ["--timeout", f"{timeout:g}"]
+    return [*given, *(["--slow"] if slow else [])]
 
 
 def _given_of(knowing: KnownOptions) -> dict[str, object]:

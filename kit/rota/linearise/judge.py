@@ -24,8 +24,8 @@ from rota.spec import BrokerConfig, FindCoordinatorRequest, Profile
 MOST_NEAREST = 5
 """Answers that were possible and are told, at most."""
 
-MOST_EARLY = 1.0
-"""Seconds: what comes earlier than that is told as an answer that cannot be."""
+EARLY = (0.03, 0.1, 0.3, 1.0)
+"""Seconds by which something may be too early to be told so; what is earlier is an answer that cannot be."""
 
 
 def judge(history: History, limits: Limits | None = None) -> Judgement:
@@ -134,13 +134,13 @@ class Judge:
 
     def _more_patient(self) -> Iterator[Patience]:
         told, told_early = self._strict.slack, self._strict.early
-        slack, early = told * 2 or 0.1, told_early * 2 or 0.01
+        slack = told * 2 or 0.1
         while slack <= self._limits.relaxed:
             yield Patience(slack, told_early, told, told_early)
             slack *= 2
-        while early <= MOST_EARLY:
-            yield Patience(told, early, told, told_early)
-            early *= 4
+        for early in EARLY:
+            if told_early < early <= self._limits.relaxed:
+                yield Patience(told, early, told, told_early)
 
 
 def _moments(path: Path | None) -> tuple[Moment, ...]:
@@ -149,9 +149,19 @@ def _moments(path: Path | None) -> tuple[Moment, ...]:
 
 def _out_of_time(states: States) -> tuple[OutOfTime, ...]:
     """What came out of time on the way to the state for which least did."""
-    paths = (() if path is None else path.all() for path in states.values())
-    found = [tuple(one.late for one in path if one.late is not None) for path in paths]
+    found = [_worst(path) for path in states.values()]
     return min(found, key=lambda late: (len(late), sum(abs(one.seconds) for one in late)))
+
+
+def _worst(path: Path | None) -> tuple[OutOfTime, ...]:
+    """What came out of time along a path, each once."""
+    late: dict[str, OutOfTime] = {}
+    for one in () if path is None else path.all():
+        if one.late is not None:
+            late[one.late.what] = max(
+                late.get(one.late.what, one.late), one.late, key=lambda x: abs(x.seconds)
+            )
+    return tuple(late.values())
 
 
 def _nearest(run: Run, event: Event) -> list[Nearest]:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from rota.linearise.history import Event
+from rota.linearise.words import in_words
 
 
 class Verdict(Enum):
@@ -24,8 +25,8 @@ class Limits:
     requests: how many may be under way at once whose order is not known; states: how many at once; past
     either it is undecided. grace: beside the watcher's own lateness, what a coordinator may take to begin
     with a request, to store a record, to notice that a timer is due, and to send an answer; early: how much
-    too soon a timer may be, for clocks that count whole milliseconds; relaxed: how late something may be to
-    be told as late, and not as an answer that cannot be.
+    too soon a timer may be, for clocks that count whole milliseconds; relaxed: how much out of time something
+    may be to be told as late or early, and not as an answer that cannot be.
     """
 
     requests: int = 6
@@ -60,7 +61,9 @@ class Nearest:
     differs: tuple[tuple[str, Any, Any], ...]
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name} {wanted!r}, not {seen!r}" for name, wanted, seen in self.differs)
+        told = ", ".join(
+            f"{name} {in_words(wanted)}, not {in_words(seen)}" for name, wanted, seen in self.differs
+        )
         by = f" by {', '.join(self.rules)}" if self.rules else ""
         return f"{told or 'the same answer'}{by} (group {self.state})"
 

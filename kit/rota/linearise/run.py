@@ -257,9 +257,9 @@ class Run:
         for one in self._enabled(state, now):
             if not self._possible(state, one.low):
                 continue  # something else had to happen before
+            late = OutOfTime(one.what, one.out) if one.out else self._overdue(state, one.low)
             for taken in one.taken:
                 self._note_answers(state, taken)
-                late = OutOfTime(one.what, one.out) if one.out else None
                 moment = Moment(one.low, one.what, taken.rules, state.name)
                 yield replace(taken.state, low=one.low), Path(path, moment, late)
 
@@ -274,17 +274,22 @@ class Run:
                 yield Enabled(f"{self.about(number)} is taken", low, taken, self._too_late(low, latest))
         if state.line:
             since = state.line[0].since
-            if state.low <= since.latest + slack:
-                span = Span(max(self._closed, since.earliest), min(now, since.latest + slack))
-                taken = self._steps.log_answers(state, span)
-                yield Enabled("the log answers", state.low, taken, self._too_late(state.low, since.latest))
+            span = Span(max(self._closed, since.earliest), min(now, since.latest + slack))
+            taken = self._steps.log_answers(state, span)
+            yield Enabled("the log answers", state.low, taken, self._too_late(state.low, since.latest))
         for timer, due in state.armed.items():
             low = max(state.low, due.earliest - self._patience.early)
-            if low <= min(now, due.latest + slack):
+            if low <= now:
                 span = Span(min(now, max(self._closed, due.earliest)), min(now, due.latest + slack))
                 out = min(0.0, now - due.earliest + self._patience.told_early)
                 out = out or self._too_late(low, due.latest)
                 yield Enabled(timer_in_words(timer), low, self._steps.fire(state, timer, span), out)
+
+    def _overdue(self, state: State, at: float) -> OutOfTime | None:
+        """The timer that should have been due longest, where something else happens."""
+        late = ((self._too_late(at, span.latest), timer) for timer, span in state.armed.items())
+        seconds, timer = max(late, default=(0.0, None))
+        return None if timer is None or not seconds else OutOfTime(timer_in_words(timer), seconds)
 
     def _too_late(self, low: float, latest: float) -> float:
         """By how many seconds something is late that happens no earlier than this."""

@@ -142,7 +142,7 @@ class OffsetsShadow(Shadow):
             steps = spec.retention(followed.group, RetentionCheck(self.now, since))
             return outcomes(spec, kept, followed.group, steps)
 
-        ask = partial(self.core.clean, self.now, subscribed_topics)
+        ask = partial(self.core.clean, self.now, subscribed_topics, (group_id,))
         return self._judged(group_id, "what has expired is looked for", ask, allowed)
 
     def appended(self, append_id: int, error_code: int = 0) -> core.Effects:

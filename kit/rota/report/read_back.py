@@ -71,7 +71,13 @@ def _run(whole: Mapping[str, Any]) -> tuple[RunStarted, RunFinished]:
     told = whole["identity"]
     identity = Identity(told["sources"], told["versions"], told["settings"], told["unknown"] or "")
     started = RunStarted(
-        whole["target"], whole["profile"], whole["seed"], len(results), identity, whole["strict"]
+        whole["target"],
+        whole["profile"],
+        whole["seed"],
+        len(results),
+        identity,
+        whole["strict"],
+        tuple(map(str, whole.get("given", ()))),
     )
     unread = {
         api: {int(version): why for version, why in versions.items()}

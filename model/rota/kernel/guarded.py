@@ -113,13 +113,16 @@ class _Watched(Asking):
             if not isinstance(send.to, str) or send.to not in self._names:
                 there = ", ".join(sorted(self._names))
                 return f"a message to {shortened(send.to)}, which no machine is called; there are {there}"
-        if not isinstance(outcome.label, str) or not all(isinstance(slug, str) for slug in outcome.rules):
-            return "an Outcome whose label or rules are no text"
+        for text in (outcome.label, *outcome.rules):
+            if not isinstance(text, str):
+                return "an Outcome whose label or rules are no text"
         return ""
 
 
 def _several(call: Call, arguments: Sequence[Any], given: Any, what: str) -> tuple[Any, ...]:
     """What was given as a tuple; a generator is run to its end."""
+    if type(given) is tuple or type(given) is list:  # nearly always, and told at once
+        return tuple(given)
     if isinstance(given, Frozen | str | bytes) or not isinstance(given, Sequence | Iterator):
         raise call.wrong(arguments, f"returned {shortened(given)}, not a tuple of {what}")
     if isinstance(given, Iterator):

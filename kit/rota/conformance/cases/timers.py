@@ -115,8 +115,10 @@ def session_expired(d: Dialogue) -> None:
 )
 def expiry_completes(d: Dialogue) -> None:
     formed = stable(d, d.member("a"), d.member("b"))
+    d.wait(A_WHILE)  # so that the one that stays would be expired later, were it not spared for waiting
+    d.expect(formed.leader.heartbeat(), error="NONE")
     again = formed.leader.send_join()
-    again.silent(4.5)
+    again.silent(4.5 - A_WHILE)
     reply = again.answer(within=1.5 + _LATE)
     d.expect(reply, error="NONE", leader=formed.leader.member_id)
     alone = reply.member_ids == {formed.leader.member_id}
@@ -168,8 +170,10 @@ def _without(d: Dialogue, absent: Member, newcomer: Member) -> Reply:
     stable(d, absent)
     joining = newcomer.enter()
     began = d.transcript.elapsed()
-    d.wait(A_WHILE)
-    d.expect(absent.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    joining.silent()
+    beat = absent.heartbeat()
+    d.in_time(began, 1.9)
+    d.expect(beat, error="REBALANCE_IN_PROGRESS")
     joining.silent(began + 1.3 - d.transcript.elapsed())
     return joining.answer(within=0.7 + _LATE)
 

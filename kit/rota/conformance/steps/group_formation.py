@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue, Member, PendingRequest, Reply
-from rota.conformance.dialogues.failures import Deviation
+from rota.conformance.dialogues.failures import Deviation, SetupFailed
 
 _LEFT_WAITING = 0.3
 """Seconds after which a newcomer still waits although others were answered: these have to join again."""
@@ -54,14 +54,18 @@ def join_together(dialogue: Dialogue, *members: Member, one_by_one: bool = False
     """Bring newcomers into a group, all in one generation, where that is what the rule is about.
 
     one_by_one: each joins when the group is Stable with those before it, so it is not the first generation.
+    Errors: SetupFailed where nobody waits for the others, for then there is nothing to be seen of any rule
+    but that.
     """
     transcript = dialogue.transcript
     first = len(transcript.lines)
     try:
         formed = _one_by_one(dialogue, members) if one_by_one else _Formation(dialogue, members).run()
-    except Deviation:
+    except Deviation as deviation:
         transcript.fold(first)
-        raise
+        if deviation.rule != _BARRIER:
+            raise
+        raise SetupFailed(_TOGETHER, deviation.expected, deviation.actual, _BARRIER) from deviation
     transcript.formed(formed.roles, formed.leader.generation_id)
     answers = (
         (m.name, "←", transcript.answer("JoinGroup", formed.replies[m.name].body)) for m in formed.everyone
@@ -108,11 +112,22 @@ def lead(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
     with d.reaching(f"a group that {leader.name} leads, with {', '.join(m.name for m in others)}"):
         waiting = {member.name: member.enter() for member in others}
         time.sleep(ON_ITS_WAY)
+        for join in waiting.values():
+            _still_waits(d, join)
         waiting[leader.name] = leader.send_join()
-        replies = {name: join.answer() for name, join in waiting.items()}
-        for reply in replies.values():
-            d.expect(reply, error="NONE", leader=leader.member_id)
+        replies: dict[str, Reply] = {}
+        for name, join in waiting.items():
+            replies[name] = join.answer()
+            d.expect(replies[name], error="NONE", leader=leader.member_id)
     return FormedGroup(leader, others, replies)
+
+
+def _still_waits(d: Dialogue, join: PendingRequest) -> None:
+    """A newcomer is not answered before those who are there have joined again."""
+    if (reply := join.poll()) is not None:
+        d.expect(reply, error="NONE")
+        came = d.transcript.answer("JoinGroup", reply.body)
+        raise Deviation("no answer to JoinGroup before the leader joins again", came, _BARRIER)
 
 
 def lead_stable(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
@@ -160,8 +175,7 @@ class _Formation:
     def run(self) -> FormedGroup:
         self._enter()
         self._last = time.monotonic()
-        deadline = self._last + self._dialogue.patience
-        while time.monotonic() < deadline:
+        while time.monotonic() < self._last + self._dialogue.patience:
             self._dialogue.go_on()
             self._listen()
             if self._waiting:

@@ -80,8 +80,9 @@ class Target:
     whether it heeds the settings, else `heeds` names those that it heeds. Of the others `known` are those
     that somebody said it runs with, `read` those that it said itself. So many as `parallel` dialogues may run
     at a time. `close` ends what was started and is shared. `restarting` gives what a dialogue can end, in the
-    one way that is named, and start again: only such dialogues have a part in it. `cluster` gives three
-    brokers, of which the one that coordinates can be ended where a way is named.
+    one way that is named, and start again: only such dialogues have a part in it. `changing` gives one that
+    only this dialogue has, and that is started again with the second settings. `cluster` gives three brokers,
+    of which the one that coordinates can be ended where a way is named.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Target:
     read: Mapping[str, int] = field(default_factory=dict)
     close: Callable[[], None] = lambda: None
     restarting: Callable[[Mapping[str, int], Signal], Restartable] | None = None
+    changing: Callable[[Mapping[str, int], Mapping[str, int], Signal], Restartable] | None = None
     cluster: Callable[[Mapping[str, int], Signal | None], Running] | None = None
 
     def start_for(self, script: Script) -> Running:
@@ -101,6 +103,8 @@ class Target:
         settings = self.settings_for(script)
         if script.brokers > 1 and self.cluster is not None:
             return self.cluster(settings, script.restarts)
+        if script.restarts is not None and script.settings_after and self.changing is not None:
+            return self.changing(settings, {**settings, **script.settings_after}, script.restarts)
         if script.restarts is not None and self.restarting is not None:
             return self.restarting(settings, script.restarts)
         return self.start(settings)
@@ -132,6 +136,8 @@ class Target:
             return f"needs a cluster of {script.brokers} brokers"
         if script.brokers == 1 and script.restarts is not None and self.restarting is None:
             return "needs a target that can be restarted with its data"
+        if script.settings_after and self.changing is None:
+            return "needs a target that can be restarted with other settings"
         if self.settable:
             return ""
         has = self.settings_for(script)

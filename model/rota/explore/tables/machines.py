@@ -7,7 +7,7 @@ whole arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rota.explore.purity import Again, Noting, StandIn
-from rota.explore.tables.arrays import Column, IntMap, Ints, Pool, Region, Words, mix, padded
+from rota.explore.tables.arrays import Column, IntMap, Ints, Longs, Pool, Region, Words, mix, padded
 from rota.explore.tables.kept import KeptValues
 from rota.kernel import Outcome, State, System, component_hash, encode, guarded
 from rota.kernel.encoding import MASK64, Encoding, lane_factors
@@ -32,6 +32,8 @@ class Interned:
         self.what = what
         self.values: list[Any] = []
         self._ids: dict[Any, int] = {}
+        self._by_id: dict[int, int] = {}
+        """By identity, for values that were added here: they are kept, so nothing else can have it."""
         self._kept: KeptValues | None = None
 
     def __len__(self) -> int:
@@ -39,6 +41,9 @@ class Interned:
 
     def number(self, value: Any) -> int:
         """The number of a value, -1 if it is new. Errors: UserError."""
+        here = self._by_id.get(id(value))
+        if here is not None:
+            return here
         try:
             known = self._ids.get(value, -1)
         except Exception as error:  # its __hash__ and __eq__ are the system's, too
@@ -51,7 +56,7 @@ class Interned:
 
     def add(self, value: Any) -> int:
         """Number a value that is new."""
-        self._ids[value] = len(self.values)
+        self._ids[value] = self._by_id[id(value)] = len(self.values)
         self.values.append(value)
         return len(self.values) - 1
 
@@ -212,30 +217,35 @@ class Learned:
         entries: Ints = table.actions.data[values]
         missing = entries < 0
         if missing.any():
-            started = perf_counter()
-            for value in np.unique(values[missing]).tolist():
-                outcomes = table.machine.actions(table.interned.values[value])
-                entry = self._enter(table, outcomes)
-                table.actions.data[value] = entry
-            self._spent(started)
+            self.learn_offers(position, np.unique(values[missing]).tolist())
             entries = table.actions.data[values]
         return entries
 
+    def learn_offers(self, position: int, values: Iterable[int]) -> None:
+        """Ask a machine what it offers in values of which that is not known, each once."""
+        table, started = self.machines[position], perf_counter()
+        for value in values:
+            entry = self._enter(table, table.machine.actions(table.interned.values[value]))
+            table.actions.data[value] = entry
+        self._spent(started)
+
     def receive_entries(self, position: int, values: Ints, deliveries: Ints) -> Ints:
         """The entry of what becomes of each value on its delivery; unknown ones are learned first."""
-        table = self.machines[position]
         keys = values.astype(np.int64) << 32 | deliveries
         entries = self.receives.get(keys)
         missing = entries < 0
         if missing.any():
-            started = perf_counter()
-            unknown = np.unique(keys[missing])
-            learned = [self._receive(table, key >> 32, key & 0xFFFFFFFF) for key in unknown.tolist()]
-            self.receives.put(unknown, np.array(learned, np.int32))
-            table.received += len(learned)
-            self._spent(started)
+            self.learn_receives(position, np.unique(keys[missing]))
             entries = self.receives.get(keys)
         return entries
+
+    def learn_receives(self, position: int, keys: Longs) -> None:
+        """Ask a machine about (value, delivery) of which nothing is known, each once; two halves of a key."""
+        table, started = self.machines[position], perf_counter()
+        learned = [self._receive(table, key >> 32, key & 0xFFFFFFFF) for key in keys.tolist()]
+        self.receives.put(keys, np.array(learned, np.int32))
+        table.received += len(learned)
+        self._spent(started)
 
     def joined(self, rest: Ints, sends: Ints) -> Ints:
         """The queue of what is still pending followed by what an outcome sends."""
@@ -246,14 +256,15 @@ class Learned:
             queues = self.joins.get(keys)
             missing = queues < 0
             if missing.any():
-                unknown = np.unique(keys[missing])
-                pairs = [
-                    (self.queue_list[k >> 32], self.queue_list[k & 0xFFFFFFFF]) for k in unknown.tolist()
-                ]
-                self.joins.put(unknown, np.array([self._queue(a + b) for a, b in pairs], np.int32))
+                self.learn_joins(np.unique(keys[missing]))
                 queues = self.joins.get(keys)
             out[both] = queues
         return out
+
+    def learn_joins(self, keys: Longs) -> None:
+        """Put queues together that were not yet, each pair once; two halves of a key."""
+        pairs = [(self.queue_list[k >> 32], self.queue_list[k & 0xFFFFFFFF]) for k in keys.tolist()]
+        self.joins.put(keys, np.array([self._queue(a + b) for a, b in pairs], np.int32))
 
     def _receive(self, table: MachineTable, value: int, delivery: int) -> int:
         sender, _, message = self.delivery_list[delivery]

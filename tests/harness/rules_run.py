@@ -1,0 +1,86 @@
+"""Which rules of the spec a case's dialogue runs: its recorded calls, with the spec in step behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from harness.recorded_calls import Call, Drawn, Life
+from rota import coordinator as core
+from rota.oracle.offsets_shadow import OffsetsShadow
+from rota.oracle.offsets_translate import Delete, Describe, Fetch, Listing, Question
+
+Ask = Callable[[Question, int, Hashable], core.Effects]
+
+
+def rules_run(lives: Sequence[Life]) -> frozenset[str]:
+    """Slugs of the rules by which the spec explains the calls. Errors: Divergence where it does not."""
+    return frozenset(_followed(lives).oracle.rules)
+
+
+def _followed(lives: Sequence[Life]) -> OffsetsShadow:
+    """The spec has followed a coordinator, and those that have taken its groups over one after the other."""
+    choices = Drawn()
+    time = [0]
+    shadow = OffsetsShadow(lives[0].config, choices, clock=lambda: time[0])
+    for number, life in enumerate(lives):
+        if number:
+            shadow.move(life.config)
+        for call in life.calls:
+            choices.begin(call)
+            time[0] = call.now_ms
+            if not (call.method == "load" or (call.method == "unload" and number + 1 < len(lives))):
+                _step(shadow, call, number, time)
+    return shadow
+
+
+def _step(shadow: OffsetsShadow, call: Call, life: int, time: list[int]) -> None:
+    """One call; those about several groups are a question about each."""
+    asked = QUESTIONS.get(call.method)
+    if asked is not None:
+        version, token = call.inputs[1:3]
+        if call.method == "offset_commit":
+            time[0] = call.inputs[3]
+        for place, question in enumerate(asked(call)):
+            shadow.ask(question, version, (life, token, place))
+    elif call.method == "clean":
+        time[0] = call.inputs[0]
+        for group_id in call.inputs[2]:
+            shadow.clean_group(group_id)
+    elif call.method in ("fire", "appended", "unload"):
+        getattr(shadow, call.method)(*call.inputs)
+    else:
+        *inputs, token = call.inputs
+        getattr(shadow, call.method)(*inputs, (life, token))
+
+
+def _given(call: Call) -> Iterable[Question]:
+    yield call.inputs[0]
+
+
+def _of_each(make: Callable[[str], Question], call: Call) -> Iterable[Question]:
+    return map(make, call.inputs[0])
+
+
+def _fetches(call: Call) -> Iterable[Question]:
+    fetch: core.OffsetFetch = call.inputs[0]
+    for group in fetch.groups:
+        yield Fetch(group.group_id, group.topics, fetch.require_stable)
+
+
+def _listings(call: Call) -> Iterable[Question]:
+    filters, _, _, group_ids = call.inputs
+    for group_id in group_ids:
+        yield Listing(group_id, filters)
+
+
+QUESTIONS: Mapping[str, Callable[[Call], Iterable[Any]]] = {
+    "offset_commit": _given,
+    "offset_delete": _given,
+    "offset_fetch": _fetches,
+    "describe_groups": partial(_of_each, Describe),
+    "list_groups": _listings,
+    "delete_groups": partial(_of_each, Delete),
+}
+"""Methods beside membership → what they ask of each group."""
