@@ -43,10 +43,11 @@ class Limits:
 class OutOfTime:
     """Something that came at a time at which it may not come.
 
-    what: "timer session of m1", "answer to request 7"; seconds: how much too late at least; below 0: too
-    early.
+    kind: "timer.session" and the like, "request", "log" or "answer"; what: in words, as "timer session of
+    m1"; seconds: how much too late at least; below 0: too early.
     """
 
+    kind: str
     what: str
     seconds: float
 
@@ -125,7 +126,7 @@ class Judgement:
             "why": self.why,
             "nearest": [str(one) for one in self.nearest],
             "rules": list(self.rules),
-            "late": [{"what": one.what, "seconds": one.seconds} for one in self.late],
+            "late": [{"kind": one.kind, "what": one.what, "seconds": one.seconds} for one in self.late],
             "states": self.states,
             "moments": [one.as_json() for one in self.moments],
         }
