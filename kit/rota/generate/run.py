@@ -94,7 +94,7 @@ async def run(
     walks = Walks(coordinator, f"walk-{os.urandom(3).hex()}", judging)
     plans = Planner(seed, coordinator.terms, coordinator.profile).plans()
     measuring = asyncio.ensure_future(coordinator.lateness.measure())
-    walking = asyncio.ensure_future(walks.many(plans, seconds, tally.add, stopped, at_once))
+    walking = asyncio.ensure_future(walks.many(plans, seconds, tally.add, at_once))
     try:
         await _unless(stopped, walking)
         return [] if stopped() else await _failures(walks, tally, stopped, tell)

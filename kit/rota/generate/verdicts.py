@@ -82,15 +82,15 @@ def _of_judgement(played: Played, found: Judgement) -> Walked:
 
 def _rule(found: Judgement) -> str:
     if found.late:
-        kind = found.late[0].what.split()
-        return f"{kind[0]}.{kind[1]}".replace("answer.to", "walks.in-time")
+        kind = found.late[0].kind
+        return kind if kind.startswith("timer.") else f"walks.in-time.{kind}"
     if found.rules:
         return found.rules[-1]
     return found.moments[-1].rules[-1] if found.moments and found.moments[-1].rules else "walks.no-order"
 
 
 def _cause(found: Judgement, played: Played, rule: str) -> tuple[str, ...]:
-    """The rule, the API, and which fields differ, with the errors that were possible and came."""
+    """The rule and the API, and the error that was due, or else which fields differ."""
     if found.late:
         return rule, "late" if found.late[0].seconds > 0 else "early"
     api = ""
@@ -99,12 +99,8 @@ def _cause(found: Judgement, played: Played, rule: str) -> tuple[str, ...]:
         asked = next((call for call in calls if call.to == str(found.at.number)), None)
         api = type(asked.request).__name__.removesuffix("Request") if asked else ""
     differs = found.nearest[0].differs if found.nearest else ()
-    told = (f"{name} {_error(wanted)}>{_error(seen)}" for name, wanted, seen in differs)
-    return rule, api, *told
-
-
-def _error(value: object) -> str:
-    return str(getattr(value, "name", "")) or type(value).__name__
+    errors = [wanted.name for name, wanted, _ in differs if name == "error_code"]
+    return rule, api, *(errors or sorted(name for name, _, _ in differs))
 
 
 def _searches(history: History) -> dict[int, Call]:

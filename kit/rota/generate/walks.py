@@ -53,10 +53,9 @@ class Walks:
         plans: Iterator[Plan],
         seconds: float,
         done: Callable[[Walked], object],
-        stopped: Callable[[], bool] = lambda: False,
         at_once: int = AT_ONCE,
     ) -> None:
-        """Play plans for so many seconds, or until it is stopped; `done` hears of each.
+        """Play plans for so many seconds; `done` hears of each. What it raises ends all of them.
 
         A plan is begun as long as half of what it is silent for is left.
         """
@@ -64,9 +63,14 @@ class Walks:
 
         async def one_after_the_other() -> None:
             for plan in plans:
-                left = end - asyncio.get_running_loop().time()
-                if stopped() or plan.seconds / 2 > left:
+                if plan.seconds / 2 > end - asyncio.get_running_loop().time():
                     return
                 done(await self.one(plan))
 
-        await asyncio.gather(*(one_after_the_other() for _ in range(at_once)))
+        tasks = [asyncio.ensure_future(one_after_the_other()) for _ in range(at_once)]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
