@@ -32,6 +32,8 @@ def judges() -> Iterator[Judging]:
     """Whoever judges; the frames stay here."""
     with _processes(max(1, (os.cpu_count() or 2) - 1)) as pool:
 
+        pool.submit(os.getpid).result()  # it takes its time to start, too
+
         async def judging(played: Played, harm: str) -> Walked:
             light = replace(played, messages=())
             walked = await asyncio.get_running_loop().run_in_executor(pool, judged, light, harm)
@@ -46,7 +48,8 @@ def drawn(seed: int, terms: Terms, profile: Profile) -> Iterator[Plans]:
     with _processes(1) as pool:
         pool.submit(_begin, seed, terms, profile)
         ready: deque[Plan] = deque()
-        coming = pool.submit(_next_plans, FIRST)
+        ready.extend(pool.submit(_next_plans, FIRST).result())  # a process takes its time to start
+        coming = pool.submit(_next_plans, AT_A_TIME)
 
         async def following() -> Plan:
             nonlocal coming
