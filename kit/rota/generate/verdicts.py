@@ -82,8 +82,8 @@ def _of_judgement(played: Played, found: Judgement) -> Walked:
 
 def _rule(found: Judgement) -> str:
     if found.late:
-        kind = found.late[0].what.split()
-        return f"{kind[0]}.{kind[1]}".replace("answer.to", "walks.in-time")
+        kind = found.late[0].kind
+        return kind if kind.startswith("timer.") else f"walks.in-time.{kind}"
     if found.rules:
         return found.rules[-1]
     return found.moments[-1].rules[-1] if found.moments and found.moments[-1].rules else "walks.no-order"
