@@ -31,7 +31,6 @@ _drawing: list[Iterator[Plan]] = []
 def judges() -> Iterator[Judging]:
     """Whoever judges; the frames stay here."""
     with _processes(max(1, (os.cpu_count() or 2) - 1)) as pool:
-
         pool.submit(os.getpid).result()  # it takes its time to start, too
 
         async def judging(played: Played, harm: str) -> Walked:
