@@ -7,8 +7,12 @@ import time
 
 from rota.conformance.out_of_reach import OUT_OF_REACH
 from rota.generate.hunt import BUDGET, hunt
+from rota.generate.walks import AT_ONCE
 from rota.mutants.core import CoreBug, core_bugs
 from rota.report.walks import NOT_WALKED
+
+GROUPS = 10
+"""Groups that are walked on at once: fewer for longer than a run has, so that less is begun in vain."""
 
 BESIDE_WALKS = {**OUT_OF_REACH, **NOT_WALKED}
 """Rules that walks do not come to: their bugs are not looked for."""
@@ -32,7 +36,7 @@ def main() -> None:
     found = 0
     for name, bug in list(chosen.items())[first::of]:
         since = time.process_time()
-        hunted = hunt(bug, asked.seed, asked.seconds)
+        hunted = hunt(bug, asked.seed, asked.seconds * AT_ONCE / GROUPS, at_once=GROUPS)
         failed, took = hunted.failed, time.process_time() - since
         found += failed is not None
         told = f"{failed.rule}: {failed.why[:150]}" if failed else f"{hunted.undecided} undecided"

@@ -11,7 +11,7 @@ from rota.generate.player import Coordinator
 from rota.generate.settings import SETTINGS
 from rota.generate.verdicts import Verdict, Walked
 from rota.generate.virtual import in_virtual_time
-from rota.generate.walks import AT_ONCE, Walks
+from rota.generate.walks import AT_ONCE, Walks, drawn_here
 from rota.mutants.core import CoreBug, planted
 
 BUDGET = 60.0
@@ -48,7 +48,7 @@ def hunt(
             raise _Over
 
     async def walk(coordinator: Coordinator) -> None:
-        plans = Planner(seed, coordinator.terms, coordinator.profile).plans()
+        plans = drawn_here(Planner(seed, coordinator.terms, coordinator.profile))
         await Walks(coordinator, "walk").many(plans, seconds, done, at_once=at_once)
 
     line = profile or ("rota" if bug is None or bug.mended else "kafka-4.x")
