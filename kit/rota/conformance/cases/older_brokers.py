@@ -84,6 +84,11 @@ def not_extended_after_empty(d: Dialogue) -> None:
     "expiry_ends_initial_delay",
     "The initial delay runs to its end, also where an id expires that was handed out.",
 )
+@otherwise(
+    "join.complete-if-all-joined.initial-delay",
+    "expiry_ends_initial_delay",
+    "No expiry ends the initial delay, also where it leaves nobody to wait for.",
+)
 def expiry_does_not_end_delay(d: Dialogue) -> None:
     joining, late = joins_beside_pending(d)
     joining.silent(late - d.transcript.elapsed())

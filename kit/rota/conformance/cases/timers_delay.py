@@ -243,6 +243,16 @@ def two_join_after_empty(d: Dialogue) -> tuple[float, PendingRequest, PendingReq
     least_delay_ms=3000,
     settings=SHORT_SESSIONS,
 )
+@case(
+    "join.complete-if-all-joined.initial-delay",
+    "An expiry that leaves nobody to wait for ends the join phase, the initial delay or not.",
+    "GroupMetadataManager.removePendingMemberAndUpdateClassicGroup",
+    level=Level.INFO,
+    needs=HANDSHAKE,
+    initial_delay_ms=3000,
+    least_delay_ms=3000,
+    settings=SHORT_SESSIONS,
+)
 def expiry_ends_delay(d: Dialogue) -> None:
     joining, late = joins_beside_pending(d)
     d.expect(joining.answer(late - d.transcript.elapsed()), error="NONE")
