@@ -32,7 +32,7 @@ SEEN = (*DEVIATION_VERDICT.values(), Verdict.DIED)
 VIOLATIONS = (Verdict.FAIL, Verdict.DIED)
 
 FEW = 6
-"""So many cases are played on a server with a bug before it is looked whether one of them has seen it."""
+"""Cases that are played on a server with a bug before it is looked whether one has seen it; then twice as many."""
 
 HURRIED = replace(OPTIONS, patience=4.0)
 """The server is in this process: what it has not answered by then it never does."""
@@ -129,14 +129,14 @@ def _promising(cases: Iterable[Case], touched: Mapping[str, Difference]) -> list
 def seen(bug: CoreBug, cases: Sequence[Case], profile: str) -> dict[str, Verdict]:
     """The verdicts, by id, of the first few cases that deviate on a server with the bug."""
     verdicts: dict[str, Verdict] = {}
+    left, few = [*cases], FEW
     with planted(bug):
-        for begin in range(0, len(cases), FEW):
-            if verdicts and not any(case.level is Level.MUST for case in cases[begin:]):
+        while left and not any(verdict in VIOLATIONS for verdict in verdicts.values()):
+            if verdicts and not any(case.level is Level.MUST for case in left):
                 break
-            results = played(cases[begin : begin + FEW], profile, HURRIED)
+            results = played(left[:few], profile, HURRIED)
             verdicts |= {one.case.id: one.verdict for one in results if one.verdict in SEEN}
-            if any(verdict in VIOLATIONS for verdict in verdicts.values()):
-                break
+            left, few = left[few:], 2 * few
     return verdicts
 
 
