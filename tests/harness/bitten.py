@@ -32,7 +32,7 @@ SEEN = (*DEVIATION_VERDICT.values(), Verdict.DIED)
 VIOLATIONS = (Verdict.FAIL, Verdict.DIED)
 
 FEW = 6
-"""Cases that are played on a server with a bug before it is looked whether one has seen it; then twice as many."""
+"""Cases that are played on a server with a bug until it is looked whether one sees it; then twice as many."""
 
 HURRIED = replace(OPTIONS, patience=4.0)
 """The server is in this process: what it has not answered by then it never does."""

@@ -105,6 +105,11 @@ def restarted_newcomer_expires(d: Dialogue) -> None:
 
 
 @otherwise(
+    "sync.stable.no-sign-of-life",
+    "sync_restarts_session",
+    "A SyncGroup that a Stable group answers begins its sender's session anew.",
+)
+@otherwise(
     "timers.session-expired.sync-is-no-heartbeat",
     "sync_restarts_session",
     "SyncGroup in a Stable group begins a member's session anew, as a heartbeat does.",

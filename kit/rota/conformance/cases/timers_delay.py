@@ -259,9 +259,7 @@ def expiry_ends_delay(d: Dialogue) -> None:
 
 
 def joins_beside_pending(d: Dialogue) -> tuple[PendingRequest, float]:
-    """The only one who joins beside an id that was handed out and runs out: its request, and when most of the
-    initial delay is over.
-    """
+    """The request of the only one who joins beside an id that runs out; when most of the delay is over."""
     a = d.member("a")
     began = d.transcript.elapsed()
     pending_member(d, "b", session_timeout_ms=1000)
@@ -292,6 +290,13 @@ def newcomer_restarts(d: Dialogue) -> PendingRequest:
     return second
 
 
+@case(
+    "sync.stable.no-sign-of-life",
+    "A SyncGroup that a Stable group answers does not begin its sender's session anew.",
+    "GroupMetadataManager.classicGroupSyncToClassicGroup",
+    level=Level.INFO,
+    seconds=8.0,
+)
 @case(
     "timers.session-expired.sync-is-no-heartbeat",
     "SyncGroup in a Stable group gives a member no more time: without heartbeats its session ends.",
