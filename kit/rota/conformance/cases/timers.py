@@ -86,6 +86,26 @@ def initial_delay_extended(d: Dialogue) -> None:
 
 
 @case(
+    "timers.initial-delay-extended.capped-within-a-window",
+    "The rebalance timeout cuts the last window of the initial delay D: with 3D/2 it ends after 3D/2.",
+    _INITIAL,
+    level=Level.SHOULD,
+    initial_delay_ms=2000,
+    least_delay_ms=2000,
+    seconds=4.0,
+)
+def capped_within_a_window(d: Dialogue) -> None:
+    a, b = (d.member(name, rebalance_timeout_ms=int(d.initial_delay * 1500)) for name in "ab")
+    began = d.transcript.elapsed()
+    first = a.enter()
+    d.wait(began + 0.5 * d.initial_delay - d.transcript.elapsed())
+    second = b.enter()
+    d.in_time(began + 0.5 * d.initial_delay, 0.4 * d.initial_delay)
+    for join in (first, second):
+        d.expect(join.answer(began + 1.8 * d.initial_delay - d.transcript.elapsed()), error="NONE")
+
+
+@case(
     "timers.session-expired.silent-member",
     "A member that is silent for its session timeout is removed and the others rebalance.",
     _SESSION,
