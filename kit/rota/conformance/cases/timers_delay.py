@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, PendingRequest, Reply
-from rota.conformance.dialogues.failures import Late
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, PendingRequest
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.group_formation import stable
-from rota.conformance.steps.membership import SHORT_SESSIONS, pending_member, static
+from rota.conformance.steps.membership import SHORT_SESSIONS, pending_member, sent_in_time, static
 from rota.conformance.steps.version_ranges import HANDSHAKE, STATIC
 
 _INITIAL = "KIP-134; GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule"
@@ -57,20 +54,8 @@ def _three_joins(d: Dialogue, rebalance_timeout_ms: int, windows: int) -> tuple[
     for member, at in zip(members, (0.0, 0.5, 1.6), strict=True):
         d.wait(began + at * d.initial_delay - d.transcript.elapsed())
         waiting.append(member.enter())
-        _sent_in_time(waiting[-1], began + at * d.initial_delay)
+        sent_in_time(waiting[-1], began + at * d.initial_delay)
     return waiting, began + windows * d.initial_delay
-
-
-def _sent_in_time(request: PendingRequest, due: float) -> None:
-    """Errors: Late for a JoinGroup that was sent too late, or will be, once there is an id for it."""
-
-    def too_late(_: Reply) -> NoReturn:
-        raise Late("an id was handed out when others had joined already")
-
-    if (late := request.since - due) > 0.3:
-        raise Late(f"a JoinGroup was sent {late:.1f} s late")
-    if request.retry is not None:
-        request.retry = too_late
 
 
 @case(

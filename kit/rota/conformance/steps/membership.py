@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from rota.conformance.dialogues.broker_settings import MIN_SESSION
-from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, Reply
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, PendingRequest, Reply
+from rota.conformance.dialogues.failures import Late
 
 SHORT_SESSIONS = {MIN_SESSION: 1000}
 """Settings for sessions as short as a second."""
@@ -25,6 +26,18 @@ def pending_member(d: Dialogue, name: str, **settings: Any) -> Member:
     with d.reaching(f"an id that was handed out to {name}"):
         d.expect(member.join(""), error="MEMBER_ID_REQUIRED")
     return member
+
+
+def sent_in_time(request: PendingRequest, due: float) -> None:
+    """Errors: Late for a JoinGroup that was sent too late, or will be, once there is an id for it."""
+
+    def too_late(_: Reply) -> NoReturn:
+        raise Late("an id was handed out when others had joined already")
+
+    if (late := request.since - due) > 0.3:
+        raise Late(f"a JoinGroup was sent {late:.1f} s late")
+    if request.retry is not None:
+        request.retry = too_late
 
 
 def heartbeat_until_error(d: Dialogue, who: Member, seconds: float) -> str:
