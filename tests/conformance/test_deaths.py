@@ -216,6 +216,11 @@ def test_the_next_dialogue_is_played_meanwhile() -> None:
 
 
 CRASHES = {
+    "logged by Java": (
+        "fatal error during startup\nCaused by: java.net.BindException: Address already in use\n"
+        "\tat java.base/sun.nio.ch.Net.bind0(Native Method)\n\t... 17 more\n",
+        "Caused by: java.net.BindException: Address already in use",
+    ),
     "go": (
         "listening on 9092\npanic: runtime error: index out of range [0] with length 0\n\n"
         "goroutine 25 [running]:\nmain.main()\n\t/src/main.go:7 +0x1d\nexit status 2\n",

@@ -121,6 +121,9 @@ _CRASH = re.compile(
 )
 """What begins to tell of a crash, in the runtimes of several languages; a trace of calls comes after it."""
 
+_TRACE = re.compile(r"at \S+\(|\.\.\. \d+ more$")
+"""Lines of a trace of Java's, below the line that says what happened."""
+
 _SHOWN = 300
 """Letters of last words that are shown."""
 
@@ -132,7 +135,8 @@ def last_words(text: str) -> str:
         if _CRASH.search(line):
             why = lines[number + 1 : number + 2] if line.endswith(":") else []  # Rust: the message is below
             return " ".join((line, *why))[:_SHOWN]
-    return lines[-1][:_SHOWN] if lines else ""
+    told = [line for line in lines if not _TRACE.match(line)]
+    return (told or lines)[-1][:_SHOWN] if lines else ""
 
 
 class Started:
