@@ -178,7 +178,7 @@ class _Drawing:
 
     def _news(self, pairs: list[Pair]) -> float:
         """How much is to be learned where this is reached: less, the more often it was."""
-        return sum(1 / (1 + self._reached[pair]) ** 2 for pair in set(pairs))
+        return sum(1 / (1 + self._reached[pair]) ** 2 for pair in dict.fromkeys(pairs))
 
     def _drawn(self) -> Ask:
         client = self._rng.choice(self._active)
