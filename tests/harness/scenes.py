@@ -221,7 +221,26 @@ async def offsets(scene):
     await scene.look()
 
 
-SCENES = (sessions, late_members, rejoining, static_members, newcomers, offsets)
+async def silences(scene):
+    """Sessions that nobody renews: since the SyncGroup, since a restart with another timeout."""
+    await scene.stable("a")
+    await scene.silence(2.7)
+    await scene.look()
+    await scene.silence(0.6)
+    await scene.look()
+    await scene.join("s", instance="i", session=2_000)
+    await scene.silence(2.1)
+    await scene.sync("s", leads="s")
+    await scene.silence(0.1)
+    scene.ids.pop("s")
+    await scene.join("s", instance="i", session=6_000)
+    await scene.silence(1.7)
+    await scene.look()
+    await scene.silence(0.7)
+    await scene.look()
+
+
+SCENES = (sessions, late_members, rejoining, static_members, newcomers, offsets, silences)
 
 
 def seen_of(scene, profile="rota"):

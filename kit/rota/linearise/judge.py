@@ -150,7 +150,7 @@ class Judge:
     def _more_patient(self) -> Iterator[Patience]:
         told, told_early = self._strict.slack, self._strict.early
         slack = told * 2 or 0.1
-        while slack <= self._limits.relaxed:
+        while slack <= min(self._limits.relaxed, 2 * (self._events[-1].at - self._events[0].at)):
             yield Patience(slack, told_early, told, told_early)
             slack *= 2
         for early in EARLY:

@@ -52,6 +52,8 @@ class OutOfTime:
     seconds: float
 
     def __str__(self) -> str:
+        if self.kind == "answer":
+            return f"{self.what} has not come; it is late by {self.seconds:.3f} s at least"
         when = "late" if self.seconds >= 0 else "early"
         return f"{self.what} is {when} by {abs(self.seconds):.3f} s"
 
