@@ -47,7 +47,8 @@ class Planner:
     """Draws one plan after the other.
 
     Parameters: seed; terms; profile, of the coordinator. Attributes: reached, how often the plans until now
-    lead to each pair of a rule and a state, as far as the spec alone can say.
+    lead to each pair of a rule and a state, as far as the spec alone can say; of requests that two rules
+    could decide also to that order of the two.
     """
 
     def __init__(self, seed: int, terms: Terms, profile: Profile) -> None:
@@ -155,23 +156,29 @@ class _Drawing:
 
     def _least_reached(self) -> None:
         """The one of some steps that leads to what was reached least."""
-        best, most = None, -1.0
+        best, most, contested = None, -1.0, list[Pair]()
         for _ in range(CANDIDATES):
             ask = self._drawn()
             after = self._simulated.copy()
             self._play(after, ask)
-            score = sum(1 / (1 + self._reached[pair]) ** 2 for pair in set(after.pairs))
+            contests = self._simulated.contested(self._call(ask))
+            score = self._news(after.pairs) + self._news(contests)
             if score > most:
-                best, most = ask, score
+                best, most, contested = ask, score, contests
         due = self._simulated.next_due()
         if due is not None and self._silent < SECONDS * 0.8:
             after = self._simulated.copy()
             after.wait(due - after.now)
-            if sum(1 / (1 + self._reached[pair]) ** 2 for pair in set(after.pairs)) > most:
+            if self._news(after.pairs) > most:
                 self._outlast()
                 return
         assert best is not None
+        self._reached.update(contested)
         self._ask(best)
+
+    def _news(self, pairs: list[Pair]) -> float:
+        """How much is to be learned where this is reached: less, the more often it was."""
+        return sum(1 / (1 + self._reached[pair]) ** 2 for pair in dict.fromkeys(pairs))
 
     def _drawn(self) -> Ask:
         client = self._rng.choice(self._active)
@@ -218,17 +225,12 @@ class _Drawing:
     # -- what comes of them if all goes as planned
     def _play(self, simulated: Simulated, ask: Ask) -> None:
         simulated.wait(TAKES_MS)
-        fresh = reference(ask.number)
-        simulated.handle(
-            Call(
-                ask.request,
-                str(ask.number),
-                ask.version,
-                fresh,
-                leader=Node(0, "", 0),
-                now_ms=simulated.now,
-            )
-        )
+        simulated.handle(self._call(ask))
+
+    def _call(self, ask: Ask) -> Call:
+        """The request as the coordinator gets it if all goes as planned."""
+        fresh, now = reference(ask.number), self._simulated.now
+        return Call(ask.request, str(ask.number), ask.version, fresh, leader=Node(0, "", 0), now_ms=now)
 
     def _count(self, simulated: Simulated) -> None:
         self._reached.update(simulated.pairs)

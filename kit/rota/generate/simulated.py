@@ -7,6 +7,7 @@ takes the first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
@@ -61,6 +62,16 @@ class Simulated:
         """A request arrives."""
         self._calls[call.to] = call
         self._grouped(lambda spec: spec.handle(self.group, call))
+
+    def contested(self, call: Call) -> list[Pair]:
+        """Which rule would decide a request, before which others that would fit too: an order to be kept."""
+        spec, fit = self._oracle.spec, []
+        received = spec.received(call)
+        for slug in spec.handlers[type(call.request).__name__]:
+            with suppress(Exception):  # a rule may rest on those that are tried before it
+                if spec.apply(slug, self.group, received):
+                    fit.append(slug)
+        return [(f"{fit[0]} before {other}", self.state) for other in fit[1:]]
 
     def next_due(self) -> int | None:
         """When the next timer is due."""

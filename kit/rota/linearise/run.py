@@ -271,29 +271,31 @@ class Run:
     def _enabled(self, state: State, now: float) -> Iterator[Enabled]:
         """What may happen."""
         slack = self._patience.slack
+        first_due = min((span.latest for span in state.armed.values()), default=FOREVER)
+        until = min(now, first_due + slack)  # a timer that is still armed then has not been due
         for number in sorted(state.pending):
             low, latest = max(state.low, self.sent[number].at), self._begun(state, number)
             if self._earlier[number] not in state.pending and low <= latest + slack:
-                span = self._span(max(self._closed, self.sent[number].at), min(now, latest + slack))
+                span = self._span(max(self._closed, self.sent[number].at), min(until, latest + slack))
                 taken = self._steps.take(state, number, self._call(number), span, slack)
                 yield Enabled(
                     "request", f"{self.about(number)} is taken", low, taken, self._too_late(low, latest)
                 )
         if state.line:
             since = state.line[0].since
-            span = self._span(max(self._closed, since.earliest), min(now, since.latest + slack))
+            span = self._span(max(self._closed, since.earliest), min(until, since.latest + slack))
             taken = self._steps.log_answers(state, span)
             yield Enabled("log", "the log answers", state.low, taken, self._too_late(state.low, since.latest))
         if self._patience.looks and state.group is not None and not state.looked:
-            span = self._span(max(self._closed, state.low), now)
+            span = self._span(max(self._closed, state.low), until)
             yield Enabled(
                 "look", "what has expired is looked for", state.low, self._steps.look(state, span), 0
             )
         for timer, due in state.armed.items():
             low = max(state.low, due.earliest - self._patience.early)
             if low <= now:
-                earliest = min(now, max(self._closed, due.earliest))
-                span = self._span(earliest, min(now, due.latest + slack))
+                earliest = min(until, max(self._closed, due.earliest))
+                span = self._span(earliest, until)
                 out = min(0.0, now - due.earliest + self._patience.told_early)
                 out = out or self._too_late(low, due.latest)
                 fired = self._steps.fire(state, timer, span)

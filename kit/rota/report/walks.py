@@ -22,7 +22,11 @@ COLOURS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTE
 NOT_WALKED: Mapping[str, str] = {
     **OUT_OF_REACH,
     **dict.fromkeys(
-        ("hosting.loading", "hosting.elsewhere", "loading.load", "loading.unload"), "a restart of the target"
+        ("hosting.loading", "hosting.elsewhere", "loading.load", "loading.unload", "loading.over-capacity"),
+        "a restart of the target",
+    ),
+    **dict.fromkeys(
+        ("persistence.creation-stored", "timers.session-ignored"), "a change that the wire shows nothing of"
     ),
     **{slug: "minutes in which offsets expire" for slug in RULES if slug.startswith("expiry.")},
     "timers.new-member-expired": "five minutes in the first join phase",
