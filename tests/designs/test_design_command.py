@@ -117,14 +117,26 @@ def test_the_mutants_of_a_design_are_listed(invoke: Invoke) -> None:
     assert "vote-by-union" not in listed.stdout
 
 
+LARGE = "everything"
+"""Two thirds of all states of the design on the server."""
+
+QUICK = [one.name for one in suites.load("server-side").configurations if one.name != LARGE]
+
+
 @pytest.mark.parametrize(
-    "design", [pytest.param(name, marks=[pytest.mark.long] * (name == "watchers")) for name in suites.DESIGNS]
+    ("design", "names"),
+    [
+        ("server-side", QUICK),
+        pytest.param("server-side", [LARGE], marks=pytest.mark.long),
+        pytest.param("watchers", ["lag"], marks=pytest.mark.long),
+    ],
 )
-def test_in_the_end_all_is_quiet(invoke: Invoke, design: str) -> None:
+def test_in_the_end_all_is_quiet(invoke: Invoke, design: str, names: list[str]) -> None:
     """The watchers, too, come to an end: where there is a gap it stays."""
-    result = invoke(design, "--liveness", *(("--configuration", "lag") if design == "watchers" else ()))
+    chosen = [word for name in names for word in ("--configuration", name)]
+    result = invoke(design, "--liveness", *chosen)
     assert result.exit_code == 0
-    assert f"holds: design {design}, " in result.stdout.splitlines()[-1]
+    assert f"holds: design {design}, {len(names)} configuration" in result.stdout.splitlines()[-1]
 
 
 def test_an_endless_run_is_shown_and_replayed(invoke: Invoke, tmp_path: Path) -> None:
