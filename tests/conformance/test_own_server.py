@@ -20,7 +20,11 @@ from rota.conformance.targets.grammar import parse_target
 from rota.server import SERVED
 from rota.spec import MENDS, ROTA
 
-SLOW = {"timers.new-member-expired.five-minutes", "expiry.empty-group.since-last-member"}
+SLOW = {
+    "timers.new-member-expired.five-minutes",
+    "expiry.empty-group.since-last-member",
+    "expiry.empty-group.since-last-member-after-sigkill",
+}
 OF_A_CLUSTER = {case.id for case in all_cases() if case.brokers > 1}
 MENDED = {case.id for case in all_cases() if case.otherwise and case.otherwise.switch in MENDS}
 

@@ -10,12 +10,13 @@ import pytest
 
 from rota.conformance import runner
 from rota.conformance.catalogue import all_cases, select
-from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, PendingRequest, Reply
 from rota.conformance.dialogues.failures import Deviation
 from rota.conformance.pulse import BEAT, MISSED, Pulse
 from rota.conformance.results import CaseResult, Verdict
 from rota.conformance.runner import Options, play_all
 from rota.conformance.targets.grammar import parse_target
+from rota.conformance.targets.target import Target
 
 
 class Machine:
@@ -53,6 +54,34 @@ def test_a_beat_that_comes_late_is_noted() -> None:
     machine.over.set()
     machine.beat(0.0)
     pulse.close()
+
+
+def waits_for_an_id(target: Target) -> float:
+    """Seconds for which a newcomer's first answer is waited for in the next dialogue."""
+    asked: list[float] = []
+
+    def noting(request: PendingRequest, seconds: float, rule: str = "") -> Reply | None:
+        asked.append(seconds)
+        return request.poll(seconds)
+
+    def play(d: Dialogue) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PendingRequest, "waited", noting)
+            d.member("a").enter()
+
+    (case,) = select(all_cases(), ["heartbeat.alive.stable"])
+    (result,) = play_all([replace(case, play=play)], target, Options(seed=1), {})
+    assert result.verdict is Verdict.PASS
+    return asked[0]
+
+
+def test_who_was_seen_to_hand_out_ids_is_waited_for() -> None:
+    """In vain is waited only where nobody has seen that yet."""
+    with closing(parse_target("rota")) as target:
+        assert waits_for_an_id(target) == A_WHILE
+        assert waits_for_an_id(target) == PROMPTLY
+    with closing(parse_target("rota")) as other:
+        assert waits_for_an_id(other) == A_WHILE
 
 
 class Overloaded(Pulse):

@@ -452,7 +452,7 @@ def test_who_is_answered_before_the_leader_joins_again_breaks_the_barrier(polite
 @pytest.mark.parametrize(
     ("waited", "rule", "told"),
     [
-        (1.9, "join.complete-if-all-joined", "1.9 s of them in a wait for an answer to JoinGroup"),
+        (1.9, "join.barrier", "1.9 s of them in a wait for an answer to JoinGroup"),
         (0.5, "", "the kit was late"),
     ],
 )
@@ -493,7 +493,7 @@ def test_nobody_waits_for_an_id_where_a_newcomer_was_granted_its_first_request(
         ({"error": "MEMBER_ID_REQUIRED"}, None, "join.member-id-required"),
         ({"error": "MEMBER_ID_REQUIRED"}, {"error": "GROUP_MAX_SIZE_REACHED"}, "join.group-max-size-reached"),
         ({"error": "NONE"}, {"error": "UNKNOWN_MEMBER_ID"}, "join.new-member"),
-        ({"error": "NONE"}, None, "join.complete-if-all-joined"),
+        ({"error": "NONE"}, None, "join.barrier"),
         ({"error": "NONE", "leader": "a"}, {"error": "NONE", "leader": "b"}, "join.leader"),
         ({"generation_id": 2}, {"generation_id": 3}, "join.next-generation"),
         ({"error": "NONE", "skip_assignment": True}, {"error": "NONE", "skip_assignment": False}, ""),

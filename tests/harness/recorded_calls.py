@@ -138,12 +138,29 @@ class Drawn(FirstByName):
         return next(self._ids)
 
 
-def first_difference(lives: Iterable[Life]) -> Call | None:
-    """The first call to which the coordinator as it is now has other effects than were recorded."""
-    return next((call for life in lives for call in _differing(life)), None)
+@dataclass(frozen=True)
+class Difference:
+    """The first call that has other effects than were recorded. effects: those; None if it raised."""
+
+    call: Call
+    effects: Effects | None
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether what is told at once differs, not only what is armed or stored."""
+        other = self.effects
+        return other is None or (other.replies, other.dropped) != (
+            self.call.effects.replies,
+            self.call.effects.dropped,
+        )
 
 
-def _differing(life: Life) -> Iterator[Call]:
+def first_difference(lives: Iterable[Life]) -> Difference | None:
+    """Where the coordinator as it is now first has other effects than were recorded."""
+    return next((found for life in lives if (found := _difference(life)) is not None), None)
+
+
+def _difference(life: Life) -> Difference | None:
     choices = Drawn()
     core = GroupCoordinator(life.config, choices)
     for call in life.calls:
@@ -151,13 +168,12 @@ def _differing(life: Life) -> Iterator[Call]:
         try:
             effects: Effects = getattr(core, call.method)(*call.inputs)
         except Exception:  # whatever a bug makes of it, a sound coordinator did not raise
-            yield call
-            return
-        if visible(effects) != visible(call.effects):
-            yield call
-            return
+            return Difference(call, None)
+        if carried_out(effects) != carried_out(call.effects):
+            return Difference(call, effects)
+    return None
 
 
-def visible(effects: Effects) -> Sequence[object]:
+def carried_out(effects: Effects) -> Sequence[object]:
     """What of a step the server carries out: all but the lines of its log."""
     return effects._replace(notices=())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,9 +15,23 @@ from rota.oracle.offsets_translate import Delete, Describe, Fetch, Listing, Ques
 Ask = Callable[[Question, int, Hashable], core.Effects]
 
 
-def rules_run(lives: Sequence[Life]) -> frozenset[str]:
-    """Slugs of the rules by which the spec explains the calls. Errors: Divergence where it does not."""
-    return frozenset(_followed(lives).oracle.rules)
+@dataclass(frozen=True)
+class RulesRun:
+    """Slugs of the rules that a dialogue uses, and of those that are asked in it and do not apply."""
+
+    used: frozenset[str]
+    tried: frozenset[str]
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """All of them."""
+        return self.used | self.tried
+
+
+def rules_run(lives: Sequence[Life]) -> RulesRun:
+    """The rules by which the spec explains the calls. Errors: Divergence where it does not."""
+    oracle = _followed(lives).oracle
+    return RulesRun(frozenset(oracle.rules), frozenset(oracle.tried - oracle.rules))
 
 
 def _followed(lives: Sequence[Life]) -> OffsetsShadow:

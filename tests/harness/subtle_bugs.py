@@ -10,15 +10,16 @@ import multiprocessing
 import tomllib
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.own_server import OPTIONS, played
+from harness.seen_bugs import profile_for
 from rota.conformance.catalogue import all_cases, select
 from rota.conformance.dialogues.registry import rule_of
 from rota.conformance.dialogues.script import Case
+from rota.conformance.profiles import for_profile
 from rota.conformance.results import DEVIATION_VERDICT, Verdict
-from rota.conformance.runner import Options, play_all
-from rota.conformance.targets.grammar import parse_target
 from rota.mutants.core import CoreBug, planted
 
 TABLE = Path(__file__).parent.parent / "conformance" / "subtle_bugs.toml"
@@ -30,9 +31,7 @@ PLAYS = 3
 """How often a bug is judged that is not seen: a machine is rarely that busy for long."""
 
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(
-    ["rota.conformance.catalogue", "rota.conformance.targets.grammar", "rota.mutants.core"]
-)
+FORKS.set_forkserver_preload(["harness.own_server", "rota.conformance.catalogue", "rota.mutants.core"])
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,8 @@ class SubtleBug:
 
     @property
     def case(self) -> Case:
-        """The case."""
-        (found,) = select(all_cases(), [self.case_id])
+        """The case, as it is for the profile whose server shows the bug."""
+        (found,), _ = for_profile(select(all_cases(), [self.case_id]), profile_for(self.planted))
         return found
 
     @property
@@ -81,8 +80,7 @@ def _judged(bugs: Iterable[SubtleBug]) -> list[tuple[SubtleBug, Verdict]]:
 
 
 def verdict(bug: SubtleBug) -> Verdict:
-    """The verdict on the bug's case where it is planted in this process, as Kafka to the letter."""
-    letter = parse_target("rota", profile="kafka-4.x")
+    """The verdict on the bug's case where it is planted in this process."""
     with planted(bug.planted):
-        (result,) = play_all([bug.case], letter, Options(seed=1, patience=2), {})
+        (result,) = played([bug.case], profile_for(bug.planted), replace(OPTIONS, patience=2))
     return result.verdict

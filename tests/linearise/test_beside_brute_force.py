@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -13,7 +14,7 @@ from harness.spec_histories import GRID, Maker
 from rota.linearise import History, Judge, Limits, Verdict, judge
 from rota.spec import KAFKA_4, PROFILES, ROTA
 
-LIMITS = Limits(grace=0.0, early=0.0, relaxed=0.0)
+LIMITS = Limits(grace=0.0, early=0.0, relaxed=0.0, grain=0.0)
 """Those of the histories' own coordinator: it is as late as the history says, and never early."""
 
 
@@ -56,6 +57,13 @@ def test_of_altered_histories_both_say_the_same():
     assert said[Verdict.VIOLATED] > 60
     assert said[Verdict.CONSISTENT] > 20
     assert said[Verdict.UNDECIDED] < 3
+
+
+def test_a_grain_only_forgives():
+    for seed in range(100, 160):
+        history = altered(made(seed), Random(seed))
+        verdict = judge(history, replace(LIMITS, grain=0.4)).verdict
+        assert verdict is not Verdict.VIOLATED or not brute(history, GRID, GRID), f"seed {seed}"
 
 
 def test_event_by_event_the_judge_says_the_same():

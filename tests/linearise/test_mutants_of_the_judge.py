@@ -15,7 +15,7 @@ from harness.told import Told, asked_for, described, joined, left
 from rota.linearise import History, Limits, Verdict, judge
 from rota.mutants.core import CoreBug, planted
 
-LIMITS = Limits(grace=0.0, early=0.0, relaxed=0.0)
+LIMITS = Limits(grace=0.0, early=0.0, relaxed=0.0, grain=0.0)
 
 RUN, STEPS = "rota.linearise.run:Run.", "rota.linearise.steps:Steps."
 MANY_STATES = 'f"more than {self._limits.states:,} states at once"'

@@ -180,6 +180,21 @@ def test_a_group_that_may_have_been_there_is_undecided():
     assert judgement.why == "the group may have been there before"
 
 
+@pytest.mark.parametrize(("looks", "verdict"), [(False, Verdict.VIOLATED), (True, Verdict.UNDECIDED)])
+def test_an_empty_group_that_may_have_expired(looks, verdict):
+    told = Told(looks=looks).alone()
+    told.hears(told.leaves(0, "m"), left("m"))
+    told.hears(told.after(1.0).describes(), described("Dead", protocol_type=""))
+    judgement = verdict_of(told)
+    assert judgement.verdict is verdict
+    assert looks == (judgement.why == "the group or its offsets may have expired meanwhile")
+
+
+def test_a_group_with_members_does_not_expire():
+    told = Told(looks=True).alone()
+    violated(told.hears(told.describes(), described("Dead", protocol_type="")))
+
+
 def test_histories_that_cannot_be():
     told = Told().alone()
     told.events.append(Answered(told.now, 77, left("m")))

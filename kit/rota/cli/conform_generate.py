@@ -24,9 +24,10 @@ from rota.conformance.connections.connection import Closed, Garbage, NotListenin
 from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import DEFAULTS, Target
+from rota.generate.helpers import drawn, judges
 from rota.generate.player import Coordinator
 from rota.generate.reach import reach
-from rota.generate.run import Failure, Tally, judges, replayed, run
+from rota.generate.run import Failure, Tally, replayed, run
 from rota.generate.saved import NotSaved, Saved, path_of, read_saved, saved_text
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import RUNS
@@ -178,8 +179,8 @@ def _walked(
     stopped: Callable[[], bool],
     tell: Callable[[str], object],
 ) -> list[Failure]:
-    with judges() as judging:
-        return asyncio.run(run(coordinator, asked.seed, asked.seconds, tally, judging, stopped, tell))
+    with judges() as judging, drawn(asked.seed, coordinator.terms, coordinator.profile) as plans:
+        return asyncio.run(run(coordinator, plans, asked.seconds, tally, judging, stopped, tell))
 
 
 def _replayed(coordinator: Coordinator, saved: Saved) -> list[Walked]:

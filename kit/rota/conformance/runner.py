@@ -272,7 +272,6 @@ class _Player:
 
     def _once(self, script: Script, group_id: str, way: Way) -> _Over:
         """The result on a target that is started for it; it runs on unless others wait to restart it."""
-        settings = self.target.settings_for(script)
         try:
             running = self.target.start_for(script)
         except NotSettable as error:
@@ -280,7 +279,7 @@ class _Player:
         except NotStarted as error:
             return None, DialogueResult(ending=Ending.UNDECIDED, because=f"the target did not start: {error}")
         began = time.monotonic()
-        played = _Play(script, running, settings[INITIAL_DELAY] / 1000, self.options, way)
+        played = _Play(script, running, self.target, self.options, way)
         try:
             result = played.result(group_id, self.unreadable)
         except BaseException:
@@ -294,14 +293,12 @@ class _Player:
 class _Play:
     """One dialogue on one running target, from the opening to its end."""
 
-    def __init__(
-        self, script: Script, running: Running, initial_delay: float, options: Options, way: Way
-    ) -> None:
-        self._script = script
+    def __init__(self, script: Script, running: Running, target: Target, options: Options, way: Way) -> None:
+        self._script, self._habits = script, target.habits
         self._way = way
         self._running = running
-        self._initial_delay = initial_delay
-        self._patience = options.patience + initial_delay
+        self._initial_delay = target.settings_for(script)[INITIAL_DELAY] / 1000
+        self._patience = options.patience + self._initial_delay
         self._stop = options.stop
         self._dialogue: Dialogue | None = None
 
@@ -338,7 +335,7 @@ class _Play:
         self._dialogue = Dialogue(
             address, group_id, versions, self._initial_delay, self._patience, self._stop, self._way
         )
-        self._dialogue.operator = operator
+        self._dialogue.operator, self._dialogue.habits = operator, self._habits
         if self._way is not USUAL:
             self._dialogue.remark(f"played {self._way.name}, since what is needed was not reached otherwise")
         self._script.play(self._dialogue)

@@ -86,6 +86,13 @@ class _Polite:
             else:
                 await self._refused(joined.error_code)
 
+    async def leave(self) -> None:
+        """Leave on another connection, since on the first one something may wait, and await no answer."""
+        if self.member_id:
+            left = LeaveGroupRequest(self.stage.group_id, (LeavingMember(self.member_id),))
+            version = self.terms.spoken("LeaveGroup")[-1]
+            await self.stage.ask(self.name, self.line + 2, version, left, self.number + 1)
+
     async def _refused(self, error: ErrorCode) -> None:
         self.settled = -1
         if error in _OUT:
@@ -124,20 +131,23 @@ async def aftermath(stage: Stage, plan: Plan, terms: Terms) -> str:
     ]
     seconds = min(AT_MOST, plan.longest + BEYOND)
     lives = [asyncio.ensure_future(one.live()) for one in pair]
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
     try:
-        while loop.time() < end:
-            if pair[0].settled == pair[1].settled != -1:
-                return ""
-            await asyncio.sleep(PAUSE / 4)
+        stable = await _stable(pair, seconds)
     finally:
         for life in lives:
             life.cancel()
-        await asyncio.gather(*lives, return_exceptions=True)
-        leavers = [one for one in pair if one.member_id]
-        for one in leavers:
-            left = LeaveGroupRequest(stage.group_id, (LeavingMember(one.member_id),))
-            one.line += 2
-            await stage.ask(one.name, one.line, terms.spoken("LeaveGroup")[-1], left, one.number + 1)
-    return f"two polite members are not Stable together {seconds:g} s after everybody else fell silent"
+    for one in pair:
+        await one.leave()
+    told = f"two polite members are not Stable together {seconds:g} s after everybody else fell silent"
+    return "" if stable else told
+
+
+async def _stable(pair: list[_Polite], seconds: float) -> bool:
+    """Whether both are in one generation within so many seconds."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while loop.time() < end:
+        if pair[0].settled == pair[1].settled != -1:
+            return True
+        await asyncio.sleep(PAUSE / 4)
+    return False

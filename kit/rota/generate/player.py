@@ -58,7 +58,7 @@ class Played:
 @dataclass
 class Coordinator:
     """Who is asked: how connections are opened, its terms and profile, what it is called (`node`), and how
-    late the loop is that plays.
+    late the loop is that plays; looks, whether it may look for what has expired meanwhile.
     """
 
     open: Open
@@ -66,6 +66,7 @@ class Coordinator:
     profile: Profile
     lateness: Lateness
     node: Node | None = None
+    looks: bool = False
 
 
 @dataclass
@@ -212,7 +213,12 @@ class Stage:
         coordinator = self._coordinator
         late = coordinator.lateness.since(self._began)
         history = History(
-            self.group_id, tuple(self.events), coordinator.profile, coordinator.terms.config, late
+            self.group_id,
+            tuple(self.events),
+            coordinator.profile,
+            coordinator.terms.config,
+            late,
+            looks=coordinator.looks,
         )
         return Played(plan, history, tuple(self.messages), tuple(self.odd))
 

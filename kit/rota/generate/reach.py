@@ -41,7 +41,7 @@ def reach(
     if lacking:
         raise Undecidable(f"it has no {' and no '.join(lacking)} that could be asked")
     there = (node.host, node.port) if node is not None and node.port > 0 else address
-    return Coordinator(to_address(there), terms, profile, Lateness(), node)
+    return Coordinator(to_address(there), terms, profile, Lateness(), node, looks=True)
 
 
 def _topics(connection: Connection, versions: Mapping[str, int], patience: float) -> None:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
 
 from rota.generate.plan import Plan
-from rota.generate.planner import Planner
-from rota.generate.player import Coordinator, Played
+from rota.generate.player import Coordinator
 from rota.generate.shrink import RUNS, runs_that_fail, shrunk
-from rota.generate.verdicts import Verdict, Walked, judged
-from rota.generate.walks import AT_ONCE, Judging, Walks, judged_here
+from rota.generate.verdicts import Verdict, Walked
+from rota.generate.walks import AT_ONCE, Judging, Plans, Walks
 
 SHRINKING = 60.0
 """Seconds in which a failure is made shorter, at most."""
@@ -79,22 +75,22 @@ class Tally:
 
 async def run(
     coordinator: Coordinator,
-    seed: int,
+    plans: Plans,
     seconds: float,
     tally: Tally,
-    judging: Judging = judged_here,
+    judging: Judging,
     stopped: Callable[[], bool] = lambda: False,
     tell: Callable[[str], object] = lambda text: None,
     at_once: int = AT_ONCE,
 ) -> list[Failure]:
     """Walk for so many seconds; `tally` grows while it does. What fails, the shortest of each cause.
 
-    Parameters: judging, who judges; stopped, whether to end at once; tell, what is done now; at_once, groups.
+    Parameters: plans, gives one after the other; judging, who judges; stopped, whether to end at once; tell,
+    what is done now; at_once, groups.
     """
     walks = Walks(coordinator, f"walk-{os.urandom(3).hex()}", judging)
-    plans = Planner(seed, coordinator.terms, coordinator.profile).plans()
     measuring = asyncio.ensure_future(coordinator.lateness.measure())
-    walking = asyncio.ensure_future(walks.many(plans, seconds, tally.add, stopped, at_once))
+    walking = asyncio.ensure_future(walks.many(plans, seconds, tally.add, at_once))
     try:
         await _unless(stopped, walking)
         return [] if stopped() else await _failures(walks, tally, stopped, tell)
@@ -140,7 +136,7 @@ async def _failure(walks: Walks, walked: list[Walked]) -> Failure:
     return replace(_as_met(walked), walked=shortest, runs=await runs_that_fail(shortest, walks.each))
 
 
-async def replayed(coordinator: Coordinator, plan: Plan, judging: Judging = judged_here) -> list[Walked]:
+async def replayed(coordinator: Coordinator, plan: Plan, judging: Judging) -> list[Walked]:
     """Play a plan `RUNS` times; the verdicts."""
     walks = Walks(coordinator, f"walk-{os.urandom(3).hex()}", judging)
     measuring = asyncio.ensure_future(coordinator.lateness.measure())
@@ -148,25 +144,3 @@ async def replayed(coordinator: Coordinator, plan: Plan, judging: Judging = judg
         return await walks.each([plan] * RUNS)
     finally:
         measuring.cancel()
-
-
-@contextmanager
-def judges() -> Iterator[Judging]:
-    """Processes that judge while this one plays, which must not be late."""
-    workers = max(1, (os.cpu_count() or 2) - 1)
-    with ProcessPoolExecutor(workers, get_context("spawn"), _deaf) as pool:
-
-        async def judging(played: Played, harm: str) -> Walked:
-            light = replace(played, messages=())
-            walked = await asyncio.get_running_loop().run_in_executor(pool, judged, light, harm)
-            return replace(walked, played=played)
-
-        try:
-            yield judging
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _deaf() -> None:
-    """Whoever judges leaves signals to the process that plays."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from rota.conformance.dialogues.prerequisites import rule_behind, rule_of_waiting
 from rota.generate.player import Played
 from rota.linearise import Answered, History, Judgement, Sent, judge
 from rota.linearise import Verdict as Judged
@@ -18,6 +20,12 @@ OTHERS = "walks.others-go-on"
 """The rule that whoever is polite can still have the group."""
 
 FIND = "hosting.find-coordinator"
+
+NO_ORDER = "walks.some-order"
+"""The rule that some order explains what was seen, where no rule of the spec is nearer than others."""
+
+_NAMED = re.compile(r"request \d+ \((\w+) v\d+")
+"""The API of the first request that a judge names."""
 
 
 class Verdict(StrEnum):
@@ -75,36 +83,30 @@ def _of_judgement(played: Played, found: Judgement) -> Walked:
         return Walked(played, Verdict.UNDECIDED, why=found.why, states=found.states)
     rule, nearest = _rule(found), tuple(map(str, found.nearest))
     reached = found.reached
-    return Walked(
-        played, Verdict.FAIL, rule, found.why, nearest, _cause(found, played, rule), found.states, reached
-    )
+    return Walked(played, Verdict.FAIL, rule, found.why, nearest, _cause(found, rule), found.states, reached)
 
 
 def _rule(found: Judgement) -> str:
     if found.late:
-        kind = found.late[0].what.split()
-        return f"{kind[0]}.{kind[1]}".replace("answer.to", "walks.in-time")
+        kind = found.late[0].kind
+        return kind if kind.startswith("timer.") else f"walks.in-time.{kind}"
     if found.rules:
         return found.rules[-1]
-    return found.moments[-1].rules[-1] if found.moments and found.moments[-1].rules else "walks.no-order"
+    named = _NAMED.search(found.why)
+    api = named[1] if named else ""
+    by_waiting = rule_of_waiting(api) if isinstance(found.at, Answered) else rule_behind(api, "NONE", None)
+    return by_waiting or NO_ORDER
 
 
-def _cause(found: Judgement, played: Played, rule: str) -> tuple[str, ...]:
-    """The rule, the API, and which fields differ, with the errors that were possible and came."""
+def _cause(found: Judgement, rule: str) -> tuple[str, ...]:
+    """The rule and the API, and the error that was due, or else which fields differ."""
     if found.late:
         return rule, "late" if found.late[0].seconds > 0 else "early"
-    api = ""
-    if isinstance(found.at, Answered):
-        calls = (one.call for one in played.history.events if isinstance(one, Sent))
-        asked = next((call for call in calls if call.to == str(found.at.number)), None)
-        api = type(asked.request).__name__.removesuffix("Request") if asked else ""
+    named = _NAMED.search(found.why)
+    api = named[1] if named else ""
     differs = found.nearest[0].differs if found.nearest else ()
-    told = (f"{name} {_error(wanted)}>{_error(seen)}" for name, wanted, seen in differs)
-    return rule, api, *told
-
-
-def _error(value: object) -> str:
-    return str(getattr(value, "name", "")) or type(value).__name__
+    errors = [wanted.name for name, wanted, _ in differs if name == "error_code"]
+    return rule, api, *(errors or sorted(name for name, _, _ in differs))
 
 
 def _searches(history: History) -> dict[int, Call]:

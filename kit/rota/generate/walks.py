@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
 from rota.generate.aftermath import aftermath
 from rota.generate.plan import Plan
+from rota.generate.planner import Planner
 from rota.generate.player import Coordinator, Played, Stage, play
 from rota.generate.verdicts import Walked, judged
 
@@ -19,9 +20,23 @@ Judging = Callable[[Played, str], Awaitable[Walked]]
 """Judges what was played, and what polite members could not do after it."""
 
 
+Plans = Callable[[], Awaitable[Plan]]
+"""Gives the next plan."""
+
+
 async def judged_here(played: Played, harm: str) -> Walked:
     """Judge in the loop that plays, which is late for it where time is real."""
     return judged(played, harm)
+
+
+def drawn_here(planner: Planner) -> Plans:
+    """Draw plans in the loop that plays, which is late for it where time is real."""
+    plans = planner.plans()
+
+    async def following() -> Plan:
+        return next(plans)
+
+    return following
 
 
 @dataclass
@@ -50,23 +65,28 @@ class Walks:
 
     async def many(
         self,
-        plans: Iterator[Plan],
+        plans: Plans,
         seconds: float,
         done: Callable[[Walked], object],
-        stopped: Callable[[], bool] = lambda: False,
         at_once: int = AT_ONCE,
     ) -> None:
-        """Play plans for so many seconds, or until it is stopped; `done` hears of each.
+        """Play plans for so many seconds; `done` hears of each. What it raises ends all of them.
 
         A plan is begun as long as half of what it is silent for is left.
         """
         end = asyncio.get_running_loop().time() + seconds
 
         async def one_after_the_other() -> None:
-            for plan in plans:
-                left = end - asyncio.get_running_loop().time()
-                if stopped() or plan.seconds / 2 > left:
+            while True:
+                plan = await plans()
+                if plan.seconds / 2 > end - asyncio.get_running_loop().time():
                     return
                 done(await self.one(plan))
 
-        await asyncio.gather(*(one_after_the_other() for _ in range(at_once)))
+        tasks = [asyncio.ensure_future(one_after_the_other()) for _ in range(at_once)]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)

@@ -6,7 +6,8 @@ What it cannot see:
 - which of several orders happened, as long as one is allowed;
 - records that the log has failed to store, coordinators that move, brokers that start or end;
 - transactions: their commits are taken, their ends are not part of a history;
-- offsets and groups that expire, and the log's content: who reads it after a restart is another history;
+- when offsets and groups expire: where they may have, what can only be so is undecided (`History.looks`);
+- the log's content: who reads it after a restart is another history;
 - the order of members and topics in lists, texts of errors, client ids and hosts;
 - the answer to FindCoordinator, which is about no group's state.
 """
@@ -14,6 +15,7 @@ What it cannot see:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rota.linearise.answers import comparable, differences
 from rota.linearise.history import Answered, Event, History, Quiet, Sent
@@ -30,7 +32,14 @@ EARLY = (0.03, 0.1, 0.3, 1.0)
 
 def judge(history: History, limits: Limits | None = None) -> Judgement:
     """Whether the spec allows what was seen. Errors: HistoryError for a history that cannot be."""
-    judge = Judge(history.profile, history.config, history.lateness, limits, existed=history.existed)
+    judge = Judge(
+        history.profile,
+        history.config,
+        history.lateness,
+        limits,
+        existed=history.existed,
+        looks=history.looks,
+    )
     return judge.all(history.events)
 
 
@@ -49,8 +58,9 @@ class Judge:
         limits: Limits | None = None,
         *,
         existed: bool = False,
+        looks: bool = False,
     ) -> None:
-        self._profile, self._config, self._lateness = profile, config, lateness
+        self._profile, self._config, self._looks = profile, config, looks
         self._limits = limits or Limits()
         slack = lateness + self._limits.grace
         self._strict = Patience(slack, self._limits.early, slack, self._limits.early)
@@ -107,6 +117,9 @@ class Judge:
         return Judgement(Verdict.CONSISTENT, states=self.run.most, moments=moments)
 
     def _violated(self, event: Event) -> Judgement:
+        if self._looks and self._again(replace(self._strict, looks=True)):
+            why = "the group or its offsets may have expired meanwhile"
+            return Judgement(Verdict.UNDECIDED, event, why, states=self.run.most)
         nearest = tuple(_nearest(self.run, event))[:MOST_NEAREST]
         late = self._out_of_time()
         path = next(iter(self.run.before_last.values()), None)
@@ -122,20 +135,22 @@ class Judge:
 
     def _out_of_time(self) -> tuple[OutOfTime, ...]:
         """What was late or early, if the history is one that may be but for that."""
-        for patience in self._more_patient():
-            run = self._begin(patience)
-            run.look_ahead(self._events)
-            try:
-                if all(run.see(event) for event in self._events):
-                    return _out_of_time(run.states)
-            except UndecidedError:
-                continue
-        return ()
+        runs = (self._again(patience) for patience in self._more_patient())
+        return next((_out_of_time(run.states) for run in runs if run is not None), ())
+
+    def _again(self, patience: Patience) -> Run | None:
+        """The history until now with another patience; None where it is none that may be."""
+        run = self._begin(patience)
+        run.look_ahead(self._events)
+        try:
+            return run if all(run.see(event) for event in self._events) else None
+        except UndecidedError:
+            return None
 
     def _more_patient(self) -> Iterator[Patience]:
         told, told_early = self._strict.slack, self._strict.early
         slack = told * 2 or 0.1
-        while slack <= self._limits.relaxed:
+        while slack <= min(self._limits.relaxed, 2 * (self._events[-1].at - self._events[0].at)):
             yield Patience(slack, told_early, told, told_early)
             slack *= 2
         for early in EARLY:

@@ -26,7 +26,9 @@ class Limits:
     either it is undecided. grace: beside the watcher's own lateness, what a coordinator may take to begin
     with a request, to store a record, to notice that a timer is due, and to send an answer; early: how much
     too soon a timer may be, for clocks that count whole milliseconds; relaxed: how much out of time something
-    may be to be told as late or early, and not as an answer that cannot be.
+    may be to be told as late or early, and not as an answer that cannot be; grain: moments are told apart in
+    steps of this size, earlier ones rounded down and later ones up, so that orders of what was almost at once
+    lead to the same state.
     """
 
     requests: int = 6
@@ -34,20 +36,24 @@ class Limits:
     grace: float = 0.1
     early: float = 0.01
     relaxed: float = 60.0
+    grain: float = 0.05
 
 
 @dataclass(frozen=True)
 class OutOfTime:
     """Something that came at a time at which it may not come.
 
-    what: "timer session of m1", "answer to request 7"; seconds: how much too late at least; below 0: too
-    early.
+    kind: "timer.session" and the like, "request", "log" or "answer"; what: in words, as "timer session of
+    m1"; seconds: how much too late at least; below 0: too early.
     """
 
+    kind: str
     what: str
     seconds: float
 
     def __str__(self) -> str:
+        if self.kind == "answer":
+            return f"{self.what} has not come; it is late by {self.seconds:.3f} s at least"
         when = "late" if self.seconds >= 0 else "early"
         return f"{self.what} is {when} by {abs(self.seconds):.3f} s"
 
@@ -122,7 +128,7 @@ class Judgement:
             "why": self.why,
             "nearest": [str(one) for one in self.nearest],
             "rules": list(self.rules),
-            "late": [{"what": one.what, "seconds": one.seconds} for one in self.late],
+            "late": [{"kind": one.kind, "what": one.what, "seconds": one.seconds} for one in self.late],
             "states": self.states,
             "moments": [one.as_json() for one in self.moments],
         }

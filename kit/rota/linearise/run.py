@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, floor
 
 from rota.kernel import replace
 from rota.linearise.answers import agreements, comparable
@@ -56,19 +57,22 @@ States = dict[State, Path | None]
 class Patience:
     """What time is forgiven in a run. Seconds.
 
-    slack: too late; early: too soon; told, told_early: what of that is no news.
+    slack: too late; early: too soon; told, told_early: what of that is no news; looks: whether what has
+    expired may have been looked for, once.
     """
 
     slack: float
     early: float
     told: float
     told_early: float
+    looks: bool = False
 
 
 @dataclass(frozen=True)
 class Enabled:
-    """What may happen: in words, at the earliest, what comes of it, and how far out of time it is."""
+    """What may happen: its kind, in words, at the earliest, to what it leads, and how far out of time."""
 
+    kind: str
     what: str
     low: float
     taken: Iterator[Taken]
@@ -146,7 +150,8 @@ class Run:
         if number not in self._calls:
             call = self.sent[number].call
             name = self._ids.get(number, unknown_id(number)) if _asks_for_an_id(call) else ""
-            self._calls[number] = replace(call, to=str(number), fresh_id=name)
+            now_ms = int(self.sent[number].at * 1000)
+            self._calls[number] = replace(call, to=str(number), fresh_id=name, now_ms=now_ms)
         return self._calls[number]
 
     def _break(self, event: Broken) -> None:
@@ -190,7 +195,7 @@ class Run:
         """A path on which answers are missing that must have come."""
         for number, late in overdue.items():
             moment = Moment(at, f"{self.about(number)} is not answered yet", (), state)
-            last = Path(last, moment, OutOfTime(f"the answer to {self.about(number)}", late))
+            last = Path(last, moment, OutOfTime("answer", f"the answer to {self.about(number)}", late))
         return last
 
     def about(self, number: int) -> str:
@@ -257,7 +262,7 @@ class Run:
         for one in self._enabled(state, now):
             if not self._possible(state, one.low):
                 continue  # something else had to happen before
-            late = OutOfTime(one.what, one.out) if one.out else self._overdue(state, one.low)
+            late = OutOfTime(one.kind, one.what, one.out) if one.out else self._overdue(state, one.low)
             for taken in one.taken:
                 self._note_answers(state, taken)
                 moment = Moment(one.low, one.what, taken.rules, state.name)
@@ -269,27 +274,44 @@ class Run:
         for number in sorted(state.pending):
             low, latest = max(state.low, self.sent[number].at), self._begun(state, number)
             if self._earlier[number] not in state.pending and low <= latest + slack:
-                span = Span(max(self._closed, self.sent[number].at), min(now, latest + slack))
+                span = self._span(max(self._closed, self.sent[number].at), min(now, latest + slack))
                 taken = self._steps.take(state, number, self._call(number), span, slack)
-                yield Enabled(f"{self.about(number)} is taken", low, taken, self._too_late(low, latest))
+                yield Enabled(
+                    "request", f"{self.about(number)} is taken", low, taken, self._too_late(low, latest)
+                )
         if state.line:
             since = state.line[0].since
-            span = Span(max(self._closed, since.earliest), min(now, since.latest + slack))
+            span = self._span(max(self._closed, since.earliest), min(now, since.latest + slack))
             taken = self._steps.log_answers(state, span)
-            yield Enabled("the log answers", state.low, taken, self._too_late(state.low, since.latest))
+            yield Enabled("log", "the log answers", state.low, taken, self._too_late(state.low, since.latest))
+        if self._patience.looks and state.group is not None and not state.looked:
+            span = self._span(max(self._closed, state.low), now)
+            yield Enabled(
+                "look", "what has expired is looked for", state.low, self._steps.look(state, span), 0
+            )
         for timer, due in state.armed.items():
             low = max(state.low, due.earliest - self._patience.early)
             if low <= now:
-                span = Span(min(now, max(self._closed, due.earliest)), min(now, due.latest + slack))
+                earliest = min(now, max(self._closed, due.earliest))
+                span = self._span(earliest, min(now, due.latest + slack))
                 out = min(0.0, now - due.earliest + self._patience.told_early)
                 out = out or self._too_late(low, due.latest)
-                yield Enabled(timer_in_words(timer), low, self._steps.fire(state, timer, span), out)
+                fired = self._steps.fire(state, timer, span)
+                yield Enabled(f"timer.{timer.name}", timer_in_words(timer), low, fired, out)
+
+    def _span(self, earliest: float, latest: float) -> Span:
+        grain = self._limits.grain
+        if not grain:
+            return Span(earliest, latest)
+        return Span(floor(earliest / grain) * grain, ceil(latest / grain) * grain)
 
     def _overdue(self, state: State, at: float) -> OutOfTime | None:
         """The timer that should have been due longest, where something else happens."""
         late = ((self._too_late(at, span.latest), timer) for timer, span in state.armed.items())
         seconds, timer = max(late, default=(0.0, None))
-        return None if timer is None or not seconds else OutOfTime(timer_in_words(timer), seconds)
+        if timer is None or not seconds:
+            return None
+        return OutOfTime(f"timer.{timer.name}", timer_in_words(timer), seconds)
 
     def _too_late(self, low: float, latest: float) -> float:
         """By how many seconds something is late that happens no earlier than this."""

@@ -57,7 +57,7 @@ class State:
     armed: timers, and when they are due; pending: numbers of the requests that were not taken; owed: answers
     by the number of the request; line: for the log, oldest first; ids: all that were handed out; low: the
     moment until which the coordinator has come at least; veiled: until when the group may not be there for
-    readers, since the log may not have it.
+    readers, since the log may not have it; looked: whether what has expired was looked for.
     """
 
     group: Group | None = None
@@ -69,6 +69,7 @@ class State:
     ids: frozenset[str] = frozenset()
     low: float = NEVER
     veiled: float = NEVER
+    looked: bool = False
 
     @property
     def name(self) -> str:

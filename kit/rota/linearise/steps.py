@@ -12,7 +12,7 @@ from rota.oracle.follow import Oracle
 from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
 from rota.spec import BrokerConfig, Call, Group, GroupState, Profile, Spec, Step, Timer
 from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
-from rota.spec.offset_state import GroupForgotten
+from rota.spec.offset_state import GroupForgotten, RetentionCheck
 
 REMEMBERED = 100_000
 """Steps of the spec that are kept, for the next state in which the same is asked."""
@@ -77,6 +77,13 @@ class Steps:
             yield Taken(disarmed, ())
             return
         yield from self._grouped(disarmed, (group, timer), lambda spec: spec.fire(group, timer), span)
+
+    def look(self, state: State, span: Span) -> Iterator[Taken]:
+        """What has expired is looked for; that may be the group itself, if it is Empty and has no offsets."""
+        group, check = state.group, RetentionCheck(int(span.latest * 1000))
+        if group is not None:
+            steps = self._grouped(state, (group, check), lambda spec: spec.retention(group, check), span)
+            yield from (Taken(replace(one.state, looked=True), one.rules) for one in steps)
 
     def log_answers(self, state: State, span: Span) -> Iterator[Taken]:
         """The log has stored what is first in the line; those who only waited for it are answered, too."""

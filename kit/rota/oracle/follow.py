@@ -64,7 +64,7 @@ class Oracle:
     Parameters: config, as the coordinator has it; profile, of the broker that it is like; table, of rules, if
     some are not the spec's.
     Attributes: spec; profile; rules, slugs used so far; visited, pairs (slug, state of the group before the
-    step).
+    step); tried, slugs of those that were asked before the one that applied.
     """
 
     def __init__(
@@ -77,6 +77,7 @@ class Oracle:
         self._table = table
         self._asked: list[str] = []
         self.visited: set[tuple[str, str]] = set()
+        self.tried: set[str] = set()
         self.spec: Spec = self._speaking(config)
 
     @property
@@ -95,12 +96,14 @@ class Oracle:
 
     def passed(self, step: AnyOutcome) -> tuple[str, ...]:
         """Rules that the handler of a step tried before the one that applied."""
-        handler = next(slugs for slugs in self.spec.handlers.values() if step.rules[-1] in slugs)
-        return handler[: handler.index(step.rules[-1])]
+        last = step.rules[-1] if step.rules else ""
+        handler = next((slugs for slugs in self.spec.handlers.values() if last in slugs), (last,))
+        return handler[: handler.index(last)]
 
     def count(self, step: AnyOutcome, state: str) -> None:
         """The step was taken from this state."""
         self.visited.update((rule.slug, state) for rule in self.used(step))
+        self.tried.update(self.passed(step))
 
     def configure(self, config: core.CoordinatorConfig) -> None:
         """From now on the spec has this configuration."""
@@ -109,6 +112,8 @@ class Oracle:
     def _speaking(self, config: core.CoordinatorConfig | BrokerConfig) -> Spec:
         names = BrokerConfig.__dataclass_fields__.keys() & config.__dataclass_fields__.keys()
         known = {name: getattr(config, name) for name in names}
+        if isinstance(config, core.CoordinatorConfig):
+            known["offsets_retention_ms"] = config.offsets_retention_minutes * 60_000
         return classic(BrokerConfig(**known), profile=self.profile, rules=self._recording())
 
     def _recording(self) -> RuleTable:

@@ -117,6 +117,7 @@ def _result(told: Mapping[str, Any]) -> CaseResult:
         sentence=str(told["requirement"]),
         source=str(told["source"]),
         older=told["older"] or "",
+        family=told.get("family") or "",
         play=_cannot_be_played,
     )
     verdict, known = Verdict(told["verdict"]), told["known"]

@@ -196,7 +196,10 @@ class _Seen:
         self._known: dict[Hashable, Hashable] = {}
 
     def __call__(self, value: Any) -> Hashable:
-        seen = self._call(value)
+        try:
+            seen = self.function(value)
+        except BaseException as error:  # as in `Call`, without a call more: views are asked all the time
+            raise self._call.raised((value,), error) from error
         try:
             known = self._known.setdefault(seen, seen)
         except Exception as error:  # its __hash__ and __eq__ are the system's, too
@@ -222,8 +225,11 @@ class _Answer:
     call: Call
 
     def __call__(self, *seen: Any) -> bool:
-        answer = self.call(*seen)
-        if type(answer) is bool:
+        try:
+            answer = self.call.function(*seen)
+        except BaseException as error:  # as in `Call`, without a call more: predicates are asked all the time
+            raise self.call.raised(seen, error) from error
+        if answer is True or answer is False:
             return answer
         if callable(answer) or answer is NotImplemented or isinstance(answer, Generator | CoroutineType):
             raise self.call.wrong(seen, f"returned {shortened(answer)}, which is always true; return a bool")

@@ -97,6 +97,24 @@ def own_retention(d: Dialogue) -> None:
 
 
 @case(
+    "expiry.group-unused.with-its-last-offset",
+    "A group that nobody is in goes with its last offset: when that is gone the group is, too.",
+    f"{EXPIRY}; {_REMOVED}",
+    level=Level.INFO,
+    needs={**LIMITED, **DESCRIBE},
+    settings=SOON,
+    seconds=3.0,
+)
+def goes_with_its_last_offset(d: Dialogue) -> None:
+    a = d.member("a")
+    _with_offset(d, a, AT_ONCE)
+    all_leave(d, a)
+    expect_gone(d)
+    state = _state(d)
+    d.require(state == "Dead", "the state Dead, as soon as the offset is gone", state)
+
+
+@case(
     "expiry.expired.not-before",
     "An offset whose commit names no retention is kept for that of the broker.",
     EXPIRY,

@@ -12,8 +12,9 @@ from rota.conformance.families.rounds import all_join, still_assigns, told_to_re
 from rota.conformance.families.scene import Scene
 from rota.conformance.families.situations import EVERYWHERE, IN_EACH_PHASE, IN_EACH_STATE, PREPARING, having
 from rota.conformance.families.values import GREATEST, LEAST
+from rota.conformance.steps.administration import describe
 from rota.conformance.steps.group_formation import all_leave, awaiting_assignments, join_together, stable
-from rota.conformance.steps.version_ranges import HANDSHAKE
+from rota.conformance.steps.version_ranges import DESCRIBE, HANDSHAKE
 
 _NEW = "GroupMetadataManager.classicGroupJoinNewMember"
 _EXISTING = "GroupMetadataManager.classicGroupJoinExistingMember"
@@ -43,6 +44,32 @@ def member_id_required(scene: Scene, newcomer: Member) -> None:
         ids.add(reply["member_id"])
     scene.d.require("" not in ids, "a member id in the answer", "an empty member id")
     scene.d.require(len(ids) == 2, "another id for another one", "the same id twice")
+
+
+@case(
+    "join.pending-member.brings-its-type",
+    "Whoever uses a handed-out id as the first of an Empty group gives it its own protocol type.",
+    "ClassicGroup.add",
+    needs={"JoinGroup": (7, 9)},
+)
+def brings_its_type(d: Dialogue) -> None:
+    a, b = d.member("a", protocol_type="connect"), d.member("b")
+    stable(d, a)
+    all_leave(d, a)
+    d.expect(b.enter().answer(), error="NONE", protocol_type="consumer")
+
+
+@case(
+    "join.member-id-required.since-4",
+    "JoinGroup is answered with a member id first from version 4 on, in which the handshake is new.",
+    "KIP-394; GroupMetadataManager.classicGroupJoinNewDynamicMember",
+    needs={"JoinGroup": (4, 4)},
+)
+def member_id_required_since_4(d: Dialogue) -> None:
+    a = d.member("a")
+    reply = a.join("", within=PROMPTLY)
+    d.expect(reply, error="MEMBER_ID_REQUIRED", generation_id=-1, leader="", members=[])
+    d.require(reply["member_id"] != "", "a member id in the answer", "an empty member id")
 
 
 @case(
@@ -114,6 +141,21 @@ def old_version_admits(scene: Scene, newcomer: Member) -> None:
 def outsiders(scene: Scene, outsider: Member) -> None:
     for _ in range(2):
         scene.d.expect(scene.join_as(outsider), error="UNKNOWN_MEMBER_ID")
+
+
+@case(
+    "join.unknown-group.makes-none",
+    "A JoinGroup that is refused since there is no group of its id makes none.",
+    _CHECKS,
+    level=Level.SHOULD,
+    needs=DESCRIBE,
+)
+def refusal_makes_no_group(d: Dialogue) -> None:
+    reply = d.member("a").join("never-handed-out", within=PROMPTLY)
+    with d.reaching("a refused JoinGroup"):
+        d.expect(reply, error="UNKNOWN_MEMBER_ID")
+    state = describe(d)["groups"].only()["group_state"]
+    d.require(state == "Dead", "the state Dead, which is that of no group", str(state))
 
 
 @case(

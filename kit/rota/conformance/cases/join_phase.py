@@ -151,6 +151,24 @@ def leave_completes(d: Dialogue) -> None:
 
 
 @case(
+    "join.rebalance-or-complete.in-initial-delay",
+    "While the initial delay runs no request ends the join phase, though everyone waits in it.",
+    "GroupMetadataManager.maybePrepareRebalanceOrCompleteJoin",
+    level=Level.SHOULD,
+    initial_delay_ms=1000,
+    least_delay_ms=1000,
+    seconds=2.0,
+)
+def in_initial_delay(d: Dialogue) -> None:
+    began = d.transcript.elapsed()
+    first, second = (d.member(name).enter() for name in "ab")
+    d.in_time(began, 0.6 * d.initial_delay)
+    first.silent(began + 0.8 * d.initial_delay - d.transcript.elapsed())
+    for join in (first, second):
+        d.expect(join.answer(), error="NONE")
+
+
+@case(
     "join.prepare-rebalance.leave-cancels-sync",
     "Members that wait in SyncGroup are answered REBALANCE_IN_PROGRESS when another one leaves.",
     _LEAVE,

@@ -68,7 +68,7 @@ def leader_replaced(d: Dialogue) -> None:
     "Who leaves during the initial delay is not in the generation that follows.",
     _LEAVE,
     needs=HANDSHAKE,
-    initial_delay_ms=1000,
+    initial_delay_ms=3000,
     least_delay_ms=1000,
     seconds=3.0,
 )
@@ -209,12 +209,28 @@ def error_on_top(d: Dialogue) -> None:
     _LEAVE,
 )
 def waiting_join(d: Dialogue) -> None:
+    _waiting_join_refused(d)
+
+
+@case(
+    "leave.remove-member.waiting-join-nameless",
+    "The JoinGroup in which a leaving member waits is answered without its id, which is gone.",
+    _LEAVE,
+    level=Level.INFO,
+)
+def waiting_join_nameless(d: Dialogue) -> None:
+    d.expect(_waiting_join_refused(d), member_id="")
+
+
+def _waiting_join_refused(d: Dialogue) -> Reply:
     formed = stable(d, d.member("a"), d.member("b"))
     again = formed.leader.send_join()
     with d.reaching("a join phase that waits for the follower"):
         again.silent(A_WHILE / 2)
     d.expect(formed.leader.second_connection().leave(), error="NONE")
-    d.expect(again.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")
+    refused = again.answer(PROMPTLY)
+    d.expect(refused, error="UNKNOWN_MEMBER_ID")
+    return refused
 
 
 @case(
@@ -231,9 +247,7 @@ def batch(d: Dialogue) -> None:
     wanted = ["NONE", "UNKNOWN_MEMBER_ID", "NONE"]
     d.require(_each(reply) == wanted, ", ".join(wanted), ", ".join(_each(reply)) or "no answer for a member")
     echoed = [member["member_id"] for member in reply["members"]]
-    d.require(
-        echoed == [second, "never-handed-out", first], "the ids in the order of the request", f"{echoed}"
-    )
+    d.require(echoed == [second, "never-handed-out", first], "the ids in their order", f"{echoed}")
     d.expect(formed.leader.heartbeat(), error="REBALANCE_IN_PROGRESS")
     again = formed.leader.join(within=PROMPTLY)
     d.expect(again, error="NONE")

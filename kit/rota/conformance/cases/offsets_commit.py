@@ -115,6 +115,24 @@ def anyone_while_empty(d: Dialogue) -> None:
 
 
 @case(
+    "offsets.commit-without-membership.not-beside-members",
+    "Who is no member may commit before a group has members and when they have left, not in between.",
+    _COMMIT,
+    needs=COMMIT_AND_FETCH,
+)
+def not_beside_members(d: Dialogue) -> None:
+    topic(d)
+    outsider, a = d.member("simple"), d.member("a")
+    expect_each(d, commit(outsider, 1, **SIMPLE), "NONE")
+    stable(d, a)
+    expect_each(d, commit(outsider, 2, **SIMPLE), "UNKNOWN_MEMBER_ID")
+    expect_fetched(d, 1)
+    all_leave(d, a)
+    expect_each(d, commit(outsider, 3, **SIMPLE), "NONE")
+    expect_fetched(d, 3)
+
+
+@case(
     "offsets.commit-without-membership.any-instance",
     "A commit with generation -1 to an Empty group is accepted, whatever the instance id.",
     _COMMIT,

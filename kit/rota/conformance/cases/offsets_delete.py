@@ -197,13 +197,17 @@ def empty_group_id(d: Dialogue) -> None:
 
 @case(
     "offsets.delete-non-empty-group.other-type",
-    "Of a group with members that are no consumers nothing can be deleted: NON_EMPTY_GROUP.",
+    "Of a group with members that are no consumers nothing can be deleted, until they have left: "
+    "NON_EMPTY_GROUP.",
     _DELETE,
     needs=_NEEDS,
 )
 def other_type(d: Dialogue) -> None:
-    _committed(d, d.member("a", protocol_type="connect"))
+    a = d.member("a", protocol_type="connect")
+    _committed(d, a)
     d.expect(delete_offsets(d), error="NON_EMPTY_GROUP", topics=[])
+    all_leave(d, a)
+    d.expect(delete_offsets(d), error="NONE")
 
 
 @case(

@@ -97,6 +97,22 @@ def metadata_in_characters(d: Dialogue) -> None:
 
 
 @case(
+    "offsets.metadata-too-large.surrogates",
+    "The limit on metadata counts as Java does: a character beyond the first 65,536 counts twice.",
+    "OffsetMetadataManager.isMetadataInvalid",
+    level=Level.INFO,
+    needs=COMMIT_AND_FETCH,
+    settings={MAX_METADATA: METADATA_LIMIT},
+)
+def metadata_in_code_units(d: Dialogue) -> None:
+    a = settled(d)
+    expect_each(d, commit(a, 5, metadata="𝄞" * (METADATA_LIMIT // 2)), "NONE")
+    too_long = "𝄞" * (METADATA_LIMIT // 2) + "m"
+    expect_each(d, commit(a, 6, metadata=too_long), "OFFSET_METADATA_TOO_LARGE")
+    expect_fetched(d, 5)
+
+
+@case(
     "offsets.commit.unknown-topic",
     "A topic that does not exist is UNKNOWN_TOPIC_OR_PARTITION; others in the same commit are stored.",
     "KafkaApis.handleOffsetCommitRequest",
@@ -192,6 +208,18 @@ def fetch_unknown_topic(d: Dialogue) -> None:
     found = group["topics"][0]["partitions"][0]
     actual = (found["committed_offset"], error_name(found["error_code"]))
     d.require(actual == (-1, "NONE"), "offset -1 and NONE", f"{actual}")
+
+
+@case(
+    "offsets.fetch.leader-epoch",
+    "OffsetFetch tells the leader epoch and the metadata that were committed with an offset.",
+    _FETCH,
+    needs={**COMMIT_AND_FETCH, "OffsetCommit": (6, 9)},
+)
+def leader_epoch_fetched(d: Dialogue) -> None:
+    told = [in_topic(TOPIC, 7, "kept with it", committed_leader_epoch=5)]
+    expect_each(d, commit(settled(d), topics=told), "NONE")
+    expect_kept(d, 7, 5, "kept with it")
 
 
 @case(

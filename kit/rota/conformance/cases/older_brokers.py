@@ -84,6 +84,11 @@ def not_extended_after_empty(d: Dialogue) -> None:
     "expiry_ends_initial_delay",
     "The initial delay runs to its end, also where an id expires that was handed out.",
 )
+@otherwise(
+    "join.complete-if-all-joined.initial-delay",
+    "expiry_ends_initial_delay",
+    "No expiry ends the initial delay, also where it leaves nobody to wait for.",
+)
 def expiry_does_not_end_delay(d: Dialogue) -> None:
     joining, late = joins_beside_pending(d)
     joining.silent(late - d.transcript.elapsed())
@@ -99,6 +104,11 @@ def restarted_newcomer_expires(d: Dialogue) -> None:
     d.expect(newcomer_restarts(d).answer(), error="UNKNOWN_MEMBER_ID")
 
 
+@otherwise(
+    "sync.stable.no-sign-of-life",
+    "sync_restarts_session",
+    "A SyncGroup that a Stable group answers begins its sender's session anew.",
+)
 @otherwise(
     "timers.session-expired.sync-is-no-heartbeat",
     "sync_restarts_session",

@@ -45,6 +45,13 @@ def lasting(d: Dialogue, *names: str, **settings: Any) -> list[Member]:
 
 
 @after(
+    "join.empty.recorded",
+    "a group that everybody has left is there, Empty, and goes on counting its generations.",
+    f"{LOAD}; GroupMetadataManager.completeClassicGroupJoin",
+    KILLED,
+    needs=DESCRIBE,
+)
+@after(
     "persistence.emptied-stored.kept",
     "those who left are not back, and the next generation has a number of its own.",
     f"{LOAD}; GroupMetadataManager.completeClassicGroupJoin",

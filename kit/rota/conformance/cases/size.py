@@ -92,6 +92,7 @@ def refused_with_empty_id(d: Dialogue) -> None:
 def before_protocols(d: Dialogue) -> None:
     lead_stable(d, d.member("a"), d.member("b"))
     d.expect(d.member("c", protocol_type="connect").join("", within=PROMPTLY), error=_FULL)
+    d.expect(d.member("d", protocols=[]).join("", within=PROMPTLY), error=_FULL)
 
 
 @case(

@@ -152,6 +152,28 @@ def absent_is_kept(d: Dialogue) -> None:
 
 
 @case(
+    "join.next-generation.absent-session-anew",
+    "The session of a static member that has not joined again begins anew with the generation it is kept in.",
+    f"{_TIMEOUT}; GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat",
+    level=Level.SHOULD,
+    needs=STATIC,
+    seconds=9.0,
+)
+def absent_session_anew(d: Dialogue) -> None:
+    """The join phase takes 5 s, so that a session of 6 s that went on would end 1 s after it."""
+    a, b = d.member("a"), static(d, "b", "two")
+    for member in (a, b):
+        member.settings["rebalance_timeout_ms"] = 5000
+    lead_stable(d, a, b)
+    since = d.transcript.elapsed()
+    d.expect(a.send_join().answer(5.0 + _LATE), error="NONE")
+    d.expect(a.sync(), error="NONE")
+    error = heartbeat_until_error(d, a, 8.0 - (d.transcript.elapsed() - since))
+    d.in_time(since, 9.5)
+    d.require(error == "NONE", "a generation that lasts three seconds and more", error)
+
+
+@case(
     "join.leader.absent-static-replaced",
     "A static leader that does not join again in time stays a member, but another one leads.",
     f"{_TIMEOUT}; ClassicGroup.maybeElectNewJoinedLeader",

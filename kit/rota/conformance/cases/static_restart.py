@@ -159,6 +159,21 @@ def leader_before_nine(d: Dialogue) -> None:
 
 
 @case(
+    "static.replaced.waiting-join-fenced",
+    "The JoinGroup that waits under the old id is told FENCED_INSTANCE_ID at once, whoever takes its place.",
+    _REPLACE,
+    needs=STATIC,
+    least_delay_ms=300,
+)
+def waiting_join_fenced(d: Dialogue) -> None:
+    first = static(d, "a", "one", protocols=_SAME).send_join("")
+    d.wait(d.initial_delay / 10)
+    second = static(d, "again", "one", protocols=_SAME).send_join("")
+    d.expect(first.answer(PROMPTLY), error="FENCED_INSTANCE_ID")
+    d.expect(second.answer(), error="NONE")
+
+
+@case(
     "static.replaced.leader-rejoins",
     "Who was the leader before a restart is it afterwards: its next JoinGroup rebalances, and it leads.",
     _REPLACE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, PendingRequest, Reply
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, PendingRequest, Reply
 from rota.conformance.dialogues.failures import Deviation
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
@@ -86,6 +86,26 @@ def initial_delay_extended(d: Dialogue) -> None:
 
 
 @case(
+    "timers.initial-delay-extended.capped-within-a-window",
+    "The rebalance timeout cuts the last window of the initial delay D: with 3D/2 it ends after 3D/2.",
+    _INITIAL,
+    level=Level.SHOULD,
+    initial_delay_ms=2000,
+    least_delay_ms=2000,
+    seconds=4.0,
+)
+def capped_within_a_window(d: Dialogue) -> None:
+    a, b = (d.member(name, rebalance_timeout_ms=int(d.initial_delay * 1500)) for name in "ab")
+    began = d.transcript.elapsed()
+    first = a.enter()
+    d.wait(began + 0.5 * d.initial_delay - d.transcript.elapsed())
+    second = b.enter()
+    d.in_time(began + 0.5 * d.initial_delay, 0.4 * d.initial_delay)
+    for join in (first, second):
+        d.expect(join.answer(began + 1.8 * d.initial_delay - d.transcript.elapsed()), error="NONE")
+
+
+@case(
     "timers.session-expired.silent-member",
     "A member that is silent for its session timeout is removed and the others rebalance.",
     _SESSION,
@@ -115,10 +135,10 @@ def session_expired(d: Dialogue) -> None:
 )
 def expiry_completes(d: Dialogue) -> None:
     formed = stable(d, d.member("a"), d.member("b"))
-    d.wait(A_WHILE)  # so that the one that stays would be expired later, were it not spared for waiting
+    d.wait(0.3)  # so that the one that stays would be expired later, were it not spared for waiting
     d.expect(formed.leader.heartbeat(), error="NONE")
     again = formed.leader.send_join()
-    again.silent(4.5 - A_WHILE)
+    again.silent(4.2)
     reply = again.answer(within=1.5 + _LATE)
     d.expect(reply, error="NONE", leader=formed.leader.member_id)
     alone = reply.member_ids == {formed.leader.member_id}

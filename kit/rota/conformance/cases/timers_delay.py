@@ -84,7 +84,7 @@ def _sent_in_time(request: PendingRequest, due: float) -> None:
 )
 def not_shortened(d: Dialogue) -> None:
     joining = d.member("a", rebalance_timeout_ms=300).enter()
-    joining.silent(d.initial_delay * (1 - 2 * _BEFORE))
+    joining.silent(joining.since + d.initial_delay * (1 - 2 * _BEFORE) - d.transcript.elapsed())
     d.expect(joining.answer(), error="NONE")
 
 
@@ -100,7 +100,7 @@ def not_shortened(d: Dialogue) -> None:
 def after_empty(d: Dialogue) -> None:
     _emptied(d)
     joining = d.member("b").enter()
-    joining.silent(d.initial_delay * (1 - 2 * _BEFORE))
+    joining.silent(joining.since + d.initial_delay * (1 - 2 * _BEFORE) - d.transcript.elapsed())
     d.expect(joining.answer(), error="NONE")
 
 
@@ -258,15 +258,23 @@ def two_join_after_empty(d: Dialogue) -> tuple[float, PendingRequest, PendingReq
     least_delay_ms=3000,
     settings=SHORT_SESSIONS,
 )
+@case(
+    "join.complete-if-all-joined.initial-delay",
+    "An expiry that leaves nobody to wait for ends the join phase, the initial delay or not.",
+    "GroupMetadataManager.removePendingMemberAndUpdateClassicGroup",
+    level=Level.INFO,
+    needs=HANDSHAKE,
+    initial_delay_ms=3000,
+    least_delay_ms=3000,
+    settings=SHORT_SESSIONS,
+)
 def expiry_ends_delay(d: Dialogue) -> None:
     joining, late = joins_beside_pending(d)
     d.expect(joining.answer(late - d.transcript.elapsed()), error="NONE")
 
 
 def joins_beside_pending(d: Dialogue) -> tuple[PendingRequest, float]:
-    """The only one who joins beside an id that was handed out and runs out: its request, and when most of the
-    initial delay is over.
-    """
+    """The request of the only one who joins beside an id that runs out; when most of the delay is over."""
     a = d.member("a")
     began = d.transcript.elapsed()
     pending_member(d, "b", session_timeout_ms=1000)
@@ -297,6 +305,13 @@ def newcomer_restarts(d: Dialogue) -> PendingRequest:
     return second
 
 
+@case(
+    "sync.stable.no-sign-of-life",
+    "A SyncGroup that a Stable group answers does not begin its sender's session anew.",
+    "GroupMetadataManager.classicGroupSyncToClassicGroup",
+    level=Level.INFO,
+    seconds=8.0,
+)
 @case(
     "timers.session-expired.sync-is-no-heartbeat",
     "SyncGroup in a Stable group gives a member no more time: without heartbeats its session ends.",
@@ -362,7 +377,7 @@ def pending_survives(d: Dialogue) -> None:
 )
 def by_one_long_gone(d: Dialogue) -> None:
     alone = after_a_newcomer_long_gone(d)
-    alone.silent(d.initial_delay * 1.6)
+    alone.silent(alone.since + d.initial_delay * 1.6 - d.transcript.elapsed())
     d.expect(alone.answer(), error="NONE")
 
 

@@ -13,6 +13,7 @@ from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.entries import checked
 from rota.conformance.dialogues.expectations import Wanted
 from rota.conformance.dialogues.failures import Deviation, Interrupted, SetupFailed
+from rota.conformance.dialogues.habits import Habits
 from rota.conformance.dialogues.operator import Operator
 from rota.conformance.dialogues.prerequisites import rule_of_waiting
 from rota.conformance.dialogues.subscription import subscription
@@ -241,7 +242,8 @@ class Member:
         first = self.send_join("", **changes)
         if self._is_handed_one(self.dialogue.versions["JoinGroup"]):
             rule, waits = "join.member-id-required", self.dialogue.hands_out_ids
-            if waits and (reply := first.waited(A_WHILE, rule)) is not None:
+            seconds = PROMPTLY if self.dialogue.habits.hands_out_ids else A_WHILE
+            if waits and (reply := first.waited(seconds, rule)) is not None:
                 if reply.error != "NONE":
                     return self.enter_after(reply)
                 first.answered = reply
@@ -279,7 +281,8 @@ class Member:
         if request.api == "JoinGroup":
             if body["error_code"] == 0 and not self.member_id and self._is_handed_one(request.version):
                 self.dialogue.hands_out_ids = False
-            if error_name(body["error_code"]) in ("NONE", "MEMBER_ID_REQUIRED"):
+            self.dialogue.habits.joined(error := error_name(body["error_code"]))
+            if error in ("NONE", "MEMBER_ID_REQUIRED"):
                 transcript.learn(self.name, body["member_id"])
                 self.member_id = body["member_id"]
             if body["error_code"] == 0:
@@ -316,16 +319,13 @@ class Dialogue:
         way: Way = USUAL,
     ) -> None:
         self._stop, self.leading = stop, 0  # in so many steps that only lead to the rule: see `reaching`
-        self.way = way
-        self.address = address
-        self.group_id = group_id
-        self.versions = versions
-        self.initial_delay = initial_delay
-        self.patience = patience
+        self.way, self.versions = way, versions
+        self.address, self.group_id = address, group_id
+        self.initial_delay, self.patience = initial_delay, patience
         self.transcript = Transcript(group_id)
         self.waits = Waits()
         self.operator: Operator | None = None
-        self.cold, self.hands_out_ids = False, True
+        self.cold, self.hands_out_ids, self.habits = False, True, Habits()
         self.members: list[Member] = []
         self.connections: list[Connection] = []
 

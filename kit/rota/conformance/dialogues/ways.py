@@ -11,7 +11,7 @@ _FORMING = ("join", "static", "sync")
 _ADMITTED = frozenset({"join.member-id-required", "join.pending-member", "join.new-member"})
 """Rules by which a newcomer becomes a member."""
 
-_TOGETHER = frozenset({"join.barrier", "join.complete-if-all-joined", "join.leader"})
+_TOGETHER = frozenset({"join.barrier", "join.leader"})
 """Rules by which members come into one generation, in whatever version they ask."""
 
 

@@ -9,7 +9,14 @@ from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue, Member, Pendi
 from rota.conformance.dialogues.failures import Deviation, SetupFailed
 
 _LEFT_WAITING = 0.3
-"""Seconds after which a newcomer still waits although others were answered: these have to join again."""
+"""Seconds after which a newcomer still waits although others were answered: these have to join again.
+
+Twice as long after each time, up to a limit: on a target that answers everybody by a clock of its own they
+would miss each other for ever.
+"""
+
+_LONGEST = 5.0
+"""The limit of that, in seconds."""
 
 ON_ITS_WAY = 0.1
 """Seconds that a request may take to reach the target, where another one on its own connection comes next."""
@@ -20,8 +27,7 @@ ROUNDS = 20
 _TOGETHER = "one generation with everyone in it"
 
 _BARRIER = "join.barrier"
-_COMPLETE = "join.complete-if-all-joined"
-"""Rules by which newcomers come into one generation."""
+"""The rule by which newcomers come into one generation: all wait for all, and then nobody waits any more."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +67,9 @@ def join_together(dialogue: Dialogue, *members: Member, one_by_one: bool = False
     first = len(transcript.lines)
     try:
         formed = _one_by_one(dialogue, members) if one_by_one else _Formation(dialogue, members).run()
-    except Deviation as deviation:
+    except (Deviation, SetupFailed):
         transcript.fold(first)
-        if deviation.rule != _BARRIER:
-            raise
-        raise SetupFailed(_TOGETHER, deviation.expected, deviation.actual, _BARRIER) from deviation
+        raise
     transcript.formed(formed.roles, formed.leader.generation_id)
     answers = (
         (m.name, "←", transcript.answer("JoinGroup", formed.replies[m.name].body)) for m in formed.everyone
@@ -185,7 +189,7 @@ class _Formation:
                 if formed is not None:
                     return formed
         raise Deviation(
-            _TOGETHER, f"no answer to {', '.join(self._waiting)} in {self._dialogue.patience:g} s", _COMPLETE
+            _TOGETHER, f"no answer to {', '.join(self._waiting)} in {self._dialogue.patience:g} s", _BARRIER
         )
 
     def _enter(self) -> None:
@@ -232,7 +236,7 @@ class _Formation:
         return "join.pending-member" if member.name in self._handed_out else "join.new-member"
 
     def _call_back(self) -> None:
-        if self._replies and time.monotonic() - self._last > _LEFT_WAITING:
+        if self._replies and time.monotonic() - self._last > min(_LEFT_WAITING * 2**self._rounds, _LONGEST):
             self._rejoin([member for member in self._members if member.name in self._replies])
 
     def _judge(self) -> FormedGroup | None:
@@ -250,7 +254,7 @@ class _Formation:
     def _rejoin(self, members: list[Member]) -> None:
         if self._rounds == ROUNDS:
             each = ", ".join(f"{m.name} in generation {m.generation_id}" for m in self._members)
-            raise Deviation(_TOGETHER, f"told to join again {ROUNDS} times: {each}", _BARRIER)
+            raise SetupFailed(_TOGETHER, _TOGETHER, f"told to join again {ROUNDS} times: {each}", _BARRIER)
         self._rounds += 1
         for member in members:
             self._replies.pop(member.name, None)

@@ -28,7 +28,7 @@ from rota.conformance.targets.kafka_jars import NoJars, Release, fetched
 from rota.conformance.targets.ports import free_ports
 from rota.conformance.targets.process import NotStarted, Process
 
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 """How long a broker may take until it listens, its storage formatted; two to eight seconds are usual."""
 
 END_SECONDS = 60.0

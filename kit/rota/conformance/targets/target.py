@@ -15,6 +15,7 @@ from rota.conformance.dialogues.broker_settings import (
     RETENTION,
     RETENTION_CHECK,
 )
+from rota.conformance.dialogues.habits import Habits
 from rota.conformance.dialogues.script import Script, Signal
 
 DEFAULTS = {
@@ -82,7 +83,7 @@ class Target:
     at a time. `close` ends what was started and is shared. `restarting` gives what a dialogue can end, in the
     one way that is named, and start again: only such dialogues have a part in it. `changing` gives one that
     only this dialogue has, and that is started again with the second settings. `cluster` gives three brokers,
-    of which the one that coordinates can be ended where a way is named.
+    of which the one that coordinates can be ended where a way is named. `habits` are what was seen of it.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Target:
     restarting: Callable[[Mapping[str, int], Signal], Restartable] | None = None
     changing: Callable[[Mapping[str, int], Mapping[str, int], Signal], Restartable] | None = None
     cluster: Callable[[Mapping[str, int], Signal | None], Running] | None = None
+    habits: Habits = field(default_factory=Habits, compare=False)
 
     def start_for(self, script: Script) -> Running:
         """A running target as the dialogue needs it. Errors: NotStarted, NotSettable."""

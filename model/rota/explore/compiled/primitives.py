@@ -143,7 +143,8 @@ def forget_misses(room: Any) -> None:
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def note_miss(room: Any, kind: Any, position: Any, first: Any, second: Any) -> None:
-    code = _code_of_miss(kind, position, first, second)
+    # one type for all, or it would be compiled for each kind of number
+    code = _code_of_miss(np.int64(kind), np.int64(position), np.int64(first), np.int64(second))
     place = _place_of_miss(room, code)
     if room.asked[place] == code:
         return

@@ -7,7 +7,7 @@ whole arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -17,8 +17,8 @@ import numpy as np
 from rota.explore.purity import Again, Noting, StandIn
 from rota.explore.tables.arrays import Column, IntMap, Ints, Longs, Pool, Region, Words, mix, padded
 from rota.explore.tables.kept import KeptValues
-from rota.kernel import Outcome, State, System, component_hash, encode, guarded
-from rota.kernel.encoding import MASK64, Encoding, lane_factors
+from rota.kernel import Outcome, State, System, encode, guarded
+from rota.kernel.encoding import MASK64, Encoding, encoded_hash, lane_factors
 from rota.kernel.twins import alike, refused, same, unfit
 
 EMPTY = 0
@@ -34,6 +34,8 @@ class Interned:
         self._ids: dict[Any, int] = {}
         self._by_id: dict[int, int] = {}
         """By identity, for values that were added here: they are kept, so nothing else can have it."""
+        self._raws: list[bytes | None] = []
+        """The encodings of values that were added here: a tenth of the values' size, and to be written."""
         self._kept: KeptValues | None = None
 
     def __len__(self) -> int:
@@ -54,8 +56,9 @@ class Interned:
             raise refused(self.what, self.values[known], value)
         return known
 
-    def add(self, value: Any) -> int:
-        """Number a value that is new."""
+    def add(self, value: Any, raw: bytes | None = None) -> int:
+        """Number a value that is new. raw: its canonical encoding, where that is known."""
+        self._raws.append(raw)
         self._ids[value] = self._by_id[id(value)] = len(self.values)
         self.values.append(value)
         return len(self.values) - 1
@@ -73,10 +76,10 @@ class Interned:
 
     def encoded(self) -> list[bytes]:
         """The canonical encodings of all values."""
-        kept = self.values
-        if not isinstance(kept, KeptValues):
-            return list(map(encode, kept))
-        return list(map(kept.raw, range(len(kept))))
+        kept, first = self.values, len(self.values) - len(self._raws)
+        before = [kept.raw(number) for number in range(first)] if isinstance(kept, KeptValues) else []
+        raws = enumerate(self._raws, first)
+        return [*before, *(encode(kept[number]) if raw is None else raw for number, raw in raws)]
 
     def _number_kept(self, value: Any, kept: KeptValues) -> int:
         """`number` for a value that no value made so far is equal to."""
@@ -123,13 +126,14 @@ class MachineTable:
         if number >= 0:
             return number
         try:
-            high, low = component_hash(value, self._encoding)
+            raw = self._encoding.encode(value)
         except Exception as error:  # what is in it may be anything
             raise unfit(self.interned.what, value, error) from error
+        high, low = encoded_hash(raw)
         # already multiplied by the position's factors, so that a state's hash is a sum of entries
         self.high.append(high * self._factors[0] & MASK64)
         self.low.append(low * self._factors[1] & MASK64)
-        number = self.interned.add(value)
+        number = self.interned.add(value, raw)
         self.actions.reserve(number + 1)
         if number & (number + 1) == 0:  # now and then, as there are twice as many
             self.check()
@@ -221,12 +225,11 @@ class Learned:
             entries = table.actions.data[values]
         return entries
 
-    def learn_offers(self, position: int, values: Iterable[int]) -> None:
+    def learn_offers(self, position: int, values: Sequence[int]) -> None:
         """Ask a machine what it offers in values of which that is not known, each once."""
         table, started = self.machines[position], perf_counter()
-        for value in values:
-            entry = self._enter(table, table.machine.actions(table.interned.values[value]))
-            table.actions.data[value] = entry
+        known, ask = table.interned.values, table.machine.actions
+        table.actions.data[values] = [self._enter(table, ask(known[value])) for value in values]
         self._spent(started)
 
     def receive_entries(self, position: int, values: Ints, deliveries: Ints) -> Ints:
@@ -293,10 +296,10 @@ class Learned:
         number = self.messages.number(message)
         if number < 0:
             try:
-                self.encoding.encode(message)
+                raw = self.encoding.encode(message)
             except Exception as error:  # what is in it may be anything
                 raise unfit(self.messages.what, message, error) from error
-            number = self.messages.add(message)
+            number = self.messages.add(message, raw)
         return self._delivery_of((sender.position, receiver, number))
 
     def _delivery_of(self, key: tuple[int, int, int]) -> int:

@@ -53,12 +53,14 @@ class Seen:
 
     def code(self, position: int, value: int) -> int:
         """The number of what is seen in a machine's value; the view is called."""
-        self._look_again()
+        if not self._read:
+            self._look_again()
         return self._intern(position, value)
 
     def result(self, code: int) -> Any:
         """What has this number."""
-        self._look_again()
+        if not self._read:
+            self._look_again()
         return self._results[code]
 
     def looked_at(self, code: int) -> Any:
@@ -73,8 +75,6 @@ class Seen:
 
     def _look_again(self) -> None:
         """What an earlier run numbered is seen again, once there is more to be numbered or judged."""
-        if self._read:
-            return
         self._read = True
         shown, self._shown = self._shown, []
         for code, (position, value) in enumerate(shown):

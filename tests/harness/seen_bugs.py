@@ -1,0 +1,117 @@
+"""The tables of planted bugs that the cases see, and of those that none can see, with the reason.
+
+`python tests/harness/bitten.py` measures and writes the first one, `tests/conformance/seen_bugs.toml`, and
+docs/bugs-on-the-wire.md; `tests/conformance/unseen_bugs.toml` is written by hand.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rota.conformance.out_of_reach import OUT_OF_REACH
+from rota.mutants.core import CoreBug, core_bugs
+
+ROOT = Path(__file__).parents[2]
+SEEN = ROOT / "tests" / "conformance" / "seen_bugs.toml"
+UNSEEN = ROOT / "tests" / "conformance" / "unseen_bugs.toml"
+PAGE = ROOT / "docs" / "bugs-on-the-wire.md"
+
+RULE = "rule"
+"""How near the cases are that see a bug: of its own rule. Else of the same "part", or of "others"."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How a bug is seen: by this case, with this verdict, which is one of the bug's own rule or not."""
+
+    bug: str
+    case: str
+    verdict: str
+    near: str
+
+
+def profile_for(bug: CoreBug) -> str:
+    """The profile whose server shows the bug."""
+    return "rota" if bug.mended else "kafka-4.x"
+
+
+def seen_bugs() -> list[Seen]:
+    """The table of those that are seen, in the order of the bugs."""
+    return [Seen(**entry) for entry in tomllib.loads(SEEN.read_text(encoding="utf-8"))["bug"]]
+
+
+def unseen_bugs() -> Mapping[str, str]:
+    """Bugs that no case can see → why; where no case is about the rule, what that would take."""
+    table: dict[str, str] = tomllib.loads(UNSEEN.read_text(encoding="utf-8"))["unseen"]
+    by_rule = {bug.name: OUT_OF_REACH[bug.rule] for bug in core_bugs().values() if bug.rule in OUT_OF_REACH}
+    seen = {one.bug for one in seen_bugs()}
+    return {name: why for name, why in {**by_rule, **table}.items() if name not in seen}
+
+
+def write(found: Iterable[Seen]) -> None:
+    """Write the table anew, and the page."""
+    lines = ["# Written by tests/harness/bitten.py.", ""]
+    for one in found:
+        entry = (f'{name} = "{value}"' for name, value in vars(one).items())
+        lines += ["[[bug]]", *entry, ""]
+    SEEN.write_text("\n".join(lines), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+HEAD = """\
+# Planted bugs on the wire
+
+A bug that is [planted in the coordinator](planted-bugs.md) is in rota's own server, too, of which a client
+sees nothing but answers and the time that they take. The table says which case of `rota conform` sees it:
+there the server with the bug gets the verdict, as Kafka to the letter or, where the bug breaks one of rota's
+mends, as rota. A *violation* breaks what clients depend on, the others are deviations.
+
+This page is written by `python tests/harness/bitten.py`, which also holds the bugs to the other direction: it
+replays what every case makes the server ask of its coordinator to a coordinator that has the bug. What then
+differs, differs only in cases whose dialogues ask for the bug's rule.
+"""
+
+VERDICTS = {"fail": "violation", "died": "violation, it dies", "lenient": "deviation", "noted": "noted"}
+
+
+def page() -> str:
+    """The page of the bugs on the wire."""
+    return "\n".join((HEAD, *_summary(), *_table(), *_not_seen(), ""))
+
+
+def _summary() -> Iterator[str]:
+    seen = seen_bugs()
+    near = Counter(one.near for one in seen)
+    violations = sum(VERDICTS[one.verdict].startswith("violation") for one in seen)
+    yield (
+        f"Of {len(core_bugs())} bugs {len(seen)} are seen, {violations} of them as violations: {near[RULE]} "
+        f"by a case of their own rule, {len(seen) - near[RULE]} by a case of another one. "
+        f"{len(unseen_bugs())} are out of a client's reach."
+    )
+    yield ""
+
+
+def _table() -> Iterator[str]:
+    yield "| rule | bug | seen by | verdict |"
+    yield "|---|---|---|---|"
+    bugs = core_bugs()
+    for one in seen_bugs():
+        bug = bugs[one.bug]
+        yield f"| `{bug.rule}` | {bug.name}: {bug.meaning} | `{one.case}` | {VERDICTS[one.verdict]} |"
+
+
+def _not_seen() -> Iterator[str]:
+    yield ""
+    yield "## Out of reach"
+    yield ""
+    yield "| rule | bug | what it takes, or why nothing shows |"
+    yield "|---|---|---|"
+    bugs = core_bugs()
+    unseen = unseen_bugs()
+    for bug in bugs.values():
+        if bug.name in unseen:
+            yield f"| `{bug.rule}` | {bug.name}: {bug.meaning} | {unseen[bug.name]} |"
