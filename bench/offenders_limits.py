@@ -143,5 +143,10 @@ CHEAP: tuple[Cheap, ...] = (
     ),
     Cheap(("sync-dropped",), "under profile rota the request is answered when its member is removed"),
     Cheap(("slow-readers",), "records are sent as they are taken, without a copy"),
+    Cheap(
+        ("slow-readers", "held-open", "opened-and-closed"),
+        "a connection that is lost is given back at once, and not when the collector finds it",
+    ),
+    Cheap(("list-groups", "pipelined-metadata"), "what is told is encoded in steps shorter than a turn"),
     Cheap(("garbage",), "what cannot be decoded closes its connection at once"),
 )

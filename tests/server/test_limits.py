@@ -91,10 +91,11 @@ def test_negative_idleness_is_no_limit(start, connect):
 
 def test_a_client_that_does_not_read_its_replies_is_idle(start, user):
     address = start(connections_max_idle_ms=1000)
-    deaf, other = user(address), user(address)
+    other = user(address)
     other.create()
     for _ in range(12):
         other.produce([bytes(1_000_000)])
+    deaf = user(address)
     for _ in range(5):
         deaf.send_fetch(max_bytes=2**30, max_wait_ms=0)
     begun = time.monotonic()
@@ -165,7 +166,7 @@ def test_a_pipelining_client_costs_its_read_ahead(inside, user):
         20_000,
     )
     with sending(eager, ask * count):
-        most = watched(lambda: max(len(each._incoming) for each in server.connections), other)
+        most = watched(lambda: max(len(each._incoming.received) for each in server.connections), other)
         assert READ_AHEAD < most <= READ_AHEAD + CHUNK
         other.produce([b"a"])
         assert eager.fetched()["records"]
