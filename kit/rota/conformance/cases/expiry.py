@@ -125,16 +125,18 @@ def goes_with_its_last_offset(d: Dialogue) -> None:
     seconds=3.0,
 )
 def all_at_once(d: Dialogue) -> None:
-    a, other = d.member("a"), f"{TOPIC}-other"
-    topic(d, TOPIC, other)
+    """A third one is kept, so that the group is, too."""
+    a, other, third = d.member("a"), f"{TOPIC}-other", f"{TOPIC}-third"
+    topic(d, TOPIC, other, third)
     _settle(d, a)
-    with d.reaching("two offsets that are stored"):
+    with d.reaching("three offsets that are stored"):
+        expect_each(d, commit(a, topics=[in_topic(third)]), "NONE")
         both = [in_topic(TOPIC), in_topic(other)]
         expect_each(d, commit(a, topics=both, retention_time_ms=_AT_ONCE), "NONE")
     all_leave(d, a)
     _expect_gone(d)
     left = fetched(d, topic_name=other)["committed_offset"]
-    d.require(left == -1, "no offset of the other topic either", f"the offset {left}")
+    d.require(left == -1, "no offset of the other topic", f"the offset {left}")
 
 
 @after(

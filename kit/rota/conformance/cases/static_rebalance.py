@@ -255,8 +255,9 @@ def nobody_joined(d: Dialogue) -> None:
     seconds=4.0,
 )
 def ends_for_one(d: Dialogue) -> None:
-    a, b = (static(d, name, f"{name}'s", rebalance_timeout_ms=1500) for name in "ab")
-    c = d.member("c", rebalance_timeout_ms=1500)
+    timeouts = {"rebalance_timeout_ms": 1500, "session_timeout_ms": 20_000}
+    a, b = (static(d, name, f"{name}'s", **timeouts) for name in "ab")
+    c = d.member("c", **timeouts)
     before = stable(d, a, b, c).leader.generation_id
     with d.reaching("a rebalance in which nobody has joined again"):
         d.expect(c.leave(), error="NONE")
