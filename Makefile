@@ -6,51 +6,32 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 OUT    ?= rota-out
 
+# Who forbids Python to keep what it has compiled has each of a thousand processes compile all of rota anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: check standard nightly walks bench-spark herd profiles reference test test-browser test-long test-kills lint style ready pin lock clean server-bench offenders extremes frames docs test-docs tutorial
 
 # The mock cluster inside librdkafka deviates from Kafka: exit 1 is what its judgement must end with. What it
-# does wrong fills a thousand lines; they go into a report.
+# does wrong fills a thousand lines; they go into a report. Two parts of the cases: each case has a mock of its own,
+# which delays a group's first phase by three seconds, and all of them take minutes.
 MOCK := $(OUT)/conform-librdkafka-mock
 check: $(VENV)/ready-run
 	$(BIN)/rota check --scope small --out $(OUT)
 	$(BIN)/rota conform --embedded --out $(OUT)
 	@mkdir -p $(OUT)
-	$(BIN)/rota conform --target librdkafka-mock --quiet \
+	$(BIN)/rota conform --target librdkafka-mock heartbeat leave --quiet \
 	  --report json=$(MOCK).json --report junit=$(MOCK).junit.xml \
 	  --report md=$(MOCK).md --report html=$(MOCK).html; code=$$?; \
 	  test $$code -eq 1 || { echo "rota: librdkafka-mock deviates and must end with exit 1, not $$code" >&2; exit 1; }
 	@echo
-	@echo "The spec holds, rota's own server conforms, librdkafka's mock does not (as expected)."
+	@echo "The spec holds, rota's own server conforms; librdkafka's mock, asked about heartbeats and leaving, does not (as expected)."
 	@echo "Reports in $(OUT): check.json, conform-rota.json and .junit.xml,"
 	@echo "  conform-librdkafka-mock.json, .junit.xml, .md and .html (what it does otherwise, with dialogues)"
 
-# Three processes at a time: one explores; one judges brokers, then computes; one, which is shown, waits for sockets, then
-# runs commands. Those that wait come first, and before the others where processors are few: they have timeouts. Types
-# are checked meanwhile. What failed is said once more at the end. What drives pages in a browser is not among them.
-EXPLORING := designs environment explore log mutants scopes
-COMPUTING := docs invariants kernel oracle proofs spec
-COMMANDS := cli
-JUDGING := beside_kafka clients conformance
-BEHIND := nice -n 5
+# Part after part, three processes at a time (tests/parts.py), types among them. What drives pages in a browser is not.
 PYTEST = $(BIN)/python -m pytest --junitxml=$(OUT)/tests-$(1).xml $(2)
-SHOWN = $(patsubst %,--ignore=tests/%,browser $(EXPLORING) $(COMPUTING) $(COMMANDS) $(JUDGING))
-REPORTS := $(patsubst %,$(OUT)/tests-%.xml,waiting judging exploring computing commands)
 test: $(VENV)/ready-test style
-	@mkdir -p $(OUT)
-	@rm -f $(REPORTS)
-	@echo "rota: three processes; what is not shown here is in $(OUT)/tests-{judging,exploring,computing,commands}.txt"
-	@$(BEHIND) $(call PYTEST,exploring,$(EXPLORING:%=tests/%)) >$(OUT)/tests-exploring.txt 2>&1 & one=$$!; \
-	  $(BEHIND) $(BIN)/python -m mypy >$(OUT)/types.txt 2>&1 & types=$$!; \
-	  { $(call PYTEST,judging,$(JUDGING:%=tests/%)) >$(OUT)/tests-judging.txt 2>&1; judged=$$?; \
-	    $(BEHIND) $(call PYTEST,computing,$(COMPUTING:%=tests/%)) >$(OUT)/tests-computing.txt 2>&1 && exit $$judged; } & two=$$!; \
-	  trap 'kill $$one $$two $$types' INT TERM; \
-	  $(call PYTEST,waiting,$(SHOWN)); failed=$$?; \
-	  $(BEHIND) $(call PYTEST,commands,$(COMMANDS:%=tests/%)) >$(OUT)/tests-commands.txt 2>&1 || failed=1; \
-	  for each in $$one $$two; do wait $$each || failed=1; done; \
-	  wait $$types || { failed=1; cat $(OUT)/types.txt; }; \
-	  tail -n 1 $(patsubst %,$(OUT)/tests-%.txt,judging exploring computing commands) $(OUT)/types.txt; \
-	  $(BIN)/python tests/failed.py $(REPORTS); \
-	  exit $$failed
+	@$(BIN)/python tests/parts.py $(OUT)
 
 # Every page, driven as a person would in headless Chromium; Debian's is installed where none is found. Two minutes
 # at most. `make test-browser SHOTS=1` also leaves pictures of them in rota-out/screenshots, to be looked at.
@@ -74,8 +55,11 @@ style: $(VENV)/ready-test
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check --quiet .
 
-# All that is installed, in one go: for those who then run several targets at a time.
-ready: $(VENV)/ready-test $(VENV)/ready-browser $(VENV)/ready-docs
+# All that is installed, in one go: for those who then run several targets at a time. The search is compiled meanwhile.
+ready: $(VENV)/installed
+	@$(MAKE) --no-print-directory $(VENV)/ready-run & compiling=$$!; \
+	  $(MAKE) --no-print-directory $(VENV)/installed-test $(VENV)/installed-browser $(VENV)/installed-docs; failed=$$?; \
+	  wait $$compiling && exit $$failed
 
 $(VENV)/python-ok:
 	@command -v $(PYTHON) >/dev/null || { echo "rota: no $(PYTHON) found; install Python 3.11 or later, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
@@ -89,26 +73,34 @@ $(VENV)/ready-build: $(VENV)/python-ok locks/build.txt
 	@$(PIP) install --require-hashes -r locks/build.txt
 	@touch $@
 
-$(VENV)/ready-run: $(VENV)/ready-build locks/run.txt pyproject.toml
+$(VENV)/installed: $(VENV)/ready-build locks/run.txt pyproject.toml
 	@$(PIP) install --require-hashes -r locks/run.txt
 	@$(PIP) install --no-build-isolation --no-deps --editable .
+	@touch $@
+
+$(VENV)/ready-run: $(VENV)/installed
 	@echo "rota: compiling the search (once, some twenty seconds)"
+	@$(BIN)/python -m compileall -q model impl proofs kit
 	@$(BIN)/python -m rota.explore.fast.ahead
 	@touch $@
 
-$(VENV)/ready-test: $(VENV)/ready-run locks/test.txt
+$(VENV)/installed-test: $(VENV)/installed locks/test.txt
 	@command -v java >/dev/null || { echo "rota: no java found; Spark needs Java 17 or later (Debian: apt-get install openjdk-17-jre-headless)" >&2; exit 2; }
 	@echo "rota: installing the test tools and Spark (about 500 MB, once)"
 	@$(PIP) install --no-build-isolation --require-hashes -r locks/test.txt
 	@touch $@
 
-$(VENV)/ready-browser: $(VENV)/ready-run locks/browser.txt
+$(VENV)/installed-browser: $(VENV)/installed locks/browser.txt
 	@echo "rota: installing what drives a browser (about 50 MB, once)"
 	@$(PIP) install --require-hashes -r locks/browser.txt
 	@touch $@
 
-$(VENV)/ready-docs: $(VENV)/ready-run locks/docs.txt
+$(VENV)/installed-docs: $(VENV)/installed locks/docs.txt
 	@$(PIP) install --require-hashes -r locks/docs.txt
+	@touch $@
+
+# Installed, and compiled.
+$(VENV)/ready-test $(VENV)/ready-browser $(VENV)/ready-docs: $(VENV)/ready-%: $(VENV)/installed-% $(VENV)/ready-run
 	@touch $@
 
 # The site, from docs and from the spec itself; a warning is an error. Its pages use no network.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import toys
 from click.testing import CliRunner
@@ -24,6 +25,7 @@ from rota.explore.checkpoint import Checkpoint
 from rota.explore.fast import numpy_search, search
 from rota.explore.fast.shard import Owner
 from rota.explore.tables import system as tables
+from rota.explore.tables.arrays import Flags, Ints
 from rota.explore.tables.properties import CheckGroup, Judge
 from rota.kernel import encoding
 from rota.mutants import system as world
@@ -117,8 +119,8 @@ def a_property_is_dropped(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_property_is_taken_for_granted(patch: pytest.MonkeyPatch) -> None:
-    def fine(self: CheckGroup, a: int, b: int) -> list[bool]:
-        return [True for _ in self.checks]
+    def fine(self: CheckGroup, a: Ints, b: Ints) -> list[Flags]:
+        return [np.ones(len(a), np.bool_) for _ in self.checks]
 
     patch.setattr(CheckGroup, "_answers", fine)
 

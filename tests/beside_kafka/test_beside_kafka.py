@@ -5,13 +5,13 @@ Of a family two are played, and a fourth of those that restart; with `-m long` a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from harness.some_cases import some
 from rota.conformance.catalogue import all_scripts
 from rota.conformance.comparison.compare import DialogueComparison, Likeness, compare
 from rota.conformance.comparison.known_differences import (
@@ -29,6 +29,7 @@ from rota.report.beside import page
 KAFKA = "kafka-4.4.0"
 OPTIONS = Options(seed=1)
 ROOT = Path(__file__).parents[2]
+DIFFERING = {known.id for known in KNOWN_DIFFERENCES}
 
 
 @pytest.fixture(scope="module", params=["some", pytest.param("all", marks=pytest.mark.long)])
@@ -42,29 +43,19 @@ def compared(request: pytest.FixtureRequest) -> Iterator[list[DialogueComparison
     with closing(kafka):
         scripts = divide(all_scripts(), parse_target("rota"), OPTIONS)[0]
         yield compare(
-            some(scripts) if request.param == "some" else scripts, kafka, parse_target("rota"), OPTIONS
+            some(scripts, DIFFERING) if request.param == "some" else scripts,
+            kafka,
+            parse_target("rota"),
+            OPTIONS,
         )
-
-
-def some(scripts: list[Script]) -> list[Script]:
-    """Those that differ, what is no family's, two of each family, and a fourth of the restarts."""
-    known = {difference.id for difference in KNOWN_DIFFERENCES}
-    chosen: list[Script] = []
-    met: Counter[str] = Counter()
-    for script in scripts:
-        sort = "restarts" if script.restarts else getattr(script, "family", "")
-        met[sort] += 1
-        is_one = met[sort] % 4 == 1 if script.restarts else met[sort] <= 2
-        if not sort or is_one or script.id in known:
-            chosen.append(script)
-    return chosen
 
 
 def test_what_is_left_out_is_alike() -> None:
     scripts = divide(all_scripts(), parse_target("rota"), OPTIONS)[0]
-    left = [script for script in scripts if script not in some(scripts)]
+    chosen = some(scripts, DIFFERING)
+    left = [script for script in scripts if script not in chosen]
     assert all(script.restarts or getattr(script, "family", "") for script in left)
-    assert len(scripts) / 3 < len(some(scripts)) < 2 * len(scripts) / 3
+    assert len(scripts) / 3 < len(chosen) < 2 * len(scripts) / 3
 
 
 def those(compared: list[DialogueComparison], likeness: Likeness) -> list[Script]:

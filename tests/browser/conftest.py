@@ -90,6 +90,7 @@ def axe() -> Path:
 @pytest.fixture(scope="package")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Makes a page that is a file, once, and says where it is; the front page of the docs is built before."""
+    folder = tmp_path_factory.mktemp("pages")
 
     @cache
     def file(name: str) -> Path:
@@ -97,7 +98,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
             if not DOCS.exists():
                 pytest.skip("the docs are not built; `make docs` does that")
             return DOCS
-        made: Path = getattr(subjects, subjects.FILES[name])(tmp_path_factory.mktemp(name))
+        made: Path = getattr(subjects, subjects.FILES[name])(folder)
         return made
 
     return file

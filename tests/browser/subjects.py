@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
@@ -154,8 +154,9 @@ def story_of_strangers(text: str = HOSTILE) -> Story:
     )
 
 
+@cache
 def report(folder: Path) -> Path:
-    """The report on librdkafka's mock cluster, which does some things otherwise."""
+    """The report on librdkafka's mock cluster, which does some things otherwise; made once in a folder."""
     html = folder / "conform.html"
     chosen = (
         "heartbeat.invalid-group-id",
@@ -179,6 +180,7 @@ def report(folder: Path) -> Path:
     return html
 
 
+@cache
 def side_by_side(folder: Path) -> Path:
     """That mock and rota's own server, from the reports on both."""
     html = report(folder).with_name("both.html")

@@ -123,6 +123,20 @@ def test_targets_side_by_side_are_filtered_and_linked(driver: Driver, files: Fil
     assert watched.wrong == []
 
 
+def test_filters_leave_what_is_asked_for_of_what_changed(driver: Driver, files: Files) -> None:
+    watched = driver.open(files("changes").as_uri())
+    page = watched.page
+    every = page.locator(".case").evaluate_all(OF_EACH)
+    part = every[0][0]
+    page.select_option("[name=part]", part)
+    assert left(page) == [one for one in every if one[0] == part], "groups are opened to show them"
+    page.select_option("[name=part]", "")
+    page.fill("[name=find]", "no such words")
+    assert page.locator(".none").is_visible()
+    assert page.locator(".group:visible").count() == 0
+    assert watched.wrong == []
+
+
 def test_what_changed_is_opened_by_its_cause(driver: Driver, files: Files) -> None:
     watched = driver.open(files("changes").as_uri())
     page = watched.page

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -120,7 +121,8 @@ def test_planted_bug_an_engine_that_judges_nothing(invoke: Invoke, monkeypatch: 
     """
     broken = ("--system", "toys:broken", "--set", "kind=safety", "--engine", "numpy")
     assert invoke(*broken).exit_code == 1
-    monkeypatch.setattr(CheckGroup, "_answers", lambda group, a, b: [True] * len(group.checks))
+    fine = lambda group, a, b: [np.ones(len(a), np.bool_)] * len(group.checks)  # noqa: E731
+    monkeypatch.setattr(CheckGroup, "_answers", fine)
     noticed = invoke(*broken)
     assert noticed.exit_code == 4
     assert "the tables and the property itself disagree on" in noticed.stderr

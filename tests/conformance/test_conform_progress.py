@@ -58,6 +58,18 @@ class Terminal(io.StringIO):
         return True
 
 
+def test_who_is_played_again_alone_counts_once() -> None:
+    """As when a target dies that several had a part in."""
+    cases = select(all_cases(), ["heartbeat"])[:2]
+    clock = Clock()
+    progress = ConformProgress(LiveLine(io.StringIO(), clock=clock), cases, parallel=2, clock=clock)
+    for case in (*cases, cases[0]):
+        progress.watch.begun(case)
+        clock.now += 1.0
+        progress.watch.over(case)
+    assert progress.text().startswith("conform: 2 of 2 cases, 3 s")
+
+
 def test_the_line_says_done_time_left_failures_and_what_takes_longest() -> None:
     clock = Clock()
     cases = select(all_cases(), ["heartbeat"])[:8]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html.parser import HTMLParser
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -129,13 +130,13 @@ def test_strangers_texts_stay_texts() -> None:
     assert HOSTILE not in page
 
 
-@pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.KNOWN, Verdict.PASS])
-def test_the_page_stays_small(verdict: Verdict) -> None:
-    """As many cases as there are deviations of the worst target that is known."""
-    many = [result(case, verdict, lines=60) for case in all_cases()[::2]]
+@pytest.mark.parametrize("verdicts", [(Verdict.FAIL, Verdict.KNOWN), (Verdict.PASS,)])
+def test_the_page_stays_small(verdicts: Sequence[Verdict]) -> None:
+    """As many cases as there are deviations of the worst target that is known; of two verdicts in turn."""
+    many = [result(case, verdict, lines=60) for case, verdict in zip(all_cases()[::2], cycle(verdicts))]
     page = page_of(finished(many))
     assert len(page.encode()) < 5_000_000
-    assert ("<svg" in page) == (verdict is not Verdict.PASS)
+    assert ("<svg" in page) == (Verdict.PASS not in verdicts)
     assert page.count('class="case"') == len(many)
 
 

@@ -9,29 +9,51 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from harness.some_cases import some
 from rota.cli.conform import conform
 from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.dialogue import Dialogue
+from rota.conformance.profiles import USUAL
 from rota.conformance.results import Ending
 from rota.conformance.runner import PLAYS, Options, perform
 from rota.conformance.targets.grammar import parse_target
 from rota.server import SERVED
+from rota.spec import MENDS, ROTA
 
-SLOW = {"timers.new-member-expired.five-minutes", "expiry.empty-group.since-last-member"}
+SLOW = {
+    "timers.new-member-expired.five-minutes",
+    "expiry.empty-group.since-last-member",
+    "expiry.empty-group.since-last-member-after-sigkill",
+}
 OF_A_CLUSTER = {case.id for case in all_cases() if case.brokers > 1}
+MENDED = {case.id for case in all_cases() if case.otherwise and case.otherwise.switch in MENDS}
 
 
-@pytest.mark.parametrize("profile", SERVED)
-def test_embedded_conforms(tmp_path: Path, profile: str) -> None:
-    """With its mends, as it is if nothing is said, and to the letter of Kafka."""
-    said = [] if profile == "rota" else ["--profile", profile]
+@pytest.mark.parametrize(
+    ("profile", "whole"),
+    [(ROTA.name, True), (USUAL, False), pytest.param(USUAL, True, marks=pytest.mark.long)],
+)
+def test_embedded_conforms(tmp_path: Path, profile: str, whole: bool) -> None:
+    """With its mends, as it is if nothing is said, and to the letter of Kafka.
+
+    The letter is another in what is mended, all of which is played; of families a part, all with `-m long`.
+    """
+    chosen = all_cases() if whole else some(all_cases(), MENDED)
+    said = [] if profile == ROTA.name else ["--profile", profile]
     fixed = ["--embedded", "--json", "--seed", "4", "--out", str(tmp_path)]
-    outcome = CliRunner().invoke(conform, [*fixed, *said])
+    outcome = CliRunner().invoke(conform, [*fixed, *said, *(() if whole else [case.id for case in chosen])])
     report = json.loads(outcome.stdout)
     assert {case["id"]: case["verdict"] for case in report["cases"] if case["verdict"] != "pass"} == {}
     assert (outcome.exit_code, report["verdict"], report["profile"]) == (0, "conforms", profile)
     assert report["seconds"] < 100
-    assert {skipped["id"] for skipped in report["not_checked"]} == SLOW | OF_A_CLUSTER
+    unplayed = {case.id for case in chosen} & (SLOW | OF_A_CLUSTER)
+    assert {skipped["id"] for skipped in report["not_checked"]} == unplayed
+    assert len(report["cases"]) == len(chosen) - len(unplayed)
+    assert len(chosen) > len(all_cases()) / 3
+
+
+def test_every_profile_that_it_serves_is_one_of_them() -> None:
+    assert set(SERVED) == {ROTA.name, USUAL}
 
 
 @pytest.mark.parametrize(("late", "ending"), [(PLAYS - 1, Ending.FINISHED), (PLAYS, Ending.UNDECIDED)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from conformance.told_results import STARTED, case_of, finished, result, unknown_group, with_frames, written
 from rota.cli.conform import conform
+from rota.conformance.catalogue import all_cases
 from rota.conformance.results import CaseResult, KnownFailure, NotChecked, Verdict
 from rota.report import changes as under_test
 from rota.report.causes import causes
@@ -183,6 +185,27 @@ def test_changes_go_into_files_too(tmp_path: Path) -> None:
     refused = diff(tmp_path, BEFORE, AFTER, "--report", f"junit={tmp_path / 'x'}")
     assert refused.exit_code == 2
     assert "junit is for judging one target; of reports there are json, md, html" in refused.stderr
+
+
+def test_the_cases_of_a_family_stand_together(tmp_path: Path) -> None:
+    """And the page has the filters of the report on a run; one case alone stands for itself."""
+    family = "heartbeat.illegal-generation.below"
+    alike = [one.id for one in all_cases() if one.family == family][:3]
+    after = [failed(alike[0]), failed(SYNC), *(failed(id) for id in alike[1:])]
+    assert diff(tmp_path, [], after, "--report", f"html={tmp_path / 'html'}").exit_code == 1
+    html = (tmp_path / "html").read_text()
+    assert html.count('class="group family"') == 1
+    _, _, within = html.partition('class="group family"')
+    said, _, _ = within.partition("</summary>")
+    assert f"<code>{family}</code>" in said
+    assert '<span class="quiet">3</span>' in said
+    (inner,) = re.findall(rf'class="group family".*?id="after-case-{re.escape(alike[-1])}"', html, re.DOTALL)
+    assert [f'id="after-case-{id}"' in inner for id in (*alike, SYNC)] == [True, True, True, False]
+    shown = re.findall(r'<select name="(\w+)">(.*?)</select>', html, re.DOTALL)
+    offered = {name: re.findall(r'value="([^"]*)"', options) for name, options in shown}
+    assert offered == {"part": ["", "sync", "heartbeat"], "verdict": ["", "fail"]}
+    assert diff(tmp_path, BEFORE, BEFORE, "--report", f"html={tmp_path / 'html'}", SYNC).exit_code == 0
+    assert "filters" not in (tmp_path / "html").read_text().partition("</style>")[2].partition("<script")[0]
 
 
 def test_a_report_says_the_same_when_it_is_read_back(tmp_path: Path) -> None:

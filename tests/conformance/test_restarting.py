@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.kept_server import KeptServer, kept_target
 from rota.conformance.catalogue import all_cases, select
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.failures import Interrupted
@@ -232,11 +235,82 @@ def test_a_target_may_take_its_time_after_a_restart() -> None:
     assert waited == [0.01, 1.3]
 
 
+class SlowToSpeak(KeptServer):
+    """A server behind a listener: what comes there after a restart is taken in, and read after seconds."""
+
+    def __init__(self, settings: Mapping[str, int], silence: float) -> None:
+        super().__init__(settings)
+        self._inner, self._silence, self._speaks_at = self.address, silence, 0.0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = self._listener.getsockname()
+        threading.Thread(target=self._take_in, daemon=True).start()
+
+    def start_again(self) -> None:
+        self._speaks_at = time.monotonic() + self._silence
+        self._started(self._inner[1])
+
+    def stop(self) -> None:
+        self._listener.close()
+        super().stop()
+
+    def _take_in(self) -> None:
+        with suppress(OSError):
+            while True:
+                caller = self._listener.accept()[0]
+                threading.Thread(target=self._serve, args=(caller,), daemon=True).start()
+
+    def _serve(self, caller: socket.socket) -> None:
+        time.sleep(max(self._speaks_at - time.monotonic(), 0.0))
+        with suppress(OSError), caller, socket.create_connection(self._inner) as server:
+            back = threading.Thread(target=self._pipe, args=(server, caller), daemon=True)
+            back.start()
+            self._pipe(caller, server)
+            back.join()
+
+    @staticmethod
+    def _pipe(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize("id", [f"{KEPT}sigkill", "hosting.loading.before-it-knows-after-sigkill"])
+def test_who_listens_before_it_says_anything_is_waited_for(id: str) -> None:
+    """Longer than for any other answer."""
+    slow = replace(
+        kept_target(), restarting=lambda settings, how: Alone(SlowToSpeak(settings, silence=2.0), how)
+    )
+    with closing(slow):
+        (result,) = play_all(select(all_cases(), [id]), slow, Options(seed=1, patience=0.7), {})
+    assert (result.verdict, result.because) == (Verdict.PASS, "")
+
+
+def test_who_comes_to_a_target_that_was_just_started_again_waits_too() -> None:
+    server = SlowToSpeak({}, silence=2.0)
+    server.end(HERE, Signal.KILL)
+    server.start_again()
+    late = replace(kept_target(), restarting=lambda settings, how: Alone(server, how))
+    with closing(late):
+        (result,) = play_all(select(all_cases(), [f"{KEPT}sigkill"]), late, Options(seed=1, patience=0.7), {})
+    assert (result.verdict, result.because) == (Verdict.PASS, "")
+
+
 def test_without_a_folder_restarts_are_not_checked() -> None:
     with closing(parse_target(f"cmd:{SERVE}")) as target:
         playable, skipped = divide(select(all_cases(), [f"{KEPT}sigkill"]), target, Options(seed=1))
     assert playable == []
     assert skipped[0].why == "needs a target that can be restarted with its data"
+
+
+def test_a_command_cannot_be_restarted_with_other_settings() -> None:
+    cases = select(all_cases(), ["loading.over-capacity"])
+    with closing(parse_target(f"cmd:{SERVE} --data-dir {{data}}", {"group.max.size": 3})) as target:
+        playable, skipped = divide(cases, target, Options(seed=1))
+    assert playable == []
+    assert {one.why for one in skipped} == {"needs a target that can be restarted with other settings"}
 
 
 def test_the_guard_ends_in_good_order_and_keeps_the_folder(tmp_path: Path) -> None:

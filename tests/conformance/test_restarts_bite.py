@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -11,14 +12,15 @@ import pytest
 
 from harness.kept_server import KeptServer, kept_target, three_strangers
 from harness.patched import Bug, Original
-from rota.conformance.cases import cluster, restart_groups
+from rota.conformance.cases import cluster, restart_expiry, restart_groups
+from rota.conformance.cases import expiry as cases_of_expiry
 from rota.conformance.catalogue import all_cases, select
 from rota.conformance.dialogues.script import Case
 from rota.conformance.results import DEVIATION_VERDICT, Verdict
 from rota.conformance.runner import Options, play_all
 from rota.conformance.steps.membership import SHORT_SESSIONS
 from rota.conformance.targets.target import Target
-from rota.coordinator import Group, loading, session_timers
+from rota.coordinator import Group, expiry, join, loading, rebalance, session_timers
 from rota.coordinator.effects import GroupRecord
 from rota.log import cleaner
 from rota.log.group_replay import Replay
@@ -37,7 +39,7 @@ def case_called(id: str) -> Case:
     return case
 
 
-RESTARTS = [case for case in all_cases() if case.restarts and case.brokers == 1]
+RESTARTS = [case for case in all_cases() if case.restarts and case.brokers == 1 and case.seconds < 60]
 
 
 def test_a_server_that_keeps_all_passes_every_restart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,6 +128,27 @@ def one_timeout_for_all(original: Original) -> Original:
     return start
 
 
+def members_as_stored(original: Original) -> Original:
+    """What members subscribe to is not noted when they are loaded."""
+
+    def load(step: Any, group_id: str, record: Any) -> Any:
+        group = original(step, group_id, record)
+        group.subscriptions = ()
+        return group
+
+    return load
+
+
+def also_at_the_limit(original: Original) -> Original:
+    def load(step: Any, group_id: str, record: Any) -> Any:
+        group = original(step, group_id, record)
+        if len(group.members) == step.config.group_max_size:
+            rebalance.prepare_rebalance(step, group, "the loaded group is full")
+        return group
+
+    return load
+
+
 BUGS = [
     Bug("members lost", loading, "load", of_records(lambda record: replace(record, members=())),
         "loading.load.members-after-sigkill"),
@@ -163,6 +186,21 @@ BUGS = [
         "offsets.stored.unanswered-after-sigkill"),
     Bug("emptied unwritten", storage, "entries_of", lost_when_empty,
         "persistence.emptied-stored.kept-after-sigkill"),
+    Bug("generation counted on", loading, "load",
+        of_records(lambda record: replace(record, generation_id=record.generation_id + 1)),
+        "loading.load.sync-unanswered-after-sigkill"),
+    Bug("size not looked at", loading, "prepare_rebalance", nothing,
+        "loading.over-capacity.rebalances-after-sigkill"),
+    Bug("members spared", join, "has_room", lambda _: lambda *_: True,
+        "loading.over-capacity.rebalances-after-sigkill"),
+    Bug("full is too much", loading, "load", also_at_the_limit,
+        "loading.over-capacity.at-the-limit-after-sigkill"),
+    Bug("retentions lost", groups, "offset_record", of_offsets(expire_timestamp_ms=-1),
+        "expiry.offsets-expired.own-retention-after-sigkill"),
+    Bug("commits of long ago", groups, "offset_record", of_offsets(expire_timestamp_ms=1),
+        "expiry.expired.not-before-after-sigkill"),
+    Bug("nobody subscribes", loading, "load", members_as_stored,
+        "expiry.subscribed-group.keeps-subscribed-after-sigkill"),
 ]  # fmt: skip
 
 
@@ -214,6 +252,36 @@ def test_sessions_that_do_not_begin_as_they_should_are_seen(
     monkeypatch.setattr(loading, "restart_session", plant(session_timers.restart_session))
     case = case_called("loading.load.sessions-after-sigkill")
     assert verdict(kept_target(), replace(case, settings=SHORT_SESSIONS)) is Verdict.FAIL
+
+
+def emptied_at(when: Callable[[], int]) -> Callable[[Original], Original]:
+    return of_records(lambda record: replace(record, state_timestamp_ms=when()))
+
+
+SINCE_LAST_MEMBER = [
+    (lambda original: original, Verdict.PASS),
+    (emptied_at(lambda: -1), Verdict.FAIL),  # so it counts from the commit
+    (emptied_at(lambda: int(time.time() * 1000)), Verdict.FAIL),
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("plant", "wanted"), SINCE_LAST_MEMBER, ids=["sound", "of the commit", "of the restart"]
+)
+def test_the_time_since_which_a_group_is_empty_is_known_afterwards(
+    plant: Callable[[Original], Any], wanted: Verdict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A minute of retention is eight seconds here."""
+    monkeypatch.setattr(expiry, "MINUTE_MS", 8000)
+    for name, seconds in (("_BEFORE", 4.0), ("_AFTER", 2.5), ("_RETENTION", 8.0), ("LOOKS", 1.5)):
+        monkeypatch.setattr(restart_expiry, name, seconds)
+    monkeypatch.setattr(cases_of_expiry, "LOOKS", 1.5)
+    monkeypatch.setattr(loading, "load", plant(loading.load))
+    case = case_called("expiry.empty-group.since-last-member-after-sigkill")
+    with closing(kept_target()) as target:
+        (result,) = play_all([case], target, Options(seed=1, patience=2, slow=True), {})
+    assert result.verdict is wanted
 
 
 @pytest.mark.parametrize("case", [case for case in all_cases() if case.brokers > 1], ids=lambda case: case.id)

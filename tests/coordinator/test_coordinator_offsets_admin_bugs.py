@@ -33,8 +33,9 @@ def keeps_handed_out_ids(step, store, groups, group_id, answered):
 def keeps_offsets(step, store, groups, group_id, answered):
     kept = {name: dict(indexes) for name, indexes in store.committed.get(group_id, {}).items()}
     DELETE(step, store, groups, group_id, answered)
-    effect = store.deferred[-1].effect
-    store.deferred[-1].effect = lambda *answer: (effect(*answer), store.committed.update({group_id: kept}))
+    entry = store.deferred._lines[0][-1]
+    effect = entry.effect
+    entry.effect = lambda *answer: (effect(*answer), store.committed.update({group_id: kept}))
 
 
 def takes_offsets_at_once(step, store, groups, group_id, answered):
@@ -44,8 +45,9 @@ def takes_offsets_at_once(step, store, groups, group_id, answered):
 
 def never_comes_back(step, store, groups, group_id, answered):
     DELETE(step, store, groups, group_id, answered)
-    effect = store.deferred[-1].effect
-    store.deferred[-1].effect = lambda reply_to, error: (
+    entry = store.deferred._lines[0][-1]
+    effect = entry.effect
+    entry.effect = lambda reply_to, error: (
         effect(reply_to, error),
         error and groups.pop(group_id),
     )
@@ -75,7 +77,8 @@ def tombstones_for_all(step, store, group, request, parked, topics_of):
 def tombstones_for_what_is_seen(step, store, group, request, parked, topics_of):
     deferred, store.deferred = store.deferred, type(store.deferred)()
     DELETE_OFFSETS(step, store, group, request, parked, topics_of)
-    deferred.extend(store.deferred)
+    while (entry := store.deferred.next_event()) is not None:
+        deferred.add(entry)
     store.deferred = deferred
 
 

@@ -60,9 +60,12 @@ def answered_at_once(step, store, group, request, parked, timestamp_ms):
 
 def everyone_for_himself(step, store):
     """Answers take effect in their own order."""
-    for entry in [each for each in store.deferred if each.error_code is not None]:
-        store.deferred.remove(entry)
-        entry.effect(step.reply, entry.error_code)
+    for partition, line in tuple(store.deferred._lines.items()):
+        for entry in [each for each in line if each.error_code is not None]:
+            line.remove(entry)
+            entry.effect(step.reply, entry.error_code)
+        if not line:
+            del store.deferred._lines[partition]
 
 
 def first_of_a_batch_wins(store, group_id, record, *_):
@@ -78,13 +81,14 @@ def stable(value):
 
 
 def failures_hold_up_the_line(step, store):
-    while store.deferred and store.deferred[0].error_code == 0:
-        store.deferred.popleft().effect(step.reply, 0)
+    line = store.deferred._lines.get(0)
+    while line and line[0].error_code == 0:
+        store.deferred.next_event().effect(step.reply, 0)
 
 
 def stores_in_spite_of_failure(step, store, group_id, records, parked, reply):
     WRITE(step, store, group_id, records, parked, reply)
-    entry = store.deferred[-1]
+    entry = store.deferred._lines[0][-1]
     effect = entry.effect
 
     def store_first(reply_to, error_code):

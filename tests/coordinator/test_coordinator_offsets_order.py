@@ -141,9 +141,12 @@ def test_what_is_seen_is_the_answered_beginning_of_the_log(script):
 
 def test_the_list_notices_an_answer_that_overtakes(monkeypatch):
     def overtaking(step, store):
-        for entry in [each for each in store.deferred if each.error_code is not None]:
-            store.deferred.remove(entry)
-            entry.effect(step.reply, entry.error_code)
+        for partition, line in tuple(store.deferred._lines.items()):
+            for entry in [each for each in line if each.error_code is not None]:
+                line.remove(entry)
+                entry.effect(step.reply, entry.error_code)
+            if not line:
+                del store.deferred._lines[partition]
 
     script = [("commit", "g", 0, 1), ("commit", "g", 0, 2), ("answer", 1, 0)]
     play(script)

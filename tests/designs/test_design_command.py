@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,14 @@ from rota.explore import engines
 from rota.report.check_model import Plan
 
 Invoke = Callable[..., Result]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The same designs are asked for many times: what is learned of them is kept for the next test here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROTA_TABLES", str(tmp_path_factory.mktemp("tables")))
+        yield
 
 
 @pytest.fixture

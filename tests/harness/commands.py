@@ -163,7 +163,11 @@ def _commands(block: Block) -> Sequence[Command]:
     """What is run of a block: its commands, or the Python in it as one script."""
     if block.language != "python":
         return [
-            Command(f"make -C {ROOT} OUT=$PWD/rota-out {one.text[5:]}", one.shown, one.exit_code)
+            Command(
+                f"make --no-print-directory -C {ROOT} OUT=$PWD/rota-out {one.text[5:]}",
+                one.shown,
+                one.exit_code,
+            )
             if one.text.startswith("make ")
             else one
             for one in block.commands

@@ -52,6 +52,10 @@ class KeptServer(Remote):
                 pass
             log.close()
 
+    def add(self, settings: Mapping[str, int]) -> None:
+        """Have these settings when it is started again."""
+        self._settings |= settings
+
     def start_again(self) -> None:
         """Start it with its folder."""
         self._started(self.address[1])
@@ -95,6 +99,12 @@ class TakenOver(Remote):
                 server.stop()
 
 
+def changing(settings: Mapping[str, int], after: Mapping[str, int], how: Signal) -> Alone:
+    """A server that is started again with other settings."""
+    server = KeptServer(settings)
+    return Alone(server, how, lambda: server.add(after))
+
+
 def kept_target() -> Target:
     """A target whose servers are threads, to the letter of Kafka."""
     return Target(
@@ -104,6 +114,7 @@ def kept_target() -> Target:
         parallel=8,
         settable=True,
         restarting=lambda settings, how: Alone(KeptServer(settings), how),
+        changing=changing,
     )
 
 

@@ -35,8 +35,8 @@ from rota.wire.schema import Field
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from harness.arrival import arrive
 from harness.extremes import BITS, Faults, usual
+from rota.virtual import arrive
 
 SEGMENT = 20_000
 """Frames for one server."""

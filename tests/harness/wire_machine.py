@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from harness.virtual_loop import VirtualLoop
 from rota.oracle import Shadow
 from rota.server.broker import Server
 from rota.server.settings import Settings
 from rota.spec import Group, GroupState
+from rota.virtual import VirtualLoop
 from rota.wire import decode_request, decode_response, encode_request, frame
 
 GROUPS = ("g", "h")

@@ -9,7 +9,7 @@ from rota.server import KNOWN, Settings, SettingsError, running
 from rota.server.cluster import ApiRanges, Cluster
 from rota.server.settings import MAX_PARTITIONS
 from rota.server.topics import Topics
-from rota.wire import advertised, api, decode_response, encode_response
+from rota.wire import advertised, api, decode_response, encode_response, encode_response_in_slices
 
 ZERO = UUID(int=0)
 
@@ -22,6 +22,9 @@ class Asked:
 
     def encoded(self, body):
         return encode_response(self.api_name, self.version, body, 1)
+
+    def encoded_in_slices(self, body):
+        return encode_response_in_slices(self.api_name, self.version, body, 1)
 
     def reply(self, body):
         self.reply_in_pieces((self.encoded(body),), 0)

@@ -198,7 +198,7 @@ def test_what_comes_while_the_disk_is_busy_is_written_together(server, connect, 
         held.wait(10)
         return write(storage, appends)
 
-    with server() as one:
+    with server(offsets_topic_num_partitions=1) as one:
         monkeypatch.setattr(Storage, "write", counted)
         others = [connect(one.address) for _ in range(12)]
         partition = {"partition_index": 0, "committed_offset": 2, "committed_metadata": ""}

@@ -154,7 +154,7 @@ def test_half_sent_frames_hold_no_more_than_there_is_room_for(
             except (BlockingIOError, OSError):
                 pass
         assert good.call("ApiVersions", 0)["error_code"] == 0
-        most = max(most, sum(len(each._incoming) for each in server.connections))
+        most = max(most, sum(len(each._incoming.received) for each in server.connections))
     assert 2 * size * 0.9 < most < capacity + count * (intake.SHORT + CHUNK)
     assert good.produce([bytes(1_000_000)])["error_code"] == 0
     assert "for which others wait" in caplog.text

@@ -150,6 +150,6 @@ def remove_group(
             memory.put(group_id, groups[group_id].held)
         answered(reply_to, error_code)
 
-    entry = DeferredEvent(effect)
-    store.deferred.append(entry)
+    entry = DeferredEvent(effect, partitions=frozenset((step.config.partition_of(group_id),)))
+    store.deferred.add(entry)
     step.append_deferred(group_id, GroupTombstone(store.tombstones(group_id, with_pending)), entry)

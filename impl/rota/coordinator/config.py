@@ -1,9 +1,15 @@
 """The broker's settings that the core reads, under Kafka's own names with underscores for dots."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 UNBOUNDED = 2**63 - 1
 """A number of bytes that no process has."""
+
+
+def one_partition(group_id: str) -> int:
+    """All groups are in one partition of the log."""
+    return 0
 
 
 class ConfigError(ValueError):
@@ -61,6 +67,7 @@ class CoordinatorConfig:
     group_members_max_bytes, members_max_bytes: what the members of one group, and of all, may take of memory.
     group_offsets_max_bytes, offsets_max_bytes: the same for offsets. A broker has none of these four.
     mends: where it does better than a broker, which is nowhere if nothing is said.
+    partition_of: in which partition of the log a group is. What the log answers counts in its order there.
 
     Raises ConfigError for a negative value, or bounds or a size that admit nothing.
     """
@@ -77,10 +84,11 @@ class CoordinatorConfig:
     group_offsets_max_bytes: int = UNBOUNDED
     offsets_max_bytes: int = UNBOUNDED
     mends: Mends = UNMENDED
+    partition_of: Callable[[str], int] = field(default=one_partition, compare=False)
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
-            if name != "mends" and getattr(self, name) < 0:
+            if name not in ("mends", "partition_of") and getattr(self, name) < 0:
                 raise ConfigError(f"{name} is negative: {getattr(self, name)}")
         if self.group_min_session_timeout_ms > self.group_max_session_timeout_ms:
             raise ConfigError(

@@ -6,7 +6,7 @@ this right; what a change means for the protocol is decided elsewhere.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, TypeVar
@@ -42,7 +42,7 @@ class Member:
     """A member of a group; it is static if it has a group instance id.
 
     is_new: it has not been part of a generation yet. timer: the kind of its armed timer, None when its
-    session ran out while a request of it was parked.
+    session ran out while a request of it was parked. listed_bytes: what its list takes of memory.
     """
 
     member_id: str
@@ -55,6 +55,10 @@ class Member:
     assignment: bytes = b""
     is_new: bool = True
     timer: Literal["session", "new_member"] | None = None
+    listed_bytes: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.listed_bytes = list_bytes(self.protocols)
 
     @property
     def held(self) -> int:
@@ -115,6 +119,7 @@ class Group:
     initial_delay_ms: int = 0
     initial_remaining_ms: int = 0
     members_bytes: int = 0
+    _in_order: list[Member] | None = field(default=None, init=False, repr=False, compare=False)
 
     def transition_to(self, state: GroupState, now_ms: int) -> None:
         """Enter a state, and remember the one left and when that was, by the wall clock."""
@@ -205,14 +210,17 @@ class Group:
         rebalance_timeout_ms: int,
     ) -> None:
         """Exchange a member's list and timeouts."""
-        if member.protocols != protocols:
-            listed = member.protocol_names
-            self.members_bytes += list_bytes(protocols) - list_bytes(member.protocols)
+        before = member.protocols
+        if before != protocols:
+            listed = list_bytes(protocols)
+            self.members_bytes += listed - member.listed_bytes
+            member.listed_bytes = listed
+            renamed = [each.name for each in before] != [each.name for each in protocols]
+            if renamed:
+                self._withdraw_support(member.protocol_names)
             member.protocols = protocols
-            names = member.protocol_names
-            if names != listed:
-                self._withdraw_support(listed)
-                self._count_support(names)
+            if renamed:
+                self._count_support(member.protocol_names)
         member.session_timeout_ms = session_timeout_ms
         member.rebalance_timeout_ms = rebalance_timeout_ms
 
@@ -237,9 +245,11 @@ class Group:
         if self.protocol_type == CONSUMER:
             self.subscriptions = tuple(member.metadata(name) for member in self.members.values() if name)
 
-    def members_by_id(self) -> list[Member]:
+    def members_by_id(self) -> Sequence[Member]:
         """All members in order of id: the order of everything that goes out in one step."""
-        return [self.members[member_id] for member_id in sorted(self.members)]
+        if self._in_order is None:
+            self._in_order = [self.members[member_id] for member_id in sorted(self.members)]
+        return self._in_order
 
     def record(self, assignments: Mapping[str, bytes]) -> GroupRecord:
         """The group as it is written to the log, with an assignment for each of its members."""
@@ -267,12 +277,14 @@ class Group:
 
     def _enter(self, member: Member) -> None:
         self.members[member.member_id] = member
+        self._in_order = None
         self.members_bytes += member.held
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
 
     def _exit(self, member: Member) -> ParkedRequest | None:
         del self.members[member.member_id]
+        self._in_order = None
         self.members_bytes -= member.held
         if member.group_instance_id is not None:
             del self.static_members[member.group_instance_id]

@@ -57,7 +57,7 @@ def memory_error(
         holder = request.member_id or group.static_members.get(request.group_instance_id or "", "")
         member = group.members.get(holder)
         if member is not None:
-            grows = list_bytes(request.protocols) - list_bytes(member.protocols)
+            grows = list_bytes(request.protocols) - member.listed_bytes
         elif request.member_id and request.member_id not in group.pending_members:
             return ErrorCode.NONE
         else:

@@ -58,13 +58,15 @@ class DeferredEvent:
     """What is completed in the order of the log, whatever the order of the log's answers.
 
     `effect` is called once, with `error_code`, the response's: None until the log has answered. A broker has
-    a queue of such events, which are completed up to the high watermark. `in_doubt`: the log's answer was a
-    time-out, so that what was written may be stored after all.
+    a queue of such events for each partition, which are completed up to the high watermark. `in_doubt`: the
+    log's answer was a time-out, so that what was written may be stored after all. `partitions`: where it is
+    in line; in all of them if None.
     """
 
     effect: Callable[[ReplyTo, int], None]
     error_code: int | None = None
     in_doubt: bool = False
+    partitions: frozenset[int] | None = None
 
     def complete(self, reply_to: ReplyTo, error_code: int) -> None:
         """Call the effect and let go of it: it may refer to this event, and both would stay for long."""

@@ -4,7 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from rota.coordinator.ledger import DeferredEvent
+from rota.coordinator.deferred import Deferred
 from rota.coordinator.memory import Memory, offset_bytes
 from rota.coordinator.offset_messages import NO_PRODUCER_ID, OffsetRecord, OffsetTombstone
 
@@ -23,14 +23,14 @@ class OffsetStore:
 
     committed: by group, topic and partition. pending: offsets of open transactions, each with its position in
     the log, by producer id and key. positions: of committed offsets that are not the log's oldest, by group,
-    topic and partition. deferred: appends without an answer, and fetches behind them, in the order of the
-    log. appended: what of them is offsets, by group. memory: what committed offsets take.
+    topic and partition. deferred: appends without an answer, and fetches behind them. appended: what of them
+    is offsets, by group. memory: what committed offsets take.
     """
 
     committed: dict[str, dict[str, dict[int, OffsetRecord]]] = field(default_factory=dict)
     pending: dict[int, dict[GroupTopicPartition, tuple[int, OffsetRecord]]] = field(default_factory=dict)
     positions: dict[str, dict[str, dict[int, int]]] = field(default_factory=dict)
-    deferred: deque[DeferredEvent] = field(default_factory=deque)
+    deferred: Deferred = field(default_factory=Deferred)
     memory: Memory = field(default_factory=Memory)
     appended: dict[str, deque[Appended]] = field(default_factory=dict)
     last_position: int = 0

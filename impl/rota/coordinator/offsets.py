@@ -140,33 +140,34 @@ def metadata_error(partition: OffsetCommitPartition, limit: int) -> int:
 
 
 def complete_deferred(step: Step, store: OffsetStore) -> None:
-    """Complete what the log has answered, up to the first append without an answer.
+    """Complete what the log has answered, in each partition up to the first append without an answer.
 
-    A broker's appends are committed in the log's order; here, too, nothing overtakes.
+    A broker's appends are committed in the order of their partition; here, too, nothing overtakes.
     """
-    while store.deferred and store.deferred[0].error_code is not None:
-        entry = store.deferred.popleft()
+    while (entry := store.deferred.next_answered()) is not None:
         entry.complete(step.reply, entry.error_code or ErrorCode.NONE)
 
 
 def fail_deferred(step: Step, store: OffsetStore, error_code: int) -> None:
     """Complete all deferred events with an error."""
-    while store.deferred:
-        store.deferred.popleft().complete(step.reply, error_code)
+    while (entry := store.deferred.next_event()) is not None:
+        entry.complete(step.reply, error_code)
 
 
 def offset_fetch(step: Step, store: OffsetStore, request: OffsetFetch, parked: ParkedRequest) -> None:
     """Answer an OffsetFetch; neither the groups' state nor membership matters.
 
-    One that asks for stable offsets is deferred behind all appends without an answer, as in the broker, in
-    which only offsets of transactions are pending: their partitions get UNSTABLE_OFFSET_COMMIT.
+    One that asks for stable offsets is deferred behind all appends without an answer that are in a partition
+    of its groups, as in the broker, in which only offsets of transactions are pending: their partitions get
+    UNSTABLE_OFFSET_COMMIT.
     """
 
     def answer(reply_to: ReplyTo, error_code: int) -> None:
         reply_to(parked, _fetch_reply(store, request, error_code))
 
-    if request.require_stable and store.deferred:
-        store.deferred.append(DeferredEvent(answer, ErrorCode.NONE))
+    partitions = frozenset(step.config.partition_of(group_id) for group_id in _asked(request))
+    if request.require_stable and store.deferred.waits(partitions):
+        store.deferred.add(DeferredEvent(answer, ErrorCode.NONE, partitions=partitions))
     else:
         answer(step.reply, ErrorCode.NONE)
 
@@ -207,13 +208,14 @@ def offset_delete(
             for topic in request.topics
         )
     )
+    waits = store.deferred.waits((step.config.partition_of(group.group_id),))
     tombstones = tuple(
         OffsetTombstone(topic.name, index)
         for topic in request.topics
         if not subscribed(topic.name)
         for index in topic.partition_indexes
         # Where a commit may not be answered yet, a tombstone that nothing needs does no harm.
-        if store.deferred
+        if waits
         or store.get(group.group_id, topic.name, index) is not None
         or store.is_pending(group.group_id, topic.name, index)
     )
@@ -281,8 +283,8 @@ def _append(
                 store.apply(group_id, record, position, producer_id)
         answered(reply_to, error_code)
 
-    entry = DeferredEvent(effect)
-    store.deferred.append(entry)
+    entry = DeferredEvent(effect, partitions=frozenset((step.config.partition_of(group_id),)))
+    store.deferred.add(entry)
     store.begin(group_id, records)
     step.append_deferred(group_id, OffsetBatch(records, producer_id), entry)
 
@@ -300,6 +302,11 @@ def _record(
         commit_timestamp_ms=timestamp_ms,
         expire_timestamp_ms=-1 if retention == -1 else timestamp_ms + retention,
     )
+
+
+def _asked(request: OffsetFetch) -> Iterable[str]:
+    """The groups in whose line a fetch is; one of no group is in some line too."""
+    return (asked.group_id for asked in request.groups) if request.groups else ("",)
 
 
 def _fetch_reply(store: OffsetStore, request: OffsetFetch, error_code: int) -> OffsetFetchReply:

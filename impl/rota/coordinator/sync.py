@@ -100,9 +100,12 @@ def reset_assignments(step: Step, group: Group, error_code: int) -> None:
 
 
 def _answer_parked(step: Step, group: Group, error_code: int) -> None:
-    for member_id, parked in sorted(group.parked_syncs.take_all().items()):
-        member = group.members[member_id]
-        succeeded = error_code == ErrorCode.NONE
+    waiting = group.parked_syncs.take_all()
+    succeeded = error_code == ErrorCode.NONE
+    for member in group.members_by_id() if waiting else ():
+        parked = waiting.get(member.member_id)
+        if parked is None:
+            continue
         step.reply(parked, _assignment_reply(group, member) if succeeded else SyncGroupReply(error_code))
         # Its session may have run out unnoticed while it was parked: it starts anew.
         restart_session(step, group, member)

@@ -61,5 +61,5 @@ def end(step: Step, store: OffsetStore, producer_id: int, is_commit: bool) -> No
             store.end_transaction(producer_id, is_commit)
 
     entry = DeferredEvent(effect)
-    store.deferred.append(entry)
+    store.deferred.add(entry)
     step.append_deferred("", TransactionMarker(producer_id, is_commit), entry)

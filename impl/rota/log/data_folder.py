@@ -18,6 +18,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from uuid import UUID, uuid4
 
 from rota.log.files import Disk, Files
@@ -121,14 +122,26 @@ def locked(path: str) -> Iterator[None]:
         os.close(descriptor)
 
 
+KEPT_LENGTH = 100
+"""Ids up to this length have their hash kept: it takes longer than all else that a commit does to its log."""
+
+
 def partition_of(group_id: str, partitions: int) -> int:
     """The partition that a group's records are in: Java's hash of its id, without the sign."""
+    signed = (_kept_hash if len(group_id) <= KEPT_LENGTH else _hash)(group_id)
+    return 0 if signed == -(1 << 31) else abs(signed) % partitions
+
+
+def _hash(group_id: str) -> int:
+    """Java's of a string."""
     value = 0
     units = group_id.encode("utf-16-le", "surrogatepass")
     for index in range(0, len(units), 2):
         value = 31 * value + (units[index] | units[index + 1] << 8) & 0xFFFFFFFF
-    signed = value - (1 << 32) if value >> 31 else value
-    return 0 if signed == -(1 << 31) else abs(signed) % partitions
+    return value - (1 << 32) if value >> 31 else value
+
+
+_kept_hash = lru_cache(4_096)(_hash)
 
 
 def kafka_uuid(value: UUID) -> str:

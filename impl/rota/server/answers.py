@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import cache
 from itertools import islice
@@ -16,6 +16,7 @@ from math import inf
 from typing import Any, TypeVar
 
 from rota.server.context import RequestContext
+from rota.server.outgoing import is_long
 from rota.server.turns import Turns
 from rota.wire import api
 
@@ -43,6 +44,19 @@ def as_body(value: Any) -> Any:
     return _as_body_of(value.__class__)(value)
 
 
+def lists(value: Any) -> bool:
+    """Whether a reply of the coordinator has anything in an array."""
+    return _lists_of(value.__class__)(value)
+
+
+@cache
+def _lists_of(kind: type) -> Callable[[Any], bool]:
+    """`lists` for values of one class."""
+    arrays = [f"value.{item.name}" for item in fields(kind) if _is_array(item)]
+    found: Callable[[Any], bool] = eval(f"lambda value: bool({' or '.join(arrays)})")
+    return found
+
+
 @cache
 def _as_body_of(kind: type) -> Callable[[Any], Any]:
     """`as_body` for values of one class, compiled once as messages are: every request has a reply."""
@@ -55,9 +69,13 @@ def _as_body_of(kind: type) -> Callable[[Any], Any]:
 
 def _reading(item: Field[Any]) -> str:
     """The expression for a field: of a tuple, a list of what its items are in a body."""
-    if "tuple" in str(item.type):
+    if _is_array(item):
         return f"[as_body(each) for each in value.{item.name}]"
     return f"value.{item.name}"
+
+
+def _is_array(item: Field[Any]) -> bool:
+    return "tuple" in str(item.type)
 
 
 class LongAnswer:
@@ -80,8 +98,17 @@ class LongAnswer:
 
     def encoded(self, elements: Sequence[Body]) -> bytes:
         """These elements as they stand in the array."""
-        data = self._whole(elements)
-        return data[self._head + len(self._count(len(elements))) : len(data) - len(self._tail)]
+        return self._cut(self._whole(elements), len(elements))
+
+    def encoded_in_steps(self, elements: Sequence[Body]) -> Generator[None, None, bytes]:
+        """The same; those that have many elements of their own are encoded bit by bit."""
+        body = {**self._body, self._array: list(elements)}
+        if not is_long(body):
+            return self._cut(self._context.encoded(body), len(elements))
+        return self._cut(bytes((yield from self._context.encoded_in_slices(body))), len(elements))
+
+    def _cut(self, data: bytes, number: int) -> bytes:
+        return data[self._head + len(self._count(number)) : len(data) - len(self._tail)]
 
     def add(self, data: bytes, elements: int = 1) -> None:
         """The next elements, encoded."""

@@ -176,7 +176,7 @@ class Cluster:
 def _in_steps(answer: LongAnswer, elements: Iterator[dict[str, Any]]) -> Iterator[None]:
     """Answers with these elements, made and encoded a few at a time."""
     for some in slices(elements, ELEMENTS_AT_ONCE):
-        answer.add(answer.encoded(some), len(some))
+        answer.add((yield from answer.encoded_in_steps(some)), len(some))
         yield
     answer.send()
 

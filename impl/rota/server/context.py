@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Protocol
 
-from rota.wire import Bytes, Request, encode_response, encode_response_in_pieces
+from rota.wire import (
+    Bytes,
+    Request,
+    encode_response,
+    encode_response_in_pieces,
+    encode_response_in_slices,
+)
 
 
 class Answering(Protocol):
@@ -23,6 +29,9 @@ class Answering(Protocol):
 
     def answer(self, name: str, version: int, body: Mapping[str, Any], correlation_id: int) -> None:
         """A response, written at the end of the turn. Never raises."""
+
+    def answer_with(self, name: str, version: int, reply: object, correlation_id: int) -> None:
+        """As `answer`, of an object in place of a body."""
 
     def answer_in_pieces(self, pieces: Sequence[Bytes], held: int) -> None:
         """An encoded response, sent as it is taken. Never raises."""
@@ -63,6 +72,11 @@ class RequestContext:
         self._connection.answer(self.api_name, self.version, body, self._correlation_id)
         self._connection.ended(self)
 
+    def tell(self, reply: object) -> None:
+        """As `reply`, of an object whose attributes are named as the response's fields are. Never raises."""
+        self._connection.answer_with(self.api_name, self.version, reply, self._correlation_id)
+        self._connection.ended(self)
+
     @property
     def connection(self) -> Answering:
         """The connection that the request came on."""
@@ -71,6 +85,10 @@ class RequestContext:
     def encoded(self, body: Mapping[str, Any]) -> bytes:
         """A response, to be sent by `reply_in_pieces`. Errors: WireError for what cannot be encoded."""
         return encode_response(self.api_name, self.version, body, self._correlation_id)
+
+    def encoded_in_slices(self, body: Mapping[str, Any]) -> Generator[None, None, bytearray]:
+        """The same, of a long body, by a generator that yields often."""
+        return encode_response_in_slices(self.api_name, self.version, body, self._correlation_id)
 
     def in_pieces(self, body: Mapping[str, Any]) -> list[Bytes]:
         """The same, of a body whose records are `Pieces`, which are not copied."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -23,6 +24,7 @@ class DiskThreads:
         self._name = name
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self._free = threading.Semaphore(0)
 
     def submit(self, function: Callable[..., T], *arguments: object) -> Future[T]:
         """Calls the function; the future has what it returns or raises."""
@@ -37,7 +39,7 @@ class DiskThreads:
                 future.set_exception(error)
 
         self._calls.put(call)
-        if len(self._threads) < self._most:
+        if not self._free.acquire(blocking=False) and len(self._threads) < self._most:
             thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -61,6 +63,12 @@ class DiskThreads:
                 thread.join()
 
     def _work(self) -> None:
-        while (call := self._calls.get()) is not None:
+        while (call := self._next()) is not None:
             call()
         self._calls.put(None)
+
+    def _next(self) -> Callable[[], None] | None:
+        with suppress(Empty):
+            return self._calls.get_nowait()
+        self._free.release()
+        return self._calls.get()

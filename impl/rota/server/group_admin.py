@@ -24,6 +24,9 @@ ALL_OPERATIONS = sum(1 << operation for operation in (3, 6, 8, 10, 11))
 DELETED_AT_ONCE = 100
 """How many groups are deleted or cleaned in one step."""
 
+LISTED_AT_ONCE = 200
+"""How many groups are listed in one step, which is shorter than a turn: so many who list take turns."""
+
 _NO_ROOM = {
     "error_code": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     "error_message": "the answer has no room for more groups",
@@ -49,7 +52,7 @@ class GroupAdmin:
             if data is None:
                 described = self._described(group_id, context.version, operations)
                 yield
-                data = answer.encoded([described])
+                data = yield from answer.encoded_in_steps([described])
                 if answer.has_room(len(data)):
                     known[group_id] = data
             if not answer.has_room(len(data)):
@@ -70,7 +73,7 @@ class GroupAdmin:
         states = _possible(body.get("states_filter", ()), tuple(GroupState))
         types = _possible(body.get("types_filter", ()), ("classic",))
         answer = LongAnswer(context, "groups", {"error_code": ErrorCode.NONE})
-        for group_ids in slices(tuple(self._core.groups)):
+        for group_ids in slices(tuple(self._core.groups), LISTED_AT_ONCE):
             request = ListGroups(states, types)
             ((_, reply),) = self._core.list_groups(request, context.version, None, group_ids).replies
             listed = as_body(reply)["groups"]

@@ -1,8 +1,8 @@
 """Where the coordinator's appends go, as the event loop sees it: nowhere, or to a disk.
 
 What comes in one turn of the loop is written together, and what comes while that is under way together after
-it (group commit). The disk is waited for in a thread, one for all partitions, so that a slow one delays
-nobody but those who wait for it.
+it (group commit), each partition for itself: one that takes long delays nobody but those who wait for it. The
+disk is waited for in threads.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 ANSWERS_AT_ONCE = 32
 """Answers to the coordinator in one turn of the event loop."""
 
+WRITTEN_AT_ONCE = 16
+"""Partitions that are written at a time; more of them that hang hold up all."""
+
 COMPACTION_SECONDS = 15.0
 """How often it is looked whether something is to be compacted, as Kafka's cleaner does."""
 
@@ -36,7 +39,10 @@ Answered = Callable[[int, int], None]
 
 
 class GroupLog(Protocol):
-    """A log. Each append is answered once, in a later iteration of the event loop, in order."""
+    """A log. Each append is answered once, in a later iteration of the event loop.
+
+    Those of one partition are answered in order.
+    """
 
     def append(self, append: Append) -> None:
         """Writes a record."""
@@ -68,7 +74,11 @@ class MemoryLog:
 
 
 class DiskLog:
-    """Writes to a storage, in a thread of its own; compacts it and syncs it by the clock."""
+    """Writes to a storage, in threads of its own; compacts it and syncs it by the clock.
+
+    `_waiting` has what is to be written next, by partition, and `_behind` what is behind a record that goes
+    to all partitions, that one first: it is written when nothing else is.
+    """
 
     def __init__(
         self,
@@ -80,9 +90,11 @@ class DiskLog:
         self._loop = loop
         self._answered = answered
         self._storage = storage
-        self._thread = DiskThreads(1, "rota-log")
-        self._waiting: list[Append] = []
-        self._writing: asyncio.Future[list[int]] | None = None
+        self._thread = DiskThreads(WRITTEN_AT_ONCE + 1, "rota-log")
+        self._waiting: dict[int | None, list[Append]] = {}
+        self._behind: deque[Append] = deque()
+        self._writing: dict[int | None, asyncio.Future[list[int]]] = {}
+        self._will_write = False
         self._answers: deque[tuple[int, int]] = deque()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -93,10 +105,15 @@ class DiskLog:
         self._closed = False
 
     def append(self, append: Append) -> None:
-        if not self._waiting and self._writing is None:
-            self._loop.call_soon(self._write)
-        self._waiting.append(append)
         self._idle.clear()
+        partition = self._storage.partition_of(append)
+        if partition is None or self._behind or None in self._writing:
+            self._behind.append(append)
+        else:
+            self._waiting.setdefault(partition, []).append(append)
+        if not self._will_write:
+            self._will_write = True
+            self._loop.call_soon(self._write)
 
     async def drain(self) -> None:
         await self._idle.wait()
@@ -118,8 +135,8 @@ class DiskLog:
                 "as after a kill; nothing is lost that --fsync promises to keep",
                 seconds,
             )
-            if self._writing is not None:
-                self._writing.cancel()
+            for writing in self._writing.values():
+                writing.cancel()
 
     def _close_storage(self, closed: asyncio.Event) -> None:
         try:
@@ -130,15 +147,31 @@ class DiskLog:
         self._thread.shutdown()
 
     def _write(self) -> None:
-        """All that waits goes to the disk, unless something is on its way there."""
-        if self._writing is not None or not self._waiting:
+        """What waits goes to the disk, but for partitions of which something is on its way there."""
+        self._will_write = False
+        if self._closed:
             return
-        appends, self._waiting = self._waiting, []
-        self._writing = self._in_thread(self._storage.write, appends)
-        self._writing.add_done_callback(partial(self._written, appends))
+        for partition in [each for each in self._waiting if each not in self._writing]:
+            self._begin(partition, self._waiting.pop(partition))
+        if self._behind and not self._writing and not self._waiting:
+            self._begin(None, [self._behind.popleft()])
 
-    def _written(self, appends: list[Append], written: asyncio.Future[list[int]]) -> None:
-        self._writing = None
+    def _begin(self, partition: int | None, appends: list[Append]) -> None:
+        writing = self._writing[partition] = self._in_thread(self._storage.write, appends)
+        writing.add_done_callback(partial(self._written, partition, appends))
+
+    def _go_on(self, partition: int | None) -> None:
+        """Something of this partition, or of all if it is None, has been written: next what was behind it."""
+        if partition is None:
+            behind, self._behind = self._behind, deque()
+            for append in behind:
+                self.append(append)
+        self._write()
+
+    def _written(
+        self, partition: int | None, appends: list[Append], written: asyncio.Future[list[int]]
+    ) -> None:
+        del self._writing[partition]
         if self._closed:
             return
         error = written.exception()
@@ -150,7 +183,7 @@ class DiskLog:
         pending = bool(self._answers)
         ids = (append.append_id for append in appends)
         self._answers.extend(zip(ids, codes, strict=True))
-        self._write()
+        self._go_on(partition)
         if not pending:
             self._answer()
 
@@ -162,7 +195,7 @@ class DiskLog:
         finally:
             if self._answers:
                 self._loop.call_soon(self._answer)
-            elif not self._waiting and self._writing is None:
+            elif not self._waiting and not self._writing and not self._behind:
                 self._idle.set()
 
     def _in_thread(self, function: Callable[..., T], *arguments: object) -> asyncio.Future[T]:

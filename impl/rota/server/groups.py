@@ -37,7 +37,7 @@ from rota.coordinator import (
     Token,
 )
 from rota.log.group_replay import StoredGroup
-from rota.server.answers import AT_ONCE, Gathered, Later, LongReply, Part, as_body, slices
+from rota.server.answers import AT_ONCE, Gathered, Later, LongReply, Part, as_body, lists, slices
 from rota.server.context import RequestContext
 from rota.server.group_admin import GroupAdmin
 from rota.server.group_log import Answered, GroupLog, MemoryLog
@@ -308,11 +308,13 @@ class GroupService:
             return
         if effects.notices:
             self._tell(effects.notices)
-        for timer in effects.timers:
-            if isinstance(timer, Arm):
-                self._timers.arm(timer.timer_id, timer.delay_ms)
-            else:
-                self._timers.cancel(timer.timer_id)
+        if effects.timers:
+            now = self._timers.now()
+            for timer in effects.timers:
+                if isinstance(timer, Arm):
+                    self._timers.arm(*timer, now)
+                else:
+                    self._timers.cancel(timer.timer_id)
         for append in effects.appends:
             self._last_append = append.append_id
             self.log.append(append)
@@ -330,7 +332,10 @@ class GroupService:
 
     def _answer(self, replies: tuple[tuple[Token, Reply], ...]) -> None:
         for token, reply in replies:
-            cast(Addressee, token).reply(as_body(reply))
+            if token.__class__ is RequestContext and not lists(reply):
+                token.tell(reply)
+            else:
+                cast(Addressee, token).reply(as_body(reply))
 
     def _answered(self, replies: tuple[tuple[Token, Reply], ...]) -> Iterator[None]:
         for part in slices(replies, ANSWERED_AT_ONCE):

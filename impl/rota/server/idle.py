@@ -6,6 +6,11 @@ import asyncio
 from collections.abc import Callable
 
 
+def _gone() -> bool:
+    """In place of what was asked or told a connection that is gone."""
+    return False
+
+
 class Idle:
     """Calls `end` when nothing has happened for so many seconds; negative: never.
 
@@ -39,6 +44,7 @@ class Idle:
             self._end()
 
     def stop(self) -> None:
-        """Watches no more."""
+        """Watches no more, and lets go of whom it has watched."""
         if self._timer is not None:
             self._timer.cancel()
+        self._busy = self._end = _gone

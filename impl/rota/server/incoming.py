@@ -17,23 +17,34 @@ class FrameError(ValueError):
     """A frame that may not be so long; the text says how long it may be."""
 
 
+class _Gone:
+    """In place of a connection that is gone: neither admitted nor closed."""
+
+    def admitted(self) -> None: ...
+
+    def close(self, reason: str = "") -> None: ...
+
+
+_GONE = _Gone()
+
+
 class Incoming:
-    """The bytes of one connection. `max_frame` bounds every frame, `intake` all long ones together."""
+    """The bytes of one connection. `max_frame` bounds every frame, `intake` all long ones together.
+
+    received: what has not been taken from the front yet; to be read only.
+    """
 
     def __init__(self, sender: Sender, intake: Intake, max_frame: int) -> None:
         self._sender = sender
         self._intake = intake
         self._max_frame = max_frame
-        self._received = bytearray()
+        self.received = bytearray()
         self._size = 0
         self._admitted = True
 
-    def __len__(self) -> int:
-        return len(self._received)
-
     def add(self, data: bytes | memoryview) -> None:
         """Takes in what has been read."""
-        self._received += data
+        self.received += data
 
     def admit(self) -> None:
         """There is room for the long frame that comes next."""
@@ -41,19 +52,24 @@ class Incoming:
 
     def clear(self) -> None:
         """Nothing more is handled."""
-        self._received.clear()
+        self.received.clear()
         self._intake.give_back(self._sender)
+
+    def end(self) -> None:
+        """As `clear`, for good: whose bytes they were is let go of."""
+        self.clear()
+        self._sender = _GONE
 
     def is_waiting_for_rest(self) -> bool:
         """Whether a frame has been begun and more of it may be read."""
-        return self._admitted and self._size > 0 and len(self._received) < 4 + self._size
+        return self._admitted and self._size > 0 and len(self.received) < 4 + self._size
 
     def next_frame(self) -> bytes | memoryview | None:
         """The payload of the next complete frame, a view if it is to be decoded in slices.
 
         Errors: FrameError. One longer than SHORT has taken room, which whoever has handled it gives back.
         """
-        received = self._received
+        received = self.received
         size = self._size or self._next_size()
         end = 4 + size
         if not size or not self._admitted or len(received) < end:
@@ -61,7 +77,7 @@ class Incoming:
         self._size = 0
         if size > SHORT:
             # The frame stays where it is; what is behind it moves.
-            self._received = received[end:]
+            self.received = received[end:]
             self._intake.whole(self._sender)
             return memoryview(received)[4:end]
         with memoryview(received) as view:
@@ -71,7 +87,7 @@ class Incoming:
 
     def _next_size(self) -> int:
         """The length of the next frame, 0 if not here; the first look at a long one asks for room."""
-        received, most = self._received, self._max_frame
+        received, most = self.received, self._max_frame
         if len(received) < 4:
             return 0
         if len(received) < _HEAD.size:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
-from rota.wire import Bytes, WireError, encode_response, encode_response_in_slices
+from rota.wire import Bytes, WireError, encode_reply, encode_response, encode_response_in_slices
 
 WRITTEN_TOGETHER = 64 * 1024
 """Bytes of short responses that wait for the end of an iteration, and of a longer one in one write."""
@@ -35,11 +35,21 @@ def is_long(body: Mapping[str, Any]) -> bool:
     return count > ENCODED_AT_ONCE
 
 
+def _gone(what: object) -> None:
+    """In place of what was told a connection that is gone."""
+
+
+def _never() -> bool:
+    """A connection that is gone takes nothing."""
+    return False
+
+
 class Outgoing:
     """The responses of one connection.
 
     write: sends bytes; fail: ends the connection because a response cannot be sent; may_write: whether its
     client takes what is sent; holds: is told how many bytes of a long response there are, at each progress.
+    is_busy: whether a long response is being encoded or sent, which nothing may overtake.
     """
 
     def __init__(
@@ -58,19 +68,23 @@ class Outgoing:
         self._rest: deque[Bytes] = deque()
         self._begun = 0
         self._held = 0
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a long response is being encoded or sent, which nothing may overtake."""
-        return self._encoding is not None or bool(self._rest)
+        self.is_busy = False
 
     def add(self, name: str, version: int, body: Mapping[str, Any], correlation_id: int) -> None:
         """Takes a response in, for `flush`, or for `step` if it is long."""
         if is_long(body):
             self._encoding = self._encoded(encode_response_in_slices(name, version, body, correlation_id))
+            self.is_busy = True
             return
         try:
             self.add_encoded(encode_response(name, version, body, correlation_id))
+        except WireError as error:
+            self._fail(str(error))
+
+    def add_reply(self, name: str, version: int, reply: object, correlation_id: int) -> None:
+        """Takes in a response whose fields are an object's, of few elements."""
+        try:
+            self.add_encoded(encode_reply(name, version, reply, correlation_id))
         except WireError as error:
             self._fail(str(error))
 
@@ -92,6 +106,7 @@ class Outgoing:
             return
         self._unsent += size.to_bytes(4, "big")
         self._rest.extend(pieces)
+        self._update()
         self._held = held
         self._holds(held)
 
@@ -100,13 +115,18 @@ class Outgoing:
         if self._encoding is not None:
             if next(self._encoding, self) is self:
                 self._encoding = None
+                self._update()
             return True
         if not self._rest or not self._may_write():
             return False
         self.flush()
         self._write(self._next())
+        self._update()
         self._holds(self._held if self._rest else 0)
         return True
+
+    def _update(self) -> None:
+        self.is_busy = self._encoding is not None or bool(self._rest)
 
     def _next(self) -> bytearray:
         """What goes out in one write."""
@@ -132,14 +152,18 @@ class Outgoing:
         self.flush()
         while self._rest:
             self._write(self._next())
+        self._update()
         self._holds(0)
 
     def clear(self) -> None:
-        """Nothing more is sent."""
+        """Nothing more is sent, and whoever sent it is let go of."""
         self._unsent.clear()
         self._rest.clear()
         self._encoding = None
+        self._update()
         self._holds(0)
+        self._write = self._fail = self._holds = _gone
+        self._may_write = _never
 
     def _encoded(self, steps: Generator[None, None, bytearray]) -> Iterator[None]:
         try:

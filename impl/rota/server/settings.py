@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from rota.coordinator import MENDED, UNMENDED, ConfigError, CoordinatorConfig, Mends
+from rota.log.data_folder import partition_of
 
 NODE_ID = 1
 """The broker's node.id."""
+
+PARTITIONS = 50
+"""How many partitions the groups' log has, if nothing is said."""
 
 MAX_PARTITIONS = 10_000
 """How many partitions all topics together may have."""
@@ -52,7 +57,9 @@ class Settings:
     """
 
     coordinator: CoordinatorConfig = field(
-        default_factory=lambda: CoordinatorConfig(mends=SERVED[USUAL], **MEMORY_LIMITS)
+        default_factory=lambda: CoordinatorConfig(
+            mends=SERVED[USUAL], partition_of=_placed(PARTITIONS), **MEMORY_LIMITS
+        )
     )
     auto_create_topics_enable: bool = True
     connections_max_idle_ms: int = 600_000
@@ -62,7 +69,7 @@ class Settings:
     message_max_bytes: int = 1_048_588
     num_partitions: int = 1
     offsets_retention_check_interval_ms: int = 600_000
-    offsets_topic_num_partitions: int = 50
+    offsets_topic_num_partitions: int = PARTITIONS
     offsets_topic_segment_bytes: int = 104_857_600
     queued_max_request_bytes: int = 128 << 20
     socket_request_max_bytes: int = 104_857_600
@@ -80,9 +87,16 @@ class Settings:
         core = {name: value for name, value in values.items() if name not in broker}
         try:
             limited = {**MEMORY_LIMITS, **core, "mends": SERVED[profile]}
-            return Settings(coordinator=CoordinatorConfig(**limited), **broker)  # type: ignore[arg-type]
+            settings = Settings(coordinator=CoordinatorConfig(**limited), **broker)  # type: ignore[arg-type]
         except ConfigError as error:
             raise SettingsError(f"{str(error).replace('_', '.')}; change one of them") from None
+        placed = _placed(settings.offsets_topic_num_partitions)
+        return replace(settings, coordinator=replace(settings.coordinator, partition_of=placed))
+
+
+def _placed(partitions: int) -> Callable[[str], int]:
+    """In which of so many partitions of the log a group is."""
+    return partial(partition_of, partitions=partitions)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ in as few batches as they fit in; those of one append are always in one batch.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from rota.coordinator import Append, ErrorCode
+from rota.coordinator import Append, ErrorCode, TransactionMarker
 from rota.log import DamagedLog, Disk, Files, Fsync, LogError, LogOptions, PartitionFiles, Recovered
 from rota.log.data_folder import DataFolder, DataFolderError, locked, open_folder, partition_of
 from rota.log.group_replay import Replay, StoredGroup
@@ -31,6 +32,8 @@ BATCH_OVERHEAD, RECORD_OVERHEAD = 61, 32
 
 PARTITIONS_AT_ONCE = 16
 """Partitions that are synced, or recovered, at a time."""
+
+_END = object()
 
 
 class StorageError(Exception):
@@ -55,7 +58,10 @@ class _Batch:
 
 
 class Storage:
-    """All partitions. `open` it; then `groups` once, to load them; then `write`; `close` it at the end."""
+    """All partitions. `open` it; then `groups` once, to load them; then `write`; `close` it at the end.
+
+    Calls may come from several threads: of those that are about one partition one goes on at a time.
+    """
 
     def __init__(self, folder: DataFolder, options: LogOptions, lock: ExitStack) -> None:
         self._folder = folder
@@ -63,6 +69,8 @@ class Storage:
         self._lock = lock
         self._partitions: dict[int, PartitionFiles] = {}
         self._threads = DiskThreads(PARTITIONS_AT_ONCE, "rota-partitions")
+        self._locks = [threading.Lock() for _ in range(folder.partitions)]
+        self._closed = False
 
     @staticmethod
     def open(data_dir: DataDir, partitions: int, options: LogOptions, files: Files | None = None) -> Storage:
@@ -101,6 +109,12 @@ class Storage:
             yield from replay.groups()
             self._report(partition, replay)
 
+    def partition_of(self, append: Append) -> int | None:
+        """Where a record goes; None for one that goes to all partitions."""
+        if isinstance(append.record, TransactionMarker):
+            return None
+        return partition_of(append.group_id, self._folder.partitions)
+
     def write(self, appends: Sequence[Append]) -> list[int]:
         """Appends records; the error code of each append, once it may be acknowledged."""
         codes = [int(ErrorCode.NONE)] * len(appends)
@@ -119,13 +133,20 @@ class Storage:
         return codes
 
     def sync_if_due(self) -> None:
-        """Syncs what the policy wants synced by now; what fails is told by the next append too."""
-        for _ in self._synced(list(self._partitions)):
+        """Syncs what the policy wants synced by now; what fails is told by the next append too.
+
+        A partition that is being written is left out: it is synced by who writes it.
+        """
+        idle = [partition for partition in tuple(self._partitions) if not self._locks[partition].locked()]
+        for _ in self._synced(idle):
             pass
 
     def _append(self, partition: int, batches: Sequence[_Batch]) -> int:
         try:
-            self._partition(partition).append_all([batch.data for batch in batches])
+            with self._locks[partition]:
+                if self._closed:
+                    return ErrorCode.KAFKA_STORAGE_ERROR
+                self._partition(partition).append_all([batch.data for batch in batches])
         except (LogError, OSError, DamagedLog) as error:
             log.error("partition %d of the log: %s", partition, error)
             return error.error_code if isinstance(error, LogError) else ErrorCode.KAFKA_STORAGE_ERROR
@@ -142,7 +163,10 @@ class Storage:
 
     def _sync(self, partition: int) -> int:
         try:
-            self._partitions[partition].sync_if_due(_monotonic_ms())
+            with self._locks[partition]:
+                if self._closed:
+                    return ErrorCode.KAFKA_STORAGE_ERROR
+                self._partitions[partition].sync_if_due(_monotonic_ms())
         except LogError as error:
             log.error("partition %d of the log: %s", partition, error)
             return error.error_code
@@ -152,20 +176,35 @@ class Storage:
         """Compacts the partitions that need it, in pieces; between two of them there may be other calls."""
         for partition, files in tuple(self._partitions.items()):
             try:
-                if files.dirty_ratio() >= self._options.min_cleanable_ratio:
-                    yield from files.compacting(wall_clock_ms())
+                yield from self._compacting(partition, files)
             except (LogError, DamagedLog) as error:
                 log.error("compacting partition %d of the log: %s", partition, error)
 
+    def _compacting(self, partition: int, files: PartitionFiles) -> Iterator[None]:
+        with self._locks[partition]:
+            if files.dirty_ratio() < self._options.min_cleanable_ratio:
+                return
+        work = files.compacting(wall_clock_ms())
+        while True:
+            with self._locks[partition]:
+                if self._closed or next(work, _END) is _END:
+                    return
+            yield
+
     def close(self) -> None:
-        """Syncs everything and gives the folder back."""
+        """Syncs everything and gives the folder back; nothing is written any more."""
+        self._closed = True
+        for _ in self._threads.map(self._close, tuple(self._partitions)):
+            pass
         self._threads.shutdown()
-        for partition, files in self._partitions.items():
-            try:
-                files.close()
-            except LogError as error:
-                log.error("closing partition %d of the log: %s", partition, error)
         self._lock.close()
+
+    def _close(self, partition: int) -> None:
+        try:
+            with self._locks[partition]:
+                self._partitions[partition].close()
+        except LogError as error:
+            log.error("closing partition %d of the log: %s", partition, error)
 
     def _partition(self, partition: int) -> PartitionFiles:
         """A partition, opened if it is not. Errors: DamagedLog; LogError; OSError."""

@@ -48,12 +48,12 @@ class LoopTimers(Generic[T]):
         self._wakes_ms: float = inf  # when the handle calls; `inf` without one
         self._grace_ms = 0.0  # until then no timer fires
 
-    def arm(self, timer_id: T, delay_ms: int) -> None:
+    def arm(self, timer_id: T, delay_ms: int, now: float | None = None) -> None:
         """Fire after a delay, counted from now; an armed timer of the same id is replaced.
 
-        Without a delay the timer is due in the loop's next iteration.
+        Without a delay the timer is due in the loop's next iteration. Who arms many asks for `now` once.
         """
-        now = self._now()
+        now = self.now() if now is None else now
         # What is left of the millisecond that has begun does not count.
         deadline_ms = ceil(now) + delay_ms if delay_ms > 0 else int(now)
         self._wheel.arm(timer_id, deadline_ms)
@@ -71,7 +71,7 @@ class LoopTimers(Generic[T]):
 
     def _due(self) -> None:
         # The loop may call a little early, by the resolution of its clock.
-        now = self._now()
+        now = self.now()
         if now - max(self._wakes_ms, self._grace_ms) >= PAUSE_MS:
             self._grace_ms = now + GRACE_MS
             log.warning("timers are %d ms late: first what clients have sent is read", now - self._wakes_ms)
@@ -88,10 +88,10 @@ class LoopTimers(Generic[T]):
     def _wake(self, at_ms: int | None) -> None:
         if self._handle is not None:
             self._handle.cancel()
-        self._wakes_ms = inf if at_ms is None else max(at_ms, self._grace_ms, self._now())
+        self._wakes_ms = inf if at_ms is None else max(at_ms, self._grace_ms, self.now())
         when = self._origin + self._wakes_ms / 1000
         self._handle = None if at_ms is None else self._loop.call_at(when, self._due)
 
-    def _now(self) -> float:
+    def now(self) -> float:
         """Milliseconds since the origin, to the microsecond."""
         return round((self._loop.time() - self._origin) * 1000, 3)

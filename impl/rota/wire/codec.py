@@ -9,7 +9,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from rota.wire.decoder import Decode, SlicedDecode, decoder, sliced_decoder
-from rota.wire.encoder import Encode, SlicedEncode, encoder, sliced_encoder
+from rota.wire.encoder import (
+    Encode,
+    ObjectEncode,
+    SlicedEncode,
+    encoder,
+    object_encoder,
+    sliced_encoder,
+)
 from rota.wire.errors import UnsupportedVersion, WireError
 from rota.wire.explain import objections
 from rota.wire.pieces import Bytes, Cut
@@ -105,6 +112,19 @@ def encode_response(
     """Header and body of a response, without the length in front. `odd` and errors: as `encode_request`."""
     how = _writing(api(name), version, "response", odd)
     return _write(how, body, _response_header(how, correlation_id, header_tags))
+
+
+def encode_reply(name: str, version: int, reply: Any, correlation_id: int) -> bytearray:
+    """As `encode_response`, of an object with attributes named as the fields: see `object_encoder`."""
+    label, flexible_header, encode = _telling(name, version, reply.__class__)
+    out = bytearray(_LENGTH.pack(correlation_id))
+    if flexible_header:
+        out.append(0)
+    try:
+        encode(reply, out)
+    except FAILURES as error:
+        raise WireError(f"{label}: {error}") from None
+    return out
 
 
 def encode_response_in_slices(
@@ -306,6 +326,19 @@ def _reading(found: Api, version: int, kind: str) -> _Reading:
     label = f"{found.name} v{version} {kind}"
     decode = decoder(_fields(found, kind), version, version in found.flexible, label)
     return _Reading(found, label, _flexible_header(found, version, kind), decode)
+
+
+@cache
+def _telling(name: str, version: int, kind: type) -> tuple[str, bool, ObjectEncode]:
+    """What errors call the response, whether its header is flexible, and what writes it.
+
+    Errors: UnsupportedVersion; WireError.
+    """
+    found = api(name)
+    _require(found, version)
+    label = f"{name} v{version} response"
+    encode = object_encoder(found.response, version, version in found.flexible, label, kind)
+    return label, _flexible_header(found, version, "response"), encode
 
 
 @cache

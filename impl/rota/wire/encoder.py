@@ -4,6 +4,8 @@ The function is straight-line Python made once per message and version: neighbou
 one `struct` call, arrays are inlined loops. It trusts the body and lets any exception out; `explain` then
 finds the culprit. `program(...)` below returns the text, to be looked at.
 
+A function for objects writes the attributes of a class that are named as the fields are, and reads no dict.
+
 The odd variant of a function also writes what no polite client would: null where a string, bytes or an array
 is due, bytes for a string, and `Raw` in place of any value.
 """
@@ -12,18 +14,35 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
+from rota.wire.errors import WireError
 from rota.wire.schema import FIXED, Field
 from rota.wire.source import ELEMENTS_AT_ONCE, Source, absent, element_of, present, runs, tagged
 
 Encode = Callable[[Mapping[str, Any], bytearray], None]
+ObjectEncode = Callable[[object, bytearray], None]
 SlicedEncode = Callable[[Mapping[str, Any], bytearray], Generator[None, None, None]]
 
 
 def encoder(fields: Sequence[Field], version: int, flexible: bool, label: str, odd: bool = False) -> Encode:
     """A function (body, out) that appends the encoding of the body to `out`."""
     encode: Encode = program(fields, version, flexible, odd).compile("encode", label)
+    return encode
+
+
+def object_encoder(
+    fields: Sequence[Field], version: int, flexible: bool, label: str, kind: type
+) -> ObjectEncode:
+    """As `encoder`, for objects of a class, whose arrays are tuples of such objects or of plain values.
+
+    A field that the class lacks has its default. Errors: WireError for an attribute that no version has.
+    """
+    source = Source()
+    with source.block("def encode(body, out):"):
+        source.add("push = out.append")
+        _ObjectWriter(source, version, flexible, kind).struct(fields, "body")
+    encode: ObjectEncode = source.compile("encode", label)
     return encode
 
 
@@ -57,12 +76,7 @@ class _Writer:
     def struct(self, fields: Sequence[Field], value: str) -> None:
         """Writes the structure that the variable `value` holds."""
         add = self.source.add
-        get = self.source.fresh("get")
-        known = frozenset([field.name for field in fields] + ["_tags"])
-        names = self.source.constant(self.source.fresh("KNOWN"), known)
-        cover = self.source.constant(self.source.fresh("cover"), known.issuperset)
-        add(f"if not {cover}({value}): refuse_unknown({value}.keys(), {names})")
-        add(f"{get} = {value}.get")
+        get = self.opened(fields, value)
         for code, group in self.runs(present(fields, self.version)):
             if code:
                 values = ", ".join(self.lookup(get, field) for field in group)
@@ -72,6 +86,20 @@ class _Writer:
                 self.value(group[0], "v")
         if self.flexible:
             self.tags(tagged(fields, self.version), get)
+
+    def opened(self, fields: Sequence[Field], value: str) -> str:
+        """What `lookup` finds the fields of the structure by that the variable `value` holds."""
+        get = self.source.fresh("get")
+        known = frozenset([field.name for field in fields] + ["_tags"])
+        names = self.source.constant(self.source.fresh("KNOWN"), known)
+        cover = self.source.constant(self.source.fresh("cover"), known.issuperset)
+        self.source.add(f"if not {cover}({value}): refuse_unknown({value}.keys(), {names})")
+        self.source.add(f"{get} = {value}.get")
+        return get
+
+    def raw_tags(self, get: str) -> str:
+        """The expression for the tagged fields that the structure holds raw."""
+        return f"{get}('_tags')"
 
     def runs(self, fields: Sequence[Field]) -> Iterator[tuple[str, list[Field]]]:
         """What is written together, as `source.runs` has it."""
@@ -146,7 +174,7 @@ class _Writer:
     def tags(self, known: Sequence[Field], get: str) -> None:
         """Writes the tagged fields that differ from their defaults, and those that the body holds raw."""
         add = self.source.add
-        add(f"t = {get}('_tags')")
+        add(f"t = {self.raw_tags(get)}")
         if not known:
             add("if t: write_tags(out, t)", "else: push(0)")
             return
@@ -169,6 +197,34 @@ class _Writer:
         if field.type != "struct":
             return f"{value} != {default!r}"
         return f"{{**{default!r}, **{value}}} != {default!r}"
+
+
+class _ObjectWriter(_Writer):
+    """Attributes in place of keys; `kind` is the class of the structure that is being written."""
+
+    def __init__(self, source: Source, version: int, flexible: bool, kind: type) -> None:
+        super().__init__(source, version, flexible, sliced=False)
+        self.kind = kind
+
+    def opened(self, fields: Sequence[Field], value: str) -> str:
+        strange = get_type_hints(self.kind).keys() - {field.name for field in fields}
+        if strange:
+            raise WireError(f"no version of this message has {', '.join(sorted(strange))}")
+        return value
+
+    def lookup(self, get: str, field: Field) -> str:
+        there = field.name in get_type_hints(self.kind)
+        return f"{get}.{field.name}" if there else repr(absent(field, self.version))
+
+    def raw_tags(self, get: str) -> str:
+        return "None"
+
+    def array(self, field: Field, value: str) -> None:
+        outer = self.kind
+        if field.type == "struct":
+            self.kind = get_args(get_type_hints(outer)[field.name])[0]
+        super().array(field, value)
+        self.kind = outer
 
 
 class _OddWriter(_Writer):

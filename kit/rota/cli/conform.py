@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from rota.conformance.profiles import JUDGED, usual_profile
 from rota.conformance.targets.target import DEFAULTS, TargetError
 from rota.report.files import KINDS, ReportError, default_reports, file_report, parse_report
 
+PATIENCE = 10.0
+"""Seconds that are waited for an answer if nothing is said."""
+
 SECTIONS = {
     "What to judge": (
         "--target",
@@ -27,11 +30,13 @@ SECTIONS = {
         "--diff",
         "--matrix",
         "--clients",
+        "--generate",
+        "--replay",
         "--set",
         "--command-config",
     ),
     "What it is held to": ("--profile", "--known", "--write-known", "--strict"),
-    "How to play": ("--seed", "--timeout", "--slow"),
+    "How to play": ("--seed", "--seconds", "--timeout", "--slow"),
     "What to report": ("--report", *REPORTING),
     "What there is to play": ("--list", "--show"),
 }
@@ -50,6 +55,8 @@ EXAMPLES = (
             "One page of several JSON reports."),
     Example("rota conform --clients --target localhost:9092 librdkafka",
             "Let groups of librdkafka consumers work with it, with crashes and rebalances."),
+    Example("rota conform --generate --target localhost:9092 --seconds 60",
+            "Walk on it with requests that nobody wrote, held to all that the spec allows."),
     Example("rota conform --show sync.unknown-member.stranger", "What one case asks, and why.", code=0),
 )  # fmt: skip
 
@@ -65,6 +72,9 @@ EXAMPLES = (
 @click.option("--matrix", is_flag=True, help="The arguments are JSON reports: show them side by side.")
 @click.option("--clients", "by_clients", is_flag=True,
               help="Judge by what real consumers see, of the libraries that are installed.")  # fmt: skip
+@click.option("--generate", is_flag=True,
+              help="Judge by walks drawn from the seed: right and wrong requests in odd orders.")  # fmt: skip
+@click.option("--replay", metavar="ID", help="Play a failure that --generate has kept again.")
 @click.option("--list", "listing", is_flag=True, help="List cases and probes, and stop.")
 @click.option("--show", metavar="ID", shell_complete=completing.cases,
               help="Show one case or probe, and stop.")  # fmt: skip
@@ -76,7 +86,9 @@ EXAMPLES = (
 @click.option("--out", type=click.Path(path_type=Path), default=Path("rota-out"), help="Folder for reports.")
 @click.option("--seed", type=int, metavar="N",
               help="Order of the cases and names of the groups; drawn if not given.")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS", default=10.0,
+@click.option("--seconds", type=click.FloatRange(min=1), metavar="N", default=60.0,
+              help="How long --generate walks.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS", default=PATIENCE,
               help="To wait for answers.")  # fmt: skip
 @click.option("--slow", is_flag=True, help="Also play cases that take more than a minute.")
 @click.option("--profile", metavar="|".join(JUDGED), shell_complete=completing.judged_profiles,
@@ -96,6 +108,8 @@ def conform(
     diff: tuple[str, str] | None,
     matrix: bool,
     by_clients: bool,
+    generate: bool,
+    replay: str | None,
     listing: bool,
     show: str | None,
     as_json: bool,
@@ -103,6 +117,7 @@ def conform(
     reports: tuple[str, ...],
     out: Path,
     seed: int | None,
+    seconds: float,
     timeout: float,
     slow: bool,
     profile: str | None,
@@ -115,11 +130,12 @@ def conform(
     Exit code 1 if a MUST case fails that is not known to, or the target dies; 3 if a case is undecided, or no
     Kafka broker is there; 5 if no case is selected; else 0. With --diff 1 if the targets differ, 3 if that
     cannot be decided. With --diff of two JSON reports 1 if anything fails that did not, 3 if anything is
-    undecided that was not.
+    undecided that was not. With --generate 1 if a walk fails, 3 if more than 1 % of the walks are undecided.
     """
     # what plays takes half a second to import: help and completion go without
     from rota.cli.conform_clients import print_scenarios, show_clients
     from rota.cli.conform_diff import show_differences
+    from rota.cli.conform_generate import Asked
     from rota.cli.conform_list import print_scripts
     from rota.cli.conform_reports import are_reports, show_changes, show_matrix
     from rota.cli.conform_run import Run
@@ -145,17 +161,27 @@ def conform(
             ctx.exit(show_changes(diff, scripts, bool(selected), reports, as_json, quiet))
         known = KnownFailures(knowing)
         options = Options(_seed(seed), timeout, slow, known.of_run)
+        given = _given_again(settings, config, timeout, slow)
         if diff is not None:
             _refuse("--diff", {"--report": reports, "--profile": profile, **_given_of(knowing)})
             targets = two_targets(diff, target, embedded, settings, config)
             scripts = select(all_scripts(), selected)
-            ctx.exit(show_differences(scripts, targets, options, out, as_json, quiet))
+            ctx.exit(show_differences(scripts, targets, options, given, out, as_json, quiet))
         if by_clients:
             others = {"--command-config": config, "--slow": slow, "--seed": seed is not None}
             _refuse("--clients", {**others, **_given_of(knowing)})
             judged = one_target(target, embedded, settings, profile=profile)
             asked = [parse_report(text) for text in reports]
             ctx.exit(show_clients(judged, selected, timeout, out, asked, as_json, quiet))
+        if generate or replay:
+            where = "--generate" if generate else "--replay"
+            others = {"--command-config": config, "--slow": slow, "a selection of cases": bool(selected)}
+            _refuse(where, {**others, **_given_of(knowing)})
+            judged = one_target(target, embedded, settings, profile=profile)
+            asked = [parse_report(text) for text in reports]
+            line = profile or usual_profile(judged.name)
+            walks = Asked(judged, line, options.seed, seconds, timeout, out, asked, as_json, quiet)
+            ctx.exit(walks.walk() if replay is None else walks.replay(replay))
         cases = select(all_cases(), selected)
         judged = one_target(target, embedded, settings, config, profile)
         chosen = [parse_report(text) for text in reports] or default_reports(judged.name, out)
@@ -168,11 +194,19 @@ def conform(
     readers = [file_report(kind, path, files) for kind, path in chosen]
     paths = [path for _, path in chosen]
     expected = profile or usual_profile(judged.name)
-    run = Run(judged, expected, options, knowing.strict, as_json, quiet, readers, paths)
+    run = Run(judged, expected, options, knowing.strict, as_json, quiet, readers, paths, given)
     with closing(judged):
         code, results = run.judge(cases)
         code = known.write(results, keep(files, code), quiet)
     ctx.exit(code)
+
+
+def _given_again(settings: Sequence[str], config: Path | None, timeout: float, slow: bool) -> list[str]:
+    """Of the options those without which a case would not be played as it was, word by word."""
+    given = [word for setting in settings for word in ("--set", setting)]
+    given += [] if config is None else ["--command-config", str(config)]
+    given += [] if timeout == PATIENCE else ["--timeout", f"{timeout:g}"]
+    return [*given, *(["--slow"] if slow else [])]
 
 
 def _given_of(knowing: KnownOptions) -> dict[str, object]:

@@ -32,11 +32,15 @@ def show_differences(
     scripts: Sequence[Script],
     targets: tuple[Target, Target],
     options: Options,
+    given: Sequence[str],
     out: Path,
     as_object: bool,
     quiet: bool,
 ) -> int:
-    """Compare, print, and write the dialogues side by side into the folder; the exit code."""
+    """Compare, print, and write the dialogues side by side into the folder; the exit code.
+
+    given: the options without which a dialogue would not be played as it was, word by word.
+    """
     stem = re.sub(r"[^A-Za-z0-9.]+", "-", f"{targets[0].name}-{targets[1].name}").strip("-")[:120]
     path = out / f"diff-{stem}.txt"
     try_files([path])
@@ -59,7 +63,8 @@ def show_differences(
     seconds = time.monotonic() - began
     there = {one.script.id for one in compared}
     not_checked += [NotChecked(script, INTERRUPTED) for script in scripts if script.id not in there]
-    result = Comparison(left.name, right.name, options.seed, compared, not_checked, seconds, interrupted)
+    names = (left.name, right.name)
+    result = Comparison(*names, options.seed, compared, not_checked, seconds, interrupted, given)
     files = [path] if result.exit_code else []
     if as_object:
         click.echo(ascii_json(as_json(result, files)), nl=False)

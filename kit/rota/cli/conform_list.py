@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -71,23 +71,27 @@ def _kind(script: Script) -> str:
 def _target(script: Script) -> str:
     """What else than one broker that runs the target has to be."""
     if script.brokers == 1:
-        return f"a target that can be restarted ({script.restarts})" if script.restarts else ""
+        after = f" with {_of(script.settings_after)}" if script.settings_after else ""
+        return f"a target that can be restarted{after} ({script.restarts})" if script.restarts else ""
     ends = f", one of which can be ended ({script.restarts})" if script.restarts else ""
     return f"a cluster of {script.brokers} brokers{ends}"
+
+
+def _of(settings: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
 
 
 def _about(script: Script) -> list[tuple[str, str]]:
     needs = ", ".join(f"{api} v{span(*versions)}" for api, versions in script.needs.items())
     rule = script.rule if isinstance(script, Case) else ""
     mended = script.otherwise if isinstance(script, Case) else None
-    settings = ", ".join(f"{name}={value}" for name, value in script.settings.items())
     words = (
         ("requirement" if rule else "shows", script.sentence),
         ("rule", f"{rule}: {RULES[rule].title}" if rule in RULES else rule),
         ("source", script.source),
         ("needs", needs or "any version"),
         ("target", _target(script)),
-        ("settings", settings),
+        ("settings", _of(script.settings)),
         ("takes", f"about {script.seconds:g} s"),
         ("Kafka 3.x", script.older),
         ("rota mends", mended.sentence if mended is not None and mended.switch in MENDS else ""),

@@ -37,7 +37,8 @@ _VERDICTS = {HOLDS: events.CONFORMS, VIOLATED: events.VIOLATED, UNDECIDED: event
 
 @dataclass(frozen=True)
 class Run:
-    """What is judged and how it is told. files: the readers whose reports go to `paths`."""
+    """What is judged and how it is told. files: the readers whose reports go to `paths`; given: as in
+    `events.RunStarted`."""
 
     target: Target
     profile: str
@@ -47,6 +48,7 @@ class Run:
     quiet: bool
     files: Sequence[events.Reader]
     paths: Sequence[Path]
+    given: Sequence[str] = ()
 
     def judge(self, cases: Sequence[Case]) -> tuple[int, list[CaseResult]]:
         """Play the cases; the exit code, and the results in the order of the cases."""
@@ -66,7 +68,7 @@ class Run:
         began = time.monotonic()
         identity = identified(__name__, (), (), self._settings(cases))
         asked = self.target.name, self.profile, self.options.seed, len(playable)
-        _emit(readers, events.RunStarted(*asked, identity, self.strict))
+        _emit(readers, events.RunStarted(*asked, identity, self.strict, self.given))
         with interruptible(self.options.stop):
             unreadable = find_unreadable(self.target, self.options.patience)
             results, cut = self._play(playable, unreadable, readers, progress.watch)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 _LOG = "a log that fails or is slow"
 _STARTS = "a coordinator that is asked in the moment in which it starts, stops or loads"
-_OTHER_LIMIT = "a restart with a lower group.max.size"
 _TRANSACTIONS = "transactions, whose requests the kit does not speak"
 _BEFORE_4_0 = "rules that only brokers before 4.0 have"
 
@@ -17,7 +16,6 @@ OUT_OF_REACH: Mapping[str, str] = {
     "persistence.emptied-failed": _LOG,
     "static.replacement-failed": _LOG,
     "hosting.inactive": _STARTS,
-    "loading.over-capacity": _OTHER_LIMIT,
     "offsets.appended": _LOG,
     "offsets.failed": _LOG,
     "offsets.stable-fetch-waits": _LOG,

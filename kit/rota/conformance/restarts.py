@@ -10,13 +10,10 @@ from typing import cast
 
 from rota.conformance.connections.connection import Closed
 from rota.conformance.dialogues.failures import Deviation, Interrupted, Undecidable
+from rota.conformance.dialogues.operator import BACK_SECONDS
 from rota.conformance.dialogues.script import Script
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import Restartable, Running
-
-BACK_SECONDS = 40.0
-"""How long it may take until a group has a coordinator again; a cluster notices a death after seconds."""
-
 
 Opened = tuple[tuple[str, int], dict[str, int]]
 
@@ -69,14 +66,18 @@ class Restarts:
             self.running.start_again()
         except NotStarted as error:
             raise Deviation("the target again, with what it has stored", str(error)) from error
-        return self._found() if ready else self.running.address
+        return self.found()[0] if ready else self.running.address
 
-    def _found(self) -> tuple[str, int]:
+    def found(self) -> Opened:
+        """The dialogue opened, when the target is ready; it may have been started again just now for others.
+
+        Errors: those of `open_with`, when it takes too long.
+        """
         deadline = time.monotonic() + BACK_SECONDS
         while True:
             self._go_on()
             try:
-                return self.find()[0]
+                return self.find()
             except (Closed, Undecidable):
                 if time.monotonic() > deadline or self.running.post_mortem(0) is not None:
                     raise

@@ -44,6 +44,13 @@ class Ending(StrEnum):
     UNDECIDED = "undecided"
 
 
+DECIDED = (Ending.FINISHED, Ending.DEVIATED, Ending.MALFORMED, Ending.DIED)
+"""Endings that say something about the rule of a case."""
+
+DOUBTFUL = (Ending.DEVIATED, Ending.SETUP_FAILED, Ending.UNDECIDED)
+"""Endings that may be owed to a machine that is overloaded."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class DialogueResult:
     """What a dialogue left behind; `expected` and `actual` are empty where nothing deviated.

@@ -15,7 +15,7 @@ from typing import TypeVar
 from rota.conformance.aftermath import Aftermath, died, outlived, stopped
 from rota.conformance.connections.connection import Closed, Garbage, NotListening
 from rota.conformance.connections.error_codes import with_codes
-from rota.conformance.detours import Detours
+from rota.conformance.detours import around
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.dialogues.dialogue import Dialogue
 from rota.conformance.dialogues.failures import (
@@ -32,9 +32,12 @@ from rota.conformance.dialogues.script import Case, Script
 from rota.conformance.dialogues.transcript import printable
 from rota.conformance.dialogues.unreadable_versions import unreadable_versions
 from rota.conformance.dialogues.ways import USUAL, Way
+from rota.conformance.pulse import Pulse
 from rota.conformance.restarts import restarts_of
 from rota.conformance.results import (
+    DECIDED,
     DEVIATION_VERDICT,
+    DOUBTFUL,
     NOT_DECIDED,
     CaseResult,
     DialogueResult,
@@ -59,9 +62,6 @@ S = TypeVar("S", bound=Script)
 
 _Over = tuple[Running | None, DialogueResult]
 """A dialogue that is over, and what was started for it and still runs."""
-
-_DECIDED = (Ending.FINISHED, Ending.DEVIATED, Ending.MALFORMED, Ending.DIED)
-"""Endings that say something about the rule of a case."""
 
 _VERDICTS = {
     Ending.FINISHED: Verdict.PASS,
@@ -173,16 +173,17 @@ def perform(
 ) -> Iterator[tuple[S, DialogueResult]]:
     """The results, each as soon as it is there.
 
-    The longest begin first, equals in an order drawn from the seed. Once `options.stop` is set, what was over
-    already is given, and KeyboardInterrupt raised. Where a target dies that dialogues share, see `rounds`;
-    what was over and is found out afterwards is given twice. Errors: Gone, when all is given that there is.
+    The longest begin first, of these those with most members, equals in an order drawn from the seed. Once
+    `options.stop` is set, what was over already is given, and KeyboardInterrupt raised. Where a target dies
+    that dialogues share, see `rounds`; what was over and is found out afterwards is given twice. Errors:
+    Gone, when all is given that there is.
     """
     nonce = "" if target.fresh else f"-{os.urandom(4).hex()}"
     left = list(scripts)
     random.Random(options.seed).shuffle(left)
-    left.sort(key=lambda script: -script.seconds)
+    left.sort(key=lambda script: (-script.seconds, -script.spare))
     aftermath = Aftermath(2 * target.parallel, options.stop)
-    player = _Player(target, options, unreadable, aftermath, Detours(), watch)
+    player = _Player(target, options, unreadable, aftermath, Pulse(), watch)
 
     def played(script: S) -> Future[DialogueResult]:
         return player.play(script, f"rota-{options.seed}{nonce}-{script.id}")
@@ -202,6 +203,7 @@ def perform(
             left = present.left
     finally:
         aftermath.close()
+        player.pulse.close()
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,7 @@ class _Player:
     options: Options
     unreadable: Unreadable
     aftermath: Aftermath
-    detours: Detours
+    pulse: Pulse
     watch: Watch
 
     def play(self, script: Script, group_id: str) -> Future[DialogueResult]:
@@ -247,12 +249,11 @@ class _Player:
 
         usual = self._in_time(script, name)
         failed, tried = usual[1], []
-        for way in self.detours.around(script, failed):
+        for way in around(script, failed):
             if self.options.stop.is_set():
                 break
             other = self._once(script, name(), way)
-            helped = other[1].ending in _DECIDED and not other[1].late
-            self.detours.note(failed, way, helped)
+            helped = other[1].ending in DECIDED and not other[1].late
             stopped(*(usual if helped else other))
             if helped:
                 return other
@@ -261,7 +262,7 @@ class _Player:
         return usual[0], replace(failed, because=because)
 
     def _in_time(self, script: Script, name: Callable[[], str]) -> _Over:
-        """Again where the kit itself is late, or the target was right but late: a busy machine is both."""
+        """Again where the kit is late, or the target right but late, or nobody had time: a busy machine."""
         running, result = self._once(script, name(), USUAL)
         for _ in range(PLAYS - 1):
             if result.late and not self.options.stop.is_set():
@@ -271,7 +272,6 @@ class _Player:
 
     def _once(self, script: Script, group_id: str, way: Way) -> _Over:
         """The result on a target that is started for it; it runs on unless others wait to restart it."""
-        settings = self.target.settings_for(script)
         try:
             running = self.target.start_for(script)
         except NotSettable as error:
@@ -279,27 +279,26 @@ class _Player:
         except NotStarted as error:
             return None, DialogueResult(ending=Ending.UNDECIDED, because=f"the target did not start: {error}")
         began = time.monotonic()
-        played = _Play(script, running, settings[INITIAL_DELAY] / 1000, self.options, way)
+        played = _Play(script, running, self.target, self.options, way)
         try:
             result = played.result(group_id, self.unreadable)
         except BaseException:
             running.stop()
             raise
-        result = replace(result, group_id=group_id, seconds=time.monotonic() - began)
+        late = result.late or (result.ending in DOUBTFUL and self.pulse.missed(began))
+        result = replace(result, group_id=group_id, seconds=time.monotonic() - began, late=late)
         return (running, result) if script.restarts is None else (None, stopped(running, result))
 
 
 class _Play:
     """One dialogue on one running target, from the opening to its end."""
 
-    def __init__(
-        self, script: Script, running: Running, initial_delay: float, options: Options, way: Way
-    ) -> None:
-        self._script = script
+    def __init__(self, script: Script, running: Running, target: Target, options: Options, way: Way) -> None:
+        self._script, self._habits = script, target.habits
         self._way = way
         self._running = running
-        self._initial_delay = initial_delay
-        self._patience = options.patience + initial_delay
+        self._initial_delay = target.settings_for(script)[INITIAL_DELAY] / 1000
+        self._patience = options.patience + self._initial_delay
         self._stop = options.stop
         self._dialogue: Dialogue | None = None
 
@@ -331,11 +330,12 @@ class _Play:
             address, patience = self._running.address, self._patience
             return open_with(self._script, address, group_id, unreadable, patience, self._stop, self._way)
 
-        address, versions = opened()
+        operator = restarts_of(self._script, self._running, opened, self._stop)
+        address, versions = opened() if operator is None else operator.found()
         self._dialogue = Dialogue(
             address, group_id, versions, self._initial_delay, self._patience, self._stop, self._way
         )
-        self._dialogue.operator = restarts_of(self._script, self._running, opened, self._stop)
+        self._dialogue.operator, self._dialogue.habits = operator, self._habits
         if self._way is not USUAL:
             self._dialogue.remark(f"played {self._way.name}, since what is needed was not reached otherwise")
         self._script.play(self._dialogue)
@@ -354,20 +354,18 @@ class _Play:
             broken = _deviated("an answer", f"the target closed the connection ({closed})")
             return self._unless_dead(broken, grace=1.5)
         except SetupFailed as failed:
+            broken = _deviated(failed.expected, failed.actual)
+            why, rule = str(failed), failed.rule
             return self._unless_dead(
-                DialogueResult(
-                    ending=Ending.SETUP_FAILED,
-                    expected=failed.expected,
-                    actual=failed.actual,
-                    because=str(failed),
-                    prerequisite=failed.rule,
-                )
+                replace(broken, ending=Ending.SETUP_FAILED, because=why, prerequisite=rule)
             )
         except Unsupported as unsupported:
             return DialogueResult(ending=Ending.UNSUPPORTED, because=str(unsupported))
+        except Late as late:
+            slow = DialogueResult(ending=Ending.UNDECIDED, because=str(late), late=True)
+            return self._unless_dead(replace(slow, prerequisite=late.rule))
         except (Undecidable, NotListening) as unknown:
-            late = isinstance(unknown, Late)
-            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=str(unknown), late=late))
+            return self._unless_dead(DialogueResult(ending=Ending.UNDECIDED, because=str(unknown)))
         except Interrupted:
             raise
         except Exception as error:

@@ -3,3 +3,26 @@
 `history` has what was seen; the judge looks for an order of the requests, the log's answers and the timers
 that the spec allows.
 """
+
+from rota.linearise.history import Answered, Broken, Event, History, Quiet, Sent
+from rota.linearise.judge import Judge, judge
+from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
+from rota.linearise.run import HistoryError
+
+__all__ = [
+    "Answered",
+    "Broken",
+    "Event",
+    "History",
+    "HistoryError",
+    "Judge",
+    "Judgement",
+    "Limits",
+    "Moment",
+    "Nearest",
+    "OutOfTime",
+    "Quiet",
+    "Sent",
+    "Verdict",
+    "judge",
+]

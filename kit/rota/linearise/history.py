@@ -62,7 +62,8 @@ class History:
 
     Parameters: group_id; events, in the order of their times; profile and config, of the coordinator as far
     as they are known; lateness, how many seconds late the watcher itself was at most, measured while it
-    watched; existed, whether the group may have been there before the first event (else it was not).
+    watched; existed, whether the group may have been there before the first event (else it was not); looks,
+    whether the coordinator may have looked for what has expired meanwhile, as Kafka does every ten minutes.
     """
 
     group_id: str
@@ -71,3 +72,4 @@ class History:
     config: BrokerConfig = field(default_factory=BrokerConfig)
     lateness: float = 0.05
     existed: bool = False
+    looks: bool = False

@@ -41,14 +41,15 @@ def _of_one(run: WholeRun) -> Iterator[Markup | None]:
     yield causes(run, "", "h2")
     yield matrix([run], [run.started.target])
     yield not_judged(run, "", "h2")
-    yield _filters([run], [run.started.target])
+    yield filters(run.finished.results, {})
     yield from groups(run, "", shown, "h3")
 
 
 def _of_several(runs: Sequence[WholeRun], names: Sequence[str]) -> Iterator[Markup | None]:
     yield matrix(runs, names)
     yield shared_causes(runs, names)
-    yield _filters(runs, names)
+    every = [result for run in runs for result in run.finished.results]
+    yield filters(every, {f"t{number}-": name for number, name in enumerate(names, 1)})
     shown = dialogues(runs)
     for number, (run, name) in enumerate(zip(runs, names, strict=True), 1):
         prefix = f"t{number}-"
@@ -114,18 +115,16 @@ def header(verdict: Markup | None, title: str, lead: str, *more: Markup) -> Mark
     )
 
 
-def _filters(runs: Sequence[WholeRun], names: Sequence[str]) -> Markup:
-    """What leaves some of the cases; the script shows it."""
-    results = [result for run in runs for result in run.finished.results]
+def filters(results: Sequence[CaseResult], targets: Mapping[str, str]) -> Markup:
+    """What leaves some of the cases; the script shows it. targets: prefix of a target's cases -> its name."""
     parts = [part for part in PARTS if any(result.case.part == part for result in results)]
     verdicts = [one for one in SIGNS if one in counts(results)]
-    targets = {f"t{number}-": name for number, name in enumerate(names, 1)}
     return element(
         "section",
         element("h2", "Cases", id="cases"),
         element(
             "form",
-            _select("Target", "target", targets) if len(runs) > 1 else None,
+            _select("Target", "target", targets) if targets else None,
             _select("Part", "part", {one: one for one in parts}),
             _select("Verdict", "verdict", {one.value: one.value for one in verdicts}),
             element("label", "Find ", element("input", type="search", name="find", autocomplete="off")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rota.pages.report_page import header, whole
+from rota.pages.report_page import filters, header, whole
 from rota.pages.report_page_cases import case, dialogues
 from rota.pages.report_page_tables import anchor, sign
 from rota.report.changes import MEANS, VERDICTS, CauseChange, Change, Changes, Kind
@@ -43,7 +43,10 @@ def _head(changes: Changes) -> Markup:
 
 def _body(changes: Changes) -> Iterator[Markup | None]:
     yield _causes(changes)
-    yield element("h2", "Cases", id="cases")
+    if not changes.cases:
+        yield element("h2", "Cases", id="cases")
+        return
+    yield filters([change.shown for change in changes.cases], {})
     shown = dialogues([changes.before, changes.after])
     for kind in Kind:
         found = changes.those(kind)
@@ -51,11 +54,29 @@ def _body(changes: Changes) -> Iterator[Markup | None]:
             continue
         title = element("h3", f"{kind} ", element("span", str(len(found)), class_="quiet"))
         about = element("p", f"Cases {MEANS[kind]}.", class_="quiet")
-        cases = element("div", *(_case(one, changes, shown) for one in found), class_="cases")
+        cases = element("div", *_families(found, changes, shown), class_="cases")
         if kind in (Kind.STAYS, Kind.MENDED):
             yield element("details", element("summary", title), about, cases, class_="group")
         else:
             yield element("section", title, about, cases, class_="group")
+
+
+def _families(
+    found: Sequence[Change], changes: Changes, shown: Sequence[Mapping[str, Markup]]
+) -> Iterator[Markup]:
+    """The cases; those of one family behind its name and their number, where the first of them is."""
+    alike: dict[str, list[Change]] = {}
+    for one in found:
+        alike.setdefault(one.shown.case.family or one.shown.case.id, []).append(one)
+    for name, those in alike.items():
+        cases = (_case(one, changes, shown) for one in those)
+        if len(those) == 1:
+            yield from cases
+            continue
+        title = element(
+            "summary", element("code", name), " ", element("span", str(len(those)), class_="quiet")
+        )
+        yield element("details", title, *cases, class_="group family")
 
 
 def _case(change: Change, changes: Changes, shown: Sequence[Mapping[str, Markup]]) -> Markup:

@@ -48,6 +48,7 @@ class Judge:
         self._target = target_of(target, config)
         self._profile = profile_of(config) or usual_profile(self._target.name)
         self._options = Options(SEED, slow=True, known=known_of(config))
+        self._given = [word for setting in settings_of(config) for word in ("--set", setting)]
         self._cases = {case.id: case for case in cases}
         self._results: dict[str, Future[CaseResult]] = {}
         self._why_not: dict[str, str] = {}
@@ -92,7 +93,7 @@ class Judge:
             print(told)
 
     def _started(self) -> RunStarted:
-        return RunStarted(self._target.name, self._profile, SEED, len(self._results))
+        return RunStarted(self._target.name, self._profile, SEED, len(self._results), given=self._given)
 
     def _play(self, cases: list[Case]) -> None:
         expected, unknown = for_profile(cases, self._profile)
@@ -131,11 +132,15 @@ def started(text: str, config: pytest.Config) -> Iterator[str]:
 
 def target_of(text: str, config: pytest.Config) -> Target:
     """The target that a text names; fails with the cause where it names none."""
-    settings = config.getoption("rota_set") or config.getini("rota_set")
     try:
-        return one_target(text, False, settings, profile=profile_of(config))
+        return one_target(text, False, settings_of(config), profile=profile_of(config))
     except (UsageError, TargetError) as error:
         pytest.fail(f"rota: {error}", pytrace=False)
+
+
+def settings_of(config: pytest.Config) -> list[str]:
+    """What a broker at HOST:PORT is said to run with, each as KEY=VALUE."""
+    return list(config.getoption("rota_set") or config.getini("rota_set"))
 
 
 def profile_of(config: pytest.Config) -> str | None:

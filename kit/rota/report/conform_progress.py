@@ -62,8 +62,13 @@ class ConformProgress:
         return far.line()
 
     def _begun(self, script: Script) -> None:
+        """It may begin again, alone: when a target died that others had a part in, it counts once."""
         with self._lock:
-            self._running[script.id] = (self._clock(), self._waiting.pop(script.id))
+            planned = _planned(script)
+            if self._waiting.pop(script.id, None) is None:
+                self._done -= 1
+                self._over_planned -= planned
+            self._running[script.id] = (self._clock(), planned)
 
     def _over(self, script: Script) -> None:
         with self._lock:

@@ -31,7 +31,10 @@ VERDICTS = {0: "same", 1: "different", 3: "undecided", 130: INTERRUPTED}
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of the targets `left` and `right`; interrupted: it ended before all was compared."""
+    """A comparison of the targets `left` and `right`; interrupted: it ended before all was compared.
+
+    given: what the command line said besides, word by word, without which it would go otherwise.
+    """
 
     left: str
     right: str
@@ -40,6 +43,7 @@ class Comparison:
     not_checked: Sequence[NotChecked]
     seconds: float
     interrupted: bool = False
+    given: Sequence[str] = ()
 
     @property
     def exit_code(self) -> int:
@@ -113,7 +117,8 @@ def _so_far(one: DialogueComparison, result: Comparison) -> str:
 
 
 def _again(one: DialogueComparison, result: Comparison) -> str:
-    return f"rota conform --diff {shlex.quote(result.left)} {shlex.quote(result.right)} {one.script.id}"
+    words = (result.left, result.right, *result.given, one.script.id)
+    return f"rota conform --diff {shlex.join(words)}"
 
 
 def _said(head: str, line: str) -> str:

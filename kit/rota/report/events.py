@@ -22,7 +22,8 @@ CONFORMS, VIOLATED, UNDECIDED, INTERRUPTED = "conforms", "violated", "undecided"
 class RunStarted:
     """A target is about to be judged by so many cases.
 
-    identity: what the verdict will rest on; strict: a known failure that passes is a failure.
+    identity: what the verdict will rest on; strict: a known failure that passes is a failure; given: what
+    the command line said besides, word by word, without which a case would not be played as it was.
     """
 
     target: str
@@ -31,6 +32,7 @@ class RunStarted:
     cases: int
     identity: Identity = UNIDENTIFIED
     strict: bool = False
+    given: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ class JsonReport(Collected):
             "counts": counts(self.results),
             "causes": [cause_object(cause) for cause in finished.causes],
             "strict": started.strict,
+            "given": list(started.given),
             "passing_though_known": passing_though_known(self.results),
             "cases": [case_object(result) for result in self.results],
             "not_judged": [{"why": why, "cases": ids} for why, ids in finished.reached.missed.items()],

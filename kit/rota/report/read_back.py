@@ -71,7 +71,13 @@ def _run(whole: Mapping[str, Any]) -> tuple[RunStarted, RunFinished]:
     told = whole["identity"]
     identity = Identity(told["sources"], told["versions"], told["settings"], told["unknown"] or "")
     started = RunStarted(
-        whole["target"], whole["profile"], whole["seed"], len(results), identity, whole["strict"]
+        whole["target"],
+        whole["profile"],
+        whole["seed"],
+        len(results),
+        identity,
+        whole["strict"],
+        tuple(map(str, whole.get("given", ()))),
     )
     unread = {
         api: {int(version): why for version, why in versions.items()}
@@ -111,6 +117,7 @@ def _result(told: Mapping[str, Any]) -> CaseResult:
         sentence=str(told["requirement"]),
         source=str(told["source"]),
         older=told["older"] or "",
+        family=told.get("family") or "",
         play=_cannot_be_played,
     )
     verdict, known = Verdict(told["verdict"]), told["known"]

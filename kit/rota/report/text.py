@@ -188,7 +188,8 @@ def again(started: RunStarted, case_id: str) -> str:
     """The command that plays a case again."""
     usual = started.profile == usual_profile(started.target)
     profile = "" if usual else f" --profile {started.profile}"
-    return f"rota conform --target {shlex.quote(started.target)}{profile} {case_id}"
+    given = "".join(f" {word}" for word in map(shlex.quote, started.given))
+    return f"rota conform --target {shlex.quote(started.target)}{profile}{given} {case_id}"
 
 
 def verdict_line(started: RunStarted, finished: RunFinished, results: Sequence[CaseResult]) -> str:

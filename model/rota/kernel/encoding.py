@@ -168,8 +168,13 @@ _ENCODERS = _Anything()
 
 def component_hash(value: Any, encoding: Encoding = _ENCODERS) -> tuple[int, int]:
     """The 128-bit hash of one component's value as two 64-bit lanes. Errors: as of the encoding."""
-    raw = blake2b(encoding[type(value)](value), digest_size=16).digest()
-    return int.from_bytes(raw[:8], "big"), int.from_bytes(raw[8:], "big")
+    return encoded_hash(encoding[type(value)](value))
+
+
+def encoded_hash(raw: bytes) -> tuple[int, int]:
+    """`component_hash` of the value with this encoding."""
+    code = blake2b(raw, digest_size=16).digest()
+    return int.from_bytes(code[:8], "big"), int.from_bytes(code[8:], "big")
 
 
 @cache

@@ -113,13 +113,16 @@ class _Watched(Asking):
             if not isinstance(send.to, str) or send.to not in self._names:
                 there = ", ".join(sorted(self._names))
                 return f"a message to {shortened(send.to)}, which no machine is called; there are {there}"
-        if not isinstance(outcome.label, str) or not all(isinstance(slug, str) for slug in outcome.rules):
-            return "an Outcome whose label or rules are no text"
+        for text in (outcome.label, *outcome.rules):
+            if not isinstance(text, str):
+                return "an Outcome whose label or rules are no text"
         return ""
 
 
 def _several(call: Call, arguments: Sequence[Any], given: Any, what: str) -> tuple[Any, ...]:
     """What was given as a tuple; a generator is run to its end."""
+    if type(given) is tuple or type(given) is list:  # nearly always, and told at once
+        return tuple(given)
     if isinstance(given, Frozen | str | bytes) or not isinstance(given, Sequence | Iterator):
         raise call.wrong(arguments, f"returned {shortened(given)}, not a tuple of {what}")
     if isinstance(given, Iterator):
@@ -193,7 +196,10 @@ class _Seen:
         self._known: dict[Hashable, Hashable] = {}
 
     def __call__(self, value: Any) -> Hashable:
-        seen = self._call(value)
+        try:
+            seen = self.function(value)
+        except BaseException as error:  # as in `Call`, without a call more: views are asked all the time
+            raise self._call.raised((value,), error) from error
         try:
             known = self._known.setdefault(seen, seen)
         except Exception as error:  # its __hash__ and __eq__ are the system's, too
@@ -219,8 +225,11 @@ class _Answer:
     call: Call
 
     def __call__(self, *seen: Any) -> bool:
-        answer = self.call(*seen)
-        if type(answer) is bool:
+        try:
+            answer = self.call.function(*seen)
+        except BaseException as error:  # as in `Call`, without a call more: predicates are asked all the time
+            raise self.call.raised(seen, error) from error
+        if answer is True or answer is False:
             return answer
         if callable(answer) or answer is NotImplemented or isinstance(answer, Generator | CoroutineType):
             raise self.call.wrong(seen, f"returned {shortened(answer)}, which is always true; return a bool")

@@ -65,17 +65,21 @@ class Call:
     function: Callable[..., Any]
 
     def __call__(self, *arguments: Any) -> Any:
-        """What it answers. Errors: UserError for whatever it raises.
+        """What it answers. Errors: UserError for whatever it raises."""
+        try:
+            return self.function(*arguments)
+        except BaseException as error:
+            raise self.raised(arguments, error) from error
+
+    def raised(self, arguments: Sequence[Any], error: BaseException) -> UserError:
+        """The mistake of having raised something. Errors: what was raised, where it is none of the system's.
 
         A SystemExit is a mistake, too: it would end the check as if that had come to its end.
         """
-        try:
-            return self.function(*arguments)
-        except (UserError, MemoryError):
-            raise
-        except (Exception, SystemExit) as error:
-            place = place_in(error.__traceback__) or place_of(self.function)
-            raise UserError(self.where, f"{self._text(arguments)} raised {said(error)}", place) from error
+        if isinstance(error, UserError | MemoryError) or not isinstance(error, Exception | SystemExit):
+            raise error
+        place = place_in(error.__traceback__) or place_of(self.function)
+        return UserError(self.where, f"{self._text(arguments)} raised {said(error)}", place)
 
     def wrong(self, arguments: Sequence[Any], what: str) -> UserError:
         """The mistake of having answered something. what: `returned 1, which ...`."""

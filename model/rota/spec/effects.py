@@ -7,6 +7,7 @@ armed or in flight. Within one step the last word on a timer wins.
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 from typing import Self
 
 from rota.kernel import frozen, replace
@@ -21,6 +22,7 @@ class Timer:
     member_id: str = ""
 
 
+@lru_cache(1 << 12)
 def timer(kind: Enum, member_id: str = "") -> Timer:
     """The timer of a kind, for a member where the kind is per member."""
     return Timer(kind.value, member_id)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from unicodedata import east_asian_width
 
 from rota.kernel import Arrow, Lane
@@ -48,6 +49,7 @@ def width(text: str, size: float) -> float:
     return size * sum(map(_em, text))
 
 
+@cache
 def _em(letter: str) -> float:
     if letter in NARROW:
         return 0.37
@@ -70,6 +72,7 @@ def cut(text: str, room: float, size: float) -> str:
     return text[:end].rstrip() + "…"
 
 
+@lru_cache(1 << 12)  # dialogues of one report say much the same
 def broken(text: str, room: float, size: float, most: int = LINES) -> tuple[str, ...]:
     """The text in lines that have room, the last of which is cut if there are too many."""
     lines: list[str] = []

@@ -25,31 +25,31 @@ from rota.conformance.steps.offsets import (
 from rota.conformance.steps.restarts import restart
 from rota.conformance.steps.version_ranges import COMMIT, DESCRIBE, FETCH
 
-_EXPIRY = "KAFKA-4682 (KIP-211); OffsetMetadataManager.cleanupExpiredOffsets; OffsetExpirationConditionImpl"
+EXPIRY = "KAFKA-4682 (KIP-211); OffsetMetadataManager.cleanupExpiredOffsets; OffsetExpirationConditionImpl"
 _REMOVED = "GroupCoordinatorShard.cleanupGroupMetadata; GroupMetadataManager.maybeDeleteGroup"
-_SOON = {RETENTION_CHECK: 1000}
-_LIMITED = {**COMMIT, **FETCH, "OffsetCommit": (2, 4)}
-_AT_ONCE = 1
+SOON = {RETENTION_CHECK: 1000}
+LIMITED = {**COMMIT, **FETCH, "OffsetCommit": (2, 4)}
+AT_ONCE = 1
 """Milliseconds for which a commit is to be kept: it is too old at the next look."""
 
 _TRIES = 5
 """A broker that looks every second comes between two steps now and then, not always."""
 
-_LOOKS = 3.0
+LOOKS = 3.0
 """Seconds in which a broker that looks every second has looked at least twice."""
 
 
-def _until(d: Dialogue, holds: Callable[[], bool]) -> bool:
+def until(d: Dialogue, holds: Callable[[], bool]) -> bool:
     since = d.transcript.elapsed()
-    while d.transcript.elapsed() - since < _LOOKS:
+    while d.transcript.elapsed() - since < LOOKS:
         if holds():
             return True
         d.wait(0.4)
     return holds()
 
 
-def _expect_gone(d: Dialogue) -> None:
-    no_longer_seen = _until(d, lambda: bool(fetched(d)["committed_offset"] == -1))
+def expect_gone(d: Dialogue) -> None:
+    no_longer_seen = until(d, lambda: bool(fetched(d)["committed_offset"] == -1))
     d.require(no_longer_seen, "no offset after some seconds", "the offset is still there")
 
 
@@ -60,10 +60,10 @@ def _state(d: Dialogue) -> str:
 
 def _expect_removed(d: Dialogue) -> None:
     """The broker removes the group when it looks next."""
-    d.require(_until(d, lambda: _state(d) == "Dead"), "the state Dead", "the group is still there")
+    d.require(until(d, lambda: _state(d) == "Dead"), "the state Dead", "the group is still there")
 
 
-def _settle(d: Dialogue, a: Member) -> None:
+def settle(d: Dialogue, a: Member) -> None:
     """A Stable group of one; anew where the broker removes it, Empty as it is, between handshake and join."""
     for left in reversed(range(_TRIES)):
         try:
@@ -76,7 +76,7 @@ def _settle(d: Dialogue, a: Member) -> None:
 
 def _with_offset(d: Dialogue, a: Member, retention_time_ms: int = -1) -> None:
     topic(d)
-    _settle(d, a)
+    settle(d, a)
     with d.reaching("an offset that is stored"):
         expect_each(d, commit(a, retention_time_ms=retention_time_ms), "NONE")
 
@@ -84,33 +84,33 @@ def _with_offset(d: Dialogue, a: Member, retention_time_ms: int = -1) -> None:
 @case(
     "expiry.offsets-expired.own-retention",
     "An offset of an Empty group whose commit names a retention is removed when that is over.",
-    _EXPIRY,
+    EXPIRY,
     level=Level.SHOULD,
-    needs=_LIMITED,
-    settings=_SOON,
+    needs=LIMITED,
+    settings=SOON,
     seconds=3.0,
 )
 def own_retention(d: Dialogue) -> None:
     a = d.member("a")
-    _with_offset(d, a, _AT_ONCE)
+    _with_offset(d, a, AT_ONCE)
     all_leave(d, a)
-    _expect_gone(d)
+    expect_gone(d)
 
 
 @case(
     "expiry.group-unused.with-its-last-offset",
     "A group that nobody is in goes with its last offset: when that is gone the group is, too.",
-    f"{_EXPIRY}; {_REMOVED}",
+    f"{EXPIRY}; {_REMOVED}",
     level=Level.INFO,
-    needs={**_LIMITED, **DESCRIBE},
-    settings=_SOON,
+    needs={**LIMITED, **DESCRIBE},
+    settings=SOON,
     seconds=3.0,
 )
 def goes_with_its_last_offset(d: Dialogue) -> None:
     a = d.member("a")
-    _with_offset(d, a, _AT_ONCE)
+    _with_offset(d, a, AT_ONCE)
     all_leave(d, a)
-    _expect_gone(d)
+    expect_gone(d)
     state = _state(d)
     d.require(state == "Dead", "the state Dead, as soon as the offset is gone", state)
 
@@ -118,23 +118,23 @@ def goes_with_its_last_offset(d: Dialogue) -> None:
 @case(
     "expiry.offsets-expired.all-at-once",
     "Offsets that are too old go together, when the broker looks next.",
-    _EXPIRY,
+    EXPIRY,
     level=Level.INFO,
-    needs=_LIMITED,
-    settings=_SOON,
+    needs=LIMITED,
+    settings=SOON,
     seconds=3.0,
 )
 def all_at_once(d: Dialogue) -> None:
     """A third one is kept, so that the group is, too."""
     a, other, third = d.member("a"), f"{TOPIC}-other", f"{TOPIC}-third"
     topic(d, TOPIC, other, third)
-    _settle(d, a)
+    settle(d, a)
     with d.reaching("three offsets that are stored"):
         expect_each(d, commit(a, topics=[in_topic(third)]), "NONE")
         both = [in_topic(TOPIC), in_topic(other)]
-        expect_each(d, commit(a, topics=both, retention_time_ms=_AT_ONCE), "NONE")
+        expect_each(d, commit(a, topics=both, retention_time_ms=AT_ONCE), "NONE")
     all_leave(d, a)
-    _expect_gone(d)
+    expect_gone(d)
     left = fetched(d, topic_name=other)["committed_offset"]
     d.require(left == -1, "no offset of the other topic", f"the offset {left}")
 
@@ -144,12 +144,12 @@ def all_at_once(d: Dialogue) -> None:
     "a group that was removed since nobody needed it is not back.",
     _REMOVED,
     KILLED,
-    needs={**_LIMITED, **DESCRIBE},
-    settings=_SOON,
+    needs={**LIMITED, **DESCRIBE},
+    settings=SOON,
 )
 def stays_removed(d: Dialogue) -> None:
     a = d.member("a")
-    _with_offset(d, a, _AT_ONCE)
+    _with_offset(d, a, AT_ONCE)
     all_leave(d, a)
     _expect_removed(d)
     restart(d)
@@ -160,54 +160,54 @@ def stays_removed(d: Dialogue) -> None:
 @case(
     "expiry.expired.not-before",
     "An offset whose commit names no retention is kept for that of the broker.",
-    _EXPIRY,
-    needs=_LIMITED,
-    settings=_SOON,
+    EXPIRY,
+    needs=LIMITED,
+    settings=SOON,
     seconds=4.0,
 )
 def not_before(d: Dialogue) -> None:
     a = d.member("a")
     _with_offset(d, a)
     all_leave(d, a)
-    d.wait(_LOOKS)
+    d.wait(LOOKS)
     expect_fetched(d, 7)
 
 
 @case(
     "expiry.simple-group.own-retention",
     "The offset of a simple consumer expires after its retention, and its group is removed with it.",
-    f"{_EXPIRY}; {_REMOVED}",
+    f"{EXPIRY}; {_REMOVED}",
     level=Level.SHOULD,
-    needs={**_LIMITED, "DescribeGroups": (0, 5)},
-    settings=_SOON,
+    needs={**LIMITED, "DescribeGroups": (0, 5)},
+    settings=SOON,
     seconds=3.0,
 )
 def simple_group(d: Dialogue) -> None:
     topic(d)
-    simple = {"generation_id_or_member_epoch": -1, "member_id": "", "retention_time_ms": _AT_ONCE}
+    simple = {"generation_id_or_member_epoch": -1, "member_id": "", "retention_time_ms": AT_ONCE}
     with d.reaching("an offset that is stored"):
         expect_each(d, commit(d.member("a"), 7, "", **simple), "NONE")
-    _expect_gone(d)
+    expect_gone(d)
     _expect_removed(d)
 
 
 @case(
     "expiry.subscribed-group.keeps-subscribed",
     "Under members the offsets of topics that they subscribe to are kept; those of other topics expire.",
-    _EXPIRY,
-    needs=_LIMITED,
-    settings=_SOON,
+    EXPIRY,
+    needs=LIMITED,
+    settings=SOON,
     seconds=4.0,
 )
 def keeps_subscribed(d: Dialogue) -> None:
     other = f"{TOPIC}-other"
     topic(d, TOPIC, other)
     a = subscriber(d, "a")
-    _settle(d, a)
+    settle(d, a)
     both = [in_topic(TOPIC), in_topic(other)]
     with d.reaching("offsets that are stored"):
-        expect_each(d, commit(a, topics=both, retention_time_ms=_AT_ONCE), "NONE")
-    no_longer_seen = _until(d, lambda: bool(fetched(d, topic_name=other)["committed_offset"] == -1))
+        expect_each(d, commit(a, topics=both, retention_time_ms=AT_ONCE), "NONE")
+    no_longer_seen = until(d, lambda: bool(fetched(d, topic_name=other)["committed_offset"] == -1))
     d.require(no_longer_seen, "no offset of the other topic after some seconds", "the offset is still there")
     expect_fetched(d, 7)
 
@@ -215,33 +215,33 @@ def keeps_subscribed(d: Dialogue) -> None:
 @case(
     "expiry.nothing-expires.rebalancing",
     "While the members join nothing expires.",
-    _EXPIRY,
-    needs=_LIMITED,
-    settings=_SOON,
+    EXPIRY,
+    needs=LIMITED,
+    settings=SOON,
     seconds=4.0,
 )
 def rebalancing(d: Dialogue) -> None:
     topic(d)
     a = d.member("a")
-    _settle(d, a)
+    settle(d, a)
     with d.reaching("a rebalance"):
         d.member("b").enter().silent(0.4)
-        expect_each(d, commit(a, retention_time_ms=_AT_ONCE), "NONE")
-    d.wait(_LOOKS)
+        expect_each(d, commit(a, retention_time_ms=AT_ONCE), "NONE")
+    d.wait(LOOKS)
     expect_fetched(d, 7)
 
 
 @case(
     "expiry.nothing-expires.other-type",
     "No offset expires under members that are no consumers: their subscriptions are not known.",
-    _EXPIRY,
-    needs=_LIMITED,
-    settings=_SOON,
+    EXPIRY,
+    needs=LIMITED,
+    settings=SOON,
     seconds=4.0,
 )
 def other_type(d: Dialogue) -> None:
-    _with_offset(d, d.member("a", protocol_type="connect"), _AT_ONCE)
-    d.wait(_LOOKS)
+    _with_offset(d, d.member("a", protocol_type="connect"), AT_ONCE)
+    d.wait(LOOKS)
     expect_fetched(d, 7)
 
 
@@ -251,12 +251,12 @@ def other_type(d: Dialogue) -> None:
     _REMOVED,
     level=Level.INFO,
     needs={"DescribeGroups": (0, 5)},
-    settings=_SOON,
+    settings=SOON,
     seconds=3.0,
 )
 def group_unused(d: Dialogue) -> None:
     a = d.member("a")
-    _settle(d, a)
+    settle(d, a)
     all_leave(d, a)
     _expect_removed(d)
 
@@ -267,17 +267,17 @@ def group_unused(d: Dialogue) -> None:
     _REMOVED,
     level=Level.INFO,
     needs={"DescribeGroups": (0, 5)},
-    settings=_SOON,
+    settings=SOON,
     seconds=3.0,
 )
 def begins_anew(d: Dialogue) -> None:
     a = d.member("a")
-    _settle(d, a)
+    settle(d, a)
     all_leave(d, a)
     with d.reaching("a group that was removed"):
         _expect_removed(d)
     b = d.member("b")
-    _settle(d, b)
+    settle(d, b)
     d.require(b.generation_id == 1, "generation 1", f"generation {b.generation_id}")
 
 
@@ -287,7 +287,7 @@ def begins_anew(d: Dialogue) -> None:
     f"KIP-394; {_REMOVED}",
     level=Level.INFO,
     needs={"JoinGroup": (4, 9), "DescribeGroups": (0, 5)},
-    settings=_SOON,
+    settings=SOON,
     seconds=3.0,
 )
 def handed_out_id(d: Dialogue) -> None:
@@ -302,13 +302,13 @@ def handed_out_id(d: Dialogue) -> None:
     "A group with members stays, though it has no offsets.",
     _REMOVED,
     needs=DESCRIBE,
-    settings=_SOON,
+    settings=SOON,
     seconds=4.0,
 )
 def group_in_use(d: Dialogue) -> None:
     a = d.member("a")
-    _settle(d, a)
-    d.wait(_LOOKS)
+    settle(d, a)
+    d.wait(LOOKS)
     d.expect(a.heartbeat(), error="NONE")
 
 
@@ -316,17 +316,17 @@ def group_in_use(d: Dialogue) -> None:
     "expiry.group-unused.not-while-rebalancing",
     "A group stays whose members join or await their assignments, though it has no offsets.",
     _REMOVED,
-    settings=_SOON,
+    settings=SOON,
     seconds=7.0,
 )
 def group_rebalancing(d: Dialogue) -> None:
     a, b = d.member("a", session_timeout_ms=30_000), d.member("b", session_timeout_ms=30_000)
-    _settle(d, a)
+    settle(d, a)
     joining = b.enter()
-    joining.silent(_LOOKS)
+    joining.silent(LOOKS)
     d.expect(a.join(), error="NONE", leader=a.member_id)
     d.expect(joining.answer(), error="NONE")
-    d.wait(_LOOKS)
+    d.wait(LOOKS)
     d.expect(a.heartbeat(), error="NONE")
     d.expect(a.sync({}), error="NONE")
 
@@ -334,24 +334,24 @@ def group_rebalancing(d: Dialogue) -> None:
 @case(
     "expiry.expired.each-for-itself",
     "When one offset of an Empty group expires, the others stay, and the group with them.",
-    _EXPIRY,
-    needs={**_LIMITED, **DESCRIBE},
-    settings=_SOON,
+    EXPIRY,
+    needs={**LIMITED, **DESCRIBE},
+    settings=SOON,
     seconds=7.0,
 )
 def each_for_itself(d: Dialogue) -> None:
     other = f"{TOPIC}-other"
     topic(d, TOPIC, other)
     a = d.member("a")
-    _settle(d, a)
+    settle(d, a)
     with d.reaching("offsets that are stored"):
         expect_each(d, commit(a, topics=[in_topic(TOPIC)]), "NONE")
-        expect_each(d, commit(a, topics=[in_topic(other)], retention_time_ms=_AT_ONCE), "NONE")
+        expect_each(d, commit(a, topics=[in_topic(other)], retention_time_ms=AT_ONCE), "NONE")
     all_leave(d, a)
-    no_longer_seen = _until(d, lambda: bool(fetched(d, topic_name=other)["committed_offset"] == -1))
+    no_longer_seen = until(d, lambda: bool(fetched(d, topic_name=other)["committed_offset"] == -1))
     with d.reaching("an offset that has expired", "expiry.offsets-expired"):
         d.require(no_longer_seen, "no offset of the other topic after some seconds", "it is still there")
-    d.wait(_LOOKS)
+    d.wait(LOOKS)
     expect_fetched(d, 7)
     state = _state(d)
     d.require(state == "Empty", "the state Empty", state)
@@ -360,25 +360,25 @@ def each_for_itself(d: Dialogue) -> None:
 @case(
     "expiry.expired.own-retention-not-over",
     "An offset whose commit names a retention is kept until that is over.",
-    _EXPIRY,
-    needs=_LIMITED,
-    settings=_SOON,
+    EXPIRY,
+    needs=LIMITED,
+    settings=SOON,
     seconds=4.0,
 )
 def own_retention_not_over(d: Dialogue) -> None:
     a = d.member("a")
     _with_offset(d, a, 60_000)
     all_leave(d, a)
-    d.wait(_LOOKS)
+    d.wait(LOOKS)
     expect_fetched(d, 7)
 
 
 @case(
     "expiry.empty-group.since-last-member",
     "The retention of a group that became Empty counts from when its last member left, not from the commit.",
-    _EXPIRY,
+    EXPIRY,
     needs={**COMMIT, **FETCH},
-    settings={**_SOON, RETENTION: 1},
+    settings={**SOON, RETENTION: 1},
     seconds=110.0,
 )
 def since_last_member(d: Dialogue) -> None:
@@ -393,4 +393,4 @@ def since_last_member(d: Dialogue) -> None:
     d.wait(committed + 75 - d.transcript.elapsed())
     expect_fetched(d, 7)
     d.wait(left + 62 - d.transcript.elapsed())
-    _expect_gone(d)
+    expect_gone(d)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
-from rota.conformance.connections.connection import Connection
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.connections.security import beside
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
+from rota.conformance.steps.restarts import reconnect
 from rota.wire.error_codes import ERROR_CODES
 
 _FIND = "KafkaApis.handleFindCoordinatorRequest"
@@ -73,11 +71,11 @@ def unknown_type(d: Dialogue) -> None:
 def _answers(d: Dialogue, host: str, port: int) -> None:
     """What listens at the address answers as the coordinator of a group that does not exist."""
     nobody = {"group_id": f"{d.group_id}-no", "generation_id": 0, "member_id": "nobody"}
-    with closing(Connection(beside(d.address, host, port), "finder")) as connection:
-        asked = connection.send("Heartbeat", d.versions["Heartbeat"], nobody)
-        answer = connection.receive(asked, PROMPTLY)
-    actual = "no answer" if answer is None else error_name(answer.body["error_code"])
-    d.remark(f"Heartbeat at that address: {actual}")
+    finder = d.member("finder")
+    d.remark(f"finder asks at {host}:{port}")
+    reconnect(finder, beside(d.address, host, port))
+    reply = finder.send_whole("Heartbeat", nobody).answer(PROMPTLY)
+    actual = "no answer" if reply.answer is None else reply.error
     d.require(actual not in _NOT_THERE, "a coordinator at that address", actual)
 
 

@@ -166,7 +166,7 @@ def refusal_makes_no_group(d: Dialogue) -> None:
 )
 def refused_id_echoed(d: Dialogue) -> None:
     reply = d.member("a").join("never-handed-out", within=PROMPTLY)
-    with d.reaching("a refused JoinGroup"):
+    with d.reaching("a refused JoinGroup", "join.unknown-group"):
         d.expect(reply, error="UNKNOWN_MEMBER_ID")
     d.expect(reply, member_id="never-handed-out", generation_id=-1, leader="", members=[])
 

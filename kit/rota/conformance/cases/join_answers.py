@@ -132,7 +132,7 @@ def session_bounds(d: Dialogue) -> None:
 @case(
     "join.next-generation.unreadable-metadata",
     "A consumer whose metadata is no subscription is admitted as any other, and so is the next one.",
-    "ClassicGroup.computeSubscribedTopics",
+    "ClassicGroup.computeSubscribedTopics; KAFKA-20570, before which 4.x does as 3.x",
     level=Level.SHOULD,
     seconds=2.0,
     older="Never answers such a consumer, nor anyone who joins after it: ending the join phase fails.",

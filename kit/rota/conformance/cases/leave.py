@@ -68,7 +68,7 @@ def leader_replaced(d: Dialogue) -> None:
     "Who leaves during the initial delay is not in the generation that follows.",
     _LEAVE,
     needs=HANDSHAKE,
-    initial_delay_ms=1000,
+    initial_delay_ms=3000,
     least_delay_ms=1000,
     seconds=3.0,
 )

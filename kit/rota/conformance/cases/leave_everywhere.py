@@ -68,6 +68,7 @@ def unknown_instances(scene: Scene, member: Member) -> None:
     situations=WITH_FOLLOWERS,
     asked_by=MEMBERS,
     apart=True,
+    least=2,
 )
 def leaves(scene: Scene, member: Member) -> None:
     _gone(scene, member, lambda: member.leave())
@@ -80,6 +81,7 @@ def leaves(scene: Scene, member: Member) -> None:
     situations=[s for s in WITH_FOLLOWERS if s.kind is Kind.STATIC],
     asked_by=MEMBERS,
     apart=True,
+    least=2,
     needs=LEAVES,
 )
 def leaves_by_instance(scene: Scene, member: Member) -> None:

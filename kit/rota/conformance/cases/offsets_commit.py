@@ -154,8 +154,10 @@ def any_instance(d: Dialogue) -> None:
     needs={**COMMIT_AND_FETCH, **DESCRIBE, **DELETE},
 )
 def empty_group_id(d: Dialogue) -> None:
-    group = describe(d, "")["groups"].only()
-    if group["group_state"] != "Dead":
+    if describe(d, "")["groups"].only()["group_state"] != "Dead":
+        with d.reaching("a look at which groups are there", "admin.describe-unknown-group"):
+            state = described(d, f"{d.group_id}-nowhere")["group_state"]
+            d.require(state == "Dead", "the state Dead of a group that never was", str(state))
         raise Undecidable("the target has a group with the empty id, which is left alone")
     topic(d)
     expect_each(d, commit(d.member("a"), group_id="", **SIMPLE), "NONE")

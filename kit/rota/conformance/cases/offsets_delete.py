@@ -145,7 +145,7 @@ def not_since_restart(d: Dialogue) -> None:
 @case(
     "offsets.topics-of.unreadable",
     "Where a member's metadata is no subscription, every topic counts as subscribed to.",
-    "ClassicGroup.computeSubscribedTopics; ClassicGroup.isSubscribedToTopic",
+    "ClassicGroup.computeSubscribedTopics, isSubscribedToTopic; KAFKA-20570, before which 4.x does as 3.x",
     level=Level.INFO,
     needs=_NEEDS,
     older="Such a member is never answered at all.",

@@ -10,6 +10,7 @@ from typing import Any
 from rota.conformance.connections.error_codes import NOT_READY, error_name
 from rota.conformance.dialogues.broker_settings import MAX_SIZE
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member
+from rota.conformance.dialogues.operator import BACK_SECONDS
 from rota.conformance.dialogues.registry import KILLED, after, otherwise
 from rota.conformance.dialogues.script import Level
 from rota.conformance.dialogues.subscription import subscription
@@ -33,14 +34,14 @@ from rota.conformance.steps.version_ranges import (
 )
 
 LOAD = "GroupMetadataManager.onLoaded; CoordinatorLoaderImpl"
-_LONG = 300_000
+LASTING = 300_000
 """Milliseconds of a session that does not end in a case."""
 
 _BOTH = [("range", subscription()), ("roundrobin", subscription())]
 
 
 def lasting(d: Dialogue, *names: str, **settings: Any) -> list[Member]:
-    return [d.member(name, **{"session_timeout_ms": _LONG, **settings}) for name in names]
+    return [d.member(name, **{"session_timeout_ms": LASTING, **settings}) for name in names]
 
 
 @after(
@@ -168,12 +169,12 @@ def old_generation(d: Dialogue) -> None:
     needs=STATIC,
 )
 def static_kept(d: Dialogue) -> None:
-    a, b = (static(d, name, f"one-{name}", session_timeout_ms=_LONG) for name in "ab")
+    a, b = (static(d, name, f"one-{name}", session_timeout_ms=LASTING) for name in "ab")
     lead_stable(d, a, b)
     restart(d)
     d.expect(a.heartbeat(), error="NONE")
     d.expect(b.heartbeat(member_id=a.member_id), error="FENCED_INSTANCE_ID")
-    again = static(d, "again", "one-b", session_timeout_ms=_LONG)
+    again = static(d, "again", "one-b", session_timeout_ms=LASTING)
     d.expect(again.join("", within=PROMPTLY), error="NONE", generation_id=b.generation_id)
     d.expect(b.heartbeat(), error="FENCED_INSTANCE_ID")
     d.expect(again.heartbeat(), error="NONE")
@@ -193,7 +194,7 @@ def static_kept(d: Dialogue) -> None:
     needs=STATIC,
 )
 def replacement_kept(d: Dialogue) -> None:
-    a, again = (static(d, name, "one", session_timeout_ms=_LONG) for name in ("a", "again"))
+    a, again = (static(d, name, "one", session_timeout_ms=LASTING) for name in ("a", "again"))
     given = stable(d, a).assignments[a.member_id]
     with d.reaching("a static member that has taken over"):
         d.expect(again.join(""), error="NONE", generation_id=a.generation_id)
@@ -234,7 +235,7 @@ def waits_in_join(d: Dialogue) -> None:
 def pending_forgotten(d: Dialogue) -> None:
     (a,) = lasting(d, "a", protocols=_BOTH)
     stable(d, a)
-    pending = pending_member(d, "b", session_timeout_ms=_LONG)
+    pending = pending_member(d, "b", session_timeout_ms=LASTING)
     restart(d)
     d.expect(a.heartbeat(), error="NONE")
     d.expect(pending.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
@@ -313,7 +314,7 @@ def nothing_said_before(d: Dialogue) -> None:
         expect_each(d, commit(a, 41), "NONE")
     end_target(d)
     start_again(d, ready=False)
-    deadline = d.transcript.elapsed() + d.patience + 10
+    deadline = d.transcript.elapsed() + d.patience + BACK_SECONDS
     while d.transcript.elapsed() < deadline:
         if _all_known(d, a):
             return
@@ -324,7 +325,9 @@ def nothing_said_before(d: Dialogue) -> None:
 def _all_known(d: Dialogue, a: Member) -> bool:
     """Whether an offset, a member and a group are known; a `Deviation` where one is denied."""
     asked = {"groups": [{"group_id": d.group_id, "topics": [{"name": TOPIC, "partition_indexes": [0]}]}]}
-    offsets = a.send_whole("OffsetFetch", asked).answer()["groups"].only()
+    fetching = a.send_whole("OffsetFetch", asked)
+    first = fetching.poll(BACK_SECONDS) or fetching.answer()  # it may listen long before it says anything
+    offsets = first["groups"].only()
     group = a.send_whole("DescribeGroups", {"groups": [d.group_id]}).answer()["groups"].only()
     beat = a.heartbeat().error
     told = [error_name(each["error_code"]) for each in (offsets, group)]

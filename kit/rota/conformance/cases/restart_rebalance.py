@@ -101,6 +101,37 @@ def completing_forgotten(d: Dialogue) -> None:
 
 
 @after(
+    "loading.load.sync-unanswered",
+    "who waited for an assignment in SyncGroup has to join again: that generation is not known, the "
+    "one before it goes on with its assignments.",
+    LOAD,
+    KILLED,
+    level=Level.SHOULD,
+    needs=DESCRIBE,
+)
+def waiting_for_assignment(d: Dialogue) -> None:
+    formed = lead_stable(d, *lasting(d, "a", "b"))
+    leader, (follower,) = formed.leader, formed.followers
+    last = leader.generation_id
+    with d.reaching("a follower that waits in SyncGroup"):
+        joining = leader.send_join()
+        joining.silent(0.2)
+        d.expect(follower.join(), error="NONE", generation_id=last + 1)
+        d.expect(joining.answer(), error="NONE", generation_id=last + 1)
+        follower.send_sync().silent(0.2)
+    restart(d)
+    other = dict.fromkeys(formed.assignments, b"never stored")
+    d.expect(follower.sync(), error="ILLEGAL_GENERATION")
+    d.expect(leader.sync(other), error="ILLEGAL_GENERATION")
+    state = described(d)["group_state"]
+    d.require(state == "Stable", "the state Stable", str(state))
+    for member in formed.everyone:
+        member.generation_id = last
+        d.expect(member.sync(), error="NONE", assignment=formed.assignments[member.member_id])
+    expect_next_generation(d, formed, last + 1)
+
+
+@after(
     "loading.load.first-generation-unassigned",
     "a first generation that waited for its assignments is forgotten with its members.",
     LOAD,

@@ -240,7 +240,7 @@ def nobody_joined(d: Dialogue) -> None:
         joining = b.enter()
         joining.silent(0.2)
         d.expect(b.second_connection().leave(), error="NONE")
-        d.expect(joining.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID")
+        d.expect(joining.answer(PROMPTLY), error="UNKNOWN_MEMBER_ID", rule="leave.remove-member")
     for _ in range(3):
         d.wait(0.9)
         d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
@@ -295,7 +295,7 @@ def absent_removed_by_sync(d: Dialogue) -> None:
     a, b = d.member("a", rebalance_timeout_ms=1500), static(d, "b", "two", rebalance_timeout_ms=1500)
     a.settings["session_timeout_ms"] = b.settings["session_timeout_ms"] = 30_000
     lead_stable(d, a, b)
-    with d.reaching("a generation that lists the absent static member"):
+    with d.reaching("a generation that lists the absent static member", "join.complete-phase"):
         reply = a.join(within=1.5 + _LATE)
         d.expect(reply, error="NONE")
         d.require(b.member_id in reply.member_ids, "the absent static member in the list", "it is not there")

@@ -73,6 +73,7 @@ def assigned(scene: Scene, leader: Member) -> None:
     asked_by=(Role.LEADER,),
     apart=True,
     known_as={"completing-two-dynamic.leader": "sync.leader-assigns.left-out"},
+    least=2,
 )
 def left_out(scene: Scene, leader: Member) -> None:
     """The last follower is left out; another one is given nothing, or else the leader is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, Member, PendingRequest, Reply
+from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member, PendingRequest, Reply
 from rota.conformance.dialogues.failures import Deviation
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
@@ -135,8 +135,10 @@ def session_expired(d: Dialogue) -> None:
 )
 def expiry_completes(d: Dialogue) -> None:
     formed = stable(d, d.member("a"), d.member("b"))
+    d.wait(0.3)  # so that the one that stays would be expired later, were it not spared for waiting
+    d.expect(formed.leader.heartbeat(), error="NONE")
     again = formed.leader.send_join()
-    again.silent(4.5)
+    again.silent(4.2)
     reply = again.answer(within=1.5 + _LATE)
     d.expect(reply, error="NONE", leader=formed.leader.member_id)
     alone = reply.member_ids == {formed.leader.member_id}
@@ -188,8 +190,10 @@ def _without(d: Dialogue, absent: Member, newcomer: Member) -> Reply:
     stable(d, absent)
     joining = newcomer.enter()
     began = d.transcript.elapsed()
-    d.wait(A_WHILE)
-    d.expect(absent.heartbeat(), error="REBALANCE_IN_PROGRESS")
+    joining.silent()
+    beat = absent.heartbeat()
+    d.in_time(began, 1.9)
+    d.expect(beat, error="REBALANCE_IN_PROGRESS")
     joining.silent(began + 1.3 - d.transcript.elapsed())
     return joining.answer(within=0.7 + _LATE)
 

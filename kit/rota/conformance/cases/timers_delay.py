@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, PendingRequest
+from typing import NoReturn
+
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, PendingRequest, Reply
+from rota.conformance.dialogues.failures import Late
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.group_formation import stable
@@ -54,8 +57,20 @@ def _three_joins(d: Dialogue, rebalance_timeout_ms: int, windows: int) -> tuple[
     for member, at in zip(members, (0.0, 0.5, 1.6), strict=True):
         d.wait(began + at * d.initial_delay - d.transcript.elapsed())
         waiting.append(member.enter())
-        d.in_time(began + at * d.initial_delay, 0.3)
+        _sent_in_time(waiting[-1], began + at * d.initial_delay)
     return waiting, began + windows * d.initial_delay
+
+
+def _sent_in_time(request: PendingRequest, due: float) -> None:
+    """Errors: Late for a JoinGroup that was sent too late, or will be, once there is an id for it."""
+
+    def too_late(_: Reply) -> NoReturn:
+        raise Late("an id was handed out when others had joined already")
+
+    if (late := request.since - due) > 0.3:
+        raise Late(f"a JoinGroup was sent {late:.1f} s late")
+    if request.retry is not None:
+        request.retry = too_late
 
 
 @case(
@@ -69,7 +84,7 @@ def _three_joins(d: Dialogue, rebalance_timeout_ms: int, windows: int) -> tuple[
 )
 def not_shortened(d: Dialogue) -> None:
     joining = d.member("a", rebalance_timeout_ms=300).enter()
-    joining.silent(d.initial_delay * (1 - 2 * _BEFORE))
+    joining.silent(joining.since + d.initial_delay * (1 - 2 * _BEFORE) - d.transcript.elapsed())
     d.expect(joining.answer(), error="NONE")
 
 
@@ -85,7 +100,7 @@ def not_shortened(d: Dialogue) -> None:
 def after_empty(d: Dialogue) -> None:
     _emptied(d)
     joining = d.member("b").enter()
-    joining.silent(d.initial_delay * (1 - 2 * _BEFORE))
+    joining.silent(joining.since + d.initial_delay * (1 - 2 * _BEFORE) - d.transcript.elapsed())
     d.expect(joining.answer(), error="NONE")
 
 
@@ -291,30 +306,6 @@ def newcomer_restarts(d: Dialogue) -> PendingRequest:
 
 
 @case(
-    "sync.stable.no-sign-of-life",
-    "A SyncGroup that a Stable group answers does not begin its sender's session anew.",
-    "GroupMetadataManager.classicGroupSyncToClassicGroup",
-    level=Level.INFO,
-    seconds=8.0,
-)
-@case(
-    "timers.session-expired.sync-is-no-heartbeat",
-    "SyncGroup in a Stable group gives a member no more time: without heartbeats its session ends.",
-    "GroupMetadataManager.classicGroupSyncToClassicGroup",
-    level=Level.INFO,
-    seconds=8.0,
-)
-def sync_is_no_heartbeat(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    since, error = d.transcript.elapsed(), "NONE"
-    while error == "NONE" and d.transcript.elapsed() - since < 8.5:
-        d.wait(1.0)
-        error = a.sync().error
-    d.require(error == "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID after six seconds", error)
-
-
-@case(
     "timers.join-timeout.not-prolonged",
     "How long a join phase may last is fixed when it begins: who comes later does not prolong it.",
     "ClassicGroup.rebalanceTimeoutMs; GroupMetadataManager.prepareRebalance",
@@ -362,7 +353,7 @@ def pending_survives(d: Dialogue) -> None:
 )
 def by_one_long_gone(d: Dialogue) -> None:
     alone = after_a_newcomer_long_gone(d)
-    alone.silent(d.initial_delay * 1.6)
+    alone.silent(alone.since + d.initial_delay * 1.6 - d.transcript.elapsed())
     d.expect(alone.answer(), error="NONE")
 
 

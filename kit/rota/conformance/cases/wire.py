@@ -18,11 +18,13 @@ from rota.conformance.steps.group_formation import stable
 )
 def api_versions_too_new(d: Dialogue) -> None:
     connection = d.connect("a")
-    d.transcript.add("a", "→", "ApiVersions v99")
+    line = d.transcript.add("a", "→", "ApiVersions v99")
     client = {"client_software_name": "rota", "client_software_version": "1"}
-    answer = connection.receive(connection.send_too_new("ApiVersions", 99, client), PROMPTLY)
+    asked = connection.send_too_new("ApiVersions", 99, client)
+    d.transcript.carried(line, asked.data)
+    answer = connection.receive(asked, PROMPTLY)
     actual = "no answer" if answer is None else error_name(answer.body["error_code"])
-    d.transcript.add("a", "←", f"ApiVersions  {actual}")
+    d.transcript.add("a", "←", f"ApiVersions  {actual}", b"" if answer is None else answer.data)
     d.require(actual == "UNSUPPORTED_VERSION", "UNSUPPORTED_VERSION in the form of version 0", actual)
 
 
@@ -47,15 +49,19 @@ def advertised_versions(d: Dialogue) -> None:
 )
 def version_out_of_range(d: Dialogue) -> None:
     connection = d.connect("a")
-    d.transcript.add("a", "→", "JoinGroup v99")
+    line = d.transcript.add("a", "→", "JoinGroup v99")
     newcomer = {"group_id": d.group_id, "session_timeout_ms": 6000, "protocol_type": "consumer"}
     asked = connection.send_too_new("JoinGroup", 99, newcomer)
+    d.transcript.carried(line, asked.data)
     try:
         answer = connection.receive(asked, PROMPTLY)
     except Closed:
         d.transcript.add("a", "×", "closed, as it should be")
         return
-    actual = "no answer and an open connection" if answer is None else error_name(answer.body["error_code"])
+    actual = "no answer and an open connection"
+    if answer is not None:
+        actual = error_name(answer.body["error_code"])
+        d.transcript.add("a", "←", f"JoinGroup  {actual}", answer.data)
     d.require(False, "a closed connection", actual)
 
 

@@ -12,23 +12,17 @@ from rota.conformance.connections.connection import Answer, Closed, Connection, 
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.entries import checked
 from rota.conformance.dialogues.expectations import Wanted
-from rota.conformance.dialogues.failures import Deviation, Interrupted, Late, SetupFailed
+from rota.conformance.dialogues.failures import Deviation, Interrupted, SetupFailed
+from rota.conformance.dialogues.habits import Habits
 from rota.conformance.dialogues.operator import Operator
 from rota.conformance.dialogues.prerequisites import rule_of_waiting
 from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.dialogues.transcript import Transcript
+from rota.conformance.dialogues.waits import OVERTIME, SLICE, Waits
 from rota.conformance.dialogues.ways import USUAL, Way
 
 PROMPTLY = 2.0
 """Seconds in which an answer has to come that waits for nothing; far above any target's own time."""
-
-OVERTIME = 2.0
-"""Seconds for which a missing answer is listened for, so that one that is late is told from none."""
-
-_SLICE = 0.5
-
-EARLY = 0.15
-"""Seconds by which an answer may be early and still count as due at the next full second; else it is late."""
 
 A_WHILE = 0.8
 """Seconds for which a silence is observed before it counts."""
@@ -93,13 +87,14 @@ class Reply:
 
 
 class PendingRequest:
-    """A request that was sent, its answer not read yet. `retry`: sends it with the id that is handed out."""
+    """A request that was sent `since`, its answer not read. `retry`: sends it with the id that is given."""
 
     def __init__(self, member: Member, request: SentRequest) -> None:
         self._member = member
         self._request = request
         self.retry: Callable[[Reply], PendingRequest] | None = None
-        self._since = member.dialogue.transcript.elapsed()
+        self.answered: Reply | None = None
+        self.since = member.dialogue.transcript.elapsed()
 
     def answer(self, within: float | None = None) -> Reply:
         """The answer, waited for so many seconds (the case's patience); a reply without one if none comes.
@@ -108,8 +103,8 @@ class PendingRequest:
         is asked of a target that has just been started.
         """
         dialogue = self._member.dialogue
-        seconds = dialogue.patience if within is None or dialogue.leads_to_rule or dialogue.cold else within
-        reply = self.poll(seconds)
+        seconds = dialogue.patience if within is None or dialogue.leading or dialogue.cold else within
+        reply = self.waited(seconds)
         if reply is None:
             self._say("…", f"no answer to {self._request.api} in {seconds:.2g} s")
             late = self.poll(min(OVERTIME, max(dialogue.patience - seconds, 0.0)))
@@ -118,17 +113,17 @@ class PendingRequest:
             reply.late = late
         return reply
 
+    def waited(self, seconds: float, rule: str = "") -> Reply | None:
+        """As `poll`, and noted. rule: by which one an answer should come, if not by the API's own."""
+        dialogue, api = self._member.dialogue, self._request.api
+        began = dialogue.transcript.elapsed()
+        reply = self.poll(seconds)
+        dialogue.waits.note(api, began, dialogue.transcript.elapsed(), rule)
+        return reply
+
     def _told(self, late: Reply) -> str:
         said = self._member.dialogue.transcript
-        return f"{said.answer(self._request.api, late.body)} after {said.elapsed() - self._since:.1f} s"
-
-    def timed(self) -> Reply:
-        """The answer, with a remark on how long it took since the request, in whole seconds."""
-        reply = self.answer()
-        took = int(self._member.dialogue.transcript.elapsed() - self._since + EARLY)
-        told = f"{self._request.api} answered after {took} s" if took else "answered at once"
-        self._member.dialogue.remark(told)
-        return reply
+        return f"{said.answer(self._request.api, late.body)} after {said.elapsed() - self.since:.1f} s"
 
     def silent(self, seconds: float = A_WHILE) -> None:
         """Observe that no answer comes for so many seconds; a `Deviation` if one does, in that time."""
@@ -136,13 +131,16 @@ class PendingRequest:
         since = dialogue.transcript.elapsed()
         reply = self.poll(seconds)
         if reply is not None:
-            dialogue.in_time(since, seconds)  # on a busy machine whoever looks late sees what was not early
+            if seconds:
+                dialogue.in_time(since, seconds)  # on a busy machine who looks late sees what was not early
             came = dialogue.transcript.answer(api, reply.body)
             raise Deviation(f"no answer to {api} for {seconds:.2g} s", came, rule_of_waiting(api))
         self._say("…", f"no answer to {api} in {seconds:.2g} s, as it should be")
 
     def poll(self, seconds: float = 0.0) -> Reply | None:
         """The answer if it comes within so many seconds, else None."""
+        if self.answered is not None:
+            return self.answered
         deadline = time.monotonic() + seconds
         try:
             answer = self._receive(seconds)
@@ -167,8 +165,8 @@ class PendingRequest:
         deadline = time.monotonic() + seconds
         while True:
             left = max(deadline - time.monotonic(), 0.0)
-            answer = self._member.connection.receive(self._request, min(left, _SLICE))
-            if answer is not None or left <= _SLICE:
+            answer = self._member.connection.receive(self._request, min(left, SLICE))
+            if answer is not None or left <= SLICE:
                 return answer
             self._member.dialogue.go_on()
 
@@ -242,9 +240,13 @@ class Member:
     def enter(self, **changes: Any) -> PendingRequest:
         """Send the JoinGroup of a newcomer, by way of MEMBER_ID_REQUIRED where the target takes it."""
         first = self.send_join("", **changes)
-        if self.dialogue.versions["JoinGroup"] >= 4 and not self.settings.get("group_instance_id"):
-            if (reply := first.poll(A_WHILE)) is not None:
-                return self.enter_after(reply)
+        if self._is_handed_one(self.dialogue.versions["JoinGroup"]):
+            rule, waits = "join.member-id-required", self.dialogue.hands_out_ids
+            seconds = PROMPTLY if self.dialogue.habits.hands_out_ids else A_WHILE
+            if waits and (reply := first.waited(seconds, rule)) is not None:
+                if reply.error != "NONE":
+                    return self.enter_after(reply)
+                first.answered = reply
             first.retry = self.enter_after
         return first
 
@@ -277,13 +279,20 @@ class Member:
         """Note an answer in the transcript and keep what a member keeps of it."""
         transcript, body = self.dialogue.transcript, answer.body
         if request.api == "JoinGroup":
-            if error_name(body["error_code"]) in ("NONE", "MEMBER_ID_REQUIRED"):
+            if body["error_code"] == 0 and not self.member_id and self._is_handed_one(request.version):
+                self.dialogue.hands_out_ids = False
+            self.dialogue.habits.joined(error := error_name(body["error_code"]))
+            if error in ("NONE", "MEMBER_ID_REQUIRED"):
                 transcript.learn(self.name, body["member_id"])
                 self.member_id = body["member_id"]
             if body["error_code"] == 0:
                 self.generation_id = body["generation_id"]
                 self.protocol_name = body["protocol_name"]
         transcript.add(self.name, "←", transcript.answer(request.api, body), answer.data)
+
+    def _is_handed_one(self, version: int) -> bool:
+        """Whether a JoinGroup of this version, with an empty id, is answered with one first (KIP-394)."""
+        return version >= 4 and not self.settings.get("group_instance_id")
 
     def _identity(self) -> dict[str, Any]:
         static = {key: self.settings[key] for key in ("group_instance_id",) if key in self.settings}
@@ -309,17 +318,14 @@ class Dialogue:
         stop: threading.Event,
         way: Way = USUAL,
     ) -> None:
-        self._stop = stop
-        self._leading = 0
-        self.way = way
-        self.address = address
-        self.group_id = group_id
-        self.versions = versions
-        self.initial_delay = initial_delay
-        self.patience = patience
+        self._stop, self.leading = stop, 0  # in so many steps that only lead to the rule: see `reaching`
+        self.way, self.versions = way, versions
+        self.address, self.group_id = address, group_id
+        self.initial_delay, self.patience = initial_delay, patience
         self.transcript = Transcript(group_id)
+        self.waits = Waits()
         self.operator: Operator | None = None
-        self.cold = False
+        self.cold, self.hands_out_ids, self.habits = False, True, Habits()
         self.members: list[Member] = []
         self.connections: list[Connection] = []
 
@@ -373,14 +379,8 @@ class Dialogue:
 
     def in_time(self, since: float, limit: float) -> None:
         """Raise `Late` if more than `limit` seconds passed since `since`."""
-        late = self.transcript.elapsed() - since
-        if late > limit:
-            raise Late(f"the kit needed {late:.1f} s for steps that have to fit into {limit:g} s")
-
-    @property
-    def leads_to_rule(self) -> bool:
-        """Whether the present steps only lead to the rule: see `reaching`."""
-        return self._leading > 0
+        if (now := self.transcript.elapsed()) - since > limit:
+            raise self.waits.late(since, now, limit)
 
     @contextmanager
     def reaching(self, wanted: str, rule: str = "") -> Iterator[None]:
@@ -389,12 +389,12 @@ class Dialogue:
         rule: the slug of the rule that they rest on, if it is another than the failing step tells itself.
         """
         first = len(self.transcript.lines)
-        self._leading += 1
+        self.leading += 1
         try:
             yield
         except Deviation as deviation:
             broken = rule or deviation.rule
             raise SetupFailed(wanted, deviation.expected, deviation.actual, broken) from deviation
         finally:
-            self._leading -= 1
+            self.leading -= 1
         self.transcript.fold(first, ("", "·", f"reached {wanted}"))

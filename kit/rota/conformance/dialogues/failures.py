@@ -51,7 +51,14 @@ class Undecidable(Exception):
 
 
 class Late(Undecidable):
-    """The kit itself could not keep the times that the rule needs; another time it may."""
+    """The times that the rule needs could not be kept; another time they may be.
+
+    `rule` is the slug of the rule that is broken where it was the target that took so long; else empty.
+    """
+
+    def __init__(self, why: str, rule: str = "") -> None:
+        super().__init__(why)
+        self.rule = rule
 
 
 def fault_of_ours(error: Exception) -> str:

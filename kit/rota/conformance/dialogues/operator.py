@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+BACK_SECONDS = 40.0
+"""How long it may take until a group has a coordinator again.
+
+A cluster notices a death after seconds. A broker of Kafka 3 that is back after SIGKILL listens, but answers
+nothing until the session of its former self is over (ClusterControlManager.registerBroker), nine seconds.
+"""
+
 
 class Operator(Protocol):
     """What a dialogue asks for that restarts its target."""

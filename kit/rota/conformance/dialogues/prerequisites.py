@@ -35,7 +35,7 @@ _REFUSED = {
 """Error -> how the rules are called by which it is answered, in each part that has one."""
 
 
-_ANSWERED = {**_GRANTED, "JoinGroup": "join.complete-if-all-joined"}
+_ANSWERED = {**_GRANTED, "JoinGroup": "join.barrier"}
 """API -> the rule by which a request that is granted is answered at all; some wait for others first."""
 
 _WAITS = {"JoinGroup": "join.barrier", "SyncGroup": "sync.follower-waits"}

@@ -42,7 +42,9 @@ def case(
     family: str = "",
     situation: str = "",
     restarts: Signal | None = None,
+    settings_after: Mapping[str, int] | None = None,
     brokers: int = 1,
+    spare: int = 0,
 ) -> Callable[[Play], Play]:
     """Register a dialogue as the case `id`, which begins with the slug of its rule; see `rule_of`.
 
@@ -68,7 +70,9 @@ def case(
             family=family,
             situation=situation,
             restarts=restarts,
+            settings_after=dict(settings_after or {}),
             brokers=brokers,
+            spare=spare,
         )
         return play
 

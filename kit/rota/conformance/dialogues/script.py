@@ -33,8 +33,9 @@ class Script:
     what a target gets whose settings can be chosen; `least_delay_ms` is the smallest initial delay with which
     it can be seen at all. `seconds` is how long the dialogue takes, apart from initial delays. `older` says
     what the brokers of Kafka 3.x do instead, if they do something else. `restarts`: how the target is ended
-    in it before it is started again; None where it goes on. `brokers` is how many brokers the cluster has to
-    have.
+    in it before it is started again; None where it goes on. `settings_after` are settings with which it is
+    started again, where these are others than before. `brokers` is how many brokers the cluster has to have.
+    So many members as `spare` can be done without, where a target does not take as many.
     """
 
     id: str
@@ -48,7 +49,9 @@ class Script:
     seconds: float = 1.0
     older: str = ""
     restarts: Signal | None = None
+    settings_after: Mapping[str, int] = field(default_factory=dict)
     brokers: int = 1
+    spare: int = 0
 
     @property
     def part(self) -> str:

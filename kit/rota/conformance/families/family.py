@@ -80,6 +80,7 @@ def family(
     apart: bool = False,
     afterwards: Callable[[Scene], None] = Scene.undisturbed,
     known_as: Mapping[str, str] | None = None,
+    least: int = 1,
     level: Level = Level.MUST,
     needs: Versions | None = None,
     settings: Mapping[str, int] | None = None,
@@ -91,7 +92,8 @@ def family(
     In each of them all of `asked_by` that are there ask one after the other, and the group must stay as it
     is, which `afterwards` looks at. Where the question changes the group they ask `apart`: there is a case
     for each role, whose id ends with it. `known_as` gives cases ids of their own, such as lists of known
-    failures have: from what would follow the family's id. The other parameters are those of `case`.
+    failures have: from what would follow the family's id. So many as `least` members have to be left where a
+    target takes fewer than the situation has. The other parameters are those of `case`.
 
     Raises ValueError as `case` does, for a situation in which nobody can ask, and for what no case of the
     family is known as.
@@ -117,6 +119,7 @@ def family(
                 older=older,
                 family=id,
                 situation=part.words,
+                spare=part.situation.spare(part.roles, least),
             )(part.play(ask))
         FAMILIES[id] = parts
         return ask

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rota.conformance.dialogues.dialogue import Dialogue, Member, PendingRequest
+from rota.conformance.dialogues.failures import Deviation
 from rota.conformance.dialogues.subscription import subscription
+from rota.conformance.dialogues.ways import Way
 from rota.conformance.families.axes import Kind, Phase
 from rota.conformance.families.scene import Scene, enters, rebalances, somebody_new
 from rota.conformance.steps.administration import delete, expect_deleted
@@ -30,17 +32,29 @@ CAST = (("lena", "desk-5"), ("anna", "desk-9"), ("zoe", "desk-2"))
 
 @dataclass(frozen=True)
 class Plan:
-    """Whom to bring into which phase: `number` members, in the second generation if `again`."""
+    """Whom to bring into which phase: `number` members, in the second generation if `again`.
+
+    For that one more leaves, if `one_leaves`; else they all join a second time.
+    """
 
     phase: Phase
     kind: Kind
     number: int
     again: bool
     words: str
+    one_leaves: bool = True
+
+    def by(self, way: Way) -> Plan:
+        """The same, where the way is one of fewer members: first who only joins to leave is done without."""
+        if not way.fewer:
+            return self
+        words = f"{self.words}, {way.name}"
+        return replace(self, number=self.number + self.again - way.fewer, one_leaves=False, words=words)
 
 
 def reach(d: Dialogue, plan: Plan) -> Scene:
     """The scene, once the group is where the plan wants it. Errors: SetupFailed."""
+    plan = plan.by(d.way)
     scene = Scene(d, plan.phase, plan.kind, plan.words)
     with d.reaching(plan.words):
         _REACHED[plan.phase](scene, plan)
@@ -64,21 +78,24 @@ def listed(tag: str) -> list[tuple[str, bytes]]:
 
 def _completing(scene: Scene, plan: Plan) -> FormedGroup:
     members = cast(scene.d, plan.kind, plan.number)
-    if plan.again:
+    if plan.again and plan.one_leaves:
         members.append(scene.d.member("mia", session_timeout_ms=LONG_SESSION_MS, protocols=listed("mia")))
-    formed = _second(scene, members) if plan.again else awaiting_assignments(scene.d, *members)
+    formed = _second(scene, plan, members) if plan.again else awaiting_assignments(scene.d, *members)
     scene.leader, scene.followers = formed.leader, formed.followers
     scene.generation, scene.protocol = formed.leader.generation_id, formed.leader.protocol_name
     return formed
 
 
-def _second(scene: Scene, members: list[Member]) -> FormedGroup:
-    """A follower leaves the Stable group, the others join again.
+def _second(scene: Scene, plan: Plan, members: list[Member]) -> FormedGroup:
+    """A follower leaves the Stable group, the others join again; without one the leader begins that.
 
     Who leaves is dynamic, for there are brokers that static members cannot leave.
     """
     d = scene.d
-    *staying, leaving = stable(d, *members).everyone
+    everyone = stable(d, *members).everyone
+    if not plan.one_leaves:
+        return join_again(d, *everyone)
+    *staying, leaving = everyone
     d.expect(leaving.leave(), error="NONE")
     scene.former = (leaving,)
     return join_again(d, *staying)
@@ -112,7 +129,8 @@ def _first(scene: Scene, plan: Plan) -> None:
     scene.began = scene.d.transcript.elapsed()
     for member in cast(scene.d, plan.kind, plan.number):
         waiting[member.name] = member.enter()
-        scene.d.require(bool(member.member_id), "an id that is handed out at once", "no answer yet")
+        if not member.member_id or waiting[member.name].answered:
+            raise Deviation("an id that is handed out at once", "no answer yet", "join.member-id-required")
         scene.newcomer = member
     time.sleep(ON_ITS_WAY)
     scene.waiting, scene.generation = waiting, 0

@@ -57,9 +57,10 @@ def all_join(
     for member in members:
         if member.name not in waiting:
             waiting[member.name] = member.send_join()
-    replies = {name: join.answer() for name, join in waiting.items()}
-    for name, reply in replies.items():
+    replies: dict[str, Reply] = {}
+    for name, join in waiting.items():
+        replies[name] = join.answer()
         with scene.asked_by(f"{name} joins the next generation"):
-            scene.d.expect(reply, error="NONE", generation_id=scene.generation + 1)
-            scene.d.expect(reply, leader=leader.member_id)
+            scene.d.expect(replies[name], error="NONE", generation_id=scene.generation + 1)
+            scene.d.expect(replies[name], leader=leader.member_id)
     return replies

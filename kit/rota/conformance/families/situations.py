@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -83,6 +83,17 @@ class Situation:
         if role is Role.FORMER:
             return self.again or self.phase in (Phase.EMPTIED, Phase.DELETED)
         return role in (Role.STRANGER, Role.NEW) or self.state is not State.NO_GROUP
+
+    def spare(self, askers: Sequence[Role], least: int = 1) -> int:
+        """So many members can be done without: one of these is left to ask, so many at least in all, and the
+        phase is the same.
+
+        Who leaves before a second generation is one of them, unless it is to ask.
+        """
+        if not self.phase.has_members or set(askers) == {Role.FORMER}:
+            return 0
+        needs_two = self.phase in _NEED_A_FOLLOWER or set(askers) == {Role.FOLLOWER}
+        return self.number + self.again - max(least, 2 if needs_two else 1)
 
     def reach(self, d: Dialogue) -> Scene:
         """Bring the dialogue there. Errors: SetupFailed."""

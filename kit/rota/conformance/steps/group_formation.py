@@ -6,10 +6,17 @@ import time
 from dataclasses import dataclass
 
 from rota.conformance.dialogues.dialogue import A_WHILE, Dialogue, Member, PendingRequest, Reply
-from rota.conformance.dialogues.failures import Deviation
+from rota.conformance.dialogues.failures import Deviation, SetupFailed
 
 _LEFT_WAITING = 0.3
-"""Seconds after which a newcomer still waits although others were answered: these have to join again."""
+"""Seconds after which a newcomer still waits although others were answered: these have to join again.
+
+Twice as long after each time, up to a limit: on a target that answers everybody by a clock of its own they
+would miss each other for ever.
+"""
+
+_LONGEST = 5.0
+"""The limit of that, in seconds."""
 
 ON_ITS_WAY = 0.1
 """Seconds that a request may take to reach the target, where another one on its own connection comes next."""
@@ -20,8 +27,7 @@ ROUNDS = 20
 _TOGETHER = "one generation with everyone in it"
 
 _BARRIER = "join.barrier"
-_COMPLETE = "join.complete-if-all-joined"
-"""Rules by which newcomers come into one generation."""
+"""The rule by which newcomers come into one generation: all wait for all, and then nobody waits any more."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +60,14 @@ def join_together(dialogue: Dialogue, *members: Member, one_by_one: bool = False
     """Bring newcomers into a group, all in one generation, where that is what the rule is about.
 
     one_by_one: each joins when the group is Stable with those before it, so it is not the first generation.
+    Errors: SetupFailed where nobody waits for the others, for then there is nothing to be seen of any rule
+    but that.
     """
     transcript = dialogue.transcript
     first = len(transcript.lines)
     try:
         formed = _one_by_one(dialogue, members) if one_by_one else _Formation(dialogue, members).run()
-    except Deviation:
+    except (Deviation, SetupFailed):
         transcript.fold(first)
         raise
     transcript.formed(formed.roles, formed.leader.generation_id)
@@ -108,11 +116,22 @@ def lead(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
     with d.reaching(f"a group that {leader.name} leads, with {', '.join(m.name for m in others)}"):
         waiting = {member.name: member.enter() for member in others}
         time.sleep(ON_ITS_WAY)
+        for join in waiting.values():
+            _still_waits(d, join)
         waiting[leader.name] = leader.send_join()
-        replies = {name: join.answer() for name, join in waiting.items()}
-        for reply in replies.values():
-            d.expect(reply, error="NONE", leader=leader.member_id)
+        replies: dict[str, Reply] = {}
+        for name, join in waiting.items():
+            replies[name] = join.answer()
+            d.expect(replies[name], error="NONE", leader=leader.member_id)
     return FormedGroup(leader, others, replies)
+
+
+def _still_waits(d: Dialogue, join: PendingRequest) -> None:
+    """A newcomer is not answered before those who are there have joined again."""
+    if (reply := join.poll()) is not None:
+        d.expect(reply, error="NONE")
+        came = d.transcript.answer("JoinGroup", reply.body)
+        raise Deviation("no answer to JoinGroup before the leader joins again", came, _BARRIER)
 
 
 def lead_stable(d: Dialogue, leader: Member, *others: Member) -> FormedGroup:
@@ -160,8 +179,7 @@ class _Formation:
     def run(self) -> FormedGroup:
         self._enter()
         self._last = time.monotonic()
-        deadline = self._last + self._dialogue.patience
-        while time.monotonic() < deadline:
+        while time.monotonic() < self._last + self._dialogue.patience:
             self._dialogue.go_on()
             self._listen()
             if self._waiting:
@@ -171,7 +189,7 @@ class _Formation:
                 if formed is not None:
                     return formed
         raise Deviation(
-            _TOGETHER, f"no answer to {', '.join(self._waiting)} in {self._dialogue.patience:g} s", _COMPLETE
+            _TOGETHER, f"no answer to {', '.join(self._waiting)} in {self._dialogue.patience:g} s", _BARRIER
         )
 
     def _enter(self) -> None:
@@ -218,7 +236,7 @@ class _Formation:
         return "join.pending-member" if member.name in self._handed_out else "join.new-member"
 
     def _call_back(self) -> None:
-        if self._replies and time.monotonic() - self._last > _LEFT_WAITING:
+        if self._replies and time.monotonic() - self._last > min(_LEFT_WAITING * 2**self._rounds, _LONGEST):
             self._rejoin([member for member in self._members if member.name in self._replies])
 
     def _judge(self) -> FormedGroup | None:
@@ -236,7 +254,7 @@ class _Formation:
     def _rejoin(self, members: list[Member]) -> None:
         if self._rounds == ROUNDS:
             each = ", ".join(f"{m.name} in generation {m.generation_id}" for m in self._members)
-            raise Deviation(_TOGETHER, f"told to join again {ROUNDS} times: {each}", _BARRIER)
+            raise SetupFailed(_TOGETHER, _TOGETHER, f"told to join again {ROUNDS} times: {each}", _BARRIER)
         self._rounds += 1
         for member in members:
             self._replies.pop(member.name, None)

@@ -60,9 +60,20 @@ class Command:
 
 def own_process(profile: str, settings: Mapping[str, int]) -> Commanded:
     """rota's own server as a process that keeps its groups on the disk. Errors: NotStarted."""
-    chosen = [f"--set={name}={value}" for name, value in settings.items()]
     serve = [sys.executable, "-m", "rota", "serve", "--port", PORT, "--data-dir", DATA]
-    return Commanded(Command([*serve, "--profile", profile, *chosen]))
+    return Commanded(Command([*serve, "--profile", profile, *_chosen(settings)]))
+
+
+def changed_process(
+    profile: str, settings: Mapping[str, int], after: Mapping[str, int], how: Signal
+) -> Alone:
+    """As `own_process`, for a dialogue that has it started again with other settings. Errors: NotStarted."""
+    server = own_process(profile, settings)
+    return Alone(server, how, lambda: server.add(_chosen(after)))  # the last word on a setting counts
+
+
+def _chosen(settings: Mapping[str, int]) -> list[str]:
+    return [f"--set={name}={value}" for name, value in settings.items()]
 
 
 class Commanded(Started):
@@ -88,6 +99,10 @@ class Commanded(Started):
         self._process.stop()
         _wait_for(self.address)
         self._process = self._started(self.address)
+
+    def add(self, words: Sequence[str]) -> None:
+        """Have more words on its command line when it is started again."""
+        self._words += words
 
     def stop(self) -> None:
         """End the process and remove its folder."""

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from rota.conformance.connections.security import PLAINTEXT, SecureAddress, Security
 from rota.conformance.dialogues.broker_settings import INITIAL_DELAY
 from rota.conformance.targets import librdkafka_mock
-from rota.conformance.targets.command import Command, own_process
+from rota.conformance.targets.command import Command, changed_process, own_process
 from rota.conformance.targets.foreign import Foreign, that_says_where
 from rota.conformance.targets.kafka_cluster import KafkaTarget
 from rota.conformance.targets.kafka_jars import RELEASES, missing
@@ -48,6 +48,7 @@ def parse_target(
             settable=True,
             close=kept.close,
             restarting=kept.start,
+            changing=partial(changed_process, served_as(profile)),
         )
     if text in RELEASES:
         if (cause := missing(RELEASES[text])) is not None:
@@ -61,6 +62,7 @@ def parse_target(
             settable=True,
             close=brokers.close,
             restarting=brokers.restarting,
+            changing=brokers.changing,
             cluster=brokers.cluster,
         )
     if text == "librdkafka-mock":
@@ -69,7 +71,7 @@ def parse_target(
                 "target librdkafka-mock needs confluent-kafka; install it: pip install 'rota[targets]'", False
             )
         delay = {INITIAL_DELAY: librdkafka_mock.INITIAL_DELAY_MS}
-        return Target(text, _start_mock, fresh=True, parallel=64, known=delay)
+        return Target(text, _start_mock, fresh=True, parallel=128, known=delay)
     if text in FOREIGN:
         return _foreign(FOREIGN[text], known)
     if text.startswith("cmd:"):

@@ -28,7 +28,7 @@ from rota.conformance.targets.kafka_jars import NoJars, Release, fetched
 from rota.conformance.targets.ports import free_ports
 from rota.conformance.targets.process import NotStarted, Process
 
-START_SECONDS = 90.0
+START_SECONDS = 180.0
 """How long a broker may take until it listens, its storage formatted; two to eight seconds are usual."""
 
 END_SECONDS = 60.0
@@ -42,6 +42,9 @@ USUAL = {INITIAL_DELAY: 300, MIN_SESSION: 1000, MAX_SESSION: 1_800_000, MAX_META
 
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """A small heap, and no compiler that first has to warm up: a broker lives for a minute here."""
+
+
+_PROPERTIES = "server.properties"
 
 
 @dataclass
@@ -101,9 +104,9 @@ class Broker:
         """Format its storage and start it. Errors: NotStarted, where not even a guard starts."""
         self._folder = folder
         self.address = address
-        self._broker = (*jvm, "kafka.Kafka", "server.properties")
+        self._broker = (*jvm, "kafka.Kafka", _PROPERTIES)
         # An id may begin with a hyphen, which must not look like an option.
-        storage = ("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", "server.properties")
+        storage = ("kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", _PROPERTIES)
         self._process = Process(guarded(folder, [(*jvm, *storage), self._broker]))
 
     def listens(self) -> None:
@@ -126,6 +129,11 @@ class Broker:
         self._process.stop()
         self._process = Process(guarded(self._folder, [self._broker]))
         self.listens()
+
+    def add(self, settings: Mapping[str, int]) -> None:
+        """Have these settings when it is started again: of two lines on one setting the last counts."""
+        with (Path(self._folder) / _PROPERTIES).open("a", encoding="utf-8") as file:
+            file.writelines(f"{name}={value}\n" for name, value in settings.items())
 
     def stop(self) -> None:
         """End the process and remove its folder."""
@@ -236,6 +244,6 @@ class Node:
             **{name: str(value) for name, value in settings.items()},
         }
         lines = (f"{name}={value}\n" for name, value in properties.items())
-        (folder / "server.properties").write_text("".join(lines), encoding="utf-8")
+        (folder / _PROPERTIES).write_text("".join(lines), encoding="utf-8")
         name, text = release.log_file
         (folder / name).write_text(text, encoding="utf-8")

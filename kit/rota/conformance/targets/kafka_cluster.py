@@ -14,7 +14,7 @@ from rota.conformance.targets.kafka_broker import USUAL, Broker, Brokers, Node, 
 from rota.conformance.targets.kafka_jars import Release
 from rota.conformance.targets.ports import free_ports
 from rota.conformance.targets.process import NotStarted
-from rota.conformance.targets.restarting import Guest, Shared
+from rota.conformance.targets.restarting import Alone, Guest, Shared
 
 BROKERS = 3
 
@@ -99,11 +99,17 @@ class KafkaTarget:
     """All that runs of one release: brokers for dialogues, others for those that restart one, a cluster."""
 
     def __init__(self, release: Release) -> None:
+        self._release = release
         self._brokers = Brokers(release)
         self._restarted = Shared(lambda settings: launch(release, {**USUAL, **settings}))
         self._clusters = Shared(partial(KafkaCluster, release), apart=False)
         self.start = self._brokers.start
         self.restarting = self._restarted.start
+
+    def changing(self, settings: Mapping[str, int], after: Mapping[str, int], how: Signal) -> Alone:
+        """A broker for one dialogue, started again with the second settings. Errors: NotStarted."""
+        broker = launch(self._release, {**USUAL, **settings})
+        return Alone(broker, how, lambda: broker.add(after))
 
     def cluster(self, settings: Mapping[str, int], how: Signal | None) -> Guest:
         """A part in the cluster with these settings. Errors: NotStarted."""

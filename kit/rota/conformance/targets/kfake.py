@@ -36,7 +36,7 @@ KFAKE = Foreign(
     effort="some 20 MB and half a minute, once",
     make=_make,
     start=_start,
-    parallel=24,
+    parallel=48,
     known={INITIAL_DELAY: 0},
     heeds=frozenset({MIN_SESSION, MAX_SIZE, RETENTION, RETENTION_CHECK}),
 )

@@ -34,6 +34,6 @@ KRAFKA = Foreign(
     effort="some 30 MB and two minutes, once",
     make=_make,
     start=_start,
-    parallel=24,
+    parallel=48,
     known={INITIAL_DELAY: 0},
 )

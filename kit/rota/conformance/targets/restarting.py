@@ -46,11 +46,12 @@ class Server(Protocol):
 
 
 class Alone:
-    """A server that one dialogue has for itself."""
+    """A server that one dialogue has for itself. before_again: what is changed while it is down."""
 
-    def __init__(self, server: Server, how: Signal) -> None:
+    def __init__(self, server: Server, how: Signal, before_again: Callable[[], None] = lambda: None) -> None:
         self._server = server
         self._how = how
+        self._before_again = before_again
         self._gone: str | None = None
 
     @property
@@ -68,6 +69,7 @@ class Alone:
 
     def start_again(self) -> None:
         """As `Server.start_again`."""
+        self._before_again()
         try:
             self._server.start_again()
         except NotStarted as error:

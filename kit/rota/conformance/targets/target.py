@@ -15,6 +15,7 @@ from rota.conformance.dialogues.broker_settings import (
     RETENTION,
     RETENTION_CHECK,
 )
+from rota.conformance.dialogues.habits import Habits
 from rota.conformance.dialogues.script import Script, Signal
 
 DEFAULTS = {
@@ -80,8 +81,9 @@ class Target:
     whether it heeds the settings, else `heeds` names those that it heeds. Of the others `known` are those
     that somebody said it runs with, `read` those that it said itself. So many as `parallel` dialogues may run
     at a time. `close` ends what was started and is shared. `restarting` gives what a dialogue can end, in the
-    one way that is named, and start again: only such dialogues have a part in it. `cluster` gives three
-    brokers, of which the one that coordinates can be ended where a way is named.
+    one way that is named, and start again: only such dialogues have a part in it. `changing` gives one that
+    only this dialogue has, and that is started again with the second settings. `cluster` gives three brokers,
+    of which the one that coordinates can be ended where a way is named. `habits` are what was seen of it.
     """
 
     name: str
@@ -94,13 +96,17 @@ class Target:
     read: Mapping[str, int] = field(default_factory=dict)
     close: Callable[[], None] = lambda: None
     restarting: Callable[[Mapping[str, int], Signal], Restartable] | None = None
+    changing: Callable[[Mapping[str, int], Mapping[str, int], Signal], Restartable] | None = None
     cluster: Callable[[Mapping[str, int], Signal | None], Running] | None = None
+    habits: Habits = field(default_factory=Habits, compare=False)
 
     def start_for(self, script: Script) -> Running:
         """A running target as the dialogue needs it. Errors: NotStarted, NotSettable."""
         settings = self.settings_for(script)
         if script.brokers > 1 and self.cluster is not None:
             return self.cluster(settings, script.restarts)
+        if script.restarts is not None and script.settings_after and self.changing is not None:
+            return self.changing(settings, {**settings, **script.settings_after}, script.restarts)
         if script.restarts is not None and self.restarting is not None:
             return self.restarting(settings, script.restarts)
         return self.start(settings)
@@ -132,6 +138,8 @@ class Target:
             return f"needs a cluster of {script.brokers} brokers"
         if script.brokers == 1 and script.restarts is not None and self.restarting is None:
             return "needs a target that can be restarted with its data"
+        if script.settings_after and self.changing is None:
+            return "needs a target that can be restarted with other settings"
         if self.settable:
             return ""
         has = self.settings_for(script)

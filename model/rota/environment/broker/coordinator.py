@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as rebuilt
+from functools import cached_property
 
 from rota.environment.broker.log import DEFAULT, Prospects
 from rota.environment.broker.member_ids import fresh_id, is_newcomer, owner
@@ -79,7 +80,7 @@ class Broker:
     name: str = "coordinator"
     role: str = "coordinator"
 
-    @property
+    @cached_property
     def _groups(self) -> GroupKind:
         return self.spec.groups
 
@@ -240,7 +241,9 @@ class Broker:
             sends.append(Send("log", ForgetAppends(dead)))
         by_barrier = self._groups.ended_by_barrier(value.ended_by_barrier, step)
         new = Coordinator(step.group, frozenset(armed), by_barrier, value.epoch, value.loading)
-        return Outcome(self._settled(new) if self.settle else new, tuple(sends), label, step.rules)
+        new = self._settled(new) if self.settle else new
+        # where nothing has changed engines know the value by its identity
+        return Outcome(value if new == value else new, tuple(sends), label, step.rules)
 
     def _charged(self, value: Coordinator, outcome: Outcome) -> Outcome:
         """A failed append that does something is a fault, unless the log has charged for it."""

@@ -152,7 +152,7 @@ def _group(group: CheckGroup) -> dict[str, Any]:
     for number, slot in enumerate(group.slots):
         name = f"group {group.number} slot {number}"
         parts[f"{name} codes"] = slot.code.data
-        parts[f"{name} joint"] = np.array(slot.joint, np.int32).reshape(len(slot.joint), len(slot.views))
+        parts[f"{name} joint"] = slot.joint.data
     return parts
 
 

@@ -9,7 +9,14 @@ import numpy as np
 
 from rota.explore.compiled import kernels
 from rota.explore.compiled.arguments import Fields, Given, Groups, Lanes, Room
-from rota.explore.compiled.primitives import AGAIN_AT, BAD_STEPS_AT, MISSES_AT, STUCK_AT, TRANSITIONS_AT
+from rota.explore.compiled.primitives import (
+    AGAIN_AT,
+    BAD_STEPS_AT,
+    MISSES_AT,
+    STUCK_AT,
+    TRANSITIONS_AT,
+    forget_misses,
+)
 from rota.explore.result import EngineLimit
 from rota.explore.tables.arrays import Longs, Words
 from rota.kernel.system import endless
@@ -86,7 +93,7 @@ class Expansion:
         room = self.room
         room.out_count[:] = 0
         if room.counts[MISSES_AT]:
-            room.asked[:] = 0
+            forget_misses(room)
         room.counts[:] = 0
         if not self._work:
             return

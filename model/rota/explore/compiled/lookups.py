@@ -60,18 +60,29 @@ class Lookups:
 
     def learn(self, misses: Longs) -> None:
         """Learn what an expansion has missed, shape [n, 4], in an order that does not depend on threads."""
-        distinct = np.unique(misses, axis=0)
-        for kind in np.unique(distinct[:, 0]).tolist():
-            some = distinct[distinct[:, 0] == kind]
-            for place in np.unique(some[:, 1]).tolist():
-                one, other = some[some[:, 1] == place][:, 2:].astype(np.int32).T
-                if kind == NO_OFFER:
-                    self.learned.offer_entries(place, one)
-                elif kind == NO_RECEIVE:
-                    self.learned.receive_entries(place, one, other)
-                elif kind in (NO_SEEN, NO_RENAMED):
-                    self.orbits.learn(kind, place, one, other)
-                elif kind == NO_QUEUE:
-                    self.learned.joined(one, other)
-                else:
-                    list(self.judge.step_groups.values())[place].status([one, other])
+        for some in distinct(misses):
+            kind, place = some[0, :2].tolist()
+            one, other = some[:, 2:].T
+            if kind == NO_OFFER:
+                self.learned.learn_offers(place, one.tolist())
+            elif kind == NO_RECEIVE:
+                self.learned.learn_receives(place, one << 32 | other)
+            elif kind in (NO_SEEN, NO_RENAMED):
+                self.orbits.learn(kind, place, one, other)
+            elif kind == NO_QUEUE:
+                self.learned.learn_joins(one << 32 | other)
+            else:
+                columns = [one.astype(np.int32), other.astype(np.int32)]
+                list(self.judge.step_groups.values())[place].status(columns)
+
+
+def distinct(misses: Longs) -> list[Longs]:
+    """Misses in order without repeats, apart by kind and place."""
+    if not len(misses):
+        return []
+    order = np.lexsort(misses.T[::-1])
+    ordered = misses[order]
+    changes = ordered[1:] != ordered[:-1]
+    fresh = np.flatnonzero(changes.any(axis=1)) + 1
+    starts = np.flatnonzero(changes[fresh - 1, :2].any(axis=1)) + 1
+    return np.split(ordered[np.concatenate(([0], fresh))], starts)

@@ -122,10 +122,30 @@ def owner_of(weight: Any, owners: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _code_of_miss(kind: Any, position: Any, first: Any, second: Any) -> Any:
+    """A hash of a miss. It is odd: 0 is nothing asked."""
+    return mixed(np.uint64((first << 32) | second) ^ (np.uint64(position * 4 + kind) << _S57)) | _ONE
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _place_of_miss(room: Any, code: Any) -> Any:
+    return np.int64((code >> _ONE) & np.uint64(len(room.asked) - 1))
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def forget_misses(room: Any) -> None:
+    """Nothing was asked lately. Misses are few, and to clear all of `asked` would empty the caches."""
+    for number in range(room.counts[MISSES_AT]):
+        kind, position = room.misses[number, 0], room.misses[number, 1]
+        code = _code_of_miss(kind, position, room.misses[number, 2], room.misses[number, 3])
+        room.asked[_place_of_miss(room, code)] = 0
+
+
+@njit(nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def note_miss(room: Any, kind: Any, position: Any, first: Any, second: Any) -> None:
-    code = mixed(np.uint64((first << 32) | second) ^ (np.uint64(position * 4 + kind) << _S57))
-    code |= _ONE  # 0 is nothing asked
-    place = np.int64((code >> _ONE) & np.uint64(len(room.asked) - 1))
+    # one type for all, or it would be compiled for each kind of number
+    code = _code_of_miss(np.int64(kind), np.int64(position), np.int64(first), np.int64(second))
+    place = _place_of_miss(room, code)
     if room.asked[place] == code:
         return
     number = room.counts[MISSES_AT]

@@ -89,8 +89,11 @@ class Pool:
         """Room for so many entries, filled; returns where it begins."""
         start, self._used = self._used, self._used + size
         if self._used > len(self.store):
-            bigger = np.full(2 * self._used, self.fill, self.store.dtype)
+            # memory that is zero already costs nothing until it is used
+            bigger = np.zeros(2 * self._used, self.store.dtype)
             bigger[:start] = self.store[:start]
+            if self.fill:
+                bigger[start:] = self.fill
             self.store = bigger
         return start
 

@@ -10,7 +10,6 @@ from typing import Any, SupportsIndex, overload
 import numpy as np
 
 from rota.explore.tables.arrays import Longs, Words
-from rota.kernel import encode
 from rota.kernel.decoding import DecodeError, Decoder
 from rota.kernel.encoding import Encoding
 
@@ -38,9 +37,7 @@ class KeptValues(list[Any]):
         self._unpacked: bytes | None = None
 
     def raw(self, number: int) -> bytes:
-        """The encoding of a value. Errors: TypeError for a later one that has none."""
-        if number >= len(self._ends):
-            return encode(self[number])
+        """The encoding of a value that the table began with."""
         if self._unpacked is None:
             self._unpacked = zlib.decompress(self._packed)
         start = int(self._ends[number - 1]) if number else 0

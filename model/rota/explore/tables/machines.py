@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from rota.explore.purity import Again, Noting, StandIn
-from rota.explore.tables.arrays import Column, IntMap, Ints, Pool, Region, Words, mix, padded
+from rota.explore.tables.arrays import Column, IntMap, Ints, Longs, Pool, Region, Words, mix, padded
 from rota.explore.tables.kept import KeptValues
-from rota.kernel import Outcome, State, System, component_hash, encode, guarded
-from rota.kernel.encoding import MASK64, Encoding, lane_factors
+from rota.kernel import Outcome, State, System, encode, guarded
+from rota.kernel.encoding import MASK64, Encoding, encoded_hash, lane_factors
 from rota.kernel.twins import alike, refused, same, unfit
 
 EMPTY = 0
@@ -32,6 +32,10 @@ class Interned:
         self.what = what
         self.values: list[Any] = []
         self._ids: dict[Any, int] = {}
+        self._by_id: dict[int, int] = {}
+        """By identity, for values that were added here: they are kept, so nothing else can have it."""
+        self._raws: list[bytes | None] = []
+        """The encodings of values that were added here: a tenth of the values' size, and to be written."""
         self._kept: KeptValues | None = None
 
     def __len__(self) -> int:
@@ -39,6 +43,9 @@ class Interned:
 
     def number(self, value: Any) -> int:
         """The number of a value, -1 if it is new. Errors: UserError."""
+        here = self._by_id.get(id(value))
+        if here is not None:
+            return here
         try:
             known = self._ids.get(value, -1)
         except Exception as error:  # its __hash__ and __eq__ are the system's, too
@@ -49,9 +56,10 @@ class Interned:
             raise refused(self.what, self.values[known], value)
         return known
 
-    def add(self, value: Any) -> int:
-        """Number a value that is new."""
-        self._ids[value] = len(self.values)
+    def add(self, value: Any, raw: bytes | None = None) -> int:
+        """Number a value that is new. raw: its canonical encoding, where that is known."""
+        self._raws.append(raw)
+        self._ids[value] = self._by_id[id(value)] = len(self.values)
         self.values.append(value)
         return len(self.values) - 1
 
@@ -68,10 +76,10 @@ class Interned:
 
     def encoded(self) -> list[bytes]:
         """The canonical encodings of all values."""
-        kept = self.values
-        if not isinstance(kept, KeptValues):
-            return list(map(encode, kept))
-        return list(map(kept.raw, range(len(kept))))
+        kept, first = self.values, len(self.values) - len(self._raws)
+        before = [kept.raw(number) for number in range(first)] if isinstance(kept, KeptValues) else []
+        raws = enumerate(self._raws, first)
+        return [*before, *(encode(kept[number]) if raw is None else raw for number, raw in raws)]
 
     def _number_kept(self, value: Any, kept: KeptValues) -> int:
         """`number` for a value that no value made so far is equal to."""
@@ -118,13 +126,14 @@ class MachineTable:
         if number >= 0:
             return number
         try:
-            high, low = component_hash(value, self._encoding)
+            raw = self._encoding.encode(value)
         except Exception as error:  # what is in it may be anything
             raise unfit(self.interned.what, value, error) from error
+        high, low = encoded_hash(raw)
         # already multiplied by the position's factors, so that a state's hash is a sum of entries
         self.high.append(high * self._factors[0] & MASK64)
         self.low.append(low * self._factors[1] & MASK64)
-        number = self.interned.add(value)
+        number = self.interned.add(value, raw)
         self.actions.reserve(number + 1)
         if number & (number + 1) == 0:  # now and then, as there are twice as many
             self.check()
@@ -212,30 +221,34 @@ class Learned:
         entries: Ints = table.actions.data[values]
         missing = entries < 0
         if missing.any():
-            started = perf_counter()
-            for value in np.unique(values[missing]).tolist():
-                outcomes = table.machine.actions(table.interned.values[value])
-                entry = self._enter(table, outcomes)
-                table.actions.data[value] = entry
-            self._spent(started)
+            self.learn_offers(position, np.unique(values[missing]).tolist())
             entries = table.actions.data[values]
         return entries
 
+    def learn_offers(self, position: int, values: Sequence[int]) -> None:
+        """Ask a machine what it offers in values of which that is not known, each once."""
+        table, started = self.machines[position], perf_counter()
+        known, ask = table.interned.values, table.machine.actions
+        table.actions.data[values] = [self._enter(table, ask(known[value])) for value in values]
+        self._spent(started)
+
     def receive_entries(self, position: int, values: Ints, deliveries: Ints) -> Ints:
         """The entry of what becomes of each value on its delivery; unknown ones are learned first."""
-        table = self.machines[position]
         keys = values.astype(np.int64) << 32 | deliveries
         entries = self.receives.get(keys)
         missing = entries < 0
         if missing.any():
-            started = perf_counter()
-            unknown = np.unique(keys[missing])
-            learned = [self._receive(table, key >> 32, key & 0xFFFFFFFF) for key in unknown.tolist()]
-            self.receives.put(unknown, np.array(learned, np.int32))
-            table.received += len(learned)
-            self._spent(started)
+            self.learn_receives(position, np.unique(keys[missing]))
             entries = self.receives.get(keys)
         return entries
+
+    def learn_receives(self, position: int, keys: Longs) -> None:
+        """Ask a machine about (value, delivery) of which nothing is known, each once; two halves of a key."""
+        table, started = self.machines[position], perf_counter()
+        learned = [self._receive(table, key >> 32, key & 0xFFFFFFFF) for key in keys.tolist()]
+        self.receives.put(keys, np.array(learned, np.int32))
+        table.received += len(learned)
+        self._spent(started)
 
     def joined(self, rest: Ints, sends: Ints) -> Ints:
         """The queue of what is still pending followed by what an outcome sends."""
@@ -246,14 +259,15 @@ class Learned:
             queues = self.joins.get(keys)
             missing = queues < 0
             if missing.any():
-                unknown = np.unique(keys[missing])
-                pairs = [
-                    (self.queue_list[k >> 32], self.queue_list[k & 0xFFFFFFFF]) for k in unknown.tolist()
-                ]
-                self.joins.put(unknown, np.array([self._queue(a + b) for a, b in pairs], np.int32))
+                self.learn_joins(np.unique(keys[missing]))
                 queues = self.joins.get(keys)
             out[both] = queues
         return out
+
+    def learn_joins(self, keys: Longs) -> None:
+        """Put queues together that were not yet, each pair once; two halves of a key."""
+        pairs = [(self.queue_list[k >> 32], self.queue_list[k & 0xFFFFFFFF]) for k in keys.tolist()]
+        self.joins.put(keys, np.array([self._queue(a + b) for a, b in pairs], np.int32))
 
     def _receive(self, table: MachineTable, value: int, delivery: int) -> int:
         sender, _, message = self.delivery_list[delivery]
@@ -282,10 +296,10 @@ class Learned:
         number = self.messages.number(message)
         if number < 0:
             try:
-                self.encoding.encode(message)
+                raw = self.encoding.encode(message)
             except Exception as error:  # what is in it may be anything
                 raise unfit(self.messages.what, message, error) from error
-            number = self.messages.add(message)
+            number = self.messages.add(message, raw)
         return self._delivery_of((sender.position, receiver, number))
 
     def _delivery_of(self, key: tuple[int, int, int]) -> int:

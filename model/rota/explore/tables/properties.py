@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rota.explore.tables.arrays import Flags, IntMap, Ints, Longs, Pool, Region
+from rota.explore.tables.arrays import Column, Flags, IntMap, Ints, Longs, Pool, Region
 from rota.explore.tables.machines import Learned
 from rota.explore.tables.views import Answers, Seen, ViewTable
 from rota.kernel import Kind, Property, View
@@ -40,11 +41,11 @@ class Check:
         """What is checked."""
         return self.answers.prop
 
-    def holds(self, joint: Sequence[tuple[int, ...]]) -> bool:
-        """Whether it holds of the slots' joint views."""
+    def holds(self, joint: Sequence[Ints]) -> Flags:
+        """Where it holds. joint: per slot the joint views, a row for each combination that is asked about."""
         slot, index = self.first
         other, at = self.second
-        return self.answers.holds((joint[slot][index], joint[other][at]))
+        return self.answers.holds(joint[slot][:, index], joint[other][:, at])
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,12 @@ class _Slot:
     def __init__(self, pools: Pools) -> None:
         self.views: list[ViewTable] = []
         self.code = Region(pools.codes)
-        self.joint: list[tuple[int, ...]] = []
         self._known: dict[tuple[int, ...], int] = {}
+
+    @cached_property
+    def joint(self) -> Column:
+        """What each joint view is of each view, by its number. All views are known before the first one."""
+        return Column(np.int32, width=len(self.views))
 
     def codes(self, values: Ints) -> Ints:
         """The joint view's number of each value."""
@@ -74,12 +79,16 @@ class _Slot:
         codes: Ints = self.code.data[values]
         missing = codes < 0
         if missing.any():
-            for value in np.unique(values[missing]).tolist():
-                seen = tuple(view.code(value) for view in self.views)
-                number = self._known.setdefault(seen, len(self.joint))
-                if number == len(self.joint):
-                    self.joint.append(seen)
-                self.code.data[value] = number
+            unknown = sorted(set(values[missing].tolist()))
+            seen = [view.codes_of(unknown) for view in self.views]
+            known, numbers = self._known, []
+            for joint in zip(*seen, strict=True):
+                number = known.get(joint)
+                if number is None:
+                    number = known[joint] = len(known)
+                    self.joint.append(joint)
+                numbers.append(number)
+            self.code.data[unknown] = numbers
             codes = self.code.data[values]
         return codes
 
@@ -87,8 +96,9 @@ class _Slot:
         """Begin with the joint views of an earlier run: their numbers by value, what each is of each view."""
         self.code.reserve(len(codes))
         self.code.data[:] = codes
-        self.joint = list(map(tuple, joint.tolist()))
-        self._known = {seen: number for number, seen in enumerate(self.joint)}
+        self.joint.reserve(len(joint))
+        self.joint.data[:] = joint
+        self._known = {seen: number for number, seen in enumerate(map(tuple, joint.tolist()))}
 
 
 CODE_BITS = 26
@@ -128,30 +138,30 @@ class CheckGroup:
         status = self._get(first, second)
         missing = status <= 0
         if missing.any():
-            pairs = _distinct(first[missing], second[missing])
-            answers = [FINE if all(self._answers(a, b)) else NOT for a, b in pairs]
-            self._set(np.array(pairs, np.int64), np.array(answers, np.int32))
+            pairs = np.unique(first[missing].astype(np.int64) << 32 | second[missing])
+            some, others = pairs >> 32, pairs & 0xFFFFFFFF
+            answers = np.logical_and.reduce(self._answers(some, others))
+            self._set(some, others, np.where(answers, FINE, NOT))
             status = self._get(first, second)
         return status
 
     def failing(self, columns: Sequence[Ints]) -> Iterable[tuple[Property, Flags]]:
         """For each check that answers False somewhere: its property and where."""
-        first, second = self._pairs(columns)
-        for a, b in _distinct(first, second):
-            for check, answer in zip(self.checks, self._answers(a, b), strict=True):
-                if not answer:
-                    yield check.prop, (first == a) & (second == b)
+        for check, answers in zip(self.checks, self._answers(*self._pairs(columns)), strict=True):
+            if not answers.all():
+                yield check.prop, ~answers
 
     def _pairs(self, columns: Sequence[Ints]) -> tuple[Ints, Ints]:
         codes = [slot.codes(column) for slot, column in zip(self.slots, columns, strict=True)]
         return codes[0], codes[1] if len(codes) == 2 else np.zeros_like(codes[0])
 
-    def _answers(self, a: int, b: int) -> list[bool]:
-        joint = [slot.joint[i] for slot, i in zip(self.slots, (a, b), strict=False)]
+    def _answers(self, first: Any, second: Any) -> list[Flags]:
+        """For each check, of which pairs of joint views it holds."""
+        joint = [slot.joint.data[codes] for slot, codes in zip(self.slots, (first, second), strict=False)]
         return [check.holds(joint) for check in self.checks]
 
     def _get(self, first: Ints, second: Ints) -> Ints:
-        needed = [max(0, len(slot.joint) - 1).bit_length() for slot in self.slots]
+        needed = [max(0, slot.joint.size - 1).bit_length() for slot in self.slots]
         first_bits, second_bits = needed[0], needed[1] if len(needed) == 2 else 0
         if self.dense is not None and (first_bits > self.bits[0] or second_bits > self.bits[1]):
             self._widen(self.dense, max(first_bits, self.bits[0]), max(second_bits, self.bits[1]))
@@ -160,11 +170,11 @@ class CheckGroup:
         status: Ints = self.dense.data[first.astype(np.int64) << self.bits[1] | second].astype(np.int32)
         return status
 
-    def _set(self, pairs: Longs, status: Ints) -> None:
+    def _set(self, first: Longs, second: Longs, status: Longs) -> None:
         if self.dense is not None:
-            self.dense.data[pairs[:, 0] << self.bits[1] | pairs[:, 1]] = status
+            self.dense.data[first << self.bits[1] | second] = status
         else:
-            self._pools.sparse.put(self._sparse_key(pairs[:, 0], pairs[:, 1]), status)
+            self._pools.sparse.put(self._sparse_key(first, second), status.astype(np.int32))
 
     def _widen(self, old: Region, first_bits: int, second_bits: int) -> None:
         """Room for more joint views: a larger region, or the hash map once that would be too large."""
@@ -196,16 +206,11 @@ class CheckGroup:
             self.dense.data[used] = np.where(fine, FINE, NOT)
 
     def _sparse_key(self, first: Any, second: Any) -> Longs:
-        if any(len(slot.joint) > 1 << CODE_BITS for slot in self.slots):
+        if any(slot.joint.size > 1 << CODE_BITS for slot in self.slots):
             raise OverflowError(f"a property sees more than {1 << CODE_BITS} different values of a machine")
         keys: Longs = first.astype(np.int64) << CODE_BITS | second
         keys |= self.number << 2 * CODE_BITS
         return keys
-
-
-def _distinct(first: Ints, second: Ints) -> list[tuple[int, int]]:
-    keys = np.unique(first.astype(np.int64) << 32 | second).tolist()
-    return [(key >> 32, key & 0xFFFFFFFF) for key in keys]
 
 
 class Judge:

@@ -74,7 +74,7 @@ def _known(judge: Judge, group: CheckGroup) -> tuple[Longs, Longs, Flags]:
 
 def _fine(group: CheckGroup, *codes: int) -> bool:
     """What the properties say of joint views, each view asked about a value that shows it."""
-    joint = [slot.joint[code] for slot, code in zip(group.slots, codes, strict=False)]
+    joint = [slot.joint.data[code].tolist() for slot, code in zip(group.slots, codes, strict=False)]
     return all(
         check.prop.holds(
             *(

@@ -7,13 +7,14 @@ once, whichever machines show it, and counted once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from rota.explore.purity import Line, twice
-from rota.explore.tables.arrays import Ints, Longs
+from rota.explore.tables.arrays import Flags, Ints, Longs
 from rota.explore.tables.kept import KeptError
 from rota.explore.tables.machines import Learned
 from rota.kernel import Property, View
@@ -39,6 +40,8 @@ class Seen:
         self.again = learned.again
         self._known: dict[Any, list[int]] = {}
         self._results: list[Any] = []
+        self._by_id: dict[int, int] = {}
+        """The numbers of results by their identity: they are kept, so nothing else can have it."""
         self._shown: list[Pair] = []
         self._read = True
         """False while what an earlier run has numbered was not looked at again."""
@@ -50,12 +53,14 @@ class Seen:
 
     def code(self, position: int, value: int) -> int:
         """The number of what is seen in a machine's value; the view is called."""
-        self._look_again()
+        if not self._read:
+            self._look_again()
         return self._intern(position, value)
 
     def result(self, code: int) -> Any:
         """What has this number."""
-        self._look_again()
+        if not self._read:
+            self._look_again()
         return self._results[code]
 
     def looked_at(self, code: int) -> Any:
@@ -70,8 +75,6 @@ class Seen:
 
     def _look_again(self) -> None:
         """What an earlier run numbered is seen again, once there is more to be numbered or judged."""
-        if self._read:
-            return
         self._read = True
         shown, self._shown = self._shown, []
         for code, (position, value) in enumerate(shown):
@@ -82,10 +85,14 @@ class Seen:
         shown = self._learned.machines[position].interned.values[value]
         result = self._of(shown)
         self._line.note((shown,), result)
+        known = self._by_id.get(id(result))
+        if known is not None:
+            return known
         twins = self._known.setdefault(result, [])
         for code in twins:
             if same(self._results[code], result):
                 return code
+        self._by_id[id(result)] = len(self._results)
         twins.append(len(self._results))
         self._results.append(result)
         self._shown.append((position, value))
@@ -102,15 +109,16 @@ class ViewTable:
         self._kept: Ints | None = None
         """Those of an earlier run by value; None once they are in the table."""
 
-    def code(self, value: int) -> int:
-        """The number of the view of a value; the view is called once per value."""
+    def codes_of(self, values: Sequence[int]) -> list[int]:
+        """The numbers of the views of distinct values; the view is called once per value."""
         if self._kept is not None:
             self._codes = {value: code for value, code in enumerate(self._kept.tolist()) if code >= 0}
             self._kept = None
-        known = self._codes.get(value)
-        if known is None:
-            known = self._codes[value] = self.seen.code(self._position, value)
-        return known
+        known, seen, position = self._codes, self.seen, self._position
+        for value in values:
+            if value not in known:
+                known[value] = seen.code(position, value)
+        return [known[value] for value in values]
 
     def codes(self) -> Ints:
         """The number by value, as far as is known; -1 where it is not."""
@@ -132,16 +140,29 @@ class Answers:
     """
 
     def __init__(self, prop: Property, seen: Sequence[Seen]) -> None:
-        self.prop, self.seen = prop, seen
-        self._line = seen[0].again.line(Line(f"property {prop.name}", self._in_words, twice))
-        self._known: dict[Pair, int] = {}
+        self.prop, self.seen, self._one = prop, seen, len(seen) == 1
+        # what is put again must not hold these answers: they would be garbage that only a collector finds
+        self._line = seen[0].again.line(Line(f"property {prop.name}", partial(_in_words, prop), twice))
+        self._known: dict[int, int] = {}
+        """By the key of a pair."""
         self._kept: tuple[Longs, Ints] | None = None
         """Those of an earlier run; None once they are in the table."""
 
-    def holds(self, pair: Pair) -> bool:
-        """Whether the property holds; premise and predicate are called once per combination."""
-        known = self._known.get(pair)
-        return (self._asked(pair) if known is None else known) != FALSE
+    def holds(self, first: Ints, second: Ints) -> Flags:
+        """Of which pairs the property holds; premise and predicate are called once per combination."""
+        if self._kept is not None:
+            pairs, judged = self._kept
+            self._known = dict(zip(_keys(pairs[:, 0], pairs[:, 1]), judged.tolist(), strict=True))
+            self._kept = None
+        known, keys = self._known, _keys(first, second)
+        answers = list(map(known.get, keys))
+        if None in answers:
+            for key in keys:
+                if key not in known:
+                    known[key] = self._judged(key >> 32, key & 0xFFFFFFFF)
+            answers = [known[key] for key in keys]
+        holds: Flags = np.array(answers, np.int8) != FALSE
+        return holds
 
     def __len__(self) -> int:
         return len(self._known) if self._kept is None else len(self._kept[1])
@@ -155,14 +176,13 @@ class Answers:
         """Combinations, shape [n, 2], and how they are judged, in the order in which they came."""
         if self._kept is not None:
             return self._kept[0][start:], self._kept[1][start:]
+        count = len(self._known) - start
         # from the end, so that it takes no time to pass by what is older
-        known = list(islice(reversed(self._known.items()), len(self._known) - start))[::-1]
-        pairs = np.array([pair for pair, _ in known], np.int64).reshape(len(known), 2)
-        return pairs, np.array([answer for _, answer in known], np.int32)
-
-    def combination(self, pair: Pair) -> tuple[Any, ...]:
-        """What the views see."""
-        return tuple([seen.result(code) for seen, code in zip(self.seen, pair, strict=False)])
+        keys, answers = (
+            np.fromiter(islice(reversed(some), count), np.int64, count)[::-1]
+            for some in (self._known.keys(), self._known.values())
+        )
+        return np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1), answers.astype(np.int32)
 
     def shown(self, start: int = 0) -> Longs:
         """Combinations by machines' positions and numbers of values that show them, shape [n, 4]."""
@@ -173,36 +193,40 @@ class Answers:
     def meet(self, shown: Longs) -> None:
         """Judge combinations that `shown` has told of in another process, where values had these numbers."""
         first, second = self.seen[0], self.seen[-1]
-        for place, value, other, its_value in shown.tolist():
-            self.holds((first.code(place, value), second.code(other, its_value)))
+        pairs = [(first.code(a, value), second.code(b, other)) for a, value, b, other in shown.tolist()]
+        if pairs:
+            self.holds(*np.array(pairs, np.int64).T)
 
     def recall(self, pairs: Longs, answers: Ints) -> None:
         """Begin with how an earlier run judged, which is given as `pairs` gave it."""
         self._kept = pairs, answers
 
-    def _asked(self, pair: Pair) -> int:
-        if self._kept is not None:
-            pairs, answers = self._kept
-            self._known = dict(zip(map(tuple, pairs.tolist()), answers.tolist(), strict=True))
-            self._kept = None
-        if pair not in self._known:
-            self._known[pair] = self._judged(pair)
-        return self._known[pair]
-
     def judged_again(self, pair: Pair) -> int:
         """How a combination is judged by views, premise and predicate, whatever was said before."""
-        return self._says(*[seen.looked_at(code) for seen, code in zip(self.seen, pair, strict=False)])
+        return _judged(
+            self.prop, *[seen.looked_at(code) for seen, code in zip(self.seen, pair, strict=False)]
+        )
 
-    def _judged(self, pair: Pair) -> int:
-        combination = self.combination(pair)
-        answer = self._says(*combination)
+    def _judged(self, first: int, second: int) -> int:
+        if self._one:
+            combination: tuple[Any, ...] = (self.seen[0].result(first),)
+        else:
+            combination = self.seen[0].result(first), self.seen[1].result(second)
+        answer = _judged(self.prop, *combination)
         self._line.note(combination, WORDS[answer])
         return answer
 
-    def _in_words(self, *seen: Any) -> str:
-        return WORDS[self._says(*seen)]
 
-    def _says(self, *seen: Any) -> int:
-        if not self.prop.premise(*seen):
-            return VACUOUS
-        return TRUE if self.prop.test(*seen) else FALSE
+def _judged(prop: Property, *seen: Any) -> int:
+    if prop.given is not None and not prop.given(*seen):
+        return VACUOUS
+    return TRUE if prop.test(*seen) else FALSE
+
+
+def _in_words(prop: Property, *seen: Any) -> str:
+    return WORDS[_judged(prop, *seen)]
+
+
+def _keys(first: Any, second: Any) -> list[int]:
+    """A number for each pair of codes."""
+    return list((first.astype(np.int64) << 32 | second).tolist())

@@ -1,0 +1,188 @@
+"""`rota conform --generate`: walks that nobody wrote, on a target, and one of them again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from rota.cli.conform_run import interruptible
+from rota.cli.conform_target import see_what_is_there
+from rota.cli.errors import HOLDS, INTERRUPTED, UNDECIDED, VIOLATED, UsageError
+from rota.cli.keeping import keep, try_files
+from rota.cli.streams import ascii_json
+from rota.conformance.connections.connection import Closed, Garbage, NotListening
+from rota.conformance.dialogues.failures import Deviation, Undecidable
+from rota.conformance.targets.process import NotStarted
+from rota.conformance.targets.target import DEFAULTS, Target
+from rota.generate.helpers import drawn, judges
+from rota.generate.player import Coordinator
+from rota.generate.reach import reach
+from rota.generate.run import Failure, Tally, replayed, run
+from rota.generate.saved import NotSaved, Saved, path_of, read_saved, saved_text
+from rota.generate.settings import SETTINGS
+from rota.generate.shrink import RUNS
+from rota.generate.verdicts import Verdict, Walked
+from rota.generate.walks import AT_ONCE
+from rota.report import events
+from rota.report.format import counted
+from rota.report.identity import identified
+from rota.report.live_line import LiveLine
+from rota.report.walks import WalksSeen, told_failure
+from rota.spec import PROFILES
+
+R = TypeVar("R")
+
+CODES = {events.CONFORMS: HOLDS, events.VIOLATED: VIOLATED, events.INTERRUPTED: INTERRUPTED}
+"""Verdict on a run -> exit code; else it is undecided."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for: who is walked on, by which profile, for how long, and how it is told."""
+
+    target: Target
+    profile: str
+    seed: int
+    seconds: float
+    patience: float
+    out: Path
+    reports: Sequence[tuple[str, Path]]
+    as_json: bool
+    quiet: bool
+
+    def walk(self) -> int:
+        """Walk, print, write; the exit code."""
+        self._check_reports()
+        try_files([path_of(self.out, "0-0"), *(path for _, path in self.reports)])
+        stop = threading.Event()
+        with closing(self.target), interruptible(stop):
+            seen, settings = self._seen(stop)
+        report = ascii_json(json.dumps(seen.as_json(), indent=1) + "\n")
+        files = {path: report for _, path in self.reports}
+        files |= {
+            path_of(self.out, each.walked.id): saved_text(each, seen.target, self.profile, settings)
+            for each in seen.failures
+        }
+        if self.as_json:
+            click.echo(report, nl=False)
+        else:
+            for line in () if self.quiet else seen.lines():
+                click.echo(line)
+            for failure in () if self.quiet else seen.failures:
+                click.echo(f"again: rota conform --target {seen.target} --replay {failure.walked.id}")
+            if self.quiet:
+                click.echo(seen.line())
+        return keep(files, CODES.get(seen.verdict, UNDECIDED))
+
+    def replay(self, name: str) -> int:
+        """Play a failure that was kept again, as often as when it was found; the exit code."""
+        try:
+            saved = read_saved(self.out, name)
+        except NotSaved as error:
+            raise UsageError(str(error)) from error
+        with closing(self.target):
+            walked = self._with(saved.settings, lambda found: _replayed(found, saved))
+        return self._tell(saved, walked)
+
+    def _check_reports(self) -> None:
+        for kind, _ in self.reports:
+            if kind != "json":
+                raise UsageError(f"there is no {kind} report of walks; write --report json=PATH")
+
+    def _seen(self, stop: threading.Event) -> tuple[WalksSeen, Mapping[str, int]]:
+        line = LiveLine(sys.stderr, silent=self.quiet)
+        tally, began = Tally(), time.monotonic()
+        target = see_what_is_there(self.target, self.patience)
+        settings, died = _settings(target), ""
+        if not (self.quiet or self.as_json):
+            click.echo(
+                f"rota conform --generate: target {target.name}, profile {self.profile}, seed {self.seed}, "
+                f"{self.seconds:g} s on {AT_ONCE} groups at once"
+            )
+
+        def tell(text: str) -> None:
+            line.show(lambda: text)
+
+        def watched() -> bool:
+            line.show(lambda: _progress(tally, time.monotonic() - began, self.seconds))
+            return stop.is_set()
+
+        failures = self._with(settings, lambda found: _walked(found, self, tally, watched, tell))
+        line.clear()
+        asked = {"target": target.name, "profile": self.profile, "seed": self.seed, "seconds": self.seconds}
+        identity = identified(__name__, (), (), {**asked, "broker": dict(settings)})
+        seconds = time.monotonic() - began
+        seen = WalksSeen(
+            target.name, self.profile, self.seed, tally, failures, seconds, identity, died, stop.is_set()
+        )
+        return seen, settings
+
+    def _with(self, settings: Mapping[str, int], walk: Callable[[Coordinator], R]) -> R:
+        """What comes of walking on the target, started with these settings. Errors: UsageError."""
+        name = self.target.name
+        try:
+            running = self.target.start(settings if self.target.settable else _heeded(self.target))
+        except NotStarted as error:
+            raise UsageError(f"target {name} does not start: {error}; {error.remedy}", UNDECIDED) from error
+        try:
+            return walk(reach(running.address, settings, PROFILES[self.profile], self.patience))
+        except (Undecidable, Deviation, Closed, Garbage, NotListening) as error:
+            raise UsageError(f"{name}: {error}; see what runs there", UNDECIDED) from error
+        finally:
+            running.stop()
+
+    def _tell(self, saved: Saved, walked: Sequence[Walked]) -> int:
+        """Print what became of a failure that was played again; the exit code."""
+        failing = [one for one in walked if one.verdict is Verdict.FAIL]
+        alike = [one for one in failing if one.cause == saved.cause]
+        if failing and not self.quiet:
+            shown = (alike or failing)[0]
+            for line in told_failure(Failure(shown, (saved.plan.id,), len(alike or failing))):
+                click.echo(line)
+        undecided = sum(one.verdict is Verdict.UNDECIDED for one in walked)
+        told = f"{len(alike)} of {RUNS} runs fail for the same cause, {len(failing) - len(alike)} for another"
+        click.echo(f"{saved.plan.id}: {told}, {undecided} undecided")
+        return VIOLATED if failing else UNDECIDED if undecided else HOLDS
+
+
+def _progress(tally: Tally, seconds: float, of: float) -> str:
+    failed = sum(map(len, tally.failed.values()))
+    told = f"{counted(tally.plans, 'walk')}, {counted(tally.requests, 'request')}, {failed} failed"
+    return f"{min(seconds, of):.0f} of {of:g} s: {told}"
+
+
+def _settings(target: Target) -> Mapping[str, int]:
+    """What a target is walked on with: what it heeds is ours, the rest is its own."""
+    if target.settable:
+        return SETTINGS
+    return {**DEFAULTS, **target.read, **target.known, **_heeded(target)}
+
+
+def _heeded(target: Target) -> dict[str, int]:
+    return {name: value for name, value in SETTINGS.items() if name in target.heeds}
+
+
+def _walked(
+    coordinator: Coordinator,
+    asked: Asked,
+    tally: Tally,
+    stopped: Callable[[], bool],
+    tell: Callable[[str], object],
+) -> list[Failure]:
+    with judges() as judging, drawn(asked.seed, coordinator.terms, coordinator.profile) as plans:
+        return asyncio.run(run(coordinator, plans, asked.seconds, tally, judging, stopped, tell))
+
+
+def _replayed(coordinator: Coordinator, saved: Saved) -> list[Walked]:
+    with judges() as judging:
+        return asyncio.run(replayed(coordinator, saved.plan, judging))

@@ -1,0 +1,85 @@
+"""Processes that draw plans and judge walks while another one plays, which must not be late."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing import get_context
+
+from rota.generate.cast import Terms
+from rota.generate.plan import Plan
+from rota.generate.planner import Planner
+from rota.generate.player import Played
+from rota.generate.verdicts import Walked, judged
+from rota.generate.walks import Judging, Plans
+from rota.spec import Profile
+
+FIRST, AT_A_TIME = 5, 20
+"""How many plans are drawn before the first is played, and how many from then on."""
+
+_drawing: list[Iterator[Plan]] = []
+"""In a process that draws: the plans that are not drawn yet."""
+
+
+@contextmanager
+def judges() -> Iterator[Judging]:
+    """Whoever judges; the frames stay here."""
+    with _processes(max(1, (os.cpu_count() or 2) - 1)) as pool:
+        pool.submit(os.getpid).result()  # it takes its time to start, too
+
+        async def judging(played: Played, harm: str) -> Walked:
+            light = replace(played, messages=())
+            walked = await asyncio.get_running_loop().run_in_executor(pool, judged, light, harm)
+            return replace(walked, played=played)
+
+        yield judging
+
+
+@contextmanager
+def drawn(seed: int, terms: Terms, profile: Profile) -> Iterator[Plans]:
+    """Whoever draws plans: some are always there before they are asked for."""
+    with _processes(1) as pool:
+        pool.submit(_begin, seed, terms, profile)
+        ready: deque[Plan] = deque()
+        ready.extend(pool.submit(_next_plans, FIRST).result())  # a process takes its time to start
+        coming = pool.submit(_next_plans, AT_A_TIME)
+
+        async def following() -> Plan:
+            nonlocal coming
+            while not ready:
+                found = coming
+                plans = await asyncio.wrap_future(found)
+                if found is coming:
+                    ready.extend(plans)
+                    coming = pool.submit(_next_plans, AT_A_TIME)
+            return ready.popleft()
+
+        yield following
+
+
+@contextmanager
+def _processes(number: int) -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(number, get_context("spawn"), _deaf) as pool:
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _deaf() -> None:
+    """Signals are for the process that plays."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _begin(seed: int, terms: Terms, profile: Profile) -> None:
+    _drawing.append(Planner(seed, terms, profile).plans())
+
+
+def _next_plans(number: int) -> list[Plan]:
+    return [next(_drawing[0]) for _ in range(number)]

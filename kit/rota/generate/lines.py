@@ -1,0 +1,143 @@
+"""Connections of walks: to an address, by the running loop, or in memory to a server in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol, cast
+
+from rota.virtual import Transport, VirtualLoop, arrive
+
+LATENCY = 0.001
+"""Seconds that bytes take in virtual time, so that nothing is answered in the moment in which it is asked."""
+
+_LARGEST = 64 * 1024 * 1024
+"""Bytes of an answer, at most: ListGroups names every group of the target."""
+
+_NO_LINGER = struct.pack("ii", 1, 0)
+
+
+class Listening(Protocol):
+    """Who hears what comes on a connection."""
+
+    def heard(self, frame: bytes) -> None:
+        """A whole frame has come, with its length in front."""
+
+    def ended(self) -> None:
+        """The other side has ended the connection."""
+
+
+class Line(Protocol):
+    """A connection."""
+
+    def send(self, data: bytes) -> None:
+        """Bytes leave; nothing happens if the connection has ended."""
+
+    def cut(self) -> None:
+        """End the connection without ceremony; nobody is told."""
+
+
+Open = Callable[[Listening], Any]
+"""Opens a connection: a coroutine function from who listens to a `Line`. Errors: OSError."""
+
+
+class _Frames(asyncio.Protocol):
+    """Cuts what comes into frames."""
+
+    def __init__(self, listening: Listening) -> None:
+        self._listening: Listening | None = listening
+        self._buffer = bytearray()
+        self.transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        found = transport.get_extra_info("socket")
+        if found is not None:
+            found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while len(self._buffer) >= 4 and self._listening is not None:
+            (size,) = struct.unpack_from(">i", self._buffer)
+            if not 4 <= size <= _LARGEST:
+                self.connection_lost(None)
+                return
+            if len(self._buffer) < 4 + size:
+                return
+            frame = bytes(self._buffer[: 4 + size])
+            del self._buffer[: 4 + size]
+            self._listening.heard(frame)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        listening, self._listening = self._listening, None
+        if listening is not None:
+            listening.ended()
+
+    def send(self, data: bytes) -> None:
+        if self.transport is not None and self._listening is not None:
+            self.transport.write(data)
+
+    def cut(self) -> None:
+        self._listening = None
+        if self.transport is None:
+            return
+        found = self.transport.get_extra_info("socket")
+        if found is not None and found.fileno() >= 0:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        self.transport.abort()
+
+
+def to_address(address: tuple[str, int]) -> Open:
+    """Connections to a listener, by the running loop."""
+
+    async def opened(listening: Listening) -> Line:
+        loop = asyncio.get_running_loop()
+        _, frames = await loop.create_connection(partial(_Frames, listening), *address)
+        return frames
+
+    return opened
+
+
+class _Memory(Transport):
+    """A server's end of a connection in memory, whose other end is a client in the same loop."""
+
+    def __init__(self, loop: VirtualLoop, number: int, listening: Listening) -> None:
+        self._frames = _Frames(listening)
+        super().__init__(loop, loop.accepted(), number)
+
+    def write(self, data: Any) -> None:
+        self._loop.call_later(LATENCY, self._frames.data_received, bytes(data))
+
+    def send(self, data: bytes) -> None:
+        """Bytes of the client leave."""
+        self._loop.call_later(LATENCY, self._arrived, data)
+
+    def _arrived(self, data: bytes) -> None:
+        if not self.is_closing():
+            arrive(self.protocol, data)
+
+    def cut(self) -> None:
+        """The client ends the connection."""
+        self._frames.cut()
+        self._loop.call_later(LATENCY, self._broken)
+
+    def _broken(self) -> None:
+        self._closing = True
+        self._lose(ConnectionResetError())
+
+    def _lose(self, why: Exception | None) -> None:
+        super()._lose(why)
+        self._loop.call_later(LATENCY, self._frames.connection_lost, None)
+
+
+def in_memory(loop: VirtualLoop) -> Open:
+    """Connections to the server that has been started in a loop in virtual time."""
+    numbers = iter(range(1, 2**31))
+
+    async def opened(listening: Listening) -> Line:
+        return _Memory(loop, next(numbers), listening)
+
+    return opened

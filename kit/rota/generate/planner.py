@@ -1,0 +1,255 @@
+"""Draws plans: each step is drawn from the seed, along what the spec does with the steps before it.
+
+Nothing that a target answers has a part in it, so the same seed, settings and versions give the same plans,
+however many of them are played. Of several requests that could be next the one is taken which leads to rules,
+in states of the group, that the plans before have led to least.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+from rota.generate.cast import Cast, Client, Terms, reference
+from rota.generate.moves import Moves
+from rota.generate.plan import Ask, Break, Plan, Silence, Step
+from rota.generate.simulated import Pair, Simulated
+from rota.spec import Call, Node, Profile
+
+REQUESTS = 36
+"""Requests of a plan, about."""
+
+SECONDS = 14.0
+"""How long a plan is silent in all, about."""
+
+OPEN = 4
+"""Requests that may be unanswered while another is sent: more in unknown order are hard to judge."""
+
+BETWEEN_QUIETS = 10
+"""Steps after which there is a quiet moment."""
+
+QUIET = 0.5
+"""Seconds of a quiet moment."""
+
+MARGIN_MS = 500
+"""Milliseconds by which a silence outlasts the timer that it is for, and by which one ends before it."""
+
+TAKES_MS = 5
+"""Milliseconds that a request takes, about."""
+
+CANDIDATES = 8
+"""Requests that are weighed against each other where the least reached is looked for."""
+
+
+class Planner:
+    """Draws one plan after the other.
+
+    Parameters: seed; terms; profile, of the coordinator. Attributes: reached, how often the plans until now
+    lead to each pair of a rule and a state, as far as the spec alone can say.
+    """
+
+    def __init__(self, seed: int, terms: Terms, profile: Profile) -> None:
+        self._seed, self._terms, self._profile = seed, terms, profile
+        self.reached: Counter[Pair] = Counter()
+
+    def plans(self) -> Iterator[Plan]:
+        """All plans of this seed, without end."""
+        number = 0
+        while True:
+            yield _Drawing(self._seed, number, self._terms, self._profile, self.reached).plan()
+            number += 1
+
+
+class _Drawing:
+    """One plan while it is drawn."""
+
+    def __init__(
+        self, seed: int, number: int, terms: Terms, profile: Profile, reached: Counter[Pair]
+    ) -> None:
+        self._seed, self._number, self._reached = seed, number, reached
+        self._rng = Random(f"{seed}/{number}")
+        self._cast = Cast(self._rng, terms)
+        self._simulated = Simulated(terms.config, profile)
+        self._moves = Moves(self._rng, terms, self._cast, self._simulated)
+        self._steps: list[Step] = []
+        self._silent = 0.0
+        self._since_quiet = 0
+        self._open: dict[int, Client] = {}
+        self._unheard = 0
+        self._active = list(self._cast)[: self._rng.choice((1, 2, 2, 3, 3, 4))]
+
+    def plan(self) -> Plan:
+        """The plan."""
+        requests = self._rng.randint(REQUESTS // 2, REQUESTS * 3 // 2)
+        while self._moves.number < requests and self._silent < SECONDS:
+            self._next()
+        for name in ("DescribeGroups", "OffsetFetch", "ListGroups"):
+            self._ask(self._moves.made(name, self._cast.operator))
+        for client in self._active:
+            self._ask(self._moves.made("Heartbeat", client))
+        self._silence(QUIET)
+        asked = (step.request for step in self._steps if isinstance(step, Ask))
+        timeouts = (
+            getattr(request, name, 0)
+            for request in asked
+            for name in ("session_timeout_ms", "rebalance_timeout_ms")
+        )
+        longest = min(max(timeouts, default=0), 2**31 - 1) / 1000
+        return Plan(self._seed, self._number, tuple(self._steps), longest)
+
+    def _next(self) -> None:
+        if self._since_quiet >= BETWEEN_QUIETS or self._unheard > OPEN:
+            self._silence(QUIET)
+        if len(self._open) >= OPEN:
+            self._outlast()
+            return
+        roll = self._rng.random()
+        free = [client for client in self._active if not client.waits]
+        if roll < 0.5:
+            if free:
+                self._ask(self._moves.polite(self._rng.choice(free)))
+            else:
+                self._outlast()
+        elif roll < 0.87:
+            self._least_reached()
+        elif roll < 0.93:
+            self._burst()
+        elif roll < 0.96:
+            self._break()
+        else:
+            self._outlast()
+
+    # -- steps
+    def _ask(self, ask: Ask, burst: bool = False) -> None:
+        client = self._client(ask)
+        if client.waits or (burst and client.line in self._lines_in_use()):
+            client.line, client.waits = self._cast.connected(), set()
+        ask = replace(ask, line=client.line)
+        self._play(self._simulated, ask)
+        self._count(self._simulated)
+        self._open[ask.number] = client
+        self._hear()
+        answered = ask.number not in self._open
+        if not answered:
+            client.waits.add(ask.number)
+        self._unheard += burst or not answered
+        self._steps.append(replace(ask, waits=answered and not burst))
+        self._moves.number += 1
+        self._since_quiet += 1
+
+    def _client(self, ask: Ask) -> Client:
+        everybody: tuple[Client, ...] = (*self._cast, self._cast.operator)
+        return next(client for client in everybody if client.name == ask.client)
+
+    def _lines_in_use(self) -> set[int]:
+        """Connections with a request whose answer nobody waited for, since the last quiet moment."""
+        used: set[int] = set()
+        for step in reversed(self._steps):
+            if isinstance(step, Silence):
+                break
+            if isinstance(step, Ask) and not step.waits:
+                used.add(step.line)
+        return used
+
+    def _least_reached(self) -> None:
+        """The one of some steps that leads to what was reached least."""
+        best, most = None, -1.0
+        for _ in range(CANDIDATES):
+            ask = self._drawn()
+            after = self._simulated.copy()
+            self._play(after, ask)
+            score = sum(1 / (1 + self._reached[pair]) ** 2 for pair in set(after.pairs))
+            if score > most:
+                best, most = ask, score
+        due = self._simulated.next_due()
+        if due is not None and self._silent < SECONDS * 0.8:
+            after = self._simulated.copy()
+            after.wait(due - after.now)
+            if sum(1 / (1 + self._reached[pair]) ** 2 for pair in set(after.pairs)) > most:
+                self._outlast()
+                return
+        assert best is not None
+        self._ask(best)
+
+    def _drawn(self) -> Ask:
+        client = self._rng.choice(self._active)
+        return self._moves.polite(client) if self._rng.random() < 0.2 else self._moves.any(client)
+
+    def _burst(self) -> None:
+        """Several requests at once: nobody knows in which order they are taken."""
+        room = OPEN - max(len(self._open), self._unheard)
+        for _ in range(min(self._rng.randint(2, 4), room)):
+            self._ask(self._drawn(), burst=True)
+        self._silence(QUIET)
+
+    def _break(self) -> None:
+        """A connection breaks, of somebody who waits for an answer if there is one."""
+        waiting = [client for client in self._active if client.waits]
+        client = self._rng.choice(waiting or self._active)
+        self._steps.append(Break(client.line))
+        for number in client.waits:
+            self._open.pop(number, None)
+        client.line, client.waits = self._cast.connected(), set()
+
+    def _outlast(self) -> None:
+        """Silence until a timer has fired, or until shortly before."""
+        due = self._simulated.next_due()
+        if due is None:
+            self._silence(QUIET)
+            return
+        left = due - self._simulated.now
+        before = left > 3 * MARGIN_MS and self._rng.random() < 0.15
+        self._silence(max(0, left - MARGIN_MS if before else left + MARGIN_MS) / 1000)
+
+    def _silence(self, seconds: float) -> None:
+        last = self._steps[-1] if self._steps else None
+        if isinstance(last, Silence):
+            self._steps[-1] = Silence(round(last.seconds + seconds, 3))
+        else:
+            self._steps.append(Silence(seconds))
+        self._silent += seconds
+        self._simulated.wait(round(seconds * 1000))
+        self._count(self._simulated)
+        self._hear()
+        self._since_quiet, self._unheard = 0, len(self._open)
+
+    # -- what comes of them if all goes as planned
+    def _play(self, simulated: Simulated, ask: Ask) -> None:
+        simulated.wait(TAKES_MS)
+        fresh = reference(ask.number)
+        simulated.handle(
+            Call(
+                ask.request,
+                str(ask.number),
+                ask.version,
+                fresh,
+                leader=Node(0, "", 0),
+                now_ms=simulated.now,
+            )
+        )
+
+    def _count(self, simulated: Simulated) -> None:
+        self._reached.update(simulated.pairs)
+        simulated.pairs = []
+
+    def _hear(self) -> None:
+        for reply in self._simulated.taken():
+            number = int(reply.to)
+            client = self._open.pop(number, None)
+            if client is not None:
+                self._cast.heard(number, client, reply.message)
+                self._follow(number, client, reply.message)
+
+    def _follow(self, number: int, client: Client, message: object) -> None:
+        """What a client remembers of the errors that it is told."""
+        error = getattr(message, "error_code", None)
+        if error is None:
+            return
+        if error.name in ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"):
+            client.member_id, client.out = "", True
+        elif error.name in ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION"):
+            client.out = True
+        elif type(message).__name__ == "SyncGroupReply":
+            client.owes = False

@@ -1,0 +1,242 @@
+"""Plays a plan with a coordinator and keeps what is seen: the history of one group, and the frames."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rota.conformance.connections.null_tolerant import read_answer
+from rota.generate.cast import Terms
+from rota.generate.lateness import Lateness
+from rota.generate.lines import Line, Open
+from rota.generate.plan import Ask, Break, Plan, Silence, filled
+from rota.generate.replies import NotInTheSpec, reply_of
+from rota.generate.requests import api_of, body_of
+from rota.linearise.history import Answered, Broken, Event, History, Quiet, Sent
+from rota.spec import Call, Node, Profile
+from rota.spec.messages import ReplyMessage, Request
+from rota.wire import WireError, encode_request, frame
+
+PROMPTLY = 2.0
+"""Seconds for which the next step waits for an answer that should come at once."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message on the wire, or the end of a connection, for people. sent: it is a request; api is empty for
+    an end; body: what is in it.
+    """
+
+    at: float
+    client: str
+    sent: bool
+    api: str
+    version: int
+    body: Mapping[str, Any]
+    data: bytes = b""
+
+
+@dataclass(frozen=True)
+class Played:
+    """A plan after it was played: odd is what no answer may be like, a sentence each, with the API it was in
+    answer to.
+    """
+
+    plan: Plan
+    history: History
+    messages: tuple[Message, ...]
+    odd: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent."""
+        return sum(isinstance(event, Sent) for event in self.history.events)
+
+
+@dataclass
+class Coordinator:
+    """Who is asked: how connections are opened, its terms and profile, what it is called (`node`), and how
+    late the loop is that plays; looks, whether it may look for what has expired meanwhile.
+    """
+
+    open: Open
+    terms: Terms
+    profile: Profile
+    lateness: Lateness
+    node: Node | None = None
+    looks: bool = False
+
+
+@dataclass
+class _Asked:
+    """A request that was sent. plan: its number in the plan."""
+
+    number: int
+    plan: int
+    api: str
+    version: int
+    client: str
+    request: Request
+    answered: asyncio.Future[None]
+
+
+@dataclass
+class _Connection:
+    """One connection of a plan."""
+
+    stage: Stage
+    number: int
+    line: Line | None = None
+    asked: dict[int, _Asked] = field(default_factory=dict)
+
+    def heard(self, data: bytes) -> None:
+        """A whole frame has come."""
+        self.stage.heard(self, data)
+
+    def ended(self) -> None:
+        """The target has ended the connection."""
+        self.stage.ended(self)
+
+
+class Stage:
+    """A group, those who ask about it, and what they have seen so far.
+
+    Parameters: coordinator; group_id. Attributes: events; messages; odd; answers, by the number that a
+    request has in the plan.
+    """
+
+    def __init__(self, coordinator: Coordinator, group_id: str) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._coordinator, self.group_id = coordinator, group_id
+        self._connections: dict[int, _Connection] = {}
+        self.events: list[Event] = []
+        self.messages: list[Message] = []
+        self.odd: list[tuple[str, str]] = []
+        self.answers: dict[int, ReplyMessage] = {}
+        self._sent = 0
+        self._began = self._loop.time()
+
+    async def ask(self, client: str, line: int, version: int, request: Request, plan: int) -> _Asked | None:
+        """Send a request; None where the connection cannot be opened any more."""
+        connection = await self._connected(line)
+        if connection is None or connection.line is None:
+            return None
+        name, number = api_of(request), self._sent
+        body = {key: value for key, value in body_of(request, version).items() if key != "about"}
+        data = frame(encode_request(name, version, body, number, client))
+        asked = _Asked(number, plan, name, version, client, request, self._loop.create_future())
+        connection.asked[number] = asked
+        self._sent += 1
+        call = Call(request, str(number), version, leader=self._coordinator.node)
+        now = self._loop.time()
+        self.events.append(Sent(now, number, line, client, call))
+        self.messages.append(Message(now, client, True, name, version, body, data))
+        connection.line.send(data)
+        return asked
+
+    async def _connected(self, number: int) -> _Connection | None:
+        found = self._connections.get(number)
+        if found is None:
+            found = self._connections[number] = _Connection(self, number)
+            try:
+                found.line = await self._coordinator.open(found)
+            except OSError as error:
+                self.odd.append(("wire", f"a connection is not accepted: {error.strerror or error}"))
+        return found
+
+    def heard(self, connection: _Connection, data: bytes) -> None:
+        """An answer has come."""
+        now = self._loop.time()
+        asked = connection.asked.pop(int.from_bytes(data[4:8], "big", signed=True), None)
+        if asked is None:
+            self.odd.append(("wire", "an answer to nothing that was asked on its connection"))
+            return
+        try:
+            _, body, nulls = read_answer(asked.api, asked.version, data[4:])
+            self.messages.append(Message(now, asked.client, False, asked.api, asked.version, body, data))
+            if nulls:
+                self.odd.append((asked.api, f"null where v{asked.version} allows none: {', '.join(nulls)}"))
+            reply = reply_of(asked.request, asked.version, body)
+        except (WireError, NotInTheSpec) as error:
+            self.odd.append((asked.api, str(error)))
+        else:
+            self.events.append(Answered(now, asked.number, reply))
+            self.answers[asked.plan] = reply
+        if not asked.answered.done():
+            asked.answered.set_result(None)
+
+    def ended(self, connection: _Connection) -> None:
+        """The target has ended a connection, which it has no reason to."""
+        self.odd.append(("wire", "the target ended a connection"))
+        self._broken(connection)
+
+    def _broken(self, connection: _Connection) -> None:
+        now = self._loop.time()
+        self.events.append(Broken(now, connection.number))
+        self.messages.append(Message(now, "", False, "", connection.number, {}))
+        for asked in connection.asked.values():
+            if not asked.answered.done():
+                asked.answered.set_result(None)
+        connection.asked.clear()
+        connection.line = None
+
+    def cut(self, number: int) -> None:
+        """End a connection."""
+        connection = self._connections.get(number)
+        if connection is not None and connection.line is not None:
+            connection.line.cut()
+            self._broken(connection)
+
+    async def silence(self, seconds: float) -> None:
+        """Let time pass, and read what has come."""
+        await asyncio.sleep(seconds)
+        now = self._loop.time()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        self.events.append(Quiet(now))
+
+    async def answered(self, asked: _Asked, within: float) -> bool:
+        """Whether a request is answered within so many seconds."""
+        await asyncio.wait((asked.answered,), timeout=within)
+        return asked.answered.done()
+
+    def close(self) -> None:
+        """End all connections; nothing is noted of it."""
+        for connection in self._connections.values():
+            if connection.line is not None:
+                connection.line.cut()
+
+    def played(self, plan: Plan) -> Played:
+        """What was seen until now, of this plan."""
+        coordinator = self._coordinator
+        late = coordinator.lateness.since(self._began)
+        history = History(
+            self.group_id,
+            tuple(self.events),
+            coordinator.profile,
+            coordinator.terms.config,
+            late,
+            looks=coordinator.looks,
+        )
+        return Played(plan, history, tuple(self.messages), tuple(self.odd))
+
+
+async def play(plan: Plan, stage: Stage) -> None:
+    """Play a plan on a stage that is empty."""
+    for step in plan.steps:
+        if isinstance(step, Silence):
+            await stage.silence(step.seconds)
+        elif isinstance(step, Break):
+            stage.cut(step.line)
+        else:
+            await _ask(stage, step)
+    await stage.silence(0.0)
+
+
+async def _ask(stage: Stage, ask: Ask) -> None:
+    request = filled(ask, stage.answers, stage.group_id)
+    asked = await stage.ask(ask.client, ask.line, ask.version, request, ask.number)
+    if asked is not None and ask.waits:
+        await stage.answered(asked, PROMPTLY)

@@ -1,0 +1,89 @@
+"""Before the first walk: the target's versions, its coordinator, and topics whose offsets are committed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+from rota.conformance.connections.connection import Connection
+from rota.conformance.connections.error_codes import error_name
+from rota.conformance.dialogues.failures import Undecidable
+from rota.conformance.dialogues.negotiation import advertised, newest, wait_until_ready
+from rota.generate.cast import TOPICS, Terms, versions_in_common
+from rota.generate.lateness import Lateness
+from rota.generate.lines import to_address
+from rota.generate.player import Coordinator
+from rota.generate.settings import broker_config
+from rota.spec import Node, Profile
+
+_CLIENT = "rota-walks"
+
+
+def reach(
+    address: tuple[str, int], settings: Mapping[str, int], profile: Profile, patience: float
+) -> Coordinator:
+    """The coordinator of a target, ready to be walked on.
+
+    Errors: Undecidable where it is not there in time, or has no topics; what `Connection` raises.
+    """
+    wait_until_ready(address, patience)
+    with closing(Connection(address, _CLIENT)) as connection:
+        ranges = advertised(connection, patience)
+        _topics(connection, newest(ranges), patience)
+        node = _node(connection, newest(ranges), patience)
+    terms = Terms(broker_config(settings), versions_in_common(ranges))
+    lacking = [
+        name for name in ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup") if not terms.spoken(name)
+    ]
+    if lacking:
+        raise Undecidable(f"it has no {' and no '.join(lacking)} that could be asked")
+    there = (node.host, node.port) if node is not None and node.port > 0 else address
+    return Coordinator(to_address(there), terms, profile, Lateness(), node, looks=True)
+
+
+def _topics(connection: Connection, versions: Mapping[str, int], patience: float) -> None:
+    """Have the topics made, where the target has any."""
+    if "Metadata" not in versions:
+        return
+    if "CreateTopics" in versions:
+        wanted = [
+            {"name": name, "num_partitions": 1, "replication_factor": 1, "assignments": [], "configs": []}
+            for name in TOPICS
+        ]
+        asked = {"topics": wanted, "timeout_ms": 5000, "validate_only": False}
+        _ask(connection, "CreateTopics", versions, asked, patience)
+    deadline = time.monotonic() + patience
+    while True:
+        named = {"topics": [{"name": name} for name in TOPICS], "allow_auto_topic_creation": True}
+        found = _ask(connection, "Metadata", versions, named, patience)["topics"]
+        errors = {each["error_code"] for one in found for each in (one, *one["partitions"])}
+        if errors == {0}:
+            return
+        if time.monotonic() > deadline:
+            told = ", ".join(sorted(map(error_name, errors))) or "no topic"
+            raise Undecidable(f"it makes no topics: {told}")
+        time.sleep(0.2)
+
+
+def _node(connection: Connection, versions: Mapping[str, int], patience: float) -> Node | None:
+    """The broker that coordinates groups; of several brokers that of one group stands for all."""
+    if "FindCoordinator" not in versions:
+        return None
+    version = {"FindCoordinator": min(versions["FindCoordinator"], 3)}
+    key = {"key": f"{_CLIENT}-{os.urandom(4).hex()}", "key_type": 0}
+    found = _ask(connection, "FindCoordinator", version, key, patience)
+    if found["error_code"] != 0:
+        raise Undecidable(f"FindCoordinator answers {error_name(found['error_code'])}")
+    return Node(found["node_id"], found["host"], found["port"])
+
+
+def _ask(
+    connection: Connection, name: str, versions: Mapping[str, int], body: Mapping[str, Any], patience: float
+) -> dict[str, Any]:
+    answer = connection.receive(connection.send(name, versions[name], body), patience)
+    if answer is None:
+        raise Undecidable(f"no answer to {name} in {patience:g} s")
+    return answer.body

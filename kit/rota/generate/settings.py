@@ -1,0 +1,34 @@
+"""The settings that walks are played with, and what the spec makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rota.conformance.dialogues.broker_settings import (
+    INITIAL_DELAY,
+    MAX_METADATA,
+    MAX_SESSION,
+    MAX_SIZE,
+    MIN_SESSION,
+    RETENTION,
+)
+from rota.conformance.targets.target import DEFAULTS
+from rota.spec import BrokerConfig
+
+SETTINGS = {INITIAL_DELAY: 1000, MIN_SESSION: 2000, MAX_SESSION: 60_000, MAX_SIZE: 3, MAX_METADATA: 64}
+"""What a target is started with that can be: times in which more can be asked than by Kafka's defaults, and
+limits that walks come to.
+"""
+
+
+def broker_config(settings: Mapping[str, int]) -> BrokerConfig:
+    """The settings of a target as the spec has them; those that are not given are Kafka's defaults."""
+    known = {**DEFAULTS, **settings}
+    return BrokerConfig(
+        group_min_session_timeout_ms=known[MIN_SESSION],
+        group_max_session_timeout_ms=known[MAX_SESSION],
+        group_initial_rebalance_delay_ms=known[INITIAL_DELAY],
+        group_max_size=known[MAX_SIZE],
+        offset_metadata_max_bytes=known[MAX_METADATA],
+        offsets_retention_ms=known[RETENTION] * 60_000,
+    )

@@ -1,0 +1,118 @@
+"""A group of the spec in which every request is taken at once: what a plan leads to if nothing comes between.
+
+Plans are drawn along it, so it must be quick and the same each time: of the outcomes that the spec allows it
+takes the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from rota.oracle.follow import Oracle
+from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
+from rota.spec import (
+    Arm,
+    BrokerConfig,
+    Call,
+    Group,
+    GroupRecord,
+    Profile,
+    RecordKind,
+    Reply,
+    Spec,
+    Step,
+    Timer,
+)
+from rota.spec.offset_state import OffsetRead
+from rota.spec.versions import as_sent
+
+Pair = tuple[str, str]
+"""A rule's slug, and the state of the group when it was used."""
+
+
+class Simulated:
+    """One group with its timers and offsets. now: milliseconds; pairs: what was used, until it is taken."""
+
+    def __init__(self, config: BrokerConfig, profile: Profile) -> None:
+        self._oracle = Oracle(config, profile)
+        self.now = 0
+        self.group: Group | None = None
+        self.kept = Kept()
+        self.due: dict[Timer, int] = {}
+        self.replies: list[Reply] = []
+        self.pairs: list[Pair] = []
+        self._calls: dict[str, Call] = {}
+
+    def copy(self) -> Simulated:
+        """Another one that goes on from here."""
+        other = object.__new__(Simulated)
+        other.__dict__.update(self.__dict__)
+        other.kept = Kept(self.kept.offsets, list(self.kept.line))
+        other.due, other._calls = dict(self.due), dict(self._calls)
+        other.replies, other.pairs = [], []
+        return other
+
+    @property
+    def state(self) -> str:
+        """The state's name, "absent" where there is no group."""
+        return "absent" if self.group is None else self.group.state.value
+
+    def handle(self, call: Call) -> None:
+        """A request arrives."""
+        self._calls[call.to] = call
+        self._grouped(lambda spec: spec.handle(self.group, call))
+
+    def next_due(self) -> int | None:
+        """When the next timer is due."""
+        return min(self.due.values(), default=None)
+
+    def wait(self, milliseconds: int) -> None:
+        """Time passes; what is due on the way fires."""
+        end = self.now + milliseconds
+        while self.due and (first := min(self.due, key=lambda one: (self.due[one], one))):
+            if self.due[first] > end:
+                break
+            self.now = max(self.now, self.due.pop(first))
+            if self.group is not None:
+                self._grouped(lambda spec, timer=first: spec.fire(self.group, timer))  # type: ignore[misc]
+        self.now = end
+
+    def taken(self) -> list[Reply]:
+        """The answers since the last time, as they are sent."""
+        found = [Reply(one.to, as_sent(one.message, self._calls[one.to].version)) for one in self.replies]
+        self.replies = []
+        return found
+
+    def _grouped(self, ask: Callable[[Spec], tuple[Step, ...]]) -> None:
+        state = self.state
+        step = self._oracle.outcomes(ask)[0]
+        told = outcomes(self._oracle.spec, self.kept, self.group, (step,))[0]
+        self._take(told, state)
+        self._log(step.records)
+
+    def _log(self, records: Iterable[GroupRecord]) -> None:
+        """The log answers at once, in its order: the group's records, then what the offsets wait for."""
+        for record in records:
+            if record.kind is not RecordKind.DELETION:
+                self._grouped(lambda spec, one=record: spec.appended(self.group, one, None))  # type: ignore[misc]
+        while self.kept.line:
+            for waiting in self.kept.line:
+                waiting.answered = waiting.answered or not isinstance(waiting.item, OffsetRead)
+            state = self.state
+            told, done = completed(self._oracle.spec, self.kept, self.group)[0]
+            self.kept.line = self.kept.line[done:]
+            self._take(told, state)
+
+    def _take(self, told: Told, state: str) -> None:
+        if told.rules:
+            self.pairs += [(rule.slug, state) for rule in self._oracle.used(told)]
+        self.group, self.kept.offsets = told.group, told.offsets
+        self.kept.line = [*self.kept.line, *told.queued]
+        for effect in told.timers:
+            if isinstance(effect, Arm):
+                self.due[effect.timer] = self.now + effect.delay_ms
+            else:
+                self.due.pop(effect.timer, None)
+        if self.group is None:
+            self.due.clear()
+        self.replies += told.replies

@@ -1,0 +1,130 @@
+"""The verdict on a walk: what the judge says of its history, and what no history can show."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from rota.conformance.dialogues.prerequisites import rule_behind, rule_of_waiting
+from rota.generate.player import Played
+from rota.linearise import Answered, History, Judgement, Sent, judge
+from rota.linearise import Verdict as Judged
+from rota.spec import Call, FindCoordinatorReply, FindCoordinatorRequest, classic
+from rota.spec.messages import ReplyMessage
+
+WIRE = "wire.answers"
+"""The rule that every answer can be read, and says what some rule could say."""
+
+OTHERS = "walks.others-go-on"
+"""The rule that whoever is polite can still have the group."""
+
+FIND = "hosting.find-coordinator"
+
+NO_ORDER = "walks.some-order"
+"""The rule that some order explains what was seen, where no rule of the spec is nearer than others."""
+
+_NAMED = re.compile(r"request \d+ \((\w+) v\d+")
+"""The API of the first request that a judge names."""
+
+
+class Verdict(StrEnum):
+    """What became of a walk."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Walked:
+    """A walk and the verdict on it.
+
+    rule: what is broken, the nearest rule; why: in words; nearest: what was possible instead, nearest first;
+    cause: what walks have in common that fail for the same reason; reached: pairs of a rule and a state.
+    """
+
+    played: Played
+    verdict: Verdict
+    rule: str = ""
+    why: str = ""
+    nearest: tuple[str, ...] = ()
+    cause: tuple[str, ...] = ()
+    states: int = 0
+    reached: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def id(self) -> str:
+        """What the plan is called by."""
+        return self.played.plan.id
+
+
+def judged(played: Played, harm: str = "") -> Walked:
+    """The verdict on a walk. harm: what polite members after it could not do, if anything."""
+    if played.odd:
+        api, why = played.odd[0]
+        return Walked(played, Verdict.FAIL, WIRE, f"{api}: {why}", cause=(WIRE, api, why.partition(":")[0]))
+    found = judge(played.history)
+    walked = _of_judgement(played, found)
+    if walked.verdict is Verdict.FAIL:
+        return walked
+    if astray := _astray(played.history):
+        return replace(walked, verdict=Verdict.FAIL, rule=FIND, why=astray, cause=(FIND,))
+    if harm:
+        return replace(walked, verdict=Verdict.FAIL, rule=OTHERS, why=harm, cause=(OTHERS,))
+    return walked
+
+
+def _of_judgement(played: Played, found: Judgement) -> Walked:
+    if found.verdict is Judged.CONSISTENT:
+        pairs = found.reached | {(FIND, "any") for _ in _searches(played.history)}
+        return Walked(played, Verdict.PASS, states=found.states, reached=pairs)
+    if found.verdict is Judged.UNDECIDED:
+        return Walked(played, Verdict.UNDECIDED, why=found.why, states=found.states)
+    rule, nearest = _rule(found), tuple(map(str, found.nearest))
+    reached = found.reached
+    return Walked(played, Verdict.FAIL, rule, found.why, nearest, _cause(found, rule), found.states, reached)
+
+
+def _rule(found: Judgement) -> str:
+    if found.late:
+        kind = found.late[0].kind
+        return kind if kind.startswith("timer.") else f"walks.in-time.{kind}"
+    if found.rules:
+        return found.rules[-1]
+    named = _NAMED.search(found.why)
+    api = named[1] if named else ""
+    by_waiting = rule_of_waiting(api) if isinstance(found.at, Answered) else rule_behind(api, "NONE", None)
+    return by_waiting or NO_ORDER
+
+
+def _cause(found: Judgement, rule: str) -> tuple[str, ...]:
+    """The rule and the API, and the error that was due, or else which fields differ."""
+    if found.late:
+        return rule, "late" if found.late[0].seconds > 0 else "early"
+    named = _NAMED.search(found.why)
+    api = named[1] if named else ""
+    differs = found.nearest[0].differs if found.nearest else ()
+    errors = [wanted.name for name, wanted, _ in differs if name == "error_code"]
+    return rule, api, *(errors or sorted(name for name, _, _ in differs))
+
+
+def _searches(history: History) -> dict[int, Call]:
+    return {
+        event.number: event.call
+        for event in history.events
+        if isinstance(event, Sent) and isinstance(event.call.request, FindCoordinatorRequest)
+    }
+
+
+def _astray(history: History) -> str:
+    """What is wrong with an answer to FindCoordinator, if anything: one broker coordinates all the time."""
+    searches = _searches(history)
+    spec = classic(history.config, profile=history.profile)
+    for event in history.events:
+        if isinstance(event, Answered) and event.number in searches:
+            call = searches[event.number]
+            wanted: ReplyMessage = spec.handle(None, call)[0].replies[0].message
+            if call.leader is not None and isinstance(wanted, FindCoordinatorReply) and event.reply != wanted:
+                return f"FindCoordinator v{call.version} is answered {event.reply}, not {wanted}"
+    return ""

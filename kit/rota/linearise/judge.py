@@ -1,0 +1,206 @@
+"""The judge: whether what was seen of a group can have come from a coordinator that keeps to the spec.
+
+What it cannot see:
+- what is between two moments of one interval (see `rota.linearise.states`): a timer that is late by less than
+  the time in which it may have been armed, and two such that depend on each other;
+- which of several orders happened, as long as one is allowed;
+- records that the log has failed to store, coordinators that move, brokers that start or end;
+- transactions: their commits are taken, their ends are not part of a history;
+- when offsets and groups expire: where they may have, what can only be so is undecided (`History.looks`);
+- the log's content: who reads it after a restart is another history;
+- the order of members and topics in lists, texts of errors, client ids and hosts;
+- the answer to FindCoordinator, which is about no group's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rota.linearise.answers import comparable, differences
+from rota.linearise.history import Answered, Event, History, Quiet, Sent
+from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
+from rota.linearise.run import Path, Patience, Run, States, UndecidedError
+from rota.spec import BrokerConfig, FindCoordinatorRequest, Profile
+
+MOST_NEAREST = 5
+"""Answers that were possible and are told, at most."""
+
+EARLY = (0.03, 0.1, 0.3, 1.0)
+"""Seconds by which something may be too early to be told so; what is earlier is an answer that cannot be."""
+
+
+def judge(history: History, limits: Limits | None = None) -> Judgement:
+    """Whether the spec allows what was seen. Errors: HistoryError for a history that cannot be."""
+    judge = Judge(
+        history.profile,
+        history.config,
+        history.lateness,
+        limits,
+        existed=history.existed,
+        looks=history.looks,
+    )
+    return judge.all(history.events)
+
+
+class Judge:
+    """The judge of a history that still goes on. It looks at what came in each quiet moment, and at the end.
+
+    Parameters: as of a history. Attributes: run, the states; found, what is known already: that no state is
+    left, or that nobody can say.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        config: BrokerConfig,
+        lateness: float = 0.05,
+        limits: Limits | None = None,
+        *,
+        existed: bool = False,
+        looks: bool = False,
+    ) -> None:
+        self._profile, self._config, self._looks = profile, config, looks
+        self._limits = limits or Limits()
+        slack = lateness + self._limits.grace
+        self._strict = Patience(slack, self._limits.early, slack, self._limits.early)
+        self.run = self._begin(self._strict)
+        self.found: Judgement | None = None
+        self._waiting: list[Event] = []
+        self._events: list[Event] = []
+        self._apart: set[int] = set()
+        if existed:
+            self.found = Judgement(Verdict.UNDECIDED, why="the group may have been there before")
+
+    def _begin(self, patience: Patience) -> Run:
+        return Run(self._profile, self._config, patience, self._limits)
+
+    def see(self, event: Event) -> None:
+        """The next event."""
+        self._waiting.append(event)
+        if isinstance(event, Quiet):
+            self._catch_up()
+
+    def all(self, events: Sequence[Event]) -> Judgement:
+        """Events to the end of the history."""
+        self._waiting += events
+        return self.end()
+
+    def _catch_up(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        events = [event for event in waiting if not self._is_apart(event)]
+        self.run.look_ahead(events)
+        for event in events:
+            if self.found is None:
+                self._take(event)
+
+    def _take(self, event: Event) -> None:
+        self._events.append(event)
+        try:
+            if not self.run.see(event):
+                self.found = self._violated(event)
+        except UndecidedError as why:
+            self.found = Judgement(Verdict.UNDECIDED, event, str(why), states=self.run.most)
+
+    def _is_apart(self, event: Event) -> bool:
+        """Whether an event is about no group's state."""
+        if isinstance(event, Sent) and isinstance(event.call.request, FindCoordinatorRequest):
+            self._apart.add(event.number)
+        return isinstance(event, Sent | Answered) and event.number in self._apart
+
+    def end(self) -> Judgement:
+        """The history is over."""
+        self._catch_up()
+        if self.found is not None:
+            return self.found
+        moments = _moments(next(iter(self.run.states.values())))
+        return Judgement(Verdict.CONSISTENT, states=self.run.most, moments=moments)
+
+    def _violated(self, event: Event) -> Judgement:
+        if self._looks and self._again(replace(self._strict, looks=True)):
+            why = "the group or its offsets may have expired meanwhile"
+            return Judgement(Verdict.UNDECIDED, event, why, states=self.run.most)
+        nearest = tuple(_nearest(self.run, event))[:MOST_NEAREST]
+        late = self._out_of_time()
+        path = next(iter(self.run.before_last.values()), None)
+        return Judgement(
+            Verdict.VIOLATED,
+            event,
+            "; ".join(map(str, late)) or _why(self.run, event, nearest),
+            nearest,
+            late,
+            self.run.most,
+            _moments(path),
+        )
+
+    def _out_of_time(self) -> tuple[OutOfTime, ...]:
+        """What was late or early, if the history is one that may be but for that."""
+        runs = (self._again(patience) for patience in self._more_patient())
+        return next((_out_of_time(run.states) for run in runs if run is not None), ())
+
+    def _again(self, patience: Patience) -> Run | None:
+        """The history until now with another patience; None where it is none that may be."""
+        run = self._begin(patience)
+        run.look_ahead(self._events)
+        try:
+            return run if all(run.see(event) for event in self._events) else None
+        except UndecidedError:
+            return None
+
+    def _more_patient(self) -> Iterator[Patience]:
+        told, told_early = self._strict.slack, self._strict.early
+        slack = told * 2 or 0.1
+        while slack <= min(self._limits.relaxed, 2 * (self._events[-1].at - self._events[0].at)):
+            yield Patience(slack, told_early, told, told_early)
+            slack *= 2
+        for early in EARLY:
+            if told_early < early <= self._limits.relaxed:
+                yield Patience(told, early, told, told_early)
+
+
+def _moments(path: Path | None) -> tuple[Moment, ...]:
+    return () if path is None else tuple(one.moment for one in path.all())
+
+
+def _out_of_time(states: States) -> tuple[OutOfTime, ...]:
+    """What came out of time on the way to the state for which least did."""
+    found = [_worst(path) for path in states.values()]
+    return min(found, key=lambda late: (len(late), sum(abs(one.seconds) for one in late)))
+
+
+def _worst(path: Path | None) -> tuple[OutOfTime, ...]:
+    """What came out of time along a path, each once."""
+    late: dict[str, OutOfTime] = {}
+    for one in () if path is None else path.all():
+        if one.late is not None:
+            late[one.late.what] = max(
+                late.get(one.late.what, one.late), one.late, key=lambda x: abs(x.seconds)
+            )
+    return tuple(late.values())
+
+
+def _nearest(run: Run, event: Event) -> list[Nearest]:
+    """The answers to a request that were possible when another one came, nearest first."""
+    if not isinstance(event, Answered):
+        return []
+    version = run.sent[event.number].call.version
+    seen = comparable(event.reply, version)
+    found = {
+        Nearest(rules, state, differences(comparable(message, version), seen))
+        for message, (rules, state) in run.gave.get(event.number, {}).items()
+    }
+    return sorted(found, key=lambda one: (len(one.differs), one.rules, one.state))
+
+
+def _why(run: Run, event: Event, nearest: Sequence[Nearest]) -> str:
+    """Why no state is left."""
+    if not isinstance(event, Answered):
+        owed = {number for state in run.before_last for number in state.owed}
+        told = ", ".join(run.about(number) for number in sorted(owed))
+        return f"not answered by {event.at:.3f}: {told or 'what was sent'}"
+    about = run.about(event.number)
+    if nearest:
+        return f"the answer to {about} cannot be: nearest is {nearest[0]}"
+    if all(event.number in state.pending for state in run.before_last):
+        return f"{about} is answered, and there is no order in which its turn has come"
+    return f"{about} is answered, and must wait"

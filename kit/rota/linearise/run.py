@@ -1,0 +1,333 @@
+"""One run of the judge along a history: the set of states that agree with what was seen so far.
+
+After each answer, each quiet moment and each broken connection the set has every state in which the
+coordinator may be at that moment: all orders of what was sent, of the log's answers and of timers that are
+due, as far as their times allow. States that owe an answer which must have come are not in it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+
+from rota.kernel import replace
+from rota.linearise.answers import agreements, comparable
+from rota.linearise.history import Answered, Broken, Event, Quiet, Sent
+from rota.linearise.ids import renamed, unknown_id
+from rota.linearise.judgement import Limits, Moment, OutOfTime
+from rota.linearise.states import FOREVER, NEVER, Span, State
+from rota.linearise.steps import Rules, Steps, Taken
+from rota.linearise.words import timer_in_words
+from rota.spec import BrokerConfig, Call, JoinGroupReply, JoinGroupRequest, Profile
+from rota.spec.messages import ReplyMessage
+
+
+class UndecidedError(Exception):
+    """A cap is reached. The message says which."""
+
+
+class HistoryError(ValueError):
+    """A history that cannot be. The message says what is wrong with it, and where."""
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """How a state was reached: the last moment, and what came before. late: what came out of time there."""
+
+    before: Path | None
+    moment: Moment
+    late: OutOfTime | None = None
+
+    def all(self) -> list[Path]:
+        """From the beginning."""
+        found: list[Path] = []
+        path: Path | None = self
+        while path is not None:
+            found.append(path)
+            path = path.before
+        return found[::-1]
+
+
+States = dict[State, Path | None]
+
+
+@dataclass(frozen=True)
+class Patience:
+    """What time is forgiven in a run. Seconds.
+
+    slack: too late; early: too soon; told, told_early: what of that is no news; looks: whether what has
+    expired may have been looked for, once.
+    """
+
+    slack: float
+    early: float
+    told: float
+    told_early: float
+    looks: bool = False
+
+
+@dataclass(frozen=True)
+class Enabled:
+    """What may happen: its kind, in words, at the earliest, to what it leads, and how far out of time."""
+
+    kind: str
+    what: str
+    low: float
+    taken: Iterator[Taken]
+    out: float
+
+
+class Run:
+    """The states along a history. Parameters: as of a history; patience; limits.
+
+    Attributes: states, with a path to each; most, how many there were at once; owing, the states that were
+    dropped by the last event; gave, number of a request → answers that the spec has given → by which rules,
+    from which state.
+    """
+
+    def __init__(self, profile: Profile, config: BrokerConfig, patience: Patience, limits: Limits) -> None:
+        self.states: States = {State(): None}
+        self.most = 1
+        self.before_last: States = self.states
+        self.gave: dict[int, dict[ReplyMessage, tuple[Rules, str]]] = {}
+        self.sent: dict[int, Sent] = {}
+        self._steps = Steps(profile, config)
+        self._patience = patience
+        self._limits = limits
+        self._calls: dict[int, Call] = {}
+        self._earlier: dict[int, int | None] = {}
+        self._last_on: dict[int, int] = {}
+        self._seen: dict[int, float] = {}
+        self._broken: dict[int, float] = {}
+        self._ids: dict[int, str] = {}
+        self._closed = NEVER
+
+    def look_ahead(self, events: Sequence[Event]) -> None:
+        """Events that will be seen later: what their answers say of ids is known from now on."""
+        asked = {one.number: one for one in events if isinstance(one, Sent)} | self.sent
+        names = {}
+        for event in events:
+            if isinstance(event, Answered) and event.number in asked:
+                call, reply = asked[event.number].call, event.reply
+                if _asks_for_an_id(call) and isinstance(reply, JoinGroupReply) and reply.member_id:
+                    names[unknown_id(event.number)] = self._ids[event.number] = reply.member_id
+                    self._calls.pop(event.number, None)
+        if names:
+            self.states = {_with_names(state, names): path for state, path in self.states.items()}
+
+    def see(self, event: Event) -> bool:
+        """The next event. Returns whether a state is left. Errors: UndecidedError, HistoryError."""
+        if isinstance(event, Sent):
+            self._send(event)
+            return True
+        if isinstance(event, Broken):
+            self._break(event)
+            return True
+        if isinstance(event, Answered) and event.number not in self.sent:
+            raise HistoryError(f"request {event.number} is answered at {event.at} and was never sent")
+        if isinstance(event, Answered) and event.number in self._steps.lost:
+            raise HistoryError(f"request {event.number} is answered at {event.at}, its connection had ended")
+        self._close(event.at)
+        self.before_last = self.states
+        self.states = self._quiet(event) if isinstance(event, Quiet) else self._answered(event)
+        return bool(self.states)
+
+    def _send(self, event: Sent) -> None:
+        number = event.number
+        if number in self.sent:
+            raise HistoryError(f"request {number} is sent twice, at {self.sent[number].at} and {event.at}")
+        self.sent[number] = event
+        self._earlier[number] = self._last_on.get(event.connection)
+        self._last_on[event.connection] = number
+        self.states = {
+            replace(state, pending=state.pending | {number}): path for state, path in self.states.items()
+        }
+
+    def _call(self, number: int) -> Call:
+        """A request with the id that it is given if it needs one."""
+        if number not in self._calls:
+            call = self.sent[number].call
+            name = self._ids.get(number, unknown_id(number)) if _asks_for_an_id(call) else ""
+            now_ms = int(self.sent[number].at * 1000)
+            self._calls[number] = replace(call, to=str(number), fresh_id=name, now_ms=now_ms)
+        return self._calls[number]
+
+    def _break(self, event: Broken) -> None:
+        lost = [number for number, sent in self.sent.items() if sent.connection == event.connection]
+        self._broken[event.connection] = event.at
+        self._steps.lost.update(lost)
+        self.states = {
+            replace(state, owed=state.owed.without(*lost)): path for state, path in self.states.items()
+        }
+
+    def _answered(self, event: Answered) -> States:
+        """The states that have given this answer."""
+        version = self.sent[event.number].call.version
+        seen = comparable(event.reply, version)
+        self._seen[event.number] = event.at
+        found: States = {}
+        for state, path in self.states.items():
+            owed = state.owed.get(event.number)
+            if owed is not None:
+                rest = replace(state, owed=state.owed.without(event.number))
+                for names in agreements(comparable(owed.message, version), seen, state.ids):
+                    found.setdefault(renamed(rest, names) if names else rest, path)
+        return found
+
+    def _quiet(self, event: Quiet) -> States:
+        """The states that owe nothing which must have come by now."""
+        found: States = {}
+        for state, path in self.states.items():
+            overdue = {
+                number: event.at - owed.by - self._patience.told
+                for number, owed in state.owed.items()
+                if self._is_next(number) and owed.by + self._patience.told < event.at
+            }
+            if all(late + self._patience.told <= self._patience.slack for late in overdue.values()):
+                found[state] = self._with_overdue(path, overdue, event.at, state.name)
+        return found
+
+    def _with_overdue(
+        self, last: Path | None, overdue: Mapping[int, float], at: float, state: str
+    ) -> Path | None:
+        """A path on which answers are missing that must have come."""
+        for number, late in overdue.items():
+            moment = Moment(at, f"{self.about(number)} is not answered yet", (), state)
+            last = Path(last, moment, OutOfTime("answer", f"the answer to {self.about(number)}", late))
+        return last
+
+    def about(self, number: int) -> str:
+        """A request in words."""
+        sent = self.sent[number]
+        name = type(sent.call.request).__name__.removesuffix("Request")
+        return f"request {number} ({name} v{sent.call.version} of {sent.client})"
+
+    def _is_next(self, number: int) -> bool:
+        """Whether a request's answer is the next on its connection."""
+        earlier = self._earlier[number]
+        return earlier is None or earlier in self._seen
+
+    def _close(self, now: float) -> None:
+        """All that may have happened until now."""
+        found = dict(self.states)
+        todo = deque(found)
+        while todo:
+            state = todo.popleft()
+            if len(state.pending) > self._limits.requests:
+                raise UndecidedError(f"more than {self._limits.requests} requests at once in unknown order")
+            for after, path in self._next(state, found[state], now):
+                if after not in found:
+                    found[after] = path
+                    todo.append(after)
+            if len(found) > self._limits.states:
+                raise UndecidedError(f"more than {self._limits.states:,} states at once")
+        self.most = max(self.most, len(found))
+        self.states = {}
+        for state, last in found.items():
+            if self._possible(state, now):
+                self.states.setdefault(replace(state, low=now, pending=self._open(state, now)), last)
+        self._closed = now
+
+    def _open(self, state: State, now: float) -> frozenset[int]:
+        """The requests that may yet be taken: of a connection that has ended long ago none is."""
+        gone = {n for n in state.pending if self._begun(state, n) + self._patience.slack < now}
+        return state.pending - gone
+
+    def _possible(self, state: State, at: float) -> bool:
+        """Whether nothing is left that must have happened before some moment."""
+        must = at - self._patience.slack
+        return (
+            all(span.latest >= must for span in state.armed.values())
+            and not (state.line and state.line[0].since.latest < must)
+            and not any(self._begun(state, n) < must and n not in self._steps.lost for n in state.pending)
+        )
+
+    def _begun(self, state: State, number: int) -> float:
+        """When a request could be taken at the latest: what was before it on its connection is done."""
+        sent = self.sent[number]
+        if sent.connection in self._broken:
+            return self._broken[sent.connection]
+        earlier = self._earlier[number]
+        if earlier is None:
+            return sent.at
+        if earlier in self._seen:
+            return max(sent.at, self._seen[earlier])
+        owed = state.owed.get(earlier)
+        return FOREVER if owed is None else max(sent.at, owed.by)
+
+    def _next(self, state: State, path: Path | None, now: float) -> Iterator[tuple[State, Path]]:
+        """What may happen next, each with its path."""
+        for one in self._enabled(state, now):
+            if not self._possible(state, one.low):
+                continue  # something else had to happen before
+            late = OutOfTime(one.kind, one.what, one.out) if one.out else self._overdue(state, one.low)
+            for taken in one.taken:
+                self._note_answers(state, taken)
+                moment = Moment(one.low, one.what, taken.rules, state.name)
+                yield replace(taken.state, low=one.low), Path(path, moment, late)
+
+    def _enabled(self, state: State, now: float) -> Iterator[Enabled]:
+        """What may happen."""
+        slack = self._patience.slack
+        for number in sorted(state.pending):
+            low, latest = max(state.low, self.sent[number].at), self._begun(state, number)
+            if self._earlier[number] not in state.pending and low <= latest + slack:
+                span = self._span(max(self._closed, self.sent[number].at), min(now, latest + slack))
+                taken = self._steps.take(state, number, self._call(number), span, slack)
+                yield Enabled(
+                    "request", f"{self.about(number)} is taken", low, taken, self._too_late(low, latest)
+                )
+        if state.line:
+            since = state.line[0].since
+            span = self._span(max(self._closed, since.earliest), min(now, since.latest + slack))
+            taken = self._steps.log_answers(state, span)
+            yield Enabled("log", "the log answers", state.low, taken, self._too_late(state.low, since.latest))
+        if self._patience.looks and state.group is not None and not state.looked:
+            span = self._span(max(self._closed, state.low), now)
+            yield Enabled(
+                "look", "what has expired is looked for", state.low, self._steps.look(state, span), 0
+            )
+        for timer, due in state.armed.items():
+            low = max(state.low, due.earliest - self._patience.early)
+            if low <= now:
+                earliest = min(now, max(self._closed, due.earliest))
+                span = self._span(earliest, min(now, due.latest + slack))
+                out = min(0.0, now - due.earliest + self._patience.told_early)
+                out = out or self._too_late(low, due.latest)
+                fired = self._steps.fire(state, timer, span)
+                yield Enabled(f"timer.{timer.name}", timer_in_words(timer), low, fired, out)
+
+    def _span(self, earliest: float, latest: float) -> Span:
+        grain = self._limits.grain
+        if not grain:
+            return Span(earliest, latest)
+        return Span(floor(earliest / grain) * grain, ceil(latest / grain) * grain)
+
+    def _overdue(self, state: State, at: float) -> OutOfTime | None:
+        """The timer that should have been due longest, where something else happens."""
+        late = ((self._too_late(at, span.latest), timer) for timer, span in state.armed.items())
+        seconds, timer = max(late, default=(0.0, None))
+        if timer is None or not seconds:
+            return None
+        return OutOfTime(f"timer.{timer.name}", timer_in_words(timer), seconds)
+
+    def _too_late(self, low: float, latest: float) -> float:
+        """By how many seconds something is late that happens no earlier than this."""
+        return max(0.0, low - latest - self._patience.told) if latest < FOREVER else 0.0
+
+    def _note_answers(self, state: State, one: Taken) -> None:
+        for number, owed in one.state.owed.items():
+            if number not in state.owed:
+                self.gave.setdefault(number, {}).setdefault(owed.message, (one.rules, state.name))
+
+
+def _asks_for_an_id(call: Call) -> bool:
+    return isinstance(call.request, JoinGroupRequest) and not call.request.member_id
+
+
+def _with_names(state: State, names: Mapping[str, str]) -> State:
+    """A state in which ids are known now; one that somebody has already stays unknown, and will not agree."""
+    new = {name: known for name, known in names.items() if name in state.ids and known not in state.ids}
+    return renamed(state, new) if new else state

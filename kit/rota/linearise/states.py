@@ -1,0 +1,128 @@
+"""A state that a coordinator may be in, as far as a judge has to know it, and how a step changes it.
+
+Times are seconds. The moment of a step is known as an interval: from when it was possible until when it must
+have happened. So a timer that a step arms is due in an interval too, and what this forgives is that two steps
+of one interval might be told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from rota.kernel import FrozenMap, frozen, replace
+from rota.oracle.offsets_follow import Kept, Told, Waiting
+from rota.spec import Arm, Group, GroupRecord, RecordKind, Spec, Timer
+from rota.spec.messages import ReplyMessage
+from rota.spec.offset_state import GroupForgotten, InLine, OffsetBatch, Offsets
+
+NEVER = float("-inf")
+FOREVER = float("inf")
+
+
+@frozen
+class Span:
+    """When something happens: no earlier and no later. Of a timer: when it is due."""
+
+    earliest: float
+    latest: float
+
+
+@frozen
+class InLog:
+    """What waits for the log. item: of the offsets, None where it is a record of the group; record: of the
+    group, with its tombstone's item too; since: when it was appended.
+    """
+
+    item: InLine | None
+    record: GroupRecord | None
+    since: Span
+
+    def waiting(self, answered: bool = False) -> Waiting:
+        """As whoever follows the offsets has it; a record of the group has its place there and no more."""
+        return Waiting(OffsetBatch(()) if self.item is None else self.item, self.record, answered)
+
+
+@frozen
+class Owed:
+    """An answer that was given and not seen yet. by: when it was given at the latest."""
+
+    message: ReplyMessage
+    by: float
+
+
+@frozen
+class State:
+    """What a coordinator has at some moment, and what is on the way.
+
+    armed: timers, and when they are due; pending: numbers of the requests that were not taken; owed: answers
+    by the number of the request; line: for the log, oldest first; ids: all that were handed out; low: the
+    moment until which the coordinator has come at least; veiled: until when the group may not be there for
+    readers, since the log may not have it; looked: whether what has expired was looked for.
+    """
+
+    group: Group | None = None
+    offsets: Offsets = Offsets()
+    armed: FrozenMap[Timer, Span] = FrozenMap()
+    pending: frozenset[int] = frozenset()
+    owed: FrozenMap[int, Owed] = FrozenMap()
+    line: tuple[InLog, ...] = ()
+    ids: frozenset[str] = frozenset()
+    low: float = NEVER
+    veiled: float = NEVER
+    looked: bool = False
+
+    @property
+    def name(self) -> str:
+        """The group's state, "absent" without a group."""
+        return "absent" if self.group is None else self.group.state.value
+
+    @property
+    def kept(self) -> Kept:
+        """The offsets and the line as whoever follows them has them."""
+        return Kept(self.offsets, [one.waiting() for one in self.line])
+
+
+def after(
+    spec: Spec, state: State, told: Told, records: Iterable[GroupRecord], span: Span, lost: Collection[int]
+) -> State:
+    """The state after a step. span: its moment; lost: numbers of requests that nobody can answer any more."""
+    due = dict(state.armed)
+    for effect in told.timers:
+        if isinstance(effect, Arm):
+            delay = effect.delay_ms / 1000
+            due[effect.timer] = Span(span.earliest + delay, span.latest + delay)
+        else:
+            due.pop(effect.timer, None)
+    counting = spec.groups.settled_timers(told.group, due)
+    owed = state.owed
+    for reply in told.replies:
+        if int(reply.to) not in lost:
+            owed = owed.set(int(reply.to), Owed(reply.message, span.latest))
+    return replace(
+        state,
+        group=told.group,
+        offsets=told.offsets,
+        armed=FrozenMap((timer, due[timer]) for timer in counting),
+        owed=owed,
+        line=(*state.line, *_appended(spec, told, records, span)),
+        veiled=max(state.veiled, _veiled(told, records, span)),
+    )
+
+
+def _appended(spec: Spec, told: Told, records: Iterable[GroupRecord], span: Span) -> Iterable[InLog]:
+    """What a step has put into the line, but for records whose answer does nothing."""
+    tombstone = any(isinstance(one.item, GroupForgotten) for one in told.queued)
+    for record in records:
+        with_offsets = tombstone and record.kind is RecordKind.DELETION
+        if not with_offsets and spec.groups.answer_counts(record, False):
+            yield InLog(None, record, span)
+    for one in told.queued:
+        yield InLog(one.item, one.record, span)
+
+
+def _veiled(told: Told, records: Iterable[GroupRecord], span: Span) -> float:
+    """Readers of the Java coordinator see a group when the log has what made it (see `admin.describe`)."""
+    made = any(record.kind is RecordKind.CREATION for record in records)
+    simple = told.group is not None and told.group.protocol_type is None
+    stores = any(isinstance(one.item, OffsetBatch) for one in told.queued)
+    return span.latest if made or (simple and stores) else NEVER

@@ -1,0 +1,158 @@
+"""What a coordinator in some state may do next: take a request, hear the log's answer, have a timer due."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from rota.kernel import replace
+from rota.linearise.states import Span, State, after
+from rota.oracle.follow import Oracle
+from rota.oracle.offsets_follow import Kept, Told, completed, outcomes
+from rota.spec import BrokerConfig, Call, Group, GroupState, Profile, Spec, Step, Timer
+from rota.spec.admin_messages import DescribeGroupsRequest, ListGroupsRequest
+from rota.spec.offset_state import GroupForgotten, RetentionCheck
+
+REMEMBERED = 100_000
+"""Steps of the spec that are kept, for the next state in which the same is asked."""
+
+Rules = tuple[str, ...]
+Known = tuple[tuple[Step, Rules], ...]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A state to which something may lead, and the rules of the spec that lead there."""
+
+    state: State
+    rules: Rules
+
+
+@dataclass(eq=False)
+class Steps:
+    """The spec, asked about states. lost: numbers of the requests whose connection has ended."""
+
+    profile: Profile
+    config: BrokerConfig
+    lost: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._oracle = Oracle(self.config, self.profile)
+        self._known: dict[Hashable, Known] = {}
+
+    @property
+    def spec(self) -> Spec:
+        """What is asked."""
+        return self._oracle.spec
+
+    def take(self, state: State, number: int, call: Call, span: Span, veil: float) -> Iterator[Taken]:
+        """A request has its turn. veil: how long readers may see the group as it was before."""
+        if call.fresh_id in state.ids:
+            return
+        for group in self._groups_seen(state, call, span, veil):
+            seen = replace(state, group=group, pending=state.pending - {number})
+            for one in self._grouped(seen, (group, call), partial(_handled, group, call), span):
+                left = one.state.group if group is state.group else state.group  # a reader changes nothing
+                yield Taken(_with_id(replace(one.state, group=left), call.fresh_id), one.rules)
+
+    def _groups_seen(self, state: State, call: Call, span: Span, veil: float) -> Iterator[Group | None]:
+        """The group; a reader may not see yet that it was made, or that it was removed."""
+        yield state.group
+        if not isinstance(call.request, DescribeGroupsRequest | ListGroupsRequest):
+            return
+        if not self.profile.creation_recorded:
+            return
+        if state.group is not None and span.earliest <= state.veiled + veil:
+            yield None
+        leaving = [one.record for one in state.line if isinstance(one.item, GroupForgotten)]
+        if state.group is None and leaving and leaving[-1] is not None:
+            yield Group(GroupState.EMPTY, leaving[-1].generation_id, leaving[-1].protocol_type)
+
+    def fire(self, state: State, timer: Timer, span: Span) -> Iterator[Taken]:
+        """A timer is due."""
+        group = state.group
+        disarmed = replace(state, armed=state.armed.without(timer))
+        if group is None:
+            yield Taken(disarmed, ())
+            return
+        yield from self._grouped(disarmed, (group, timer), lambda spec: spec.fire(group, timer), span)
+
+    def look(self, state: State, span: Span) -> Iterator[Taken]:
+        """What has expired is looked for; that may be the group itself, if it is Empty and has no offsets."""
+        group, check = state.group, RetentionCheck(int(span.latest * 1000))
+        if group is not None:
+            steps = self._grouped(state, (group, check), lambda spec: spec.retention(group, check), span)
+            yield from (Taken(replace(one.state, looked=True), one.rules) for one in steps)
+
+    def log_answers(self, state: State, span: Span) -> Iterator[Taken]:
+        """The log has stored what is first in the line; those who only waited for it are answered, too."""
+        first, rest = state.line[0], replace(state, line=state.line[1:])
+        if first.item is not None:
+            yield from self._flushed(Taken(replace(rest, line=state.line), ()), span, stored=True)
+            return
+        assert first.record is not None
+        record = first.record
+        steps = self._grouped(
+            rest, (state.group, record), lambda spec: spec.appended(state.group, record, None), span
+        )
+        for one in steps:
+            yield from self._flushed(one, span, stored=False)
+
+    def _flushed(self, one: Taken, span: Span, stored: bool) -> Iterator[Taken]:
+        """What comes of the front of the line. stored: whether the log has it; else it only may not wait."""
+        state = one.state
+        if not state.line or (state.line[0].item is None and not stored):
+            yield one
+            return
+        waiting = [each.waiting() for each in state.line]
+        waiting[0].answered = stored
+        kept = Kept(state.offsets, waiting)
+        found: list[tuple[Told, int]] = []
+
+        def ask(spec: Spec) -> tuple[Told, ...]:
+            found.extend(completed(spec, kept, state.group))
+            return tuple(told for told, _ in found)
+
+        self._oracle.outcomes(ask)
+        for told, done in found:
+            rest = replace(state, line=state.line[done:])
+            rules = (*one.rules, *self._rules(told)) if told.rules else one.rules
+            yield Taken(after(self.spec, rest, told, (), span, self.lost), rules)
+
+    def _grouped(
+        self, state: State, key: Hashable, ask: Callable[[Spec], tuple[Step, ...]], span: Span
+    ) -> Iterator[Taken]:
+        """What comes of steps of the group, with all that they say to the offsets."""
+        for step, rules in self._asked(key, ask):
+            if not step.offsets:
+                told = Told(step.group, state.offsets, (), step.replies, step.timers, step.rules)
+                yield Taken(after(self.spec, state, told, step.records, span, self.lost), rules)
+                continue
+            kept, one = state.kept, step
+            found = self._oracle.outcomes(lambda spec: outcomes(spec, kept, state.group, (one,)))  # noqa: B023
+            for told in found:
+                more = tuple(dict.fromkeys((*rules, *self._rules(told))))
+                yield Taken(after(self.spec, state, told, step.records, span, self.lost), more)
+
+    def _asked(self, key: Hashable, ask: Callable[[Spec], tuple[Step, ...]]) -> Known:
+        if key not in self._known:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            steps = self._oracle.outcomes(ask)
+            self._known[key] = tuple((step, self._rules(step)) for step in steps)
+        return self._known[key]
+
+    def _rules(self, step: Step | Told) -> Rules:
+        return tuple(rule.slug for rule in self._oracle.used(step))
+
+
+def _handled(group: Group | None, call: Call, spec: Spec) -> tuple[Step, ...]:
+    return spec.handle(group, call)
+
+
+def _with_id(state: State, fresh_id: str) -> State:
+    """With an id that was handed out if it was used."""
+    group = state.group
+    used = group is not None and (fresh_id in group.members or fresh_id in group.pending)
+    return replace(state, ids=state.ids | {fresh_id}) if used else state

@@ -1,0 +1,134 @@
+"""What walks have come to: for people, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rota.conformance.out_of_reach import OUT_OF_REACH
+from rota.generate.run import MOST_UNDECIDED, Failure, Tally
+from rota.generate.saved import failure_object
+from rota.generate.told import dialogue
+from rota.report.events import CONFORMS, INTERRUPTED, UNDECIDED, VIOLATED
+from rota.report.format import coloured, counted, wrapped
+from rota.report.identity import Identity
+from rota.spec import RULES
+
+SCHEMA = 1
+
+COLOURS = {CONFORMS: "holds", VIOLATED: "violated", UNDECIDED: "undecided", INTERRUPTED: "undecided"}
+
+NOT_WALKED: Mapping[str, str] = {
+    **OUT_OF_REACH,
+    **dict.fromkeys(
+        ("hosting.loading", "hosting.elsewhere", "loading.load", "loading.unload"), "a restart of the target"
+    ),
+    **{slug: "minutes in which offsets expire" for slug in RULES if slug.startswith("expiry.")},
+    "timers.new-member-expired": "five minutes in the first join phase",
+}
+"""Slug of a rule -> what it takes that walks do not do."""
+
+
+@dataclass(frozen=True)
+class WalksSeen:
+    """All that a run of walks has come to. died: the last words of the target, if it did."""
+
+    target: str
+    profile: str
+    seed: int
+    tally: Tally
+    failures: Sequence[Failure]
+    seconds: float
+    identity: Identity
+    died: str = ""
+    interrupted: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """In a word."""
+        if self.failures or self.died:
+            return VIOLATED
+        if self.interrupted:
+            return INTERRUPTED
+        if not self.tally.plans or self.tally.share_undecided > MOST_UNDECIDED:
+            return UNDECIDED
+        return CONFORMS
+
+    @property
+    def unreached(self) -> list[str]:
+        """Rules that walks could have come to and did not."""
+        return sorted(RULES.keys() - NOT_WALKED.keys() - self.tally.rules)
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "schema": SCHEMA,
+            "verdict": self.verdict,
+            "target": self.target,
+            "profile": self.profile,
+            "seed": self.seed,
+            "seconds": round(self.seconds, 3),
+            "died": self.died or None,
+            "walks": {
+                "plans": self.tally.plans,
+                "requests": self.tally.requests,
+                "undecided": len(self.tally.undecided),
+                "reached": sorted([list(pair) for pair in self.tally.reached]),
+                "unreached": self.unreached,
+                "failures": [failure_object(each) for each in self.failures],
+            },
+            "identity": self.identity.as_json(),
+        }
+
+    def lines(self) -> Iterator[str]:
+        """For people: each cause with its shortest dialogue, what was reached, the verdict."""
+        for failure in self.failures:
+            yield from told_failure(failure)
+        if self.died:
+            yield wrapped("died: ", self.died)
+        for why, ids in _grouped(self.tally).items():
+            yield wrapped("undecided: ", f"{why} ({counted(len(ids), 'walk')}: {_some(ids)})")
+        if self.unreached:
+            yield wrapped("not reached: ", ", ".join(self.unreached))
+        of = len(RULES.keys() - NOT_WALKED.keys())
+        reached = len(self.tally.rules & RULES.keys() - NOT_WALKED.keys())
+        pairs = counted(len(self.tally.reached), "pair")
+        yield f"reached: {reached} of {of} rules, {pairs} of a rule and the group's state"
+        yield self.line()
+
+    def line(self) -> str:
+        """The verdict in one line."""
+        tally = self.tally
+        failed = sum(map(len, tally.failed.values()))
+        counts = f"{counted(tally.plans, 'walk')}, {counted(tally.requests, 'request')}, {failed} failed"
+        causes = f" ({counted(len(self.failures), 'cause')})" if self.failures else ""
+        undecided = f"{len(tally.undecided)} undecided ({tally.share_undecided:.1%})"
+        word = coloured(self.verdict, COLOURS[self.verdict])
+        return f"{word}: {self.target}: {counts}{causes}, {undecided}, {self.seconds:.0f} s"
+
+
+def told_failure(failure: Failure) -> Iterator[str]:
+    """A cause: the rule, why, and the shortest dialogue."""
+    walked = failure.walked
+    yield f"{coloured('FAIL', 'violated')} {walked.rule}  walk {walked.id}, {failure.told_runs}"
+    if walked.rule in RULES:
+        yield wrapped("     rule: ", RULES[walked.rule].title)
+    yield wrapped("     seen: ", walked.why)
+    for nearest in walked.nearest[1:3]:
+        yield wrapped("     or: ", nearest)
+    yield wrapped("     met in: ", _some(failure.met))
+    for line in dialogue(walked.played.messages, walked.played.history.group_id):
+        yield f"    {line}"
+    yield ""
+
+
+def _grouped(tally: Tally) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for walked in tally.undecided:
+        found.setdefault(walked.why, []).append(walked.id)
+    return found
+
+
+def _some(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")

@@ -1,0 +1,127 @@
+"""On a machine that is overloaded nothing is held against a target that was seen only once."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from rota.conformance import runner
+from rota.conformance.catalogue import all_cases, select
+from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue, PendingRequest, Reply
+from rota.conformance.dialogues.failures import Deviation
+from rota.conformance.pulse import BEAT, MISSED, Pulse
+from rota.conformance.results import CaseResult, Verdict
+from rota.conformance.runner import Options, play_all
+from rota.conformance.targets.grammar import parse_target
+from rota.conformance.targets.target import Target
+
+
+class Machine:
+    """A clock that goes on when somebody sleeps, by more than that where `late` says so."""
+
+    def __init__(self) -> None:
+        self.now, self.late, self.over = 100.0, 0.0, threading.Event()
+        self._may, self._slept = threading.Semaphore(0), threading.Semaphore(0)
+
+    def wait(self, seconds: float) -> bool:
+        self._may.acquire()
+        self.now += seconds + self.late
+        self._slept.release()
+        return self.over.is_set()
+
+    def beat(self, late: float) -> None:
+        """One beat, and the look at the clock before the next one's sleep."""
+        self.late = late
+        self._may.release()
+        self._slept.acquire()
+
+
+def test_a_beat_that_comes_late_is_noted() -> None:
+    machine = Machine()
+    pulse = Pulse(lambda: machine.now, machine.wait)
+    for _ in range(3):
+        machine.beat(MISSED / 2)
+    assert not pulse.missed(since=0)
+    machine.beat(MISSED * 2)
+    machine.beat(0.0)
+    assert pulse.missed(since=100)
+    assert not pulse.missed(since=machine.now)
+    machine.now += BEAT + 2 * MISSED
+    assert pulse.missed(since=machine.now), "the present one is due for long"
+    machine.over.set()
+    machine.beat(0.0)
+    pulse.close()
+
+
+def waits_for_an_id(target: Target) -> float:
+    """Seconds for which a newcomer's first answer is waited for in the next dialogue."""
+    asked: list[float] = []
+
+    def noting(request: PendingRequest, seconds: float, rule: str = "") -> Reply | None:
+        asked.append(seconds)
+        return request.poll(seconds)
+
+    def play(d: Dialogue) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PendingRequest, "waited", noting)
+            d.member("a").enter()
+
+    (case,) = select(all_cases(), ["heartbeat.alive.stable"])
+    (result,) = play_all([replace(case, play=play)], target, Options(seed=1), {})
+    assert result.verdict is Verdict.PASS
+    return asked[0]
+
+
+def test_who_was_seen_to_hand_out_ids_is_waited_for() -> None:
+    """In vain is waited only where nobody has seen that yet."""
+    with closing(parse_target("rota")) as target:
+        assert waits_for_an_id(target) == A_WHILE
+        assert waits_for_an_id(target) == PROMPTLY
+    with closing(parse_target("rota")) as other:
+        assert waits_for_an_id(other) == A_WHILE
+
+
+class Overloaded(Pulse):
+    def missed(self, since: float) -> bool:
+        return True
+
+
+class AtEase(Pulse):
+    def missed(self, since: float) -> bool:
+        return False
+
+
+def played(deviates: int, pulse: type[Pulse], monkeypatch: pytest.MonkeyPatch) -> tuple[CaseResult, int]:
+    """A case that deviates so many times; its result, and how often it was played."""
+    plays: list[Dialogue] = []
+
+    def play(d: Dialogue) -> None:
+        plays.append(d)
+        if len(plays) <= deviates:
+            raise Deviation("an early answer", "a late one")
+
+    monkeypatch.setattr(runner, "Pulse", pulse)
+    (case,) = select(all_cases(), ["heartbeat.alive.stable"])
+    with closing(parse_target("rota")) as target:
+        (result,) = play_all([replace(case, play=play)], target, Options(seed=1), {})
+    return result, len(plays)
+
+
+@pytest.mark.parametrize(
+    ("deviates", "pulse", "verdict", "number"),
+    [
+        (1, Overloaded, Verdict.PASS, 2),
+        (2, Overloaded, Verdict.PASS, 3),
+        (3, Overloaded, Verdict.FAIL, 3),
+        (1, AtEase, Verdict.FAIL, 1),
+        (0, Overloaded, Verdict.PASS, 1),
+    ],
+)
+def test_what_deviates_when_nobody_had_time_is_looked_at_again(
+    deviates: int, pulse: type[Pulse], verdict: Verdict, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, plays = played(deviates, pulse, monkeypatch)
+    assert (result.verdict, plays, result.late) == (verdict, number, False)

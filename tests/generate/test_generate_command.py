@@ -1,0 +1,105 @@
+"""`rota conform --generate`: what it prints and keeps, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rota.cli.errors import run
+from rota.cli.main import main
+from rota.generate.plan import Ask, Plan
+from rota.generate.player import Played
+from rota.generate.run import Failure, Tally
+from rota.generate.saved import path_of, read_saved, saved_text
+from rota.generate.verdicts import Verdict, Walked
+from rota.linearise import History
+from rota.report.identity import UNIDENTIFIED
+from rota.report.walks import WalksSeen
+from rota.spec import ROTA, HeartbeatRequest
+
+
+@pytest.fixture
+def conform(tmp_path, capsys, monkeypatch):
+    """Runs the command in an empty folder; its exit code and what it printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def conform(*arguments):
+        code = run(lambda: main(["conform", *arguments], standalone_mode=False))
+        return code, capsys.readouterr()
+
+    return conform
+
+
+def test_walks_on_rotas_own_server_over_sockets(conform):
+    """Nothing fails; on a machine that is too busy to tell some are undecided, which is no failure."""
+    code, said = conform("--generate", "--embedded", "--seconds", "2", "--seed", "3", "--json")
+    found = json.loads(said.out)
+    walks = found["walks"]
+    assert (walks["failures"], found["died"]) == ([], None)
+    assert code == {"conforms": 0, "undecided": 3}[found["verdict"]]
+    assert walks["plans"] > 0
+    assert walks["requests"] > 10
+    assert ["join.new-member", "absent"] in walks["reached"] or walks["undecided"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("--replay", "1-2"), 2, "there is no rota-out/walks/1-2.json"),
+        (("--replay", "broken.json"), 2, "is no failure of a walk"),
+        (("--generate", "--report", "html=a.html"), 2, "there is no html report of walks"),
+        (("--generate", "join"), 2, "a selection of cases is for judging one target"),
+        (("--generate", "--slow"), 2, "--slow is for judging one target"),
+    ],
+)
+def test_what_cannot_be_asked_says_why(conform, tmp_path, arguments, code, says):
+    """Cause and remedy, and the exit code of usage."""
+    (tmp_path / "broken.json").write_text("{}")
+    got, said = conform("--embedded", *arguments)
+    assert got == code
+    assert says in said.err
+
+
+def walked(number, verdict=Verdict.PASS, **fields):
+    """A walk of one heartbeat."""
+    plan = Plan(1, number, (Ask(0, "a", 0, 4, HeartbeatRequest("the group", 1, "<0>")),))
+    return Walked(Played(plan, History("g", (), ROTA), ()), verdict, **fields)
+
+
+def seen(tally, failures=()):
+    return WalksSeen("rota", "rota", 1, tally, failures, 60.0, UNIDENTIFIED)
+
+
+def tally_of(*walks):
+    tally = Tally()
+    for one in walks:
+        tally.add(one)
+    return tally
+
+
+def test_more_than_one_walk_in_a_hundred_undecided_is_undecided():
+    """One of a hundred is let pass, one of ninety-nine is not; nothing walked is nothing judged."""
+    passing = [walked(n) for n in range(98)]
+    lost = walked(98, Verdict.UNDECIDED, why="too many")
+    assert seen(tally_of(*passing, lost, walked(99))).verdict == "conforms"
+    assert seen(tally_of(*passing, lost)).verdict == "undecided"
+    assert seen(Tally()).verdict == "undecided"
+
+
+def test_failures_are_grouped_by_cause_and_kept(tmp_path):
+    """Two walks with one cause are one failure, whose file is read as it was written."""
+    fails = [walked(n, Verdict.FAIL, rule="heartbeat.alive", why="x", cause=("c",)) for n in (1, 2)]
+    tally = tally_of(*fails)
+    assert list(tally.failed) == [("c",)]
+    failure = Failure(fails[0], ("1-1", "1-2"), 4)
+    told = seen(tally, [failure])
+    assert told.verdict == "violated"
+    assert "2 failed (1 cause)" in told.line()
+    path = path_of(tmp_path, "1-1")
+    path.parent.mkdir()
+    path.write_text(saved_text(failure, "rota", "rota", {"group.max.size": 3}))
+    saved = read_saved(tmp_path, "1-1")
+    assert (saved.plan, saved.cause, saved.settings) == (fails[0].played.plan, ("c",), {"group.max.size": 3})
+    assert told.as_json()["walks"]["failures"][0]["runs"] == "4 of 5 runs"

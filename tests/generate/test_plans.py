@@ -1,0 +1,63 @@
+"""Plans come from the seed alone, lead to what the wire shows, and survive a file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import islice
+
+from harness.walk_terms import TERMS
+from rota.generate.plan import Ask, Break, Plan, Silence, filled, read_plan
+from rota.generate.planner import Planner
+from rota.report.walks import NOT_WALKED
+from rota.spec import ROTA, RULES, ErrorCode, HeartbeatRequest, JoinGroupReply
+
+
+def drawn(seed, number):
+    planner = Planner(seed, TERMS, ROTA)
+    return [*islice(planner.plans(), number)], planner
+
+
+def test_equal_seeds_make_equal_plans():
+    """The first plans of a seed are the same however many are drawn; another seed draws others."""
+    few, _ = drawn(3, 5)
+    many, _ = drawn(3, 8)
+    assert few == many[:5]
+    assert drawn(4, 5)[0] != few
+
+
+def test_plans_lead_to_every_rule_that_walks_can_come_to():
+    """As far as the spec alone can say, a hundred plans of any seed leave out next to nothing."""
+    _, planner = drawn(1, 100)
+    reached = {slug for slug, _ in planner.reached}
+    assert RULES.keys() - NOT_WALKED.keys() - reached <= {"persistence.creation-stored"}
+
+
+def test_a_plan_survives_its_file():
+    """Requests of every kind, silences and breaks are read as they were written."""
+    plans, _ = drawn(2, 30)
+    kinds = {type(step) for plan in plans for step in plan.steps}
+    assert kinds == {Ask, Break, Silence}
+    for plan in plans:
+        assert read_plan(json.loads(json.dumps(plan.as_json()))) == plan
+
+
+def test_answers_fill_in_ids_and_generations_and_nothing_else():
+    """A stale generation stays as stale as it was planned; who was told nothing has a stranger's id."""
+    ask = Ask(1, "a", 0, 4, HeartbeatRequest("the group", 2, "<0>"), told_by=0, generation=3)
+    told = JoinGroupReply(ErrorCode.NONE, 7, "consumer", "range", "m", False, "m")
+    assert filled(ask, {0: told}, "g") == HeartbeatRequest("g", 6, "m")
+    assert filled(ask, {}, "g") == HeartbeatRequest("g", 2, "nobody-0")
+
+
+def test_the_greatest_generation_stays_a_number_of_the_wire():
+    """Where the group is further than planned, a generation at the end of its range stays there."""
+    ask = Ask(1, "a", 0, 4, HeartbeatRequest("the group", 2**31 - 1, "x"), told_by=0, generation=1)
+    told = JoinGroupReply(ErrorCode.NONE, 5, "consumer", "range", "m", False, "m")
+    assert filled(ask, {0: told}, "g").generation_id == 2**31 - 1
+
+
+def test_steps_are_left_out_by_their_places():
+    """What remains keeps its order and its numbers."""
+    plan = Plan(1, 2, (Silence(1.0), Break(0), Silence(2.0)))
+    assert plan.without(frozenset({1})) == replace(plan, steps=(Silence(1.0), Silence(2.0)))

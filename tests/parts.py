@@ -1,0 +1,155 @@
+"""All tests but those of pages in a browser, and mypy: part after part, three processes at a time.
+
+`python tests/parts.py OUT` leaves in OUT what each part printed and its JUnit file, prints a line for each
+that is over, and what failed at the end; `--reports OUT` prints the names of the JUnit files.
+
+Parts that wait, for sockets and for brokers, have timeouts: two of them run at a time, and go first where
+processors are few. Beside them run those that compute, the dearest first: so all end at about one time.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from failed import main as tell
+
+AT_A_TIME = 3
+WAITING = 2
+"""How many of those that run may be such that wait."""
+
+BEHIND = 10
+"""How nice those are that compute."""
+
+GRACE = 20
+"""Seconds that an interrupted part has to end."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Tests that one process runs. folders: below tests, none for all that no other part has."""
+
+    name: str
+    folders: tuple[str, ...] = ()
+    waits: bool = False
+
+    def report(self, out: Path) -> Path:
+        """Its JUnit file."""
+        return out / f"tests-{self.name}.xml"
+
+    def command(self, out: Path) -> Sequence[str]:
+        """What runs it."""
+        chosen = [f"tests/{one}" for one in self.folders] or [f"--ignore=tests/{one}" for one in ELSEWHERE]
+        return (sys.executable, "-m", "pytest", f"--junitxml={self.report(out)}", *chosen)
+
+
+class Types(Part):
+    """The types of all that is not a test."""
+
+    def command(self, out: Path) -> Sequence[str]:
+        """What runs it; it leaves no report."""
+        return (sys.executable, "-m", "mypy")
+
+
+PARTS = (
+    Part("conformance", ("conformance",), waits=True),
+    Part("others", waits=True),
+    Part("kafka", ("beside_kafka", "clients"), waits=True),
+    Part("explore", ("explore", "log", "mutants")),
+    Part("cli", ("cli",)),
+    Part("scopes", ("scopes",)),
+    Part("docs", ("docs",)),
+    Part("proofs", ("invariants", "kernel", "oracle", "proofs", "spec")),
+    Part("worlds", ("designs", "environment")),
+    Types("types"),
+)
+
+ELSEWHERE = ("browser", *(folder for part in PARTS for folder in part.folders))
+
+
+@dataclass
+class Running:
+    """A part that runs, in a process group of its own."""
+
+    part: Part
+    process: subprocess.Popen[bytes]
+    told: Path
+
+    def end(self) -> None:
+        """Interrupt it, so that its tests stop what they have started."""
+        for number in (signal.SIGINT, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(GRACE)
+
+
+def start(part: Part, out: Path) -> Running:
+    """Start a part."""
+    told = out / f"tests-{part.name}.txt"
+    nice = () if part.waits else ("nice", "-n", str(BEHIND))
+    with told.open("wb") as file:
+        process = subprocess.Popen(
+            (*nice, *part.command(out)), stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    return Running(part, process, told)
+
+
+def following(left: Sequence[Part], running: Sequence[Running]) -> Part:
+    """The part that is next: one that waits, unless enough of them run."""
+    enough = sum(one.part.waits for one in running) >= WAITING
+    return next((one for one in left if not (enough and one.waits)), left[0])
+
+
+def reports(out: Path) -> list[Path]:
+    """The JUnit files of all parts that leave one."""
+    return [part.report(out) for part in PARTS if not isinstance(part, Types)]
+
+
+def main(out: Path) -> int:
+    """Run all parts; 1 if one of them failed or left no report."""
+    out.mkdir(parents=True, exist_ok=True)
+    for report in reports(out):
+        report.unlink(missing_ok=True)
+    print(
+        f"rota: {len(PARTS)} parts, {AT_A_TIME} at a time; what each prints: {out}/tests-PART.txt", flush=True
+    )
+    left, running, failed, began = list(PARTS), list[Running](), False, time.monotonic()
+    try:
+        while left or running:
+            while left and len(running) < AT_A_TIME:
+                left.remove(part := following(left, running))
+                running.append(start(part, out))
+            for one in [one for one in running if one.process.poll() is not None]:
+                running.remove(one)
+                failed |= one.process.returncode != 0
+                minutes, seconds = divmod(int(time.monotonic() - began), 60)
+                *_, last = ["nothing", *one.told.read_text(errors="replace").split("\n")[:-1]]
+                print(f"{minutes:3}:{seconds:02}  {one.part.name:<11}  {last.strip('= ')}", flush=True)
+            time.sleep(0.1)
+    finally:
+        for one in running:
+            one.end()
+    tell(reports(out))
+    return int(failed or not all(report.exists() for report in reports(out)))
+
+
+def interrupted(*_: object) -> None:
+    """End with all that runs."""
+    sys.exit(128 + signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, interrupted)
+    *asked, folder = sys.argv[1:]
+    if asked == ["--reports"]:
+        print(*reports(Path(folder)), sep="\n")
+    else:
+        sys.exit(main(Path(folder)))
