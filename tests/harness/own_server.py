@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
-from harness.kept_server import KeptServer
+from harness.kept_server import KeptServer, changing
 from harness.recorded_calls import Life, recording
 from rota.conformance.catalogue import all_cases
 from rota.conformance.dialogues.script import Case, Script
@@ -37,7 +37,8 @@ class OwnServer(Target):
         """As of `Target`: what is restarted in the script keeps its groups in a folder."""
         settings, made = self.settings_for(script), self.coordinator(script)
         if script.restarts is not None:
-            return Alone(KeptServer(settings, made, self.profile), script.restarts)
+            server = KeptServer(settings, made, self.profile)
+            return Alone(server, script.restarts, lambda: server.add(script.settings_after))
         return Embedded(settings, made, self.profile)
 
 
@@ -52,6 +53,7 @@ def own_server(
         parallel=AT_A_TIME,
         settable=True,
         restarting=lambda settings, how: Alone(KeptServer(settings, profile=profile), how),
+        changing=changing,
         profile=profile,
         coordinator=coordinator,
     )

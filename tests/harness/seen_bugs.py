@@ -1,7 +1,8 @@
 """The tables of planted bugs that the cases see, and of those that none can see, with the reason.
 
-`python tests/harness/bitten.py` measures and writes the first one, `tests/conformance/seen_bugs.toml`, and
-docs/bugs-on-the-wire.md; `tests/conformance/unseen_bugs.toml` is written by hand.
+`python tests/harness/bitten.py` measures and writes the first one, `tests/conformance/seen_bugs.toml`;
+`tests/conformance/unseen_bugs.toml` is written by hand. `python tests/harness/seen_bugs.py` writes
+docs/bugs-on-the-wire.md from both.
 """
 
 from __future__ import annotations
@@ -115,3 +116,7 @@ def _not_seen() -> Iterator[str]:
     for bug in bugs.values():
         if bug.name in unseen:
             yield f"| `{bug.rule}` | {bug.name}: {bug.meaning} | {unseen[bug.name]} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rota.conformance.dialogues.broker_settings import RETENTION, RETENTION_CHECK
 from rota.conformance.dialogues.dialogue import Dialogue, Member
 from rota.conformance.dialogues.failures import SetupFailed
-from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.registry import KILLED, after, case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import describe
 from rota.conformance.steps.group_formation import all_leave, stable
@@ -22,6 +22,7 @@ from rota.conformance.steps.offsets import (
     subscriber,
     topic,
 )
+from rota.conformance.steps.restarts import restart
 from rota.conformance.steps.version_ranges import COMMIT, DESCRIBE, FETCH
 
 EXPIRY = "KAFKA-4682 (KIP-211); OffsetMetadataManager.cleanupExpiredOffsets; OffsetExpirationConditionImpl"
@@ -112,6 +113,48 @@ def goes_with_its_last_offset(d: Dialogue) -> None:
     expect_gone(d)
     state = _state(d)
     d.require(state == "Dead", "the state Dead, as soon as the offset is gone", state)
+
+
+@case(
+    "expiry.offsets-expired.all-at-once",
+    "Offsets that are too old go together, when the broker looks next.",
+    EXPIRY,
+    level=Level.INFO,
+    needs=LIMITED,
+    settings=SOON,
+    seconds=3.0,
+)
+def all_at_once(d: Dialogue) -> None:
+    """A third one is kept, so that the group is, too."""
+    a, other, third = d.member("a"), f"{TOPIC}-other", f"{TOPIC}-third"
+    topic(d, TOPIC, other, third)
+    settle(d, a)
+    with d.reaching("three offsets that are stored"):
+        expect_each(d, commit(a, topics=[in_topic(third)]), "NONE")
+        both = [in_topic(TOPIC), in_topic(other)]
+        expect_each(d, commit(a, topics=both, retention_time_ms=AT_ONCE), "NONE")
+    all_leave(d, a)
+    expect_gone(d)
+    left = fetched(d, topic_name=other)["committed_offset"]
+    d.require(left == -1, "no offset of the other topic", f"the offset {left}")
+
+
+@after(
+    "expiry.group-removed.kept",
+    "a group that was removed since nobody needed it is not back.",
+    _REMOVED,
+    KILLED,
+    needs={**LIMITED, **DESCRIBE},
+    settings=SOON,
+)
+def stays_removed(d: Dialogue) -> None:
+    a = d.member("a")
+    _with_offset(d, a, AT_ONCE)
+    all_leave(d, a)
+    _expect_removed(d)
+    restart(d)
+    state = _state(d)
+    d.require(state == "Dead", "the state Dead", state)
 
 
 @case(

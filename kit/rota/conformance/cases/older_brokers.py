@@ -96,6 +96,11 @@ def expiry_does_not_end_delay(d: Dialogue) -> None:
 
 
 @otherwise(
+    "static.replaced-while-preparing.not-new",
+    "replaced_member_stays_new",
+    "A newcomer that restarts in the initial delay is new as before: it is out when its session is over.",
+)
+@otherwise(
     "timers.session-ignored.restarted-newcomer",
     "replaced_member_stays_new",
     "A static newcomer that restarts while it waits is UNKNOWN_MEMBER_ID when its session is over.",

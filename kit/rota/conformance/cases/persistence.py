@@ -7,7 +7,7 @@ from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.administration import described
 from rota.conformance.steps.group_formation import ON_ITS_WAY, awaiting_assignments, stable
-from rota.conformance.steps.membership import pending_member
+from rota.conformance.steps.membership import heartbeat_until_error, pending_member
 from rota.conformance.steps.version_ranges import DESCRIBE, HANDSHAKE
 
 _DESCRIBE = "GroupMetadataManager.describeGroups"
@@ -94,3 +94,26 @@ def all_leave(d: Dialogue) -> None:
     d.expect(a.leave(), error="NONE")
     state = described(d)["group_state"]
     d.require(state == "Empty", "the state Empty", str(state))
+
+
+@case(
+    "persistence.assignment-stored.session-anew",
+    "With the answer to its SyncGroup a member's session begins anew, however long it has waited.",
+    "GroupMetadataManager.propagateAssignment, .rescheduleClassicGroupMemberHeartbeat",
+    level=Level.SHOULD,
+    seconds=9.0,
+)
+def session_anew(d: Dialogue) -> None:
+    """It waits for 4 s and is silent for 4.5 s: together longer than its session of 6 s, each is shorter."""
+    formed = awaiting_assignments(d, d.member("a"), d.member("b"))
+    follower, began = formed.followers[0], d.transcript.elapsed()
+    waiting = follower.send_sync()
+    waiting.silent(4.0)
+    d.in_time(began, 5.5)
+    d.expect(formed.leader.sync(formed.assignments), error="NONE")
+    d.expect(waiting.answer(PROMPTLY), error="NONE")
+    since = d.transcript.elapsed()
+    error = heartbeat_until_error(d, formed.leader, 4.5)
+    d.in_time(since, 5.5)
+    d.require(error == "NONE", "a group that is left as it is", error)
+    d.expect(follower.heartbeat(), error="NONE")

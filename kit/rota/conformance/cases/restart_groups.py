@@ -181,6 +181,13 @@ def static_kept(d: Dialogue) -> None:
 
 
 @after(
+    "static.replaced-in-stable.assignment",
+    "a static member that had taken over is given the assignment that its former self had.",
+    f"{LOAD}; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin",
+    KILLED,
+    needs=STATIC,
+)
+@after(
     "static.replacement-stored.kept",
     "a static member that had taken over is the member, and its former self is fenced.",
     f"{LOAD}; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin",
@@ -188,12 +195,33 @@ def static_kept(d: Dialogue) -> None:
 )
 def replacement_kept(d: Dialogue) -> None:
     a, again = (static(d, name, "one", session_timeout_ms=LASTING) for name in ("a", "again"))
-    stable(d, a)
+    given = stable(d, a).assignments[a.member_id]
     with d.reaching("a static member that has taken over"):
         d.expect(again.join(""), error="NONE", generation_id=a.generation_id)
     restart(d)
     d.expect(again.heartbeat(), error="NONE")
+    d.expect(again.sync(), error="NONE", assignment=given)
     d.expect(a.heartbeat(), error="FENCED_INSTANCE_ID")
+
+
+@after(
+    "loading.load.waits-in-join",
+    "a member is no newcomer: it may wait for the others to join for longer than its session.",
+    f"{LOAD}; ClassicGroupMember.isNew",
+    KILLED,
+    level=Level.SHOULD,
+    seconds=15.0,
+)
+def waits_in_join(d: Dialogue) -> None:
+    (b,) = lasting(d, "b")
+    a = d.member("a")
+    stable(d, a, b)
+    restart(d)
+    d.expect(a.heartbeat(), error="NONE")
+    joining = a.send_join(protocols=[("range", subscription("changed"))])
+    joining.silent(7.5)
+    d.expect(b.join(), error="NONE")
+    d.expect(joining.answer(PROMPTLY), error="NONE", member_id=a.member_id)
 
 
 @after(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from rota.conformance.cases.timers_delay import newcomer_restarts
 from rota.conformance.dialogues.dialogue import A_WHILE, PROMPTLY, Dialogue
 from rota.conformance.dialogues.registry import case
 from rota.conformance.dialogues.script import Level
 from rota.conformance.dialogues.subscription import subscription
 from rota.conformance.steps.group_formation import lead_stable, stable
-from rota.conformance.steps.membership import heartbeat_until_error, static
+from rota.conformance.steps.membership import SHORT_SESSIONS, heartbeat_until_error, static
 from rota.conformance.steps.version_ranges import STATIC
 
 _REPLACE = "KIP-345; GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin"
@@ -87,6 +88,41 @@ def while_preparing(d: Dialogue) -> None:
     d.expect(a.join(), error="NONE", leader=a.member_id)
     d.expect(second.answer(PROMPTLY), error="NONE", leader=a.member_id)
     d.expect(newcomer.answer(PROMPTLY), error="NONE")
+
+
+@case(
+    "static.replaced-while-preparing.not-new",
+    "A newcomer that restarts in the initial delay is no newcomer any more: it may wait beyond its session.",
+    _REPLACE,
+    level=Level.INFO,
+    needs=STATIC,
+    initial_delay_ms=3000,
+    least_delay_ms=3000,
+    settings=SHORT_SESSIONS,
+)
+def not_new(d: Dialogue) -> None:
+    d.expect(newcomer_restarts(d).answer(), error="NONE")
+
+
+@case(
+    "static.replaced-while-preparing.delay-as-before",
+    "A restart in the initial delay does not prolong it: nobody new has come.",
+    _REPLACE,
+    level=Level.SHOULD,
+    needs=STATIC,
+    initial_delay_ms=2000,
+    least_delay_ms=2000,
+    seconds=3.0,
+)
+def delay_as_before(d: Dialogue) -> None:
+    a, again = static(d, "a", "one"), static(d, "again", "one")
+    began = d.transcript.elapsed()
+    first = a.send_join("")
+    first.silent(0.3 * d.initial_delay)
+    second = again.send_join("")
+    d.expect(first.answer(PROMPTLY), error="FENCED_INSTANCE_ID")
+    d.in_time(began, 0.8 * d.initial_delay)
+    d.expect(second.answer(began + 1.8 * d.initial_delay - d.transcript.elapsed()), error="NONE")
 
 
 @case(
@@ -209,6 +245,25 @@ def nobody_joined(d: Dialogue) -> None:
         d.wait(0.9)
         d.expect(a.heartbeat(), error="REBALANCE_IN_PROGRESS")
     d.expect(a.join(within=PROMPTLY), error="NONE", generation_id=before + 1)
+
+
+@case(
+    "static.nobody-joined.ends-for-one",
+    "When it has begun anew since nobody joined, the join phase ends in its time for the one who joins.",
+    f"{_TIMEOUT}, which re-arms the timer",
+    needs=STATIC,
+    seconds=4.0,
+)
+def ends_for_one(d: Dialogue) -> None:
+    timeouts = {"rebalance_timeout_ms": 1500, "session_timeout_ms": 20_000}
+    a, b = (static(d, name, f"{name}'s", **timeouts) for name in "ab")
+    c = d.member("c", **timeouts)
+    before = stable(d, a, b, c).leader.generation_id
+    with d.reaching("a rebalance in which nobody has joined again"):
+        d.expect(c.leave(), error="NONE")
+    d.wait(2.0)
+    joining = a.send_join()
+    d.expect(joining.answer(1.5 + _LATE), error="NONE", generation_id=before + 1)
 
 
 @case(

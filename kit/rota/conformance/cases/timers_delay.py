@@ -291,30 +291,6 @@ def newcomer_restarts(d: Dialogue) -> PendingRequest:
 
 
 @case(
-    "sync.stable.no-sign-of-life",
-    "A SyncGroup that a Stable group answers does not begin its sender's session anew.",
-    "GroupMetadataManager.classicGroupSyncToClassicGroup",
-    level=Level.INFO,
-    seconds=8.0,
-)
-@case(
-    "timers.session-expired.sync-is-no-heartbeat",
-    "SyncGroup in a Stable group gives a member no more time: without heartbeats its session ends.",
-    "GroupMetadataManager.classicGroupSyncToClassicGroup",
-    level=Level.INFO,
-    seconds=8.0,
-)
-def sync_is_no_heartbeat(d: Dialogue) -> None:
-    a = d.member("a")
-    stable(d, a)
-    since, error = d.transcript.elapsed(), "NONE"
-    while error == "NONE" and d.transcript.elapsed() - since < 8.5:
-        d.wait(1.0)
-        error = a.sync().error
-    d.require(error == "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID after six seconds", error)
-
-
-@case(
     "timers.join-timeout.not-prolonged",
     "How long a join phase may last is fixed when it begins: who comes later does not prolong it.",
     "ClassicGroup.rebalanceTimeoutMs; GroupMetadataManager.prepareRebalance",

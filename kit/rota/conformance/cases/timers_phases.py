@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rota.conformance.dialogues.dialogue import PROMPTLY, Dialogue, Member
 from rota.conformance.dialogues.registry import case
+from rota.conformance.dialogues.script import Level
 from rota.conformance.steps.group_formation import lead, lead_stable, stable
 from rota.conformance.steps.membership import SHORT_SESSIONS, pending_member
 from rota.conformance.steps.version_ranges import HANDSHAKE
@@ -170,3 +171,27 @@ def pending_each_for_itself(d: Dialogue) -> None:
     d.wait(1.0 + _LATE)
     d.expect(sooner.join(within=PROMPTLY), error="UNKNOWN_MEMBER_ID")
     d.expect(later.join(), error="NONE", member_id=later.member_id)
+
+
+@case(
+    "sync.stable.no-sign-of-life",
+    "A SyncGroup that a Stable group answers does not begin its sender's session anew.",
+    "GroupMetadataManager.classicGroupSyncToClassicGroup",
+    level=Level.INFO,
+    seconds=8.0,
+)
+@case(
+    "timers.session-expired.sync-is-no-heartbeat",
+    "SyncGroup in a Stable group gives a member no more time: without heartbeats its session ends.",
+    "GroupMetadataManager.classicGroupSyncToClassicGroup",
+    level=Level.INFO,
+    seconds=8.0,
+)
+def sync_is_no_heartbeat(d: Dialogue) -> None:
+    a = d.member("a")
+    stable(d, a)
+    since, error = d.transcript.elapsed(), "NONE"
+    while error == "NONE" and d.transcript.elapsed() - since < 8.5:
+        d.wait(1.0)
+        error = a.sync().error
+    d.require(error == "UNKNOWN_MEMBER_ID", "UNKNOWN_MEMBER_ID after six seconds", error)
