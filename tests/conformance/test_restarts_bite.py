@@ -219,6 +219,7 @@ UNHARMED = {
     "loading.load.leader-after-sigkill": Verdict.FAIL,
     "loading.load.first-generation-unassigned-after-sigkill": Verdict.PASS,
     "admin.deletion-stored.kept-after-sigkill": Verdict.PASS,
+    "expiry.group-removed.kept-after-sigkill": Verdict.PASS,
 }
 """What a server that forgets everything is told in some cases; in the others it fails."""
 

@@ -25,7 +25,7 @@ def test_rota_conforms(profile):
 FOUND = {
     "newcomers-group-id-unchecked": "join.invalid-group-id",
     "fenced-join-starts-anew": "join.fenced-instance-id",
-    "handshake-one-version-late": "join.member-id-required",
+    "unknown-member-starts-anew": "join.unknown-member",
 }
 
 
