@@ -233,12 +233,13 @@ def test_the_plain_graph_keeps_its_own_bugs(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "where", "attribute"),
-    [("reference", twins, "component_hash"), ("numpy", machines, "encoded_hash")],
+    ("name", "where", "attribute", "wants_another"),
+    [("reference", twins, "component_hash", len), ("numpy", machines, "encoded_hash", divmod)],
 )
 def test_a_bug_in_the_encoding_is_not_the_values(
-    name: str, where: Any, attribute: str, monkeypatch: pytest.MonkeyPatch
+    name: str, where: Any, attribute: str, wants_another: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(where, attribute, _bug)
-    with pytest.raises(KeyError, match="an engine's own"):
+    """What stands in takes another number of arguments."""
+    monkeypatch.setattr(where, attribute, wants_another)
+    with pytest.raises(TypeError, match="argument"):
         ENGINES[name](mistakes.talking(2))

@@ -36,7 +36,7 @@ TRIED_BEFORE = {
 BUGS = bugs_of_the_lockstep()
 
 ELSEWHERE = {
-    "creation-unrecorded": "a record that is not there is missed where the group is made, not where it is stored",
+    "creation-unrecorded": "a record that is not there is missed where the group is made",
     "first-type-for-ever": "a group's type is seen when the list of the next one is looked at",
     "joins-answered-again": "an answered request that stays parked opens the next barrier",
     "restart-extends-the-delay": "that somebody came is seen when the delay is over",
