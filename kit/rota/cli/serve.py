@@ -20,6 +20,7 @@ from rota.cli.verb import Example, Verb
 from rota.log import Fsync
 from rota.server import KNOWN, SERVED, USUAL, DataDir, Settings, SettingsError, StorageError, default
 from rota.server import serve as serve_until
+from rota.server.allocator import give_back_large
 from rota.server.garbage import collect_seldom
 
 USUAL_SETTING = "group.initial.rebalance.delay.ms=0"
@@ -175,6 +176,7 @@ async def _serve(
             write_files([(port_file, address.rpartition(":")[2] + "\n")])
             written.append(port_file)
         collect_seldom()
+        give_back_large()
         click.echo(f"listening on {address}")
 
     try:
