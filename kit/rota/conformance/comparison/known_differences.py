@@ -60,12 +60,21 @@ KNOWN_DIFFERENCES: Sequence[KnownDifference] = (
     ),
     *(
         KnownDifference(
-            f"leave.remove-member.{case}",
+            f"leave.{case}",
             DifferenceKind.OPEN,
             f"Who leads after the leader has left: {_ORDER}",
             varies=True,
         )
-        for case in ("leader-replaced", "leader-while-completing")
+        for case in (
+            "remove-member.leader-replaced",
+            "remove-member.leader-while-completing",
+            "by-instance-id.everyone.called-two-static-again.leader",
+            "member.everyone.called-two-static-again.leader",
+            *(
+                f"member.everyone.{situation}-three-mixed.leader"
+                for situation in ("called", "rejoining", "completing", "syncing", "stable")
+            ),
+        )
     ),
     KnownDifference(
         "timers.join-timeout.not-prolonged",
