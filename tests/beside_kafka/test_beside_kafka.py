@@ -40,14 +40,10 @@ def compared(request: pytest.FixtureRequest) -> Iterator[list[DialogueComparison
         kafka = parse_target(KAFKA)
     except NoJars as cause:
         pytest.skip(f"{KAFKA}: {cause}")
-    with closing(kafka):
-        scripts = divide(all_scripts(), parse_target("rota"), OPTIONS)[0]
-        yield compare(
-            some(scripts, DIFFERING) if request.param == "some" else scripts,
-            kafka,
-            parse_target("rota"),
-            OPTIONS,
-        )
+    with closing(kafka), closing(parse_target("rota")) as rota:
+        scripts = divide(all_scripts(), rota, OPTIONS)[0]
+        chosen = some(scripts, DIFFERING) if request.param == "some" else scripts
+        yield compare(chosen, kafka, rota, OPTIONS)
 
 
 def test_what_is_left_out_is_alike() -> None:
