@@ -75,13 +75,13 @@ class Asked:
         }
         if self.as_json:
             click.echo(report, nl=False)
+        elif self.quiet:
+            click.echo(seen.line())
         else:
-            for line in () if self.quiet else seen.lines():
+            for line in seen.lines():
                 click.echo(line)
-            for failure in () if self.quiet else seen.failures:
+            for failure in seen.failures:
                 click.echo(f"again: rota conform --target {seen.target} --replay {failure.walked.id}")
-            if self.quiet:
-                click.echo(seen.line())
         return keep(files, CODES.get(seen.verdict, UNDECIDED))
 
     def replay(self, name: str) -> int:
