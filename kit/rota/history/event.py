@@ -1,0 +1,150 @@
+"""One event: what a source tells of a group at a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Source(StrEnum):
+    """What kind of source told it: each can tell some things and never others."""
+
+    BROKER_LOG = "broker-log"
+    CLIENT_LOG = "client-log"
+    FRAMES = "frames"
+    OFFSETS = "offsets"
+    DESCRIBED = "described"
+
+
+class Kind(StrEnum):
+    """What was seen; below each kind what an event of it has, and the keys of its `data`, left out if unknown."""
+
+    # Of broker logs.
+
+    PREPARING = "preparing-rebalance"
+    """generation: the one that ends; state: before; reason. data: partition (of the offsets topic)."""
+    STABILIZED = "stabilized"
+    """generation: the new one. data: members (number)."""
+    ASSIGNMENT = "assignment-received"
+    """generation; member: the leader. data: members (number)."""
+    ID_GIVEN = "id-given"
+    """member: the id that a newcomer is to join again with."""
+    JOINED = "member-joined"
+    """member, instance, state."""
+    REPLACED = "member-replaced"
+    """A static member has come back: member: the new id, instance. data: old_member."""
+    FAILED = "member-failed"
+    """A session ran out, or a member was fenced for it: member, reason."""
+    LEFT = "member-left"
+    """member, instance, reason."""
+    NOT_REJOINED = "member-did-not-rejoin"
+    """A rebalance ended without a member. member."""
+    NOT_SYNCED = "member-did-not-sync"
+    """member."""
+    EMPTY = "group-empty"
+    """generation."""
+    DEAD = "group-dead"
+    """generation."""
+    EXPIRED = "offsets-expired"
+    """data: offsets (number). Without a group where the source tells a sum."""
+    LOADING = "loading"
+    """data: partition."""
+    LOADED = "loaded"
+    """data: partition, milliseconds. With a group: the group was read, generation, state, data members."""
+    UNLOADED = "unloaded"
+    """data: partition."""
+    APPEND_FAILED = "append-failed"
+    """A record was not stored. reason: the error."""
+    REFUSED = "refused"
+    """A request was answered with an error that the log tells. member, reason; data: api."""
+
+    # Of client logs.
+    FINDING = "coordinator-lost"
+    """The client knows no coordinator (any more). reason."""
+    FOUND = "coordinator-found"
+    """data: node, address."""
+    JOINING = "joining"
+    """A client sends JoinGroup. reason."""
+    WAS_JOINED = "joined"
+    """generation, member: as the client was told. data: leader (bool), protocol."""
+    SYNCED = "assigned"
+    """generation, member. data: partitions ([topic-partition]), added."""
+    REVOKED = "revoked"
+    """member. data: partitions."""
+    LOST = "partitions-lost"
+    """member, reason. data: partitions."""
+    REBALANCE_TOLD = "rebalance-told"
+    """A client learns from an answer that the group rebalances."""
+    POLL_LATE = "poll-late"
+    """The application did not poll within max.poll.interval.ms. data: milliseconds (how much too late)."""
+    SESSION_LATE = "session-late"
+    """The client itself has seen no heartbeat answered within its session timeout."""
+    LEAVING = "leaving"
+    """A client sends LeaveGroup. member, reason."""
+    COMMIT_REFUSED = "commit-refused"
+    """reason: the error."""
+    DISCONNECTED = "disconnected"
+    """A connection to the coordinator broke. reason."""
+    CLIENT_STARTED = "client-started"
+    """data: settings ({name: value}), those that rebalances depend on, as far as they are told."""
+    CLIENT_CLOSED = "client-closed"
+    """The client was closed by its application."""
+
+    # Of frames. at: when the frame was whole. data: connection (number), correlation, api, version.
+    OPENED = "opened"
+    """data: connection, address (of the client)."""
+    REQUEST = "request"
+    """data also: fields (the body, bytes as {"base64": text}), bytes (base64 of the frame without its length)."""
+    RESPONSE = "response"
+    """As of a request, api and version of the request that it answers."""
+    CLOSED = "closed"
+    """data: connection."""
+    GAP = "gap"
+    """Frames are missing: a capture that began late, was cut or lost packets. reason; data: connection."""
+
+    # Of the offsets topic. data: partition, offset (of the record), producer_id where it is transactional.
+    GROUP_STORED = "group-stored"
+    """generation, member: the leader. data also: protocol_type, protocol, state_at (seconds), members ([{member,
+    instance, client, host, session_ms, rebalance_ms, subscription, assignment}], the last two base64)."""
+    GROUP_REMOVED = "group-removed"
+    OFFSET_STORED = "offset-stored"
+    """data also: topic, topic_partition, committed, metadata, leader_epoch, commit_at, expire_at (s)."""
+    OFFSET_REMOVED = "offset-removed"
+    """data also: topic, topic_partition."""
+    OTHER_RECORD = "other-record"
+    """A record of another kind, of the consumer protocol or unknown. data also: type (a name or key version)."""
+
+    # Of requests that describe a group. data: as GROUP_STORED; state.
+    DESCRIBED = "described"
+
+    # Of any source.
+    UNREAD = "unread"
+    """Something about groups that the reader does not know. data: text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What was seen once.
+
+    at: seconds since 1970 in UTC by the source's clock, None where it tells no time; origin: where it stands,
+    as people find it ("server.log:1203", "__consumer_offsets-7@412", "night.pcap#88"); group: "" where it is
+    about a coordinator or unknown; member, instance, client (client id), host: "" where untold; generation,
+    None where untold; state: the group's, in Kafka's words; reason: as it was told; data: what the kind has
+    beside, JSON values only.
+    """
+
+    at: float | None
+    source: Source
+    origin: str
+    kind: Kind
+    group: str = ""
+    member: str = ""
+    instance: str = ""
+    client: str = ""
+    host: str = ""
+    generation: int | None = None
+    state: str = ""
+    reason: str = ""
+    data: Mapping[str, Any] = field(default_factory=dict)
