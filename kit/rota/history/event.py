@@ -19,7 +19,7 @@ class Source(StrEnum):
 
 
 class Kind(StrEnum):
-    """What was seen; below each kind what an event of it has, and the keys of its `data`, left out if unknown."""
+    """What was seen; below each kind what an event of it has and the keys of its `data`, as far as known."""
 
     # Of broker logs.
 
@@ -96,7 +96,7 @@ class Kind(StrEnum):
     OPENED = "opened"
     """data: connection, address (of the client)."""
     REQUEST = "request"
-    """data also: fields (the body, bytes as {"base64": text}), bytes (base64 of the frame without its length)."""
+    """data also: fields (of the body, bytes as {"base64": text}), bytes (the frame without length, base64)."""
     RESPONSE = "response"
     """As of a request, api and version of the request that it answers."""
     CLOSED = "closed"
@@ -106,15 +106,15 @@ class Kind(StrEnum):
 
     # Of the offsets topic. data: partition, offset (of the record), producer_id where it is transactional.
     GROUP_STORED = "group-stored"
-    """generation, member: the leader. data also: protocol_type, protocol, state_at (seconds), members ([{member,
-    instance, client, host, session_ms, rebalance_ms, subscription, assignment}], the last two base64)."""
+    """generation, member: the leader. data also: protocol_type, protocol, state_at (s), members ([{member,
+    instance, client, host, session_ms, rebalance_ms, subscription, assignment}]; the last two base64)."""
     GROUP_REMOVED = "group-removed"
     OFFSET_STORED = "offset-stored"
     """data also: topic, topic_partition, committed, metadata, leader_epoch, commit_at, expire_at (s)."""
     OFFSET_REMOVED = "offset-removed"
     """data also: topic, topic_partition."""
     OTHER_RECORD = "other-record"
-    """A record of another kind, of the consumer protocol or unknown. data also: type (a name or key version)."""
+    """A record of another kind, of the consumer protocol or unknown. data also: type (name or version)."""
 
     # Of requests that describe a group. data: as GROUP_STORED; state.
     DESCRIBED = "described"
