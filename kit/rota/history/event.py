@@ -96,7 +96,7 @@ class Kind(StrEnum):
     OPENED = "opened"
     """data: connection, address (of the client)."""
     REQUEST = "request"
-    """data also: fields (of the body, bytes as {"base64": text}), bytes (the frame without length, base64)."""
+    """data also: fields (the body; bytes as {"base64": text}), bytes (base64, the frame without length)."""
     RESPONSE = "response"
     """As of a request, api and version of the request that it answers."""
     CLOSED = "closed"
