@@ -116,11 +116,6 @@ class RdkafkaClients:
         self._clients: dict[str, Client] = {}
         self._lists: dict[str, tuple[int, list[str]]] = {}
 
-    @property
-    def seen(self) -> bool:
-        """Whether there was one: then lines may be about its group that do not say so."""
-        return bool(self._clients)
-
     def line(self, rest: str, mark: str, handle: str, at: float | None, origin: str) -> Iterator[Event]:
         """The events of a line. rest: without time, mark, name of the instance (handle) and thread."""
         client = self._clients.setdefault(handle, Client(_client_id(handle)))
@@ -137,7 +132,7 @@ class RdkafkaClients:
             if coordinators and self._LOST.search(rest):
                 told = {"reason": rest}
                 yield client.fill(event(Kind.DISCONNECTED, told, Source.CLIENT_LOG, at, origin))
-            elif mark not in QUIET and mark != "FAIL" and _OF_GROUPS.search(rest):
+            elif mark not in QUIET and mark != "FAIL" and (group is not None or _OF_GROUPS.search(rest)):
                 yield client.fill(event(Kind.UNREAD, {"text": rest}, Source.CLIENT_LOG, at, origin))
             return
         pattern, values = found

@@ -43,8 +43,10 @@ _ABSTRACT: Sentences = {
     f"Member {{member}} sending LeaveGroup request to coordinator {_NODE} due to {{reason}}": Kind.LEAVING,
     "LeaveGroup request with Generation{_generation} failed with error: {reason}": _refused("LeaveGroup"),
     "Resetting generation {_what}due to: {_why}": None,
-    "Resetting generation due to: {_why}": None,
     f"JoinGroup failed: {{reason}} Need to re-join the group. Sent generation was {_GENERATION}": (
+        _refused("JoinGroup")
+    ),
+    f"JoinGroup failed: {{reason}} Marking coordinator unknown. Sent generation was {_GENERATION}": (
         _refused("JoinGroup")
     ),
     "JoinGroup failed: {reason}": _refused("JoinGroup"),
@@ -53,6 +55,9 @@ _ABSTRACT: Sentences = {
     "SyncGroup failed: The group began another rebalance. Need to re-join the group. Sent generation was"
     f" {_GENERATION}": Kind.REBALANCE_TOLD,
     f"SyncGroup failed: {{reason}} Need to re-join the group. Sent generation was {_GENERATION}": (
+        _refused("SyncGroup")
+    ),
+    f"SyncGroup failed: {{reason}} Marking coordinator unknown. Sent generation was {_GENERATION}": (
         _refused("SyncGroup")
     ),
     "SyncGroup failed: {reason}": _refused("SyncGroup"),
