@@ -27,6 +27,7 @@ _CGRP: Sentences = {
     ),
     "setting group assignment to {number} partition(s)": None,
     "clearing group assignment": None,
+    "not committing assigned offsets: assignment lost": None,
     "delegating revoke of {number} partition(s) to application on queue {_queue}: {reason}": Kind.REVOKED,
     "delegating incremental revoke of {number} partition(s) to application on queue {_queue}: {reason}": (
         Kind.REVOKED
