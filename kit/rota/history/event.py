@@ -125,7 +125,7 @@ class Kind(StrEnum):
     OTHER_RECORD = "other-record"
     """A record of another kind, of the consumer protocol or unknown. data also: type (name or version)."""
 
-    # Of requests that describe a group. data: as GROUP_STORED; state.
+    # Of requests that describe a group. data: as group-stored; state.
     DESCRIBED = "described"
 
     # Of any source.
