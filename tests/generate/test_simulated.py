@@ -13,7 +13,7 @@ SESSION_MS = 4500
 
 
 def test_a_join_phase_that_nobody_can_lead_lets_time_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A static member has not rejoined within a rebalance timeout of nothing: the phase begins again at once."""
+    """A static member has not rejoined within a rebalance timeout of nothing: the phase begins anew."""
     fired = []
     fire = Spec.fire
 

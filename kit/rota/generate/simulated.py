@@ -31,7 +31,7 @@ Pair = tuple[str, str]
 """A rule's slug, and the state of the group when it was used."""
 
 LEAST_MS = 20
-"""A timer that its own rule has armed anew is due no sooner than after this. That of a join phase which nobody
+"""A timer that its own rule has armed anew is due no sooner than after this. That of a join phase that nobody
 could lead is, and with a timeout of nothing it would never let time pass.
 """
 
