@@ -117,7 +117,7 @@ def _places(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _cluster_rewritten(version: int, payload: bytes, elsewhere: Elsewhere) -> bytes:
     if version not in CLUSTER_VERSIONS:
         raise WireError(f"DescribeCluster: no version {version}; there are 0 to {CLUSTER_VERSIONS.last}")
-    decode, encode = _cluster(version)
+    decode, encode = cluster_codec(version)
     try:
         if payload[4]:
             raise WireError("DescribeCluster: tagged fields in the header")
@@ -134,6 +134,7 @@ def _cluster_rewritten(version: int, payload: bytes, elsewhere: Elsewhere) -> by
 
 
 @cache
-def _cluster(version: int) -> tuple[Decode, Encode]:
+def cluster_codec(version: int) -> tuple[Decode, Encode]:
+    """What reads and what writes the body of an answer to DescribeCluster."""
     label = f"DescribeCluster v{version} response"
     return decoder(_CLUSTER, version, True, label), encoder(_CLUSTER, version, True, label, True)
