@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rota.reading.event_lines import EventLines
 from rota.reading.reader import Reader
+from rota.record.capture.reader import Captures
 
-READERS: Sequence[Reader] = (EventLines(),)
+READERS: Sequence[Reader] = (EventLines(), Captures())
 """Those that recognise by first bytes stand before those that guess by the look of lines."""
