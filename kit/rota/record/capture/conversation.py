@@ -51,7 +51,7 @@ def is_a_request(data: bytes) -> bool:
     try:
         decode_request(data[4 : 4 + length], trailing=True)
     except UnsupportedVersion:
-        return version > apis()[key].max_version and name > 0
+        return bool(name > 0) and version > apis()[key].max_version
     except WireError:
         return False
     return True
