@@ -25,6 +25,7 @@ COMMANDS = {
     "conform": "rota.cli.conform:conform",
     "prove": "rota.cli.prove:prove",
     "serve": "rota.cli.serve:serve",
+    "record": "rota.cli.record:record",
     "rules": "rota.cli.rules:rules",
     "trace": "rota.cli.trace:trace",
     "doctor": "rota.cli.doctor:doctor",
