@@ -22,7 +22,7 @@ _TRIES = 5
 
 def partition_of(folder: Path) -> int | None:
     """The partition of the offsets topic that a folder of this name holds."""
-    found = _PARTITION.fullmatch(folder.name)
+    found = _PARTITION.fullmatch(folder.absolute().name)
     return int(found[1]) if found else None
 
 
@@ -53,7 +53,7 @@ def read_partition_folder(folder: Path) -> Iterator[Event]:
     A compacted segment that was about to take the place of others (`.swap`) counts for what it has, since
     those may be gone already; what they have beside it is read too.
     """
-    partition = PartitionEvents(Place(folder.name, partition_of(folder)))
+    partition = PartitionEvents(Place(folder.absolute().name, partition_of(folder)))
     with ExitStack() as stack:
         # Opened together: a broker may compact meanwhile, and what is open stays as it was.
         descriptors = _opened(folder, stack)

@@ -54,28 +54,35 @@ def read_segment(source: Path | BinaryIO, place: Place) -> Iterator[Event]:
 def batches_of(descriptor: int, partition: PartitionEvents) -> Iterator[Event]:
     """The events of an open file's batches, up to where it ends now; damage is told and left out."""
     file = _ReadOnly(descriptor)
-    start, end = 0, file.size()
+    start, end, due = 0, file.size(), 0
     while start < end:
         at = start
         try:
-            for at, batch in frames(file, start, end):
-                head(batch)
+            for position, batch in frames(file, start, end):
+                at = position
+                base, _, following = head(batch)
+                if base < due:
+                    # The offset is what the CRC does not cover.
+                    why = f"they stand behind offset {due - 1}"
+                    yield damaged(partition.place, base, f"offsets from {base} on", why)
+                    partition.next_offset = base
                 yield from partition.take(batch)
+                due = following
             return
         except BadBatch as bad:
             at, why = bad.position, bad.why
         except ValueError as error:
             why = str(error)
-        following = _good_batch_behind(file, at, end, partition.next_offset)
-        start = end if following is None else following
-        yield _lost(file, (at, start), partition, why, is_tail=following is None)
+        sound = _good_batch_behind(file, at, end, partition.next_offset)
+        start = end if sound is None else sound
+        yield _lost(file, (at, start), partition, why, is_tail=sound is None)
 
 
 def _lost(
-    file: Readable, span: tuple[int, int], partition: PartitionEvents, why: str, is_tail: bool
+    file: Readable, between: tuple[int, int], partition: PartitionEvents, why: str, is_tail: bool
 ) -> Event:
     """What is said of the bytes between two positions that are no batches."""
-    start, stop = span
+    start, stop = between
     what = f"{stop - start} bytes from byte {start} on"
     if is_tail and _is_zero(file, start, stop):
         what, why = f"{what}, to the end", "all zero: reserved, or never written"

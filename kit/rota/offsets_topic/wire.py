@@ -74,8 +74,8 @@ class Wanted:
     wait: float = 0.5
 
 
-def read_topic(address: tuple[str, int], wanted: Wanted = Wanted()) -> Iterator[Event]:  # noqa: B008
-    """The events of the topic, by time up to where each partition ended when it was asked; then as they come.
+def read_topic(address: tuple[str, int], wanted: Wanted = Wanted()) -> Iterator[Event]:
+    """The events of the topic, by time up to where each partition ended when asked; then as they come.
 
     The address says how it is spoken to, see `SecureAddress`. Errors: TopicUnreadable.
     """
@@ -140,6 +140,7 @@ class _Cluster:
 
     address: tuple[str, int]
     wanted: Wanted
+    _found: bool = False
     _leaders: dict[int, tuple[str, int]] = field(default_factory=dict)
     _connections: dict[tuple[str, int], tuple[Connection, dict[str, int]]] = field(default_factory=dict)
 
@@ -235,6 +236,7 @@ class _Cluster:
         }
         if len(self._leaders) < len(topic["partitions"]) and not self.wanted.partitions:
             raise _NotNow(f"not every partition of {self.wanted.topic} has a leader")
+        self._found = True
 
     def _ask(self, node: tuple[str, int], name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """An answer; a connection on which none came is given up. Errors: _NotNow."""
@@ -284,7 +286,7 @@ class _Cluster:
             try:
                 return action()
             except _NotNow as error:
-                if time.monotonic() > deadline or not (error.there or self._leaders):
+                if time.monotonic() > deadline or not (error.there or self._found):
                     remedy = "look whether the broker runs and the address is right"
                     raise TopicUnreadable(f"{error}; {remedy}", there=error.there) from error
                 self._leaders.clear()
