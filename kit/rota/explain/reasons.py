@@ -89,7 +89,7 @@ _TRIGGERS: tuple[tuple[str, Trigger], ...] = (
     (r"adding new member (?P<who>\S+) with (?:group )?instance id (?:Optional\.empty|None\b|null)", JOINED),
     (r"adding new member (?P<who>\S+) with (?:group )?instance id", STATIC_JOINED),
     (r"adding new member (?P<who>\S+)", JOINED),
-    (r"leader (?P<who>\S+) re-joining|re-joining of the leader (?P<whom>\S+)", LEADER),
+    (r"leader (?P<who>\S+) re-joining|re-joining of leader (?P<whom>\S+)", LEADER),
     (r"updating metadata (?:for member|of) (?P<who>\S+)", CHANGED),
     (r"member (?P<who>\S+) (?:is )?joining|re-joining of (?P<whom>\S+)", REJOINED),
     (r"storing group assignment|when the assignment was stored", NOT_STORED),

@@ -10,7 +10,8 @@ from enum import StrEnum
 from rota.explain.reasons import UNTOLD, Trigger
 from rota.history import Event, Source
 
-UUID = re.compile(r"-([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+WITHIN = re.compile(r"-([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+UUID = re.compile(f"{WITHIN.pattern}$")
 """What brokers put behind a client's id, or an instance's, to make a member id of it."""
 
 
@@ -25,6 +26,8 @@ class Ending(StrEnum):
     """The next one began before there was an assignment."""
     UNLOADED = "unloaded"
     """This broker ceased to coordinate the group."""
+    QUIET = "quiet"
+    """There was none: a static member came back into the generation that goes on."""
     OPEN = "open"
     """Not ended where the source ends."""
 
@@ -44,15 +47,17 @@ def short(member: str) -> str:
 class Rebalance:
     """One rebalance. Times are seconds since 1970, None where the source does not tell.
 
-    began: when it was prepared; joined: when the join phase ended; ended: when there was an assignment, or it
+    who: the member that began it; began: when it was prepared; joined: when the join phase ended; ended: when there was an assignment, or it
     ended otherwise, or as late as the source goes. waiting: members that were missing in the end; last: the one that came
     last, "" where that is not visible; sessions: session timeouts in ms by member; longest_ms: the longest rebalance
-    timeout; gaps: seconds in which a partition had no consumer, by its name. unkept: how many events there were beside
+    timeout; came, gone: members that the source shows
+    without telling how; gaps: seconds in which a partition had no consumer, by its name. unkept: how many events there were beside
     `events`, which are those that it rests on.
     """
 
     group: str
     trigger: Trigger = UNTOLD
+    who: str = ""
     reason: str = ""
     began: float | None = None
     joined: float | None = None
@@ -69,6 +74,8 @@ class Rebalance:
     waiting: tuple[str, ...] = ()
     sessions: Mapping[str, int] = field(default_factory=dict)
     longest_ms: int | None = None
+    came: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
     gaps: Mapping[str, float] = field(default_factory=dict)
     sources: frozenset[Source] = frozenset()
     events: tuple[Event, ...] = ()
