@@ -48,21 +48,31 @@ class Night:
     def settle(self, at: float, generation: int, members: int, assigned: float = 0.05) -> Night:
         """The join phase ends, and a moment later there is an assignment."""
         self.say(at, Kind.STABILIZED, generation=generation, data={"members": members})
-        return self.say(at + assigned, Kind.ASSIGNMENT, "leader", generation=generation, data={"members": members})
+        return self.say(
+            at + assigned, Kind.ASSIGNMENT, "leader", generation=generation, data={"members": members}
+        )
 
-    def come(self, at: float, who: str, generation: int, members: int, took: float = 1.0, state: str = "Stable") -> Night:
+    def come(
+        self, at: float, who: str, generation: int, members: int, took: float = 1.0, state: str = "Stable"
+    ) -> Night:
         """A newcomer joins, and the group rebalances for it."""
         self.say(at, Kind.JOINED, who, state=state)
-        self.prepare(at, generation, f"Adding new member {who} with group instance id None; {NOT_GIVEN}", state)
+        self.prepare(
+            at, generation, f"Adding new member {who} with group instance id None; {NOT_GIVEN}", state
+        )
         return self.settle(at + took, generation + 1, members)
 
-    def leave(self, at: float, who: str, generation: int, members: int, reason: str = CLOSED, took: float = 1.0) -> Night:
+    def leave(
+        self, at: float, who: str, generation: int, members: int, reason: str = CLOSED, took: float = 1.0
+    ) -> Night:
         """A member leaves, and the group rebalances for it."""
         self.say(at, Kind.LEFT, who, reason=reason)
         self.prepare(at, generation, f"explicit `LeaveGroup` request for ({who}) members.")
         return self.settle(at + took, generation + 1, members)
 
-    def fail(self, at: float, who: str, generation: int, members: int, took: float = 1.0, instance: str = "") -> Night:
+    def fail(
+        self, at: float, who: str, generation: int, members: int, took: float = 1.0, instance: str = ""
+    ) -> Night:
         """The session of a member runs out, and the group rebalances for it."""
         self.say(at, Kind.FAILED, who, instance=instance)
         self.prepare(at, generation, f"removing member {who} on heartbeat expiration.")

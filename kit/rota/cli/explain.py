@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from rota.cli import completing
-from rota.cli.options import takes
 from rota.cli.explain_options import OPTIONS, ExplainOptions
+from rota.cli.options import takes
 from rota.cli.verb import Example, Verb
 
 SECTIONS = {

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
 
-from rota.cli.errors import HOLDS, INTERRUPTED, NOTHING, UsageError, nearly, say
+from rota.cli.errors import HOLDS, NOTHING, UsageError, nearly, say
 from rota.cli.explain_options import ExplainOptions
 from rota.cli.keeping import keep, try_files
 from rota.explain import telling
 from rota.explain.as_json import as_json
 from rota.explain.diagnosis import Diagnosis
+from rota.explain.following import Following
 from rota.explain.page import page
 from rota.explain.worst import Explained, Explainer, Wanted
 from rota.reading import ReadingError, Tally, read
@@ -25,6 +25,9 @@ from rota.report.live_line import LiveLine
 
 EVERY = 4096
 """Events after which it is looked whether to show how far it is."""
+
+MOST_NAMES = 1000
+"""Groups of which the names are kept, for whoever has misspelt one."""
 
 
 @dataclass
@@ -48,6 +51,10 @@ class Run:
         if not self.paths:
             raise UsageError("nothing to read; give the paths of logs or recordings, `-` for standard input, "
                              "or --bootstrap HOST:PORT --group G")  # fmt: skip
+        if self.options.follow and (
+            len(self.paths) > 1 or self.paths[0] == "-" or not Path(self.paths[0]).is_file()
+        ):
+            raise UsageError("--follow goes with one file; give the path of the log that is written to")
         try_files(self.pages, "name another path in --report")
         since, until = self.options.span()
         wanted = Wanted(frozenset(self.options.groups), since, until)
@@ -66,18 +73,24 @@ class Run:
 
     def _read(self, explainer: Explainer) -> None:
         line = LiveLine(sys.stderr, silent=self.quiet or self.options.follow)
-        ends = None if self.options.seconds is None else time.monotonic() + self.options.seconds
+        following = Following(explainer, self.options.seconds, self._told_aloud)
+        options = replace(self.options.reading(), idle=following.idle)
         try:
-            for number, event in enumerate(read(self.paths, options=self.options.reading(), tally=self.tally)):
+            for number, event in enumerate(read(self.paths, options=options, tally=self.tally)):
                 explainer.take(event)
-                if len(self.names) < 1000 and event.group:
+                if len(self.names) < MOST_NAMES and event.group:
                     self.names.add(event.group)
                 if number % EVERY == 0:
                     line.show(lambda: f"explain: {counted(self.tally.events, 'event')} read")
-                if ends is not None and self.options.follow and time.monotonic() > ends:
-                    break
+                    if self.options.follow and following.over:
+                        break
         finally:
             line.clear()
+
+    def _told_aloud(self, words: str) -> None:
+        """What is said while a log is followed."""
+        if not (self.as_json or self.quiet):
+            click.echo(words)
 
     def _heard(self, one: Diagnosis) -> None:
         """An incident of a log that grows."""
@@ -127,6 +140,3 @@ class Run:
             return
         say(f"nothing about groups was found in {self._what_was_read()}; give the coordinator's log at level INFO "
             "(group coordinators write to server.log or kafkaServer.out), or name what it is with --format")  # fmt: skip
-
-
-__all__ = ["INTERRUPTED", "Run"]

@@ -89,8 +89,15 @@ class Accounts:
             group = self._groups[event.group] = Group(event.group)
         group.told_by.add(event.source)
         one = group.open
-        if one is not None and one.assigned is not None and event.at is not None and event.at - one.assigned > 30:
-            self.end(group, Ending.ASSIGNED, one.assigned)  # whoever has not fetched it by now is not waited for
+        if (
+            one is not None
+            and one.assigned is not None
+            and event.at is not None
+            and event.at - one.assigned > 30
+        ):
+            self.end(
+                group, Ending.ASSIGNED, one.assigned
+            )  # whoever has not fetched it by now is not waited for
         if group.before and group.open is None and event.at is not None:
             patience = 0.0 if event.kind is Kind.PREPARING else PATIENCE
             if (quiet := group.quiet(event.at, patience)) is not None:
@@ -125,9 +132,11 @@ class Accounts:
                 done = group.open.assigned is not None
                 yield group.finished(Ending.ASSIGNED if done else Ending.OPEN, self.now)
 
-    def open_now(self) -> list[tuple[str, float | None]]:
-        """Groups with a rebalance that has not ended, and when it began."""
-        return [(one.name, one.open.began) for one in self._groups.values() if one.open and not one.open.assigned]
+    def open_now(self) -> list[tuple[str, Open]]:
+        """Groups with a rebalance that has not ended, and that."""
+        return [
+            (one.name, one.open) for one in self._groups.values() if one.open and one.open.assigned is None
+        ]
 
     def _drop_old(self, now: float) -> None:
         self._looked = now
@@ -274,6 +283,3 @@ def _gone(group: Group, event: Event) -> None:
 
 def _within(one: Event, other: Event, seconds: float) -> bool:
     return one.at is None or other.at is None or abs(other.at - one.at) <= seconds
-
-
-__all__ = ["Accounts", "Open"]

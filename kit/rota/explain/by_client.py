@@ -187,7 +187,7 @@ def _renamed(group: Group, one: Open, before: str, who: str) -> None:
 def _sizes(group: Group, one: Open, event: Event) -> None:
     """What the leader is told of all members."""
     roster = event.data.get("roster")
-    if not isinstance(roster, dict) or one.members_after is not None and one.by_broker:
+    if not isinstance(roster, dict) or (one.members_after is not None and one.by_broker):
         return
     one.members_after = len(roster)
     if not one.by_broker:
@@ -195,7 +195,9 @@ def _sizes(group: Group, one: Open, event: Event) -> None:
     group.roster = dict(roster)
 
 
-def changed(before: Mapping[str, str] | None, after: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def changed(
+    before: Mapping[str, str] | None, after: Mapping[str, str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Who came and who is gone; nothing of either where it is not known who there was."""
     if before is None:
         return (), ()

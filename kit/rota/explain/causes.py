@@ -49,13 +49,19 @@ def needs(*signs: Sign | Needs) -> tuple[Needs, ...]:
     return tuple(one if isinstance(one, Needs) else Needs(one) for one in signs)
 
 
-STATIC = ("group.instance.id", "static membership: a client that is back within its session timeout rebalances nobody")
+STATIC = (
+    "group.instance.id",
+    "static membership: a client that is back within its session timeout rebalances nobody",
+)
 LONGER_SESSION = ("session.timeout.ms", "longer than a restart or a pause of the client takes")
 SHORTER_SESSION = ("session.timeout.ms", "shorter, so that a client that is gone is noticed earlier; but longer than its "
                    "longest pause")  # fmt: skip
 LONGER_POLL = ("max.poll.interval.ms", "longer than a batch of records takes")
 FEWER_RECORDS = ("max.poll.records", "fewer, so that a batch takes less long")
-COOPERATIVE = ("partition.assignment.strategy", "cooperative-sticky: members keep what does not move while they rebalance")
+COOPERATIVE = (
+    "partition.assignment.strategy",
+    "cooperative-sticky: members keep what does not move while they rebalance",
+)
 DELAY = ("group.initial.rebalance.delay.ms", "of the broker: longer than the first members take to come")
 
 CAUSES: tuple[Cause, ...] = (
@@ -132,12 +138,12 @@ CAUSES: tuple[Cause, ...] = (
         "the partition of __consumer_offsets that {group} is on was loaded or unloaded: its coordinator moved",
         "loading.load",
         (("", "see why the broker went: a restart, an election of preferred leaders, a lost session with the controller"),),
-        never=(Sign.SESSION_OVER, Sign.LEFT, Sign.LATE_POLL, Sign.JOINED),
+        never=(Sign.SESSION_OVER, Sign.LEFT, Sign.JOINED),
         weaknesses=("weakness.left-and-still-a-member", "weakness.lost-generation-assigns", "weakness.refused-after-a-move",
                     "weakness.sync-while-loading-is-fatal"),
     ),
     Cause(
-        "paused-process", "Paused process", needs(Sign.HEARD_AFTER, Sign.SESSION_OVER),
+        "paused-process", "Paused process", needs(Sign.HEARD_AFTER),
         "{who} was silent for its session timeout and was heard of again afterwards: paused or cut off, not dead",
         "timers.session-expired",
         (LONGER_SESSION, ("", "look for pauses of the garbage collector, throttled processors, a machine that slept")),
@@ -153,7 +159,7 @@ CAUSES: tuple[Cause, ...] = (
         weaknesses=("weakness.taken-for-dead-and-consuming",),
     ),
     Cause(
-        "static-restart-late", "A static restart that took too long", needs(Sign.INSTANCE_BACK, Sign.SESSION_OVER),
+        "static-restart-late", "A static restart that took too long", needs(Sign.INSTANCE_BACK),
         "the static member {who} was back after its session had run out, so its restart cost two rebalances",
         "timers.session-expired",
         (LONGER_SESSION,),
@@ -210,7 +216,7 @@ CAUSES: tuple[Cause, ...] = (
         (("", "unsubscribe only where a consumer is to stay out"),),
     ),
     Cause(
-        "restart", "Restart", needs(Sign.LEFT, Sign.RETURNED),
+        "restart", "Restart", needs(Sign.RETURNED),
         "{who} left, and a client of the same id came",
         "leave.member",
         (STATIC,),

@@ -18,8 +18,8 @@ NAMED = 3
 SHOWN = 8
 """Events that an incident is said to rest on; the others are counted."""
 
-ABOUT = {Sign.TOGETHER: Sign.SESSION_OVER, Sign.FROM_EMPTY: Sign.JOINED}
-"""Signs that name nobody → the sign whose members they are about."""
+ABOUT = {Sign.TOGETHER: Sign.SESSION_OVER, Sign.FROM_EMPTY: Sign.JOINED, Sign.RETURNED: Sign.LEFT}
+"""Signs that name nobody, or somebody else → the sign whose members they are about."""
 
 WHO_COMES = "who was the last to join, and who was waited for"
 
@@ -82,7 +82,10 @@ class Diagnosis:
         found = [self.cause.unseen] if self.cause.unseen else []
         sources = frozenset().union(*(one.sources for one in self.incident.told))
         if not sources & {Source.CLIENT_LOG, Source.FRAMES}:
-            found += [WHO_COMES, "which partitions had no consumer, and whether a cooperative assignor kept some going"]
+            found += [
+                WHO_COMES,
+                "which partitions had no consumer, and whether a cooperative assignor kept some going",
+            ]
         if sources <= {Source.OFFSETS, Source.DESCRIBED}:
             found += ["when it began and why"]
         return found
@@ -96,7 +99,9 @@ def diagnosed(incident: Incident) -> Diagnosis:
         if named:
             number = max(incident.seen.counts[need.sign], 1)
             return Diagnosis(incident, cause, tuple(map(short, dict.fromkeys(named))), number)
-    return Diagnosis(incident, cause, (), max((incident.seen.counts[one.sign] for one in cause.needs), default=1))
+    return Diagnosis(
+        incident, cause, (), max((incident.seen.counts[one.sign] for one in cause.needs), default=1)
+    )
 
 
 def fits(cause: Cause, incident: Incident) -> bool:

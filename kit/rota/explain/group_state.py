@@ -17,6 +17,9 @@ NEAR = 1.5
 QUIET = (Kind.REPLACED, Kind.REFUSED)
 """What happens to static members, be there a rebalance or not."""
 
+MOVES = (Kind.LOADING, Kind.LOADED, Kind.UNLOADED)
+"""What shows that the coordinator is another one now."""
+
 EARLIER = 15.0
 """The same for what clients tell, whose clocks are others: a client that polls late says so before it leaves."""
 
@@ -104,20 +107,20 @@ class Group:
         return found
 
     def quiet(self, at: float | None, patience: float = 0.0) -> Rebalance | None:
-        """What happened to static members, not near to `at`, and made no rebalance; None: nothing.
+        """What happened to static members and to who was refused, not near to `at`, and made no rebalance; None: nothing.
 
         patience: seconds in which more may come that belongs to it.
         """
         found = [one for one in self.before if one.kind in QUIET and not (at and near(one, at))]
-        if not any(one.kind is Kind.REPLACED for one in found):
+        if not any(one.kind is Kind.REPLACED or refused_for_good(one) for one in found):
             return None
         if at is not None and found[0].at is not None and at - found[0].at < patience:
             return None
         self.before = [one for one in self.before if one not in found]
         return Rebalance(
             group=self.name,
-            trigger=STATIC_BACK,
-            who=next(one.member for one in found if one.kind is Kind.REPLACED),
+            trigger=STATIC_BACK if any(one.kind is Kind.REPLACED for one in found) else UNTOLD,
+            who=found[0].member,
             began=found[0].at,
             ended=found[0].at,
             ending=Ending.QUIET,
@@ -134,12 +137,15 @@ class Group:
         began = Open(
             began=moment(event, self.seen),
             by_broker=by_broker,
-            from_generation=event.generation if by_broker and event.generation is not None else self.generation,
+            from_generation=event.generation
+            if by_broker and event.generation is not None
+            else self.generation,
             members_before=self.members,
             settling=set(self.settling),
         )
         for one in self.recent(began.began):
             began.note(one)
+            began.moved = began.moved or one.kind in MOVES
         began.note(event)
         self.open = began
         return began
@@ -189,9 +195,14 @@ class Group:
         return {member: self.sessions[member] for member in named if member in self.sessions}
 
 
+def refused_for_good(event: Event) -> bool:
+    """Whether a client was refused in a way that ends it: fenced, or one too many."""
+    return event.kind is Kind.REFUSED and any(word in event.reason.upper() for word in ("FENCED", "MAX_SIZE"))
+
+
 def near(event: Event, at: float | None) -> bool:
     """Whether an event is near enough before a moment to belong to what happened then."""
     if event.at is None or at is None:
         return True
-    room = NEAR if event.source is Source.BROKER_LOG else EARLIER
+    room = NEAR if event.source is Source.BROKER_LOG and event.kind is not Kind.REFUSED else EARLIER
     return at - event.at <= room

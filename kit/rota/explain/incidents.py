@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rota.explain.rebalance import Ending, Rebalance
 from rota.explain.reasons import Said, said
+from rota.explain.rebalance import Ending, Rebalance
 from rota.explain.signs import Seen
 from rota.history import Event, Kind
 

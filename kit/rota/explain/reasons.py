@@ -75,7 +75,9 @@ FAILED = Trigger("failed", "timers.session-expired", "the session of {who} ran o
 LEFT = Trigger("left", "leave.member", "{who} left")
 NOT_SYNCED = Trigger("not-synced", "timers.sync-timeout", "{who} did not fetch its assignment in time")
 NOT_STORED = Trigger("not-stored", "persistence.assignment-failed", "the assignment could not be stored")
-CAPACITY = Trigger("capacity", "loading.over-capacity", "the group was loaded with more members than are allowed")
+CAPACITY = Trigger(
+    "capacity", "loading.over-capacity", "the group was loaded with more members than are allowed"
+)
 REJOINED = Trigger("rejoined", "join.rebalance-or-complete", "{who} joined again")
 
 _TRIGGERS: tuple[tuple[str, Trigger], ...] = (

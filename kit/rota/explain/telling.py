@@ -43,7 +43,9 @@ def lines(found: Explained, read: str, heard: bool = False) -> Iterator[str]:
     yield ""
     if found.left_out:
         less = counted(found.left_out, "incident")
-        yield wrapped("not told: ", f"{less} that cost less; name a group with --group, or ask for more with --most")
+        yield wrapped(
+            "not told: ", f"{less} that cost less; name a group with --group, or ask for more with --most"
+        )
     yield wrapped("read: ", read)
 
 
@@ -98,7 +100,9 @@ def incident(one: Diagnosis) -> Iterator[str]:
         yield from _listed(clock(_moment(rebalance)), [f"{words}."])
     skipped = found.number - len(_told(found.told))
     if skipped > 0:
-        yield from _listed("", [f"and {counted(skipped, 'rebalance')} between the first and the last of these."])
+        yield from _listed(
+            "", [f"and {counted(skipped, 'rebalance')} between the first and the last of these."]
+        )
     if found.gaps and found.number > 1:
         yield from _listed("no consumer", [worst_gaps(found)])
     yield from _listed("change", (_change(*each) for each in one.cause.change))

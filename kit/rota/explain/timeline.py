@@ -95,7 +95,9 @@ def timeline(one: Diagnosis) -> Markup | None:
         role="img", class_="timeline", xmlns="http://www.w3.org/2000/svg",
     )  # fmt: skip
     rest = element("p", f"{more} more members are not drawn.", class_="quiet") if more > 0 else None
-    return joined(element("div", picture, class_="drawn", tabindex="0", role="region", aria_label="Timeline"), rest)
+    return joined(
+        element("div", picture, class_="drawn", tabindex="0", role="region", aria_label="Timeline"), rest
+    )
 
 
 def legend() -> Markup:

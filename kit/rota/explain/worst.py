@@ -115,7 +115,9 @@ class Explainer:
         for one in self.accounts.open_ones():
             self._rebalanced(one)
         self.incidents.close()
-        kept = sorted((one for *_, one in self._heap), key=lambda one: (one.incident.began or 0.0, one.incident.group))
+        kept = sorted(
+            (one for *_, one in self._heap), key=lambda one: (one.incident.began or 0.0, one.incident.group)
+        )
         groups = sorted(self.totals.values(), key=lambda one: (-one.seconds, -one.rebalances, one.group))
         return Explained(
             kept,
