@@ -18,6 +18,9 @@ TASKS = {
         "conform": "Judge a group coordinator over the wire, or compare two of them.",
         "serve": "Run rota's own broker with Kafka's wire protocol.",
     },
+    "Ask what happened": {
+        "explain": "Why groups rebalanced, what it cost, what to change: from logs, or a running coordinator.",
+    },
     "This installation": {
         "doctor": "What is installed, what each extra adds, and a self-test of each.",
         "completion": "A script with which a shell completes verbs, options and names.",
