@@ -26,6 +26,7 @@ COMMANDS = {
     "prove": "rota.cli.prove:prove",
     "explain": "rota.cli.explain:explain",
     "serve": "rota.cli.serve:serve",
+    "record": "rota.cli.record:record",
     "rules": "rota.cli.rules:rules",
     "trace": "rota.cli.trace:trace",
     "doctor": "rota.cli.doctor:doctor",
