@@ -25,7 +25,7 @@ def night(
 
     def register(play: Callable[[Scene], None]) -> Callable[[Scene], None]:
         name = play.__name__.replace("_", "-")
-        NIGHTS.append(Night(name, play, frozenset(cause), less | GENERIC, settings or {}, own))
+        NIGHTS.append(Night(name, play, frozenset(cause), (less | GENERIC) - {*cause}, settings or {}, own))
         return play
 
     return register
@@ -50,7 +50,7 @@ def first_members(scene: Scene) -> None:
     scene.settled(scene.client(topic))
 
 
-@night("came")
+@night("came", "first-members")
 def scaled_up(scene: Scene) -> None:
     """Nothing is wrong: one consumer more."""
     topic, members = group_of(scene, 1)
