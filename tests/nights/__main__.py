@@ -10,7 +10,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from nights.judged import Judged, Verdict, judged, table
-from nights.night import Broker, Night, NotPlayable, new_broker, played
+from nights.brokers import Broker
+from nights.night import LEFT, Night, NotPlayable, left, new_broker, played
 from nights.scenes import NIGHTS
 
 
@@ -20,12 +21,17 @@ def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m nights", description=__doc__)
     parser.add_argument("--target", default="rota", help="rota, kafka-4.4.0, kafka-3.9.2 or kafka-3.4.1")
     parser.add_argument("--keep", type=Path, help="folder for logs, recordings and data folders")
+    parser.add_argument("--again", action="store_true", help="judge what --keep has, without playing it")
     parser.add_argument("nights", nargs="*", choices=[*known, []], metavar="NIGHT", help=", ".join(known))
     given = parser.parse_args(words)
     chosen = [one for one in NIGHTS if one.name in (given.nights or known)]
     with ExitStack() as stack:
         folder = given.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="nights-")))
-        found = list(nights_on(given.target, chosen, folder.absolute()))
+        if given.again:
+            kept = [one for one in chosen if (folder / one.name / LEFT).exists()]
+            found = [each for one in kept for each in judged(one, left(folder / one.name))]
+        else:
+            found = list(nights_on(given.target, chosen, folder.absolute()))
     print(table(found))
     return int(any(one.verdict in (Verdict.WRONG, Verdict.FAILED) for one in found))
 
@@ -55,7 +61,7 @@ def _of(night: Night, on: Broker, folder: Path) -> list[Judged]:
         print(f"{night.name}: not played: {cause}", flush=True)
         return []
     except AssertionError as failure:
-        (folder / "failure.txt").write_text(str(failure))
+        (folder / "failure.txt").write_text(str(failure), encoding="utf-8")
         print(f"{night.name}: FAILED: {str(failure).splitlines()[0]}", flush=True)
         return [Judged(night.name, "log", Verdict.FAILED, ())]
     for one in found:

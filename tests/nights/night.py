@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from nights.brokers import Broker, broker, kept
-from rota.clients.history import History
 from rota.clients.members import Member
 from rota.clients.producers import Producers
 from rota.clients.world import World
@@ -22,6 +22,7 @@ from rota.wire.consumer import encode_subscription
 LIBRDKAFKA = "librdkafka"
 SESSION_MS, POLL_MS = 4000, 6000
 PATIENCE = 60.0
+LEFT = "night.json"
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Night:
 
 @dataclass(frozen=True)
 class Left:
-    """What a night left, by source; and from when to when the incident was, in seconds since 1970."""
+    """What a night left, by source; from when to when the incident was, in seconds since 1970."""
 
     group: str
     began: float
@@ -244,13 +245,22 @@ def played(night: Night, on: Broker, folder: Path) -> Left:
             scene.end()
             producers.close()
     (folder / "server.log").write_bytes(log)
+    (folder / "port").unlink(missing_ok=True)
+    when = {"group": scene.group_id, "began": scene.began, "ended": ended}
+    (folder / LEFT).write_text(json.dumps(when), encoding="utf-8")
+    return left(folder)
+
+
+def left(folder: Path) -> Left:
+    """What a night left in a folder."""
+    when = json.loads((folder / LEFT).read_text(encoding="utf-8"))
     sources = {
         "log": (folder / "server.log",),
         "clients": (folder / "clients",),
-        "frames": (recording,),
+        "frames": (folder / "recording.jsonl",),
         "offsets": (folder / "data",),
     }
-    return Left(scene.group_id, scene.began, ended, sources)
+    return Left(when["group"], when["began"], when["ended"], sources)
 
 
 def new_broker(name: str, folder: Path, settings: Mapping[str, int]) -> Broker:
@@ -258,6 +268,3 @@ def new_broker(name: str, folder: Path, settings: Mapping[str, int]) -> Broker:
     made = broker(name, folder, settings)
     made.start()
     return made
-
-
-__all__ = ["History", "Left", "Night", "NotPlayable", "Scene", "new_broker", "played"]

@@ -165,7 +165,7 @@ def removed_by_admin(scene: Scene) -> None:
     """An administrator removes a member; it comes again as a new one."""
     topic, members = group_of(scene, 2)
     scene.begins()
-    victim = scene.history.of(members[1].name, "view")[-1].member
+    victim = scene.history.of(members[1].name, "view")[-1].member_id
     scene.raw(topic).remove(victim, "Member was removed by an admin client")
     scene.lone(*members)
 
