@@ -38,7 +38,7 @@ def event_of(line: str | bytes) -> Event:
     """The event of a line. Errors: LineError; a schema or a kind of another age is told as such."""
     try:
         values = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LineError(f"no JSON: {error}") from None
     if not isinstance(values, dict):
         raise LineError(f"a JSON {type(values).__name__} where an object is expected")

@@ -74,6 +74,8 @@ class JavaClients:
             return
         pattern, values = found
         self._learn(client, pattern, values)
+        if pattern.kind is Kind.OTHER_PROTOCOL:
+            values["text"] = sentence
         for one in made(pattern, values, Source.CLIENT_LOG, at, origin):
             yield client.fill(one)
         if pattern.kind in (Kind.LEAVING, Kind.SESSION_LATE):
@@ -112,7 +114,7 @@ class RdkafkaClients:
 
     _GROUP = re.compile(r'(?:Consumer )?[Gg]roup "(?P<group>.*?)":? (?P<rest>.*)', re.DOTALL)
     _BROKER = re.compile(r"(?:GroupCoordinator/\d+|GroupCoordinator|\S+:\d+/(?:\d+|bootstrap)): ")
-    _LIST = re.compile(r"List with (\d+) partition\(s\):")
+    _LIST = re.compile(r"List with (\d{1,19}) partition\(s\):")
     _ITEM = re.compile(r" (?P<topic>.+) \[(?P<partition>\d+)\] ")
     _LOST = re.compile(r"Disconnected(?: \(|: |$)")
 

@@ -83,7 +83,7 @@ def _cleaned(data: dict[str, Any]) -> dict[str, Any]:
         }
         data["members"] = len(data["assignments"])
     if isinstance(data.get("node"), str):
-        number = re.search(r"-?\d+", data["node"])
+        number = re.search(r"-?\d{1,19}", data["node"])
         node = int(number[0]) if number else -1
         data["node"] = _COORDINATOR_ID - node if node > 2**30 else node
     return data

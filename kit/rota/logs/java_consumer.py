@@ -125,6 +125,27 @@ _INVOKER: Sentences = {
     "The pause flag in partitions {_what}": None,
 }
 
+_OTHER = Kind.OTHER_PROTOCOL
+
+_MEMBERSHIP: Sentences = {
+    "Consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than"
+    " the configured max.poll.interval.ms, {_advice}": Kind.POLL_LATE,
+    "Time between subsequent calls to poll() was longer than the configured max.poll.interval.ms, exceeded"
+    " approximately by {milliseconds} ms. Member {member} will rejoin the group now.": Kind.POLL_LATE,
+    "Member {member} with epoch {_epoch} transitioned from {_before} to {_after}.": _OTHER,
+    "Member {member} with epoch {_what}": _OTHER,
+    "Member {member} will join the group on the next call to poll.": _OTHER,
+    "Member {member} received heartbeat interval {_interval}ms from the group coordinator": None,
+    "Member {member} {_what}": _OTHER,
+    "Reconciling assignment with local epoch {_what}": _OTHER,
+    "Revoking previously assigned partitions {_what}": _OTHER,
+    "Ignoring {_what}": None,
+    "Leave group operation already in progress for member {member}": None,
+    "Heartbeat to leave group cannot be sent {_what}": _OTHER,
+    "Expired poll timer has been reset so stale member {member} will rejoin the group {_what}": _OTHER,
+    "FindCoordinator {_what}": None,
+}
+
 _ELSEWHERE: Sentences = {
     "Subscribed to {_what}": None,
     "Unsubscribed all topics {_what}": None,
@@ -149,6 +170,7 @@ CONSUMER = Table(
         *sentences(f"{_INTERNALS}.ConsumerCoordinator", VERSIONS, _COORDINATOR),
         *sentences(f"{_INTERNALS}.ConsumerRebalanceListenerInvoker", VERSIONS, _INVOKER),
         *sentences("org.apache.kafka.clients", VERSIONS, _ELSEWHERE),
+        *sentences(f"{_INTERNALS}.AbstractMembershipManager and others", "4.x", _MEMBERSHIP),
     )
 )
 """The lines of Java's consumer, without what stands in brackets before them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -52,30 +53,33 @@ def of_json(text: str) -> Found | None:
         return None
     try:
         values = json.loads(text[start:])
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     message = next((one for key in _MESSAGES if isinstance(one := values.get(key), str)), None)
     if message is None and isinstance(values.get("MESSAGE"), list):  # journald writes bytes so
-        message = bytes(values["MESSAGE"]).decode("utf-8", "backslashreplace")
+        try:
+            message = bytes(values["MESSAGE"]).decode("utf-8", "backslashreplace")
+        except (TypeError, ValueError):
+            return None
     return None if message is None else Found(message, text[:start], _time(values))
 
 
 def _time(values: Mapping[str, Any]) -> str | float | None:
-    instant = values.get("instant")
-    try:
-        if isinstance(instant, dict):
-            return float(instant["epochSecond"]) + float(instant.get("nanoOfSecond", 0)) / 1e9
-        for key, unit in (("__REALTIME_TIMESTAMP", 1e6), ("timeMillis", 1e3)):
-            if key in values:
-                return float(values[key]) / unit
-    except (KeyError, TypeError, ValueError):
-        return None
     at = next((values[key] for key in _TIMES if key in values), None)
     if isinstance(at, str):
         return at
-    if isinstance(at, int | float) and not isinstance(at, bool):
-        return at / 1e3 if at > 1e11 else float(at)
-    return None
+    instant = values.get("instant")
+    try:
+        if isinstance(instant, dict):
+            at = float(instant["epochSecond"]) + float(instant.get("nanoOfSecond", 0)) / 1e9
+        elif "__REALTIME_TIMESTAMP" in values:
+            at = float(values["__REALTIME_TIMESTAMP"]) / 1e6
+        else:
+            at = float(values.get("timeMillis", at))
+            at = at / 1e3 if at > 1e11 else at
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return at if math.isfinite(at) else None
 
 
 _CONVERSION = re.compile(r"%(?:-?\d*(?:\.-?\d+)?)([A-Za-z]+|%)(?:\{[^}]*\})*")

@@ -22,8 +22,8 @@ LOG = "log"
 
 BROKERS = (JAVA, SCALA)
 
-_BROKER = re.compile(r"(?:id=|brokerId=| )(\d+)")
-_PARTITION = re.compile(r"topic=__consumer_offsets partition=(\d+)")
+_BROKER = re.compile(r"(?:id=|brokerId=| )(\d{1,19})")
+_PARTITION = re.compile(r"topic=__consumer_offsets partition=(\d{1,19})")
 
 _BYTES = re.compile(rb'"MESSAGE"\s*:\s*\[')
 """journald's JSON has messages with colours as lists of bytes."""
