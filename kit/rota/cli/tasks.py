@@ -19,7 +19,8 @@ TASKS = {
         "serve": "Run rota's own broker with Kafka's wire protocol.",
     },
     "Ask what happened": {
-        "explain": "Why groups rebalanced, what it cost, what to change: from logs, or a running coordinator.",
+        "explain": "Why groups rebalanced, what it cost, what to change: from logs, or a running "
+        "coordinator.",
     },
     "This installation": {
         "doctor": "What is installed, what each extra adds, and a self-test of each.",

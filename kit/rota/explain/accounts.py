@@ -1,9 +1,9 @@
 """Events to rebalances: a fold that hands each rebalance on when it has ended.
 
-What is kept is a `Group` for each group that is alive, not for each line; one of which nothing was heard for an hour, or
-that is Dead, is dropped. Every source tells another part: a broker's log when a rebalance was prepared and why,
-clients' logs and frames who joined when and which partitions were without a consumer, the offsets topic who is in which
-generation. What a source does not tell stays untold.
+What is kept is a `Group` for each group that is alive, not for each line; one of which nothing was heard for
+an hour, or that is Dead, is dropped. Every source tells another part: a broker's log when a rebalance was
+prepared and why, clients' logs and frames who joined when and which partitions were without a consumer, the
+offsets topic who is in which generation. What a source does not tell stays untold.
 """
 
 from __future__ import annotations

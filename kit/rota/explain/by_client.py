@@ -1,4 +1,5 @@
-"""What clients tell of a rebalance, in their logs or by their requests: who joined when, which partitions had nobody."""
+"""What clients tell of a rebalance, in their logs or by their requests: who joined when, which partitions had
+nobody."""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ class ByClient:
     def _synced(self, group: Group, event: Event) -> None:
         who, one = name(group, event), group.open
         group.settling.discard(who)
-        group.clients[who] = set(_partitions(event, "partitions"))
+        before = group.clients.get(who, set()) if "partitions" not in event.data else set()
+        group.clients[who] = before | {*_partitions(event, "partitions"), *_partitions(event, "added")}
         if one is None:
             group.generation = event.generation if event.generation is not None else group.generation
             _found(group, group.clients[who], event, {})

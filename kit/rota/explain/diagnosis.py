@@ -74,7 +74,8 @@ class Diagnosis:
         known = [ms for one in self.incident.told for member, ms in one.sessions.items() if member in lost]
         words = f"{seconds(max(known) / 1000)}, its session timeout" if known else "its session timeout"
         untold = "" if known else ", which this source does not tell"
-        return f"before the broker noticed, the partitions of who was lost had no consumer for up to {words}{untold}"
+        had_none = "before the broker noticed, the partitions of who was lost had no consumer for up to"
+        return f"{had_none} {words}{untold}"
 
     @property
     def not_visible(self) -> list[str]:

@@ -63,8 +63,8 @@ class Wanted:
 
 @dataclass
 class Explained:
-    """All that is told. incidents: the costliest, by time; left_out: how many more there were; groups: totals, the
-    costliest first; more_groups: how many were not kept; events: about groups."""
+    """All that is told. incidents: the costliest, by time; left_out: how many more there were; groups:
+    totals, the costliest first; more_groups: how many were not kept; events: about groups."""
 
     incidents: list[Diagnosis]
     left_out: int
@@ -82,7 +82,8 @@ class Explained:
 
 @dataclass
 class Explainer:
-    """Folds events and keeps the worst. most: incidents that are kept; heard: is called with each as it ends."""
+    """Folds events and keeps the worst. most: incidents that are kept; heard: is called with each as it
+    ends."""
 
     wanted: Wanted
     most: int
