@@ -186,6 +186,40 @@ def deploy() -> Night:
     return found.leave(20, B, 5, 2).come(30, D, 6, 3)
 
 
+@night("left-in-turn")
+def in_turn() -> Night:
+    found = Night().leave(0, A, 3, 2, reason=NOT_GIVEN).come(10, C, 4, 3)
+    return found.leave(20, B, 5, 2, reason=NOT_GIVEN).come(30, D, 6, 3)
+
+
+@night("left-in-turn/one of them was closed")
+def in_turn_and_closed() -> Night:
+    found = Night().leave(0, A, 3, 2).come(10, C, 4, 3)
+    return found.leave(20, B, 5, 2, reason=NOT_GIVEN).come(30, D, 6, 3)
+
+
+@night("left-and-back/two left and one came")
+def two_left_and_one_came() -> Night:
+    found = Night().leave(0, A, 3, 2, reason=NOT_GIVEN).leave(10, B, 4, 1, reason=NOT_GIVEN)
+    return found.come(20, C, 5, 2)
+
+
+@night("left-and-back/one left and two came")
+def one_left_and_two_came_untold() -> Night:
+    return Night().leave(0, A, 3, 2, reason=NOT_GIVEN).come(10, C, 4, 3).come(20, D, 5, 4)
+
+
+@night("left-and-back/one of those that came went again")
+def left_and_again() -> Night:
+    found = Night().leave(0, A, 3, 2, reason=NOT_GIVEN).come(10, C, 4, 3)
+    return found.leave(20, C, 5, 2, reason=NOT_GIVEN).come(30, D, 6, 3)
+
+
+@night("left-and-back")
+def left_and_back() -> Night:
+    return Night().leave(0, A, 2, 1, reason=NOT_GIVEN).come(4, B, 3, 2)
+
+
 @night("restart/two left and one came")
 def half_a_deploy() -> Night:
     return Night().leave(0, A, 3, 2).leave(10, B, 4, 1).come(20, C, 5, 2)

@@ -30,7 +30,8 @@ class Cause:
     name: for programs; title: in a word or two; needs: the evidence, all of it; never: signs beside which it
     is not this; sentence: what happened, with {who} (members by the first sign that is needed), {number} of
     them and {group}; unseen: what this evidence cannot tell; change: what helps, each with the setting that
-    it is about, if any; rule: the slug of the spec's rule; weaknesses: names in docs/findings.md that fit.
+    it is about, if any; rule: the slug of the spec's rule; weaknesses: names in docs/findings.md that fit;
+    routine: nobody is worse off, so it is told last.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Cause:
     never: tuple[Sign, ...] = ()
     unseen: str = ""
     weaknesses: tuple[str, ...] = ()
+    routine: bool = False
 
 
 def needs(*signs: Sign | Needs) -> tuple[Needs, ...]:
@@ -133,13 +135,23 @@ CAUSES: tuple[Cause, ...] = (
         (("", "see why that client ends: its own log, or an exception in its handler"), STATIC),
     ),
     Cause(
-        "rolling-deploy", "Rolling deploy", needs(Needs(Sign.LEFT, 2), Needs(Sign.JOINED, 2)),
-        "{number} members left and others came in their places, one after the other",
+        "rolling-deploy", "Rolling deploy", needs(Needs(Sign.CLOSED, 2), Needs(Sign.JOINED, 2)),
+        "{number} members were closed and others came in their places, one after the other",
         "leave.member",
         (STATIC, COOPERATIVE, ("internal.leave.group.on.close", "false has the same effect as a static "
                                                                 "member's close"),
          ("", "restart several at once: each restart on its own costs a rebalance or two")),
         never=(Sign.LEFT_NEW,),
+    ),
+    Cause(
+        "left-in-turn",
+        "Members left and came",
+        needs(Needs(Sign.LEFT, 2), Needs(Sign.JOINED, 2)),
+        "{number} members left and others came, one after the other",
+        "leave.member",
+        (STATIC, COOPERATIVE),
+        never=(Sign.LEFT_NEW,),
+        unseen="whether it was a rolling deploy or each was polled too late: the clients give no reason",
     ),
     Cause(
         "coordinator-moved", "The coordinator moved", needs(Sign.MOVED),
@@ -232,10 +244,22 @@ CAUSES: tuple[Cause, ...] = (
         (("", "unsubscribe only where a consumer is to stay out"),),
     ),
     Cause(
-        "restart", "Restart", needs(Sign.RETURNED),
-        "{who} left, and a client of the same id came",
+        "restart",
+        "Restart",
+        needs(Sign.CLOSED, Sign.RETURNED),
+        "{who} was closed, and a client of the same id came",
         "leave.member",
         (STATIC,),
+    ),
+    Cause(
+        "left-and-back",
+        "A member left and came back",
+        needs(Sign.RETURNED),
+        "{who} left, and a client of the same id came",
+        "leave.member",
+        (STATIC, LONGER_POLL),
+        unseen="whether it was restarted or was polled too late: the client gives no reason, but its own log "
+        "tells",
     ),
     Cause(
         "closed", "A consumer was closed", needs(Sign.CLOSED),
@@ -274,6 +298,7 @@ CAUSES: tuple[Cause, ...] = (
         "timers.initial-delay-over",
         (DELAY,),
         weaknesses=("weakness.newcomer-remembered",),
+        routine=True,
     ),
     Cause(
         "came", "A member came", needs(Sign.JOINED),

@@ -202,6 +202,10 @@ class Seen:
                 yield Sign.HEARD_AFTER
         elif kind is Kind.APPEND_FAILED:
             yield Sign.NOT_STORED
+        elif kind is Kind.FINDING:
+            yield Sign.MOVED
+        elif kind is Kind.CLIENT_CLOSED:
+            yield Sign.CLOSED
 
     def _failed(self, event: Event, rebalance: Rebalance) -> Iterator[Sign]:
         if "pending" in event.reason.lower() or event.data.get("pending"):

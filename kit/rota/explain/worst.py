@@ -11,6 +11,7 @@ from rota.explain.accounts import Accounts
 from rota.explain.diagnosis import Diagnosis, diagnosed
 from rota.explain.incidents import Incident, Incidents
 from rota.explain.rebalance import Rebalance
+from rota.explain.signs import Sign
 from rota.history import Event
 
 MOST_GROUPS = 10_000
@@ -160,9 +161,14 @@ class Explainer:
             self._forgotten += 1
 
 
+SESSION = 6.0
+"""Seconds of a session that nobody tells: no less than brokers allow, unless they are told to."""
+
+
 def rank(one: Diagnosis) -> tuple[bool, float]:
-    """What is told first: by seconds; an incident without any comes last."""
-    return one.incident.number > one.incident.untimed, one.incident.seconds
+    """What is told first: by seconds without a consumer; what is routine comes last."""
+    lost = one.incident.seen.counts[Sign.SESSION_OVER] > 0
+    return not one.cause.routine, one.incident.seconds + (one.session or SESSION if lost else 0.0)
 
 
 __all__ = ["Explained", "Explainer", "Totals", "Wanted", "rank"]
