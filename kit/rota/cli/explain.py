@@ -24,7 +24,7 @@ EXAMPLES = (
                                        "first."),
     Example("rota explain /var/log/kafka --group orders --since 3h --report html=orders.html",
             "One group since three hours ago, and a page with a timeline of each incident."),
-    Example("kubectl logs kafka-0 | rota explain - --json", "What another command prints; one JSON object."),
+    Example("rota explain - --json", "What another command prints, as `kubectl logs`; one JSON object."),
     Example("rota explain server.log --follow", "Go on reading what is written, and tell each incident as "
                                                 "it ends."),
     Example("rota explain --bootstrap localhost:9092 --group orders",

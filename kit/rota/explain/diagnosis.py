@@ -195,7 +195,7 @@ def worst_gaps(one: Rebalance | Incident) -> str:
     worst = sorted(one.gaps.items(), key=lambda gap: (-gap[1], gap[0]))
     more = len(worst) - NAMED
     told = ", ".join(f"{partition} {seconds(gap)}" for partition, gap in worst[:NAMED])
-    return f"{told} and {counted(more, 'partition')} less" if more > 0 else told
+    return f"{told} and {counted(more, 'partition')} for less" if more > 0 else told
 
 
 def evidence(incident: Incident) -> tuple[list[Event], int]:

@@ -20,14 +20,14 @@ MOST_GROUPS = 10_000
 
 @dataclass(slots=True)
 class Totals:
-    """A group's sum. worst: its costliest incident's cause and seconds."""
+    """A group's sum. worst: its costliest incident's cause."""
 
     group: str
     rebalances: int = 0
     incidents: int = 0
     seconds: float = 0.0
     worst: str = ""
-    worst_seconds: float = -1.0
+    worst_rank: tuple[bool, float] = (False, -1.0)
     last: float | None = None
     open: bool = False
 
@@ -38,8 +38,8 @@ class Totals:
         self.seconds += one.incident.seconds
         self.last = one.incident.ended
         self.open = one.incident.open
-        if one.incident.seconds > self.worst_seconds:
-            self.worst, self.worst_seconds = one.cause.title, one.incident.seconds
+        if (cost := rank(one)) > self.worst_rank:
+            self.worst, self.worst_rank = one.cause.title, cost
 
 
 @dataclass
