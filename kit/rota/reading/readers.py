@@ -1,0 +1,11 @@
+"""All readers, in the order in which they are asked whether they know a source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rota.reading.event_lines import EventLines
+from rota.reading.reader import Reader
+
+READERS: Sequence[Reader] = (EventLines(),)
+"""Those that recognise by first bytes stand before those that guess by the look of lines."""
