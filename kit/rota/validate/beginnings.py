@@ -44,13 +44,15 @@ class Given:
 class Phase:
     """The end of a join phase, as far as it was told.
 
-    began: when the first member was told; open: the requests that were under way then; joins: of the members
+    began: when the first member was told; open: the requests that were under way then; place: how many events
+    are kept from before; joins: of the members
     that were told, by id; members: of the leader's list; sound: whether it may be where a judge begins.
     """
 
     generation: int
     began: float
     open: Mapping[int, Sent]
+    place: int = 0
     leader: str = ""
     joins: dict[str, Sent] = field(default_factory=dict)
     members: frozenset[str] | None = None
@@ -108,9 +110,10 @@ def states_before_the_end(
     return tuple(found)
 
 
-def first_states() -> tuple[State, ...]:
-    """What a group may be before its first generation: absent, or there for the sake of offsets alone."""
-    return State(), State(Group())
+def first_states(since: float) -> tuple[State, ...]:
+    """What a group may be before its first generation: absent, there for the sake of offsets alone, or for
+    an id that nobody has used. since: when the source begins."""
+    return State(), State(Group()), _with_stranger(State(Group(), low=since), since)
 
 
 def _with_stranger(state: State, since: float) -> State:

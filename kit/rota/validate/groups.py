@@ -14,8 +14,8 @@ from rota.generate.told import dialogue
 from rota.generate.verdicts import WIRE, rule_of
 from rota.linearise import Answered, Broken, Judgement, Sent, Verdict
 from rota.spec import Call, ErrorCode, JoinGroupReply, JoinGroupRequest
-from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsReply
-from rota.spec.classic.messages import LeaveGroupRequest
+from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsReply, DescribeGroupsRequest
+from rota.spec.classic.messages import LeaveGroupRequest, SyncGroupReply
 from rota.spec.messages import ReplyMessage, Request
 from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
 from rota.validate.account import Account, Violation
@@ -37,6 +37,7 @@ AFTER = "what came after a violation, until the group's state was told again"
 MOVING = "what came while the coordinator moved or loaded, until the group's state was told again"
 UNSEEN = "what is told of members whose requests are not in this source"
 OFFSETS = "offsets that were asked for, where what was committed before is not known"
+ASSIGNMENTS = "descriptions of a group before its first assignment that was seen"
 UNDER_WAY = "requests that were under way when the group's state was told"
 REFUSED = "requests that were refused before a coordinator was asked"
 RESTARTED = "all connections of the group ended at once: the coordinator may have been started anew"
@@ -102,13 +103,14 @@ class Watched:
         self._messages: deque[tuple[Message, str]] = deque(maxlen=MOST_MESSAGES)
         self._phase: Phase | None = None
         self._buffer = _Buffered()
-        self._whole = True
+        self._whole = self._assigned = True
         self._stretch: Stretch | None = None
         self._why, self._cause = BEFORE, ""
         self._suspect: _Suspect | None = None
         self._connections: set[int] = set()
         self._ended: deque[float] = deque(maxlen=2)
         self._restarted = False
+        self._latest = 0
         self.last = since
         if terms.fresh:
             self._begin(Stretch(terms, offsets_known=True))
@@ -133,14 +135,17 @@ class Watched:
             self._odd(asked, str(odd), at, weight, origin)
             return
         self._closed(asked, at, body, origin)
-        if codes & MOVED:
+        if self._has_moved(asked, codes):
             self._moved(asked, weight)
         elif reply is None:
             self._refused(asked, at, body, weight, origin)
         else:
             self._note(asked, at, reply)
+            self._assigned |= isinstance(reply, SyncGroupReply) and reply.error_code is ErrorCode.NONE
+            self._look_for_a_phase(at, reply)
             self._take(Answered(at, number, reply), weight, origin)
             self._look_for_a_beginning(asked, at, reply)
+            self._note_generation(asked.request, reply)
 
     def _closed(self, asked: Asked, at: float, body: Body, origin: str) -> None:
         self.last = at
@@ -215,8 +220,9 @@ class Watched:
             return ""
         if isinstance(event.call.request, OffsetFetchRequest | OffsetDeleteRequest):
             self._left_out[event.number] = OFFSETS
-            return OFFSETS
-        return ""
+        if isinstance(event.call.request, DescribeGroupsRequest) and not self._assigned:
+            self._left_out[event.number] = ASSIGNMENTS
+        return self._left_out.get(event.number, "")
 
     def _skip(self, weight: int) -> None:
         if self._cause:
@@ -254,35 +260,42 @@ class Watched:
             return
         if isinstance(reply, DescribeGroupsReply) and reply.group_state == "Dead" and not self._open:
             self._drop_buffer()
+            self._assigned = True
             self._begin(Stretch(self._terms))
             return
-        if not isinstance(reply, JoinGroupReply) or not is_end_of_phase(reply):
+        if self._phase is None or not isinstance(reply, JoinGroupReply) or not is_end_of_phase(reply):
             return
-        if self._phase is None or self._phase.generation != reply.generation_id:
-            self._new_phase(asked, at, reply)
-        assert self._phase is not None, "it has just begun"
         self._phase.told(at, asked.sent(), reply)
         if self._phase.whole:
             self._begin_here(self._phase)
 
-    def _new_phase(self, asked: Asked, at: float, reply: JoinGroupReply) -> None:
-        first = reply.generation_id == 1 and self._whole and self._phase is None
-        if not first:
-            answer = self._buffer.events[-1:]
-            weight = sum(weight for _, weight, _ in answer)
-            self._buffer.weight -= weight
+    def _note_generation(self, request: Any, reply: Any) -> None:
+        """The generation that members are in by now: who is told of it again has only joined again."""
+        if getattr(reply, "error_code", None) is ErrorCode.NONE:
+            self._latest = getattr(reply, "generation_id", getattr(request, "generation_id", self._latest))
+
+    def _look_for_a_phase(self, at: float, reply: ReplyMessage) -> None:
+        """Keep what follows if an answer tells of a generation that is not known yet."""
+        if self._stretch is not None or not isinstance(reply, JoinGroupReply) or not is_end_of_phase(reply):
+            return
+        if self._phase is not None and self._phase.generation == reply.generation_id:
+            return
+        if not (reply.generation_id == 1 and self._whole and self._phase is None):
             self._drop_buffer()
-            self._buffer = _Buffered(list(answer), weight)
-        self._whole = first
         under_way = {number: one.sent() for number, one in self._open.items()}
-        self._phase = Phase(reply.generation_id, at, under_way)
+        self._phase = Phase(reply.generation_id, at, under_way, len(self._buffer.events))
         removing = (LeaveGroupRequest, DeleteGroupsRequest)
-        self._phase.sound = not any(isinstance(one.request, removing) for one in self._open.values())
+        rejoins = reply.generation_id == self._latest
+        self._phase.sound = not (
+            rejoins or any(isinstance(one.request, removing) for one in self._open.values())
+        )
 
     def _begin_here(self, phase: Phase) -> None:
         buffer, self._buffer = self._buffer, _Buffered()
         self._begin(
-            Stretch(self._terms, first_states()) if self._whole else self._from_the_end_of(phase, buffer)
+            Stretch(self._terms, first_states(self._since))
+            if self._whole
+            else self._from_the_end_of(phase, buffer)
         )
         for event, weight, origin in buffer.events:
             self._take(event, weight, origin)
@@ -339,14 +352,14 @@ class Watched:
         self._account.give_up(self.group, cause, self._stretch.doubtful + self._stretch.queued)
         self._cause, self._stretch = cause, None
 
+    def _has_moved(self, asked: Asked, codes: frozenset[int]) -> bool:
+        """Whether an answer says that the coordinator is another one, or reads the group anew."""
+        if self._terms.profile.answers_replaced and isinstance(asked.request, JoinGroupRequest):
+            codes -= {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.value}
+        return not codes.isdisjoint(MOVED)
+
     def _moved(self, asked: Asked, weight: int) -> None:
         self._left_out.pop(asked.number, None)
-        if self._stretch is not None:
-            own = self._stretch.withdraw(asked.number)
-            if own is not None:
-                self._stretch.end(self.last)
-                self._see()
-            self._account.leave(MOVING, FRAMES, own or 0)
         if self._stretch is not None:
             self._abandon(MOVING)
         self._why, self._cause = MOVING, ""
@@ -429,6 +442,18 @@ class Watched:
     def _dialogue(self, at: float) -> tuple[str, ...]:
         messages = [message for message, _ in self._messages if message.at <= at][-SHOWN:]
         return tuple(dialogue(messages, self.group))
+
+
+def _all_handed_out(phase: Phase, buffer: _Buffered) -> bool:
+    """Whether the members of the first generation were all seen to come."""
+    answers = [event.reply for event, _, _ in buffer.events if isinstance(event, Answered)]
+    handed = {"", *(one.member_id for one in answers if isinstance(one, JoinGroupReply) and _requires(one))}
+    requests: list[Any] = [sent.call.request for sent in phase.joins.values()]
+    return all(request.member_id in handed for request in requests)
+
+
+def _requires(reply: JoinGroupReply) -> bool:
+    return reply.error_code is ErrorCode.MEMBER_ID_REQUIRED
 
 
 def _give(stretch: Stretch, event: Sent | Answered | Broken, weight: int, origin: str) -> None:

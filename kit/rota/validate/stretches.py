@@ -92,7 +92,7 @@ class Stretch:
         self._add(_Held(event, 0))
 
     def withdraw(self, number: int) -> int | None:
-        """Take back a request that no coordinator was asked. Returns its weight, None where it is too late."""
+        """Take back a request that no coordinator was asked. Returns its weight; None: too late."""
         held = self._unanswered.pop(number, None)
         if held is None or held not in self._queue:
             return None
