@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from rota.generate.player import Message
 from rota.generate.replies import NotInTheSpec, reply_of
@@ -14,22 +13,15 @@ from rota.generate.told import dialogue
 from rota.generate.verdicts import WIRE, rule_of
 from rota.linearise import Answered, Broken, Judgement, Sent, Verdict
 from rota.spec import Call, ErrorCode, JoinGroupReply, JoinGroupRequest
-from rota.spec.admin_messages import DeleteGroupsRequest, DescribeGroupsReply, DescribeGroupsRequest
-from rota.spec.classic.messages import LeaveGroupRequest, SyncGroupReply
+from rota.spec.admin_messages import DescribeGroupsRequest
+from rota.spec.classic.messages import SyncGroupReply
 from rota.spec.messages import ReplyMessage, Request
 from rota.spec.offset_messages import OffsetDeleteRequest, OffsetFetchRequest
 from rota.validate.account import Account, Violation
-from rota.validate.beginnings import (
-    Given,
-    Phase,
-    first_states,
-    is_end_of_phase,
-    parked,
-    states_before_the_end,
-)
 from rota.validate.frames import BESIDE, MOVED, codes_of, without_refused
 from rota.validate.stretches import Stretch, handed_out, strangers
 from rota.validate.terms import Terms
+from rota.validate.waiting import Beginning, Waiting
 
 FRAMES = "frames"
 BEFORE = "what came before the group's state was told: a join phase all of whose members were seen"
@@ -42,7 +34,6 @@ UNDER_WAY = "requests that were under way when the group's state was told"
 REFUSED = "requests that were refused before a coordinator was asked"
 RESTARTED = "all connections of the group ended at once: the coordinator may have been started anew"
 
-MOST_BUFFERED = 5_000
 MOST_MESSAGES = 100
 SHOWN = 30
 """Messages that are kept of a group, and those that a violation shows."""
@@ -72,18 +63,6 @@ class Asked:
 
 
 @dataclass
-class _Buffered:
-    """What was seen since a phase ended, until it is known whether a judge may begin there."""
-
-    events: list[tuple[Any, int, str]] = field(default_factory=list)
-    weight: int = 0
-
-    def add(self, event: Any, weight: int, origin: str) -> None:
-        self.events.append((event, weight, origin))
-        self.weight += weight
-
-
-@dataclass
 class _Suspect:
     """A violation that a member might explain who is not in the source. known: the ids that are explained."""
 
@@ -99,21 +78,18 @@ class Watched:
         self._terms, self._account, self._since = terms, account, since
         self._open: dict[int, Asked] = {}
         self._left_out: dict[int, str] = {}
-        self._given: dict[str, Given] = {}
         self._messages: deque[tuple[Message, str]] = deque(maxlen=MOST_MESSAGES)
-        self._phase: Phase | None = None
-        self._buffer = _Buffered()
-        self._whole = self._assigned = True
+        self._waiting = Waiting(terms, since)
+        self._assigned = True
         self._stretch: Stretch | None = None
         self._why, self._cause = BEFORE, ""
         self._suspect: _Suspect | None = None
         self._connections: set[int] = set()
         self._ended: deque[float] = deque(maxlen=2)
         self._restarted = False
-        self._latest = 0
         self.last = since
         if terms.fresh:
-            self._begin(Stretch(terms, offsets_known=True))
+            self._begin(Beginning(Stretch(terms, offsets_known=True)))
 
     def asked(self, asked: Asked, body: Body) -> None:
         """A request was sent."""
@@ -140,12 +116,18 @@ class Watched:
         elif reply is None:
             self._refused(asked, at, body, weight, origin)
         else:
-            self._note(asked, at, reply)
-            self._assigned |= isinstance(reply, SyncGroupReply) and reply.error_code is ErrorCode.NONE
-            self._look_for_a_phase(at, reply)
-            self._take(Answered(at, number, reply), weight, origin)
-            self._look_for_a_beginning(asked, at, reply)
-            self._note_generation(asked.request, reply)
+            self._read(asked, at, reply, weight, origin)
+
+    def _read(self, asked: Asked, at: float, reply: ReplyMessage, weight: int, origin: str) -> None:
+        sent = asked.sent()
+        self._waiting.note(sent, at, reply)
+        if self._stretch is None:
+            open_ones = {number: one.sent() for number, one in self._open.items()}
+            self._skip(self._waiting.look_for_a_phase(at, reply, open_ones))
+        self._assigned |= isinstance(reply, SyncGroupReply) and reply.error_code is ErrorCode.NONE
+        self._take(Answered(at, asked.number, reply), weight, origin)
+        self._look_for_a_beginning(asked, at, reply)
+        self._waiting.note_generation(sent, reply)
 
     def _closed(self, asked: Asked, at: float, body: Body, origin: str) -> None:
         self.last = at
@@ -168,10 +150,9 @@ class Watched:
         """Frames are missing. connection: where, None: everywhere."""
         if connection is not None and connection not in self._connections:
             return
-        self._whole = False
         if self._stretch is not None:
             self._lose(cause)
-        self._drop_buffer()
+        self._drop_kept()
 
     def close(self, at: float) -> None:
         """Nothing more comes; what is unanswered is open."""
@@ -181,7 +162,7 @@ class Watched:
         if self._stretch is not None:
             self._account.reached |= self._stretch.reached()
             self._settle()
-        self._drop_buffer()
+        self._drop_kept()
         self._convict()
 
     def silence(self, at: float) -> None:
@@ -192,8 +173,8 @@ class Watched:
 
     def size(self) -> int:
         """How many things are kept of the group."""
-        own = len(self._open) + len(self._left_out) + len(self._given) + len(self._messages)
-        own += len(self._buffer.events) + len(self._connections)
+        own = len(self._open) + len(self._left_out) + len(self._messages) + len(self._connections)
+        own += self._waiting.size()
         return own if self._stretch is None else own + self._stretch.judge.size() + len(self._stretch.known)
 
     # What becomes of an event.
@@ -204,10 +185,8 @@ class Watched:
         elif self._stretch is not None:
             _give(self._stretch, event, weight, origin)
             self._see()
-        elif self._phase is not None or self._whole:
-            self._buffer.add(event, weight, origin)
-            if len(self._buffer.events) > MOST_BUFFERED:
-                self._drop_buffer()
+        elif self._waiting.keeps:
+            self._skip(self._waiting.keep(event, weight, origin))
         else:
             self._skip(weight)
 
@@ -230,24 +209,10 @@ class Watched:
         else:
             self._account.leave(self._why, FRAMES, weight)
 
-    def _drop_buffer(self) -> None:
-        self._skip(self._buffer.weight)
-        self._buffer, self._phase, self._whole = _Buffered(), None, False
+    def _drop_kept(self) -> None:
+        self._skip(self._waiting.drop())
 
     # Where a judge begins.
-
-    def _note(self, asked: Asked, at: float, reply: ReplyMessage) -> None:
-        """Ids that are handed out, used and given back."""
-        if isinstance(reply, JoinGroupReply) and isinstance(request := asked.request, JoinGroupRequest):
-            if reply.error_code is ErrorCode.MEMBER_ID_REQUIRED:
-                self._given[reply.member_id] = Given(asked.at, at, request.session_timeout_ms / 1000)
-            else:
-                self._given.pop(request.member_id, None)
-        if isinstance(request := asked.request, LeaveGroupRequest):
-            for one in request.members:
-                self._given.pop(one.member_id, None)
-        patience = self._terms.lateness + self._terms.limits.grace
-        self._given = {id: one for id, one in self._given.items() if one.told + one.seconds + patience >= at}
 
     def _look_for_a_beginning(self, asked: Asked, at: float, reply: ReplyMessage) -> None:
         if self._suspect is not None:
@@ -256,69 +221,19 @@ class Watched:
                 self._convict(unseen)
             elif isinstance(reply, JoinGroupReply) and reply.members:
                 self._convict()
-        if self._stretch is not None:
-            return
-        if isinstance(reply, DescribeGroupsReply) and reply.group_state == "Dead" and not self._open:
-            self._drop_buffer()
-            self._assigned = True
-            self._begin(Stretch(self._terms))
-            return
-        if self._phase is None or not isinstance(reply, JoinGroupReply) or not is_end_of_phase(reply):
-            return
-        self._phase.told(at, asked.sent(), reply)
-        if self._phase.whole:
-            self._begin_here(self._phase)
+        if self._stretch is None:
+            begins = self._waiting.beginning(asked.sent(), at, reply, self._open)
+            if begins is not None:
+                self._begin(begins)
 
-    def _note_generation(self, request: Any, reply: Any) -> None:
-        """The generation that members are in by now: who is told of it again has only joined again."""
-        if getattr(reply, "error_code", None) is ErrorCode.NONE:
-            self._latest = getattr(reply, "generation_id", getattr(request, "generation_id", self._latest))
-
-    def _look_for_a_phase(self, at: float, reply: ReplyMessage) -> None:
-        """Keep what follows if an answer tells of a generation that is not known yet."""
-        if self._stretch is not None or not isinstance(reply, JoinGroupReply) or not is_end_of_phase(reply):
-            return
-        if self._phase is not None and self._phase.generation == reply.generation_id:
-            return
-        if not (reply.generation_id == 1 and self._whole and self._phase is None):
-            self._drop_buffer()
-        under_way = {number: one.sent() for number, one in self._open.items()}
-        self._phase = Phase(reply.generation_id, at, under_way, len(self._buffer.events))
-        removing = (LeaveGroupRequest, DeleteGroupsRequest)
-        rejoins = reply.generation_id == self._latest
-        self._phase.sound = not (
-            rejoins or any(isinstance(one.request, removing) for one in self._open.values())
-        )
-
-    def _begin_here(self, phase: Phase) -> None:
-        buffer, self._buffer = self._buffer, _Buffered()
-        self._begin(
-            Stretch(self._terms, first_states(self._since))
-            if self._whole
-            else self._from_the_end_of(phase, buffer)
-        )
-        for event, weight, origin in buffer.events:
-            self._take(event, weight, origin)
-
-    def _from_the_end_of(self, phase: Phase, buffer: _Buffered) -> Stretch:
-        given = {id: one for id, one in self._given.items() if id not in phase.joins}
-        states = states_before_the_end(phase, self._terms.profile, given, self._since)
-        stretch = Stretch(self._terms, states, parked(phase))
-        joined = {one.number for one in phase.joins.values()}
-        answered = {event.number for event, _, _ in buffer.events if isinstance(event, Answered)}
-        slack = self._terms.lateness + self._terms.limits.grace
-        for number, sent in sorted(phase.open.items()):
-            if number in joined:
-                continue
-            if isinstance(sent.call.request, JoinGroupRequest) and sent.at >= phase.began - slack:
-                stretch.ask(sent, 0, "")
-            elif number in answered or number in self._open:
-                self._left_out.setdefault(number, UNDER_WAY)
-        return stretch
-
-    def _begin(self, stretch: Stretch) -> None:
-        self._stretch, self._phase, self._whole = stretch, None, False
+    def _begin(self, begins: Beginning) -> None:
+        self._skip(begins.passed)
+        self._stretch, self._assigned = begins.stretch, begins.assigned
         self._cause, self._restarted = "", False
+        for number in begins.under_way:
+            self._left_out.setdefault(number, UNDER_WAY)
+        for event, weight, origin in begins.events:
+            self._take(event, weight, origin)
 
     # How a stretch ends.
 
@@ -363,7 +278,7 @@ class Watched:
         if self._stretch is not None:
             self._abandon(MOVING)
         self._why, self._cause = MOVING, ""
-        self._drop_buffer()
+        self._drop_kept()
         self._account.leave(MOVING, FRAMES, weight)
 
     def _abandon(self, why: str) -> None:
@@ -380,7 +295,7 @@ class Watched:
         if why is not REFUSED:
             self._account.leave(why, FRAMES, weight)
         elif self._stretch is None:
-            self._drop_buffer()
+            self._drop_kept()
             self._skip(weight)
         elif left is not None and self._stretch.exchange(asked.sent(left[0])):
             self._take(Answered(at, asked.number, reply_of(left[0], asked.version, left[1])), weight, origin)
@@ -402,7 +317,7 @@ class Watched:
         if self._stretch is not None:
             self._abandon(AFTER)
         self._why, self._cause = AFTER, ""
-        self._drop_buffer()
+        self._drop_kept()
 
     def _violated(self, stretch: Stretch, found: Judgement) -> None:
         event = found.at
@@ -442,18 +357,6 @@ class Watched:
     def _dialogue(self, at: float) -> tuple[str, ...]:
         messages = [message for message, _ in self._messages if message.at <= at][-SHOWN:]
         return tuple(dialogue(messages, self.group))
-
-
-def _all_handed_out(phase: Phase, buffer: _Buffered) -> bool:
-    """Whether the members of the first generation were all seen to come."""
-    answers = [event.reply for event, _, _ in buffer.events if isinstance(event, Answered)]
-    handed = {"", *(one.member_id for one in answers if isinstance(one, JoinGroupReply) and _requires(one))}
-    requests: list[Any] = [sent.call.request for sent in phase.joins.values()]
-    return all(request.member_id in handed for request in requests)
-
-
-def _requires(reply: JoinGroupReply) -> bool:
-    return reply.error_code is ErrorCode.MEMBER_ID_REQUIRED
 
 
 def _give(stretch: Stretch, event: Sent | Answered | Broken, weight: int, origin: str) -> None:
