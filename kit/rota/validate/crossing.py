@@ -8,7 +8,7 @@ others nothing is said.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -126,7 +126,7 @@ def _of_a_list(event: Event, fields: Mapping[str, Any]) -> _Generation | None:
     return _Generation(event.at, event.origin, len(own), _name(fields.get("leader", ""), own), names)
 
 
-def _name(member: str, members: list[Mapping[str, Any]]) -> str:
+def _name(member: str, members: Sequence[Mapping[str, Any]]) -> str:
     """What a member is known by: "" for a static one, whose id is another one after each restart."""
     static = any(one.get("instance") and one.get("member") == member for one in members)
     return "" if static else member
