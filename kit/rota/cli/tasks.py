@@ -22,6 +22,7 @@ TASKS = {
     "Ask what happened": {
         "explain": "Why groups rebalanced, what it cost, what to change: from logs, or a running "
         "coordinator.",
+        "validate": "Whether the protocol was kept in recordings, logs and the offsets topic.",
     },
     "This installation": {
         "doctor": "What is installed, what each extra adds, and a self-test of each.",
