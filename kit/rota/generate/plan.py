@@ -103,6 +103,10 @@ class Plan:
         kept = (step for place, step in enumerate(self.steps) if place not in places)
         return replace(self, steps=tuple(kept))
 
+    def begun(self, steps: int) -> Plan:
+        """The plan as far as it got with so many steps."""
+        return replace(self, steps=self.steps[:steps])
+
     def as_json(self) -> dict[str, Any]:
         """As a file has it."""
         steps = [_step_object(step) for step in self.steps]

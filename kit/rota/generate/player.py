@@ -10,6 +10,7 @@ from typing import Any
 from rota.conformance.connections.null_tolerant import read_answer
 from rota.generate.cast import Terms
 from rota.generate.lateness import Lateness
+from rota.generate.life import Life
 from rota.generate.lines import Line, Open
 from rota.generate.plan import Ask, Break, Plan, Silence, filled
 from rota.generate.replies import NotInTheSpec, reply_of
@@ -58,7 +59,8 @@ class Played:
 @dataclass
 class Coordinator:
     """Who is asked: how connections are opened, its terms and profile, what it is called (`node`), and how
-    late the loop is that plays; looks, whether it may look for what has expired meanwhile.
+    late the loop is that plays; looks, whether it may look for what has expired meanwhile; life, of the
+    target.
     """
 
     open: Open
@@ -67,6 +69,7 @@ class Coordinator:
     lateness: Lateness
     node: Node | None = None
     looks: bool = False
+    life: Life = field(default_factory=Life)
 
 
 @dataclass
@@ -104,7 +107,7 @@ class Stage:
     """A group, those who ask about it, and what they have seen so far.
 
     Parameters: coordinator; group_id. Attributes: events; messages; odd; answers, by the number that a
-    request has in the plan.
+    request has in the plan; begun, how many steps of the plan were; last, when something was sent last.
     """
 
     def __init__(self, coordinator: Coordinator, group_id: str) -> None:
@@ -115,8 +118,9 @@ class Stage:
         self.messages: list[Message] = []
         self.odd: list[tuple[str, str]] = []
         self.answers: dict[int, ReplyMessage] = {}
+        self.begun = 0
         self._sent = 0
-        self._began = self._loop.time()
+        self._began = self.last = self._loop.time()
 
     async def ask(self, client: str, line: int, version: int, request: Request, plan: int) -> _Asked | None:
         """Send a request; None where the connection cannot be opened any more."""
@@ -130,7 +134,7 @@ class Stage:
         connection.asked[number] = asked
         self._sent += 1
         call = Call(request, str(number), version, leader=self._coordinator.node)
-        now = self._loop.time()
+        self.last = now = self._loop.time()
         self.events.append(Sent(now, number, line, client, call))
         self.messages.append(Message(now, client, True, name, version, body, data))
         connection.line.send(data)
@@ -143,6 +147,7 @@ class Stage:
             try:
                 found.line = await self._coordinator.open(found)
             except OSError as error:
+                self._coordinator.life.suspected = True
                 self.odd.append(("wire", f"a connection is not accepted: {error.strerror or error}"))
         return found
 
@@ -169,6 +174,7 @@ class Stage:
 
     def ended(self, connection: _Connection) -> None:
         """The target has ended a connection, which it has no reason to."""
+        self._coordinator.life.suspected = True
         self.odd.append(("wire", "the target ended a connection"))
         self._broken(connection)
 
@@ -226,6 +232,7 @@ class Stage:
 async def play(plan: Plan, stage: Stage) -> None:
     """Play a plan on a stage that is empty."""
     for step in plan.steps:
+        stage.begun += 1
         if isinstance(step, Silence):
             await stage.silence(step.seconds)
         elif isinstance(step, Break):

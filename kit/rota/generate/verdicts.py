@@ -19,6 +19,9 @@ WIRE = "wire.answers"
 OTHERS = "walks.others-go-on"
 """The rule that whoever is polite can still have the group."""
 
+LIVES = "walks.target-lives"
+"""The rule that a target outlives whatever it is asked."""
+
 FIND = "hosting.find-coordinator"
 
 NO_ORDER = "walks.some-order"

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TypeVar
 
 from rota.generate.aftermath import aftermath
+from rota.generate.life import Life
 from rota.generate.plan import Plan
 from rota.generate.planner import Planner
 from rota.generate.player import Coordinator, Played, Stage, play
 from rota.generate.verdicts import Walked, judged
 
+R = TypeVar("R")
+
 AT_ONCE = 50
 """Groups that are walked on at a time."""
+
+TICK = 0.2
+"""Seconds after which whoever waits for walks looks around."""
+
+RECENT = 5.0
+"""Seconds before a death in which what was over may have caused it."""
 
 Judging = Callable[[Played, str], Awaitable[Walked]]
 """Judges what was played, and what polite members could not do after it."""
@@ -39,6 +50,30 @@ def drawn_here(planner: Planner) -> Plans:
     return following
 
 
+async def finished(
+    tasks: Sequence[asyncio.Future[R]], life: Life, stopped: Callable[[], bool] = lambda: False
+) -> list[R] | None:
+    """What comes of all of them; None if they were stopped.
+
+    What one of them raises ends the others. Errors: Died, as soon as it is seen.
+    """
+    try:
+        while not all(task.done() for task in tasks):
+            if stopped():
+                return None
+            await asyncio.wait(tasks, timeout=TICK, return_when=asyncio.FIRST_EXCEPTION)
+            for task in tasks:
+                if task.done():
+                    task.result()
+            await life.look()
+        return [task.result() for task in tasks]
+    finally:
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+
 @dataclass
 class Walks:
     """Plays plans with one coordinator. tag: what the groups' names begin with; judging: who judges."""
@@ -47,21 +82,46 @@ class Walks:
     tag: str
     judging: Judging = judged_here
     _groups: count[int] = field(default_factory=count)
+    _under_way: dict[Stage, Plan] = field(default_factory=dict)
+    _over: deque[tuple[float, Plan]] = field(default_factory=lambda: deque(maxlen=AT_ONCE))
 
     async def one(self, plan: Plan) -> Walked:
-        """Play a plan in a group of its own, and see what it leaves behind."""
+        """Play a plan in a group of its own, and see what it leaves behind. Errors: Died."""
+        return await self.judging(*await self._walked(plan))
+
+    async def unjudged(self, plans: Sequence[Plan]) -> list[Played]:
+        """Play plans side by side; what was seen. Errors: Died."""
+        tasks = [asyncio.ensure_future(self._walked(plan)) for plan in plans]
+        return [played for played, _ in await finished(tasks, self.coordinator.life) or ()]
+
+    async def _walked(self, plan: Plan) -> tuple[Played, str]:
         stage = Stage(self.coordinator, f"{self.tag}-{plan.id}-{next(self._groups)}")
+        self._under_way[stage] = plan
         try:
             await play(plan, stage)
             harm = await aftermath(stage, plan, self.coordinator.terms)
             await stage.silence(0.1)
+            await self.coordinator.life.look()
         finally:
             stage.close()
-        return await self.judging(stage.played(plan), harm)
+        del self._under_way[stage]
+        self._over.append((asyncio.get_running_loop().time(), plan))
+        return stage.played(plan), harm
+
+    def suspects(self) -> list[Played]:
+        """After a death: the walks under way, each as far as it got, whoever asked last first."""
+        latest = sorted(self._under_way.items(), key=lambda pair: -pair[0].last)
+        return [stage.played(plan.begun(stage.begun)) for stage, plan in latest]
+
+    def just_over(self) -> list[Plan]:
+        """After a death: the plans that were over shortly before it, the last first."""
+        since = asyncio.get_running_loop().time() - RECENT
+        return [plan for at, plan in reversed(self._over) if at > since]
 
     async def each(self, plans: Sequence[Plan]) -> list[Walked]:
-        """Play plans side by side; the verdicts in their order."""
-        return [*await asyncio.gather(*(self.one(plan) for plan in plans))]
+        """Play plans side by side; the verdicts in their order. Errors: Died."""
+        tasks = [asyncio.ensure_future(self.one(plan)) for plan in plans]
+        return await finished(tasks, self.coordinator.life) or []
 
     async def many(
         self,
@@ -69,10 +129,11 @@ class Walks:
         seconds: float,
         done: Callable[[Walked], object],
         at_once: int = AT_ONCE,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         """Play plans for so many seconds; `done` hears of each. What it raises ends all of them.
 
-        A plan is begun as long as half of what it is silent for is left.
+        A plan is begun as long as half of what it is silent for is left. Errors: Died.
         """
         end = asyncio.get_running_loop().time() + seconds
 
@@ -84,9 +145,4 @@ class Walks:
                 done(await self.one(plan))
 
         tasks = [asyncio.ensure_future(one_after_the_other()) for _ in range(at_once)]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
+        await finished(tasks, self.coordinator.life, stopped)

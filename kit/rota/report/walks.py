@@ -36,7 +36,7 @@ NOT_WALKED: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class WalksSeen:
-    """All that a run of walks has come to. died: the last words of the target, if it did."""
+    """All that a run of walks has come to."""
 
     target: str
     profile: str
@@ -45,13 +45,12 @@ class WalksSeen:
     failures: Sequence[Failure]
     seconds: float
     identity: Identity
-    died: str = ""
     interrupted: bool = False
 
     @property
     def verdict(self) -> str:
         """In a word."""
-        if self.failures or self.died:
+        if self.failures or self.tally.died:
             return VIOLATED
         if self.interrupted:
             return INTERRUPTED
@@ -73,7 +72,7 @@ class WalksSeen:
             "profile": self.profile,
             "seed": self.seed,
             "seconds": round(self.seconds, 3),
-            "died": self.died or None,
+            "died": [death.as_json() for death in self.tally.died] or None,
             "walks": {
                 "plans": self.tally.plans,
                 "requests": self.tally.requests,
@@ -89,8 +88,8 @@ class WalksSeen:
         """For people: each cause with its shortest dialogue, what was reached, the verdict."""
         for failure in self.failures:
             yield from told_failure(failure)
-        if self.died:
-            yield wrapped("died: ", self.died)
+        for death in self.tally.died:
+            yield wrapped("died: ", death.told)
         for why, ids in _grouped(self.tally).items():
             yield wrapped("undecided: ", f"{why} ({counted(len(ids), 'walk')}: {_some(ids)})")
         if self.unreached:
@@ -109,7 +108,8 @@ class WalksSeen:
         causes = f" ({counted(len(self.failures), 'cause')})" if self.failures else ""
         undecided = f"{len(tally.undecided)} undecided ({tally.share_undecided:.1%})"
         word = coloured(self.verdict, COLOURS[self.verdict])
-        return f"{word}: {self.target}: {counts}{causes}, {undecided}, {self.seconds:.0f} s"
+        died = f", died {counted(len(tally.died), 'time')}" if tally.died else ""
+        return f"{word}: {self.target}: {counts}{causes}, {undecided}{died}, {self.seconds:.0f} s"
 
 
 def told_failure(failure: Failure) -> Iterator[str]:
