@@ -1,12 +1,13 @@
 """What a walk has left behind: can two polite members still have the group that others have walked on?
 
-They join, sync and heartbeat as clients do, again and again where they are told so. Whoever walked is silent,
-so it is gone when its session or rebalance timeout is over.
+And can two others have another group meanwhile? They join, sync and heartbeat as clients do, again and again
+where they are told so. Whoever walked is silent, so it is gone when its session or rebalance timeout is over.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rota.conformance.dialogues.subscription import subscription
@@ -121,32 +122,54 @@ class _Polite:
             await asyncio.sleep(PAUSE)
 
 
-async def aftermath(stage: Stage, plan: Plan, terms: Terms) -> str:
-    """Let two polite members have the group; why they cannot, else nothing. They leave in the end."""
+@dataclass(frozen=True)
+class Harm:
+    """What polite members could not do: in words, and in whose group it was (`THEIRS` or `ANOTHER`)."""
+
+    told: str
+    where: str
+
+
+THEIRS, ANOTHER = "the group", "another group"
+
+
+async def aftermath(stage: Stage, plan: Plan, terms: Terms, other: Stage) -> Harm | None:
+    """Let two polite members have the group, and two another one beside it; what they cannot, if anything.
+
+    other: of a group in which nobody has been. All of them leave in the end.
+    """
     joins = (step.request for step in plan.steps if isinstance(step, Ask))
     kind = next((one.protocol_type for one in joins if isinstance(one, JoinGroupRequest)), "consumer")
-    pair = [
-        _Polite(f"polite{n}", FIRST_LINE + n, stage, terms, kind or "consumer", FIRST_LINE * (n + 1))
-        for n in range(2)
-    ]
-    seconds = min(AT_MOST, plan.longest + BEYOND)
+    own, beside = await asyncio.gather(
+        _have(stage, terms, kind or "consumer", min(AT_MOST, plan.longest + BEYOND)),
+        _have(other, terms, "consumer", BEYOND),
+    )
+    if not beside[0]:
+        told = f"two polite members of another group are not Stable together after {beside[1]:g} s"
+        return Harm(told, ANOTHER)
+    told = f"two polite members are not Stable together {own[1]:g} s after everybody else fell silent"
+    return None if own[0] else Harm(told, THEIRS)
+
+
+async def _have(stage: Stage, terms: Terms, kind: str, seconds: float) -> tuple[bool, float]:
+    """Whether two polite members can have a group within so many seconds, and these."""
+    pair = [_Polite(f"polite{n}", FIRST_LINE + n, stage, terms, kind, FIRST_LINE * (n + 1)) for n in range(2)]
     lives = [asyncio.ensure_future(one.live()) for one in pair]
     try:
-        stable = await _stable(pair, seconds)
+        stable = await _stable(pair, lives, seconds)
     finally:
         for life in lives:
             life.cancel()
     for one in pair:
         await one.leave()
-    told = f"two polite members are not Stable together {seconds:g} s after everybody else fell silent"
-    return "" if stable else told
+    return stable, seconds
 
 
-async def _stable(pair: list[_Polite], seconds: float) -> bool:
-    """Whether both are in one generation within so many seconds."""
+async def _stable(pair: list[_Polite], lives: Sequence[asyncio.Future[None]], seconds: float) -> bool:
+    """Whether both are in one generation within so many seconds; not if neither gets any answer."""
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds
-    while loop.time() < end:
+    while loop.time() < end and not all(life.done() for life in lives):
         if pair[0].settled == pair[1].settled != -1:
             return True
         await asyncio.sleep(PAUSE / 4)

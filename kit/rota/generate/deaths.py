@@ -17,13 +17,13 @@ from rota.generate.verdicts import LIVES, Verdict, Walked
 from rota.generate.walks import Walks
 
 SEARCHING = 120.0
-"""Seconds in which the plan is looked for that ends a target, at most."""
+"""Seconds in which the plan is looked for that ends a target, or harms others, at most."""
 
 LINGER = 1.0
 """Seconds for which a target is watched after a plan: some die of it a moment later."""
 
-Dies = Callable[[Sequence[Plan]], Awaitable[bool]]
-"""Plays plans side by side on a target of their own; whether it dies."""
+Fails = Callable[[Sequence[Plan]], Awaitable[bool]]
+"""Plays plans side by side; whether it comes to what is looked for, such as the end of the target."""
 
 _VARIES = re.compile(r"0x[0-9a-f]+|\d+")
 
@@ -53,28 +53,28 @@ class Death:
         return f"{self.words}; {some}, and none was seen to end it alone"
 
 
-async def culprit(suspects: Sequence[Plan], dies: Dies, seconds: float = SEARCHING) -> Plan | None:
-    """The plan that ends the target alone, if one does and is found in so many seconds.
+async def culprit(suspects: Sequence[Plan], fails: Fails, seconds: float = SEARCHING) -> Plan | None:
+    """The plan that does it alone, if one does and is found in so many seconds.
 
-    More and more are played side by side, the most suspect first; those that end it are halved.
+    More and more are played side by side, the most suspect first; those that do it are halved.
     """
     end = asyncio.get_running_loop().time() + seconds
     begin, size = 0, 1
     while begin < len(suspects) and asyncio.get_running_loop().time() < end:
         some = suspects[begin : begin + size]
-        if await dies(some):
-            return await _one_of(some, dies)
+        if await fails(some):
+            return await _one_of(some, fails)
         begin, size = begin + size, size * 2
     return None
 
 
-async def _one_of(some: Sequence[Plan], dies: Dies) -> Plan | None:
+async def _one_of(some: Sequence[Plan], fails: Fails) -> Plan | None:
     seen = True
     while len(some) > 1:
         half = len(some) // 2
-        seen = await dies(some[:half])
+        seen = await fails(some[:half])
         some = some[:half] if seen else some[half:]
-    return some[0] if seen or await dies(some) else None
+    return some[0] if seen or await fails(some) else None
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,12 @@ class Alone:
 
     host: Host
 
-    async def dies(self, plans: Sequence[Plan]) -> bool:
-        """As `Dies`. Errors: Died, where the target does not start again."""
+    async def fails(self, plans: Sequence[Plan]) -> bool:
+        """Whether the target dies. Errors: Died, where it does not start again."""
         return (await self._played(plans)).verdict is Verdict.FAIL
 
     async def each(self, plans: Sequence[Plan]) -> list[Walked]:
-        """Each plan on a target of its own: it fails where that dies. Errors: as of `dies`."""
+        """Each plan on a target of its own: it fails where that dies. Errors: as of `fails`."""
         return [await self._played([plan]) for plan in plans]
 
     async def _played(self, plans: Sequence[Plan]) -> Walked:

@@ -12,6 +12,7 @@ from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import Running
 from rota.generate.life import Life
 from rota.generate.player import Coordinator
+from rota.generate.rest import processor_seconds
 
 COMES_BACK = 3.0
 """Seconds in which a target that somebody else runs may be started again by whoever runs it."""
@@ -52,6 +53,10 @@ class Host:
                 if loop.time() > end:
                     return None
             await asyncio.sleep(0.2)
+
+    def processor_seconds(self) -> float | None:
+        """What the target has used of processors, None where nobody can tell."""
+        return None if self._running is None else processor_seconds(self._running)
 
     def stop(self) -> str:
         """End what was started; how it fails in that, if it does, which what is dead already may."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
+from rota.generate.bystander import HARMED, Beside, Bystander
 from rota.generate.deaths import Alone, Death, culprit
 from rota.generate.host import Host
 from rota.generate.life import Died
 from rota.generate.plan import Plan
+from rota.generate.rest import Rest, rest
 from rota.generate.shrink import RUNS, runs_that_fail, shrunk
 from rota.generate.verdicts import LIVES, Verdict, Walked
 from rota.generate.walks import AT_ONCE, Judging, Plans, Walks
@@ -48,7 +51,11 @@ class Failure:
 
 @dataclass
 class Tally:
-    """What a run has come to until now. died: ends of the target; fatal: walks that led to some, by cause."""
+    """What a run has come to until now.
+
+    died: ends of the target; apart: failures that were looked for on their own, by cause; bystander; rest,
+    how the target came to it, where that can be seen.
+    """
 
     plans: int = 0
     requests: int = 0
@@ -56,7 +63,9 @@ class Tally:
     reached: set[tuple[str, str]] = field(default_factory=set)
     failed: dict[tuple[str, ...], list[Walked]] = field(default_factory=dict)
     died: list[Death] = field(default_factory=list)
-    fatal: dict[tuple[str, ...], Failure] = field(default_factory=dict)
+    apart: dict[tuple[str, ...], Failure] = field(default_factory=dict)
+    bystander: Bystander | None = None
+    rest: Rest | None = None
 
     def add(self, walked: Walked) -> None:
         """One more walk."""
@@ -67,6 +76,11 @@ class Tally:
             self.undecided.append(walked)
         elif walked.verdict is Verdict.FAIL:
             self.failed.setdefault(walked.cause, []).append(walked)
+
+    def blame(self, failure: Failure | None) -> None:
+        """One more failure that was looked for on its own, if it was found."""
+        if failure is not None:
+            self.apart.setdefault(failure.walked.cause, failure)
 
     @property
     def rules(self) -> set[str]:
@@ -101,36 +115,77 @@ async def run(
         measuring = asyncio.ensure_future(host.coordinator.lateness.measure())
         left = end - asyncio.get_running_loop().time()
         try:
-            await walks.many(plans, left, tally.add, at_once, stopped)
-            await host.coordinator.life.check()
+            await _walk_beside(walks, plans, left, tally, at_once, stopped, tell)
             failures = [] if stopped() else await _failures(walks, tally, stopped, tell)
+            tally.rest = None if stopped() else await rest(host.processor_seconds)
             break
         except Died as died:
             tell("the target has died; looking for the walk that ended it")
             await _account(walks, str(died), host, tally)
         finally:
             measuring.cancel()
-    return [*tally.fatal.values(), *(failures or map(_as_met, tally.failed.values()))]
+    return [*tally.apart.values(), *(failures or map(_as_met, tally.failed.values()))]
+
+
+async def _walk_beside(
+    walks: Walks,
+    plans: Plans,
+    seconds: float,
+    tally: Tally,
+    at_once: int,
+    stopped: Callable[[], bool],
+    tell: Callable[[str], object],
+) -> None:
+    """Walk, with a bystander beside it; where that one is harmed, look for the walk that does it."""
+    suspects: list[Plan] = []
+    bystander = Bystander(walks.coordinator, lambda: suspects.extend(walks.recent()))
+    living = asyncio.ensure_future(bystander.live())
+    try:
+        await walks.many(plans, seconds, tally.add, at_once, stopped)
+        await walks.coordinator.life.check()
+    finally:
+        living.cancel()
+    tally.bystander = bystander
+    if bystander.harm and not stopped():
+        tell("a bystander was harmed; looking for the walk that did it")
+        tally.blame(await _blamed(suspects, Beside(walks.coordinator)))
 
 
 async def _account(walks: Walks, words: str, host: Host, tally: Tally) -> None:
     """Find out what ended the target; then it is there again, or the host has none."""
-    under_way = [played.plan for played in walks.suspects()]
-    ids = tuple(plan.id for plan in under_way)
+    suspects = walks.recent()
+    ids = tuple(played.plan.id for played in walks.suspects())
     tally.died.append(Death(words, ids))
-    alone = Alone(host)
     try:
-        found = await culprit([*under_way, *walks.just_over()], alone.dies)
+        found = await _blamed(suspects, Alone(host))
         if found is not None:
-            tally.died[-1] = Death(words, ids, found.id)
-            (walked,) = await alone.each([found])
-            if walked.verdict is Verdict.FAIL and walked.cause not in tally.fatal:
-                shortest = await shrunk(walked, alone.each, SHRINKING, at_once=1)
-                runs = await runs_that_fail(shortest, alone.each)
-                tally.fatal[walked.cause] = Failure(shortest, (walked.id,), runs)
+            tally.died[-1] = Death(words, ids, found.walked.id)
+        tally.blame(found)
     except Died:
         pass  # what was found until now is told
     host.coordinator = await host.again()
+
+
+class _Plays(Protocol):
+    """Whoever plays plans apart from the walks, to see which one it is."""
+
+    async def fails(self, plans: Sequence[Plan]) -> bool:
+        """As of `culprit`."""
+
+    async def each(self, plans: Sequence[Plan]) -> list[Walked]:
+        """Plans one after the other."""
+
+
+async def _blamed(suspects: Sequence[Plan], plays: _Plays) -> Failure | None:
+    """The shortest plan that was found to do it alone."""
+    found = await culprit(suspects, plays.fails)
+    if found is None:
+        return None
+    (walked,) = await plays.each([found])
+    if walked.verdict is not Verdict.FAIL:
+        return None
+    shortest = await shrunk(walked, plays.each, SHRINKING, at_once=1)
+    return Failure(shortest, (walked.id,), await runs_that_fail(shortest, plays.each))
 
 
 async def _failures(
@@ -161,11 +216,13 @@ async def _failure(walks: Walks, walked: list[Walked]) -> Failure:
 
 async def replayed(host: Host, plan: Plan, cause: tuple[str, ...], judging: Judging) -> list[Walked]:
     """Play a plan `RUNS` times; the verdicts. cause: for which it failed; where that, or what it does now, is
-    the end of the target, it is played on one after the other.
+    the end of the target, it is played on one after the other, and beside a bystander who was harmed.
     """
     alone = Alone(host)
     if cause[:1] == (LIVES,) or host.coordinator is None:
         return await alone.each([plan] * RUNS)
+    if cause == HARMED:
+        return await Beside(host.coordinator).each([plan] * RUNS)
     walks = Walks(host.coordinator, f"walk-{os.urandom(3).hex()}", judging)
     measuring = asyncio.ensure_future(host.coordinator.lateness.measure())
     try:

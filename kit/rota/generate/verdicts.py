@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from rota.conformance.dialogues.prerequisites import rule_behind, rule_of_waiting
+from rota.generate.aftermath import Harm
 from rota.generate.player import Played
 from rota.linearise import Answered, History, Judgement, Sent, judge
 from rota.linearise import Verdict as Judged
@@ -62,7 +63,7 @@ class Walked:
         return self.played.plan.id
 
 
-def judged(played: Played, harm: str = "") -> Walked:
+def judged(played: Played, harm: Harm | None = None) -> Walked:
     """The verdict on a walk. harm: what polite members after it could not do, if anything."""
     if played.odd:
         api, why = played.odd[0]
@@ -73,8 +74,8 @@ def judged(played: Played, harm: str = "") -> Walked:
         return walked
     if astray := _astray(played.history):
         return replace(walked, verdict=Verdict.FAIL, rule=FIND, why=astray, cause=(FIND,))
-    if harm:
-        return replace(walked, verdict=Verdict.FAIL, rule=OTHERS, why=harm, cause=(OTHERS,))
+    if harm is not None:
+        return replace(walked, verdict=Verdict.FAIL, rule=OTHERS, why=harm.told, cause=(OTHERS, harm.where))
     return walked
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeVar
 
-from rota.generate.aftermath import aftermath
+from rota.generate.aftermath import Harm, aftermath
 from rota.generate.life import Life
 from rota.generate.plan import Plan
 from rota.generate.planner import Planner
@@ -25,9 +25,9 @@ TICK = 0.2
 """Seconds after which whoever waits for walks looks around."""
 
 RECENT = 5.0
-"""Seconds before a death in which what was over may have caused it."""
+"""Seconds before something happens in which what was over may have caused it."""
 
-Judging = Callable[[Played, str], Awaitable[Walked]]
+Judging = Callable[[Played, Harm | None], Awaitable[Walked]]
 """Judges what was played, and what polite members could not do after it."""
 
 
@@ -35,7 +35,7 @@ Plans = Callable[[], Awaitable[Plan]]
 """Gives the next plan."""
 
 
-async def judged_here(played: Played, harm: str) -> Walked:
+async def judged_here(played: Played, harm: Harm | None) -> Walked:
     """Judge in the loop that plays, which is late for it where time is real."""
     return judged(played, harm)
 
@@ -94,29 +94,32 @@ class Walks:
         tasks = [asyncio.ensure_future(self._walked(plan)) for plan in plans]
         return [played for played, _ in await finished(tasks, self.coordinator.life) or ()]
 
-    async def _walked(self, plan: Plan) -> tuple[Played, str]:
-        stage = Stage(self.coordinator, f"{self.tag}-{plan.id}-{next(self._groups)}")
+    async def _walked(self, plan: Plan) -> tuple[Played, Harm | None]:
+        group_id = f"{self.tag}-{plan.id}-{next(self._groups)}"
+        stage, other = Stage(self.coordinator, group_id), Stage(self.coordinator, f"{group_id}-other")
         self._under_way[stage] = plan
         try:
             await play(plan, stage)
-            harm = await aftermath(stage, plan, self.coordinator.terms)
+            harm = await aftermath(stage, plan, self.coordinator.terms, other)
             await stage.silence(0.1)
             await self.coordinator.life.look()
         finally:
             stage.close()
+            other.close()
         del self._under_way[stage]
         self._over.append((asyncio.get_running_loop().time(), plan))
         return stage.played(plan), harm
 
     def suspects(self) -> list[Played]:
-        """After a death: the walks under way, each as far as it got, whoever asked last first."""
+        """The walks under way, or that were before a death, as far as they got, whoever asked last first."""
         latest = sorted(self._under_way.items(), key=lambda pair: -pair[0].last)
         return [stage.played(plan.begun(stage.begun)) for stage, plan in latest]
 
-    def just_over(self) -> list[Plan]:
-        """After a death: the plans that were over shortly before it, the last first."""
+    def recent(self) -> list[Plan]:
+        """Plans that may have done what has just happened: under way, as of `suspects`, or just over."""
         since = asyncio.get_running_loop().time() - RECENT
-        return [plan for at, plan in reversed(self._over) if at > since]
+        over = [plan for at, plan in reversed(self._over) if at > since]
+        return [played.plan for played in self.suspects()] + over
 
     async def each(self, plans: Sequence[Plan]) -> list[Walked]:
         """Play plans side by side; the verdicts in their order. Errors: Died."""

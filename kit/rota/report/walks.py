@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rota.conformance.out_of_reach import OUT_OF_REACH
+from rota.generate.bystander import HARMED
 from rota.generate.run import MOST_UNDECIDED, Failure, Tally
 from rota.generate.saved import failure_object
 from rota.generate.told import dialogue
@@ -50,10 +51,12 @@ class WalksSeen:
     @property
     def verdict(self) -> str:
         """In a word."""
-        if self.failures or self.tally.died:
+        if self.failures or self.tally.died or (self.tally.rest and self.tally.rest.harm):
             return VIOLATED
         if self.interrupted:
             return INTERRUPTED
+        if self.tally.bystander is not None and self.tally.bystander.harm:
+            return UNDECIDED  # no walk did it again
         if not self.tally.plans or self.tally.share_undecided > MOST_UNDECIDED:
             return UNDECIDED
         return CONFORMS
@@ -73,6 +76,8 @@ class WalksSeen:
             "seed": self.seed,
             "seconds": round(self.seconds, 3),
             "died": [death.as_json() for death in self.tally.died] or None,
+            "bystander": None if self.tally.bystander is None else self.tally.bystander.as_json(),
+            "rest": None if self.tally.rest is None else self.tally.rest.as_json(),
             "walks": {
                 "plans": self.tally.plans,
                 "requests": self.tally.requests,
@@ -90,6 +95,7 @@ class WalksSeen:
             yield from told_failure(failure)
         for death in self.tally.died:
             yield wrapped("died: ", death.told)
+        yield from self._beside()
         for why, ids in _grouped(self.tally).items():
             yield wrapped("undecided: ", f"{why} ({counted(len(ids), 'walk')}: {_some(ids)})")
         if self.unreached:
@@ -99,6 +105,17 @@ class WalksSeen:
         pairs = counted(len(self.tally.reached), "pair")
         yield f"reached: {reached} of {of} rules, {pairs} of a rule and the group's state"
         yield self.line()
+
+    def _beside(self) -> Iterator[str]:
+        """What became of others, and of the target afterwards, where anything did."""
+        bystander, resting = self.tally.bystander, self.tally.rest
+        if bystander is not None and bystander.harm:
+            again = any(failure.walked.cause == HARMED for failure in self.failures)
+            yield wrapped(
+                "bystander: ", bystander.harm + ("" if again else "; no walk was seen to do it again")
+            )
+        if resting is not None and resting.harm:
+            yield wrapped("not at rest: ", resting.harm)
 
     def line(self) -> str:
         """The verdict in one line."""
