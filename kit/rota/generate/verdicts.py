@@ -94,12 +94,20 @@ def _rule(found: Judgement) -> str:
     if found.late:
         kind = found.late[0].kind
         return kind if kind.startswith("timer.") else f"walks.in-time.{kind}"
-    if found.rules:
-        return found.rules[-1]
     named = _NAMED.search(found.why)
     api = named[1] if named else ""
-    by_waiting = rule_of_waiting(api) if isinstance(found.at, Answered) else rule_behind(api, "NONE", None)
-    return by_waiting or NO_ORDER
+    seen = _error(found.at.reply) if isinstance(found.at, Answered) else None
+    if found.rules:
+        refused = any(one[0] == "error_code" and one[1].name == "NONE" for one in found.nearest[0].differs)
+        return rule_behind(api, "NONE", seen, found.rules[-1]) if refused else found.rules[-1]
+    known = rule_of_waiting(api) if isinstance(found.at, Answered) else ""
+    return rule_behind(api, "NONE", seen, known) or NO_ORDER
+
+
+def _error(reply: ReplyMessage) -> str | None:
+    """The name of the error that an answer tells, None if it has no place for one."""
+    error = getattr(reply, "error_code", None)
+    return None if error is None else error.name
 
 
 def _cause(found: Judgement, rule: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from rota.kernel import FrozenMap, frozen, replace
+from rota.linearise.ids import is_unknown
 from rota.oracle.offsets_follow import Kept, Told, Waiting
 from rota.spec import Arm, Group, GroupRecord, RecordKind, Spec, Timer
 from rota.spec.messages import ReplyMessage
@@ -126,3 +127,10 @@ def _veiled(told: Told, records: Iterable[GroupRecord], span: Span) -> float:
     simple = told.group is not None and told.group.protocol_type is None
     stores = any(isinstance(one.item, OffsetBatch) for one in told.queued)
     return span.latest if made or (simple and stores) else NEVER
+
+
+def with_ids_in_use(state: State) -> State:
+    """A state in which ids that nobody has any more are forgotten, but for those whose name is not known."""
+    group = state.group
+    used = frozenset() if group is None else group.pending.union(group.members)
+    return replace(state, ids=frozenset(one for one in state.ids if one in used or is_unknown(one)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -40,6 +41,12 @@ class Steps:
     def __post_init__(self) -> None:
         self._oracle = Oracle(self.config, self.profile)
         self._known: dict[Hashable, Known] = {}
+
+    def copied(self) -> Steps:
+        """The same spec, asked about others' connections; what is remembered of it is shared."""
+        other = copy(self)
+        other.lost = set(self.lost)
+        return other
 
     @property
     def spec(self) -> Spec:
