@@ -52,7 +52,10 @@ def hunted_bugs() -> Mapping[str, Hunted]:
 
 def write(found: Iterable[Hunted]) -> None:
     """Write the table anew."""
-    lines = ["# Written by tests/harness/walk_hunt.py: with seeds 1, 2, 3, see tests/harness/hunted_bugs.py.", ""]
+    lines = [
+        "# Written by tests/harness/walk_hunt.py: with seeds 1, 2, 3, see tests/harness/hunted_bugs.py.",
+        "",
+    ]
     for one in found:
         lines += [
             "[[bug]]",

@@ -91,7 +91,9 @@ def main() -> None:
     """Look for each, and tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seeds", default="1,2,3", help="of the plans")
-    parser.add_argument("--lines", type=Path, default=Path("build/hunt.jsonl"), help="what was found until now")
+    parser.add_argument(
+        "--lines", type=Path, default=Path("build/hunt.jsonl"), help="what was found until now"
+    )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("names", nargs="*", metavar="BUG")
     asked = parser.parse_args()
