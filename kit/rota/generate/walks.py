@@ -21,6 +21,9 @@ R = TypeVar("R")
 AT_ONCE = 50
 """Groups that are walked on at a time."""
 
+SIGNALS = ("SIGKILL", "SIGTERM")
+"""What ends the target in a restart."""
+
 TICK = 0.2
 """Seconds after which whoever waits for walks looks around."""
 
@@ -99,7 +102,7 @@ class Walks:
         stage, other = Stage(self.coordinator, group_id), Stage(self.coordinator, f"{group_id}-other")
         self._under_way[stage] = plan
         try:
-            await play(plan, stage)
+            await play(plan, stage, self.coordinator.terms)
             harm = await aftermath(stage, plan, self.coordinator.terms, other)
             await stage.silence(0.1)
             await self.coordinator.life.look()
@@ -107,13 +110,14 @@ class Walks:
             stage.close()
             other.close()
         del self._under_way[stage]
-        self._over.append((asyncio.get_running_loop().time(), plan))
-        return stage.played(plan), harm
+        played = stage.played(plan)
+        self._over.append((asyncio.get_running_loop().time(), played.plan))
+        return played, harm
 
     def suspects(self) -> list[Played]:
         """The walks under way, or that were before a death, as far as they got, whoever asked last first."""
         latest = sorted(self._under_way.items(), key=lambda pair: -pair[0].last)
-        return [stage.played(plan.begun(stage.begun)) for stage, plan in latest]
+        return [stage.played(plan) for stage, plan in latest]
 
     def recent(self) -> list[Plan]:
         """Plans that may have done what has just happened: under way, as of `suspects`, or just over."""
@@ -133,10 +137,12 @@ class Walks:
         done: Callable[[Walked], object],
         at_once: int = AT_ONCE,
         stopped: Callable[[], bool] = lambda: False,
+        restarts: int = 0,
     ) -> None:
         """Play plans for so many seconds; `done` hears of each. What it raises ends all of them.
 
-        A plan is begun as long as half of what it is silent for is left. Errors: Died.
+        A plan is begun as long as half of what it is silent for is left. restarts: how many there are of the
+        target meanwhile, where it can be restarted. Errors: Died.
         """
         end = asyncio.get_running_loop().time() + seconds
 
@@ -147,5 +153,13 @@ class Walks:
                     return
                 done(await self.one(plan))
 
+        restarting = asyncio.ensure_future(self._restart(seconds, restarts))
         tasks = [asyncio.ensure_future(one_after_the_other()) for _ in range(at_once)]
-        await finished(tasks, self.coordinator.life, stopped)
+        await finished([*tasks, restarting], self.coordinator.life, stopped)
+
+    async def _restart(self, seconds: float, number: int) -> None:
+        """Restart the target so many times, by each of the signals in turn."""
+        for one in range(number):
+            await asyncio.sleep(seconds / (number + 1))
+            if self.coordinator.restarts is not None:
+                await self.coordinator.restarts.now(SIGNALS[one % len(SIGNALS)])
