@@ -24,7 +24,7 @@ from rota.conformance.targets.kafka_jars import RELEASES, Release, fetched
 from rota.conformance.targets.ports import free_ports
 
 HERE = Path(__file__).parent
-GROUP = "orders"
+GROUP, OTHER = "orders", "payments"
 TOPIC = "orders-in"
 
 LOGGERS = ("kafka.coordinator.group", "org.apache.kafka.coordinator")
@@ -137,9 +137,12 @@ def play(stage: Stage) -> None:
     admin = AdminClient({"bootstrap.servers": stage.address})
     for future in admin.create_topics([NewTopic(TOPIC, 4, 1)]).values():
         future.result(20)
+    late = stage.java(**{"group.id": OTHER, "session.timeout.ms": 60000, "max.poll.interval.ms": 4000})
     first = stage.librdkafka()
     second = stage.java()
-    time.sleep(6)
+    time.sleep(8)
+    late.send_signal(signal.SIGSTOP)  # a rebalance ends without it
+    stage.librdkafka(**{"group.id": OTHER})
     third = stage.librdkafka(**{"group.instance.id": "one"})
     fourth = stage.java(**{"group.instance.id": "two"})
     time.sleep(5)
@@ -159,6 +162,7 @@ def play(stage: Stage) -> None:
     fourth.send_signal(signal.SIGCONT)
     time.sleep(3)
     leave(first)
+    crash(late)
     for process in stage.playing:
         if process.poll() is None:
             leave(process)

@@ -143,6 +143,8 @@ class RdkafkaClients:
             return
         pattern, values = found
         self._learn(client, pattern, values)
+        if pattern.kind is Kind.OTHER_PROTOCOL:
+            values["text"] = rest
         for one in made(pattern, values, Source.CLIENT_LOG, at, origin):
             yield client.fill(one)
 
@@ -169,6 +171,7 @@ class RdkafkaClients:
             client.former, client.member = client.member or client.former, values.pop("member_id")
         if "leader_is" in values:
             values["leader"] = values.pop("leader_is").endswith(" (me)")
+        client.why = values.pop("why", pattern.also.get("why", client.why))
         if pattern.kind is Kind.WAS_JOINED:
             client.member, client.generation = values["member"], values["generation"]
         if pattern.kind is Kind.ID_GIVEN:

@@ -128,8 +128,8 @@ _INVOKER: Sentences = {
 _OTHER = Kind.OTHER_PROTOCOL
 
 _MEMBERSHIP: Sentences = {
-    "Consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than"
-    " the configured max.poll.interval.ms, {_advice}": Kind.POLL_LATE,
+    "Consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer"
+    " than the configured max.poll.interval.ms, {_advice}": Kind.POLL_LATE,
     "Time between subsequent calls to poll() was longer than the configured max.poll.interval.ms, exceeded"
     " approximately by {milliseconds} ms. Member {member} will rejoin the group now.": Kind.POLL_LATE,
     "Member {member} with epoch {_epoch} transitioned from {_before} to {_after}.": _OTHER,

@@ -52,7 +52,18 @@ _CGRP: Sentences = {
     ),
     "unable to OffsetCommit in state {_state}: {reason}": Kind.COMMIT_REFUSED,
     'Terminating group "{group}" in state {_state} with {_number} partition(s)': Kind.CLIENT_CLOSED,
-    "subscription updated from metadata change: rejoining group in state {_state}": None,
+    "subscription updated from metadata change: rejoining group in state {_state}": (
+        None,
+        {"why": "the subscribed topics have changed"},
+    ),
+    "(re)joining in join-state {_join_state} with {_number} assigned partition(s): {why}": None,
+    "synchronization failed: {reason}: rejoining": (Kind.REFUSED, {"api": "SyncGroup"}),
+    "LeaveGroup response error in state {_state}: {reason}": (Kind.REFUSED, {"api": "LeaveGroup"}),
+    "OffsetCommit failed for {_partition} at offset {_offset} in join-state {_join_state}: {reason}": (
+        Kind.COMMIT_REFUSED
+    ),
+    "current assignment no longer considered lost: {_why}": None,
+    "ConsumerGroupHeartbeat {_what}": Kind.OTHER_PROTOCOL,
     "Fatal error: {reason}": Kind.REFUSED,
 }
 

@@ -92,7 +92,7 @@ def _place(name: str) -> str:
     return rf"(?P<{name}>\w+)" if name in WORDS else rf"(?P<{name}>.*?)"
 
 
-Sentences = Mapping[str, Kind | tuple[Kind, Mapping[str, Any]] | None]
+Sentences = Mapping[str, Kind | tuple[Kind | None, Mapping[str, Any]] | None]
 """Text → the kind of its event, None for none; or the kind and what else the sentence means."""
 
 _OF_GROUP = re.compile(r"\[(?P<mark>GroupId|Group)[ =].*?\] (?P<word>\S+)", re.DOTALL)
