@@ -17,7 +17,7 @@ PACKAGES = (
     *("rota.kernel", "rota.spec", "rota.environment", "rota.invariants", "rota.designs", "rota.mutants"),
     *("rota.explore", "rota.explore.reference", "rota.explore.fast", "rota.explore.liveness"),
     *("rota.trace", "rota.scopes", "rota.server", "rota.coordinator", "rota.wire"),
-    *("rota.conformance", "rota.conformance.targets", "rota.proofs"),
+    *("rota.conformance", "rota.conformance.targets", "rota.proofs", "rota.history", "rota.reading"),
 )
 """What is meant to be imported from outside, from the inside out."""
 
