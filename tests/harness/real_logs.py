@@ -27,6 +27,12 @@ HERE = Path(__file__).parent
 GROUP, OTHER = "orders", "payments"
 TOPIC = "orders-in"
 
+JOINED = {"librdkafka": b"in join-state steady", "java": b"Successfully synced group"}
+"""By kind of consumer, what it prints when it has its assignment."""
+
+PATIENCE = 60.0
+"""Seconds that anything may take."""
+
 LOGGERS = ("kafka.coordinator.group", "org.apache.kafka.coordinator")
 PATTERN = "[%d] %p %m (%c)%n"
 """The layout that Kafka comes with."""
@@ -60,6 +66,35 @@ def log_file(release: Release, level: str) -> tuple[str, str]:
     )
 
 
+@dataclass(frozen=True)
+class Consumer:
+    """A consumer in a process of its own. log: what it prints."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def prints(self, words: bytes, times: int = 1) -> None:
+        """Wait until it has printed some words so often."""
+        for _ in range(int(PATIENCE / 0.1)):
+            if self.log.read_bytes().count(words) >= times:
+                return
+            time.sleep(0.1)
+        raise TimeoutError(f"{self.log} has no {words!r}")
+
+    def belongs(self) -> None:
+        """Wait until it has its assignment."""
+        self.prints(JOINED[self.log.name.partition("-")[0]])
+
+    def leave(self) -> None:
+        """Close it as its application does."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(PATIENCE)
+
+    def crash(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
 @dataclass
 class Stage:
     """Where consumers play. out: where their logs go."""
@@ -67,13 +102,13 @@ class Stage:
     release: Release
     address: str
     out: Path
-    playing: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    playing: list[Consumer] = field(default_factory=list)
 
-    def librdkafka(self, **settings: str | int) -> subprocess.Popen[bytes]:
+    def librdkafka(self, **settings: str | int) -> Consumer:
         """A consumer of librdkafka that polls until it gets SIGTERM, and stops to poll at SIGUSR1."""
         return self._start("librdkafka", (sys.executable, str(HERE / "rdkafka_consumer.py")), settings)
 
-    def java(self, **settings: str | int) -> subprocess.Popen[bytes]:
+    def java(self, **settings: str | int) -> Consumer:
         """A consumer of kafka-clients of the broker's release; SIGTERM closes it."""
         libs = f"{fetched(self.release).resolve()}/*"
         java = java_for(self.release, ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"))[0]
@@ -82,27 +117,15 @@ class Stage:
             flag = f"-Dlog4j2.configurationFile={self.out}/client.properties"
         return self._start("java", (java, flag, "-cp", libs, str(HERE / "JavaConsumer.java")), settings)
 
-    def _start(
-        self, kind: str, command: tuple[str, ...], settings: Mapping[str, str | int]
-    ) -> subprocess.Popen[bytes]:
+    def _start(self, kind: str, command: tuple[str, ...], settings: Mapping[str, str | int]) -> Consumer:
         usual = {"bootstrap.servers": self.address, "group.id": GROUP, "session.timeout.ms": 6000}
         usual |= {"heartbeat.interval.ms": 1000, "max.poll.interval.ms": 8000}
         given = [f"{name}={value}" for name, value in {**usual, **settings}.items()]
-        with (self.out / f"{kind}-{len(self.playing)}.log").open("wb") as log:
+        path = self.out / f"{kind}-{len(self.playing)}.log"
+        with path.open("wb") as log:
             process = subprocess.Popen([*command, TOPIC, *given], stdout=log, stderr=log)
-        self.playing.append(process)
-        return process
-
-
-def leave(process: subprocess.Popen[bytes]) -> None:
-    """Close a consumer as its application does."""
-    process.send_signal(signal.SIGTERM)
-    process.wait(30)
-
-
-def crash(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
+        self.playing.append(Consumer(process, path))
+        return self.playing[-1]
 
 
 @contextmanager
@@ -113,7 +136,7 @@ def broker(name: str, level: str, out: Path) -> Iterator[Stage]:
     port, controller = free_ports(2)
     node = Node(1, port, {1: controller})
     settings = {"group.initial.rebalance.delay.ms": 1000, "group.min.session.timeout.ms": 1000}
-    settings |= {"offsets.retention.check.interval.ms": 5000, "group.max.size": 4}
+    settings |= {"offsets.retention.check.interval.ms": 5000, "group.max.size": 5}
     started = together([(java_for(release), node)], release, settings)[0]
     folder = Path(started._folder)
     client = LOG4J_1.replace("FileAppender", "ConsoleAppender").replace(
@@ -126,8 +149,8 @@ def broker(name: str, level: str, out: Path) -> Iterator[Stage]:
     try:
         yield stage
     finally:
-        for process in stage.playing:
-            process.kill()
+        for consumer in stage.playing:
+            consumer.process.kill()
         shutil.copy(folder / "server.log", out)
         started.stop()
 
@@ -137,35 +160,40 @@ def play(stage: Stage) -> None:
     admin = AdminClient({"bootstrap.servers": stage.address})
     for future in admin.create_topics([NewTopic(TOPIC, 4, 1)]).values():
         future.result(20)
+    first, second = stage.librdkafka(), stage.java()
     late = stage.java(**{"group.id": OTHER, "session.timeout.ms": 60000, "max.poll.interval.ms": 4000})
-    first = stage.librdkafka()
-    second = stage.java()
-    time.sleep(8)
-    late.send_signal(signal.SIGSTOP)  # a rebalance ends without it
-    stage.librdkafka(**{"group.id": OTHER})
+    late.belongs()
+    late.process.send_signal(signal.SIGSTOP)  # a rebalance ends without it
+    stage.librdkafka(**{"group.id": OTHER}).belongs()
+    second.belongs()
+    third, fourth = (
+        stage.librdkafka(**{"group.instance.id": "one"}),
+        stage.java(**{"group.instance.id": "two"}),
+    )
+    third.belongs()
+    fourth.belongs()
+    fifth = stage.librdkafka()
+    fifth.belongs()
+    sixth = stage.librdkafka()
+    sixth.prints(b"maximum size")
+    sixth.crash()
+    fifth.leave()
+    third.crash()
     third = stage.librdkafka(**{"group.instance.id": "one"})
-    fourth = stage.java(**{"group.instance.id": "two"})
-    time.sleep(5)
-    fifth = stage.librdkafka()  # group.max.size
-    time.sleep(3)
-    crash(fifth)
-    crash(third)
-    third = stage.librdkafka(**{"group.instance.id": "one"})
-    time.sleep(3)
+    third.belongs()
     stage.librdkafka(**{"group.instance.id": "one"})  # two with one instance id
-    time.sleep(4)
-    crash(second)
-    time.sleep(8)
-    first.send_signal(signal.SIGUSR1)
-    fourth.send_signal(signal.SIGSTOP)
-    time.sleep(11)
-    fourth.send_signal(signal.SIGCONT)
-    time.sleep(3)
-    leave(first)
-    crash(late)
-    for process in stage.playing:
-        if process.poll() is None:
-            leave(process)
+    third.prints(b"Fatal error")
+    second.crash()
+    time.sleep(7)  # a session
+    first.process.send_signal(signal.SIGUSR1)
+    fourth.process.send_signal(signal.SIGSTOP)
+    first.prints(b"|MAXPOLL|")
+    fourth.process.send_signal(signal.SIGCONT)
+    fourth.prints(JOINED["java"], 2)
+    late.crash()
+    for consumer in stage.playing:
+        if consumer.process.poll() is None:
+            consumer.leave()
     time.sleep(2)
     time.sleep(4)
     for future in admin.delete_consumer_groups([GROUP]).values():
