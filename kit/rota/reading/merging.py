@@ -43,10 +43,10 @@ def _merged(sequences: Sequence[Iterator[Event]]) -> Iterator[Event]:
 
 
 def _placed(place: int, events: Iterator[Event]) -> Iterator[Placed]:
-    """Events with the time by which they are merged: the latest of their source until then."""
+    """Events with the time by which they are merged: without one, that of the event before."""
     latest = float("-inf")
     for number, event in enumerate(events):
-        if event.at is not None and event.at > latest:
+        if event.at is not None:
             latest = event.at
         yield latest, place, number, event
 
