@@ -20,6 +20,8 @@ CONNECT_SECONDS = 10.0
 MOST_HELD = 2**20
 """Bytes of an answer with payload that is held to be rewritten; in a longer one addresses are hidden."""
 
+_BUFFER = memoryview(bytearray(2**16))
+
 _NO_VERSION = b"\x7f\xff"
 _VERSION = slice(6, 8)
 """Where a request's version stands in its frame."""
@@ -44,8 +46,11 @@ class House(Protocol):
         """A connection to a broker. Errors: OSError, TimeoutError."""
 
 
-class End(asyncio.Protocol):
-    """One end of a link: what comes is given on, and nothing is read while the other end cannot write."""
+class End(asyncio.BufferedProtocol):
+    """One end of a link: what comes is given on, and nothing is read while the other end cannot write.
+
+    All ends share a buffer, since what is in it is given on before anything else is read.
+    """
 
     def __init__(self, made: Callable[[End], None], take: Callable[[bytes], None]) -> None:
         self._made = made
@@ -59,9 +64,13 @@ class End(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)
         self._made(self)
 
-    def data_received(self, data: bytes) -> None:
-        """As of every protocol."""
-        self.take(data)
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """As of every buffered protocol."""
+        return _BUFFER
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """As of every buffered protocol."""
+        self.take(bytes(_BUFFER[:nbytes]))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """As of every protocol."""
