@@ -184,9 +184,10 @@ extremes: $(VENV)/ready-test
 frames: $(VENV)/ready-test
 	$(BIN)/python tests/harness/mutated_frames.py --out $(OUT)/frames.jsonl
 
-# What one client can do to the others: forty minutes, on a quiet machine. `make offenders NAME=gzip-bomb`: only that.
+# What one client can do to the others: forty minutes, on a quiet machine. `make offenders NAME=gzip-bomb`: only that;
+# `make offenders OLDEST=10`: the ten rows that were measured first. Each row is kept as soon as it is measured.
 offenders: $(VENV)/ready-run
-	$(BIN)/python -m bench.offenders $(if $(NAME),--only $(NAME)) --docs docs
+	$(BIN)/python -m bench.offenders $(if $(NAME),--only $(NAME)) $(if $(OLDEST),--oldest $(OLDEST)) --docs docs
 
 # A thousand kills of a server that keeps its groups, half of them within a call to the disk: half an hour.
 test-kills: $(VENV)/ready-test

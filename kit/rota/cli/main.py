@@ -24,6 +24,8 @@ COMMANDS = {
     "play": "rota.cli.play:play",
     "conform": "rota.cli.conform:conform",
     "prove": "rota.cli.prove:prove",
+    "explain": "rota.cli.explain:explain",
+    "validate": "rota.cli.validate:validate",
     "serve": "rota.cli.serve:serve",
     "record": "rota.cli.record:record",
     "rules": "rota.cli.rules:rules",

@@ -13,7 +13,7 @@ from rota.history import Event
 from rota.reading.errors import ReadingError
 from rota.reading.opening import Contents, contents, open_path
 from rota.reading.options import ReadOptions
-from rota.reading.reader import FolderReader, Reader
+from rota.reading.reader import AddressReader, FolderReader, Reader
 from rota.reading.rotation import Age, rotated
 from rota.reading.source import OpenSource, Part
 from rota.reading.tally import Tally
@@ -43,6 +43,9 @@ class Chosen:
 
     def recognises_folder(self, folder: Path) -> bool:
         return isinstance(self.reader, FolderReader) and self.reader.recognises_folder(folder)
+
+    def recognises_address(self, path: str) -> bool:
+        return isinstance(self.reader, AddressReader) and self.reader.recognises_address(path)
 
     def read(self, source: OpenSource) -> Iterator[Event]:
         return self.reader.read(source)
@@ -110,6 +113,8 @@ def _found(path: str, readers: Sequence[Reader], tally: Tally) -> Iterator[Found
     if path == STDIN:
         opened = contents("standard input", sys.stdin.buffer)
         yield _file(Part("standard input", None, opened, _head(opened)), readers)
+    elif (over_the_wire := _of_address(path, readers)) is not None:
+        yield Found(Part(path, None), over_the_wire)
     elif Path(path).is_dir():
         below = [*_below(Path(path), readers, tally)]
         if not below:
@@ -119,6 +124,11 @@ def _found(path: str, readers: Sequence[Reader], tally: Tally) -> Iterator[Found
         opened = open_path(Path(path))
         part = Part(path, Path(path), opened, _head(opened))
         yield _reopened(_file(part, readers))
+
+
+def _of_address(path: str, readers: Sequence[Reader]) -> Reader | None:
+    known = (one for one in readers if isinstance(one, AddressReader) and one.recognises_address(path))
+    return next(known, None)
 
 
 def _below(folder: Path, readers: Sequence[Reader], tally: Tally) -> Iterator[Found]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
+from rota.conformance.connections.security import PLAINTEXT, Security
 from rota.reading.errors import ReadingError
 
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
@@ -21,7 +22,9 @@ class ReadOptions:
     it is found among the common ones; time_zone: of times that do not say theirs, None: the machine's;
     layout: a log's, as a pattern of log4j (`[%d] %p %m (%c)%n`), None: it is found; skews: source → seconds
     that its clock is ahead, sources by path, file name or folder name; follow: wait for what will be
-    written at the end of the last file; ports: of brokers, in captures, none: every connection is looked at.
+    written at the end of the last file; idle: is called while nothing is, True: that was the end; ports: of
+    brokers, in captures, none: every connection is looked at; security: how a broker is spoken to that is
+    read from.
     """
 
     format: str | None = None
@@ -30,7 +33,9 @@ class ReadOptions:
     layout: str | None = None
     skews: Mapping[str, float] = field(default_factory=dict)
     follow: bool = False
+    idle: Callable[[], bool] | None = None
     ports: frozenset[int] = frozenset()
+    security: Security = PLAINTEXT
 
 
 def time_zone(text: str) -> tzinfo:

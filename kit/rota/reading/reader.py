@@ -33,6 +33,14 @@ class Reader(Protocol):
 
 
 @runtime_checkable
+class AddressReader(Reader, Protocol):
+    """A reader of what is no path: an address, as in `kafka://HOST:PORT`."""
+
+    def recognises_address(self, path: str) -> bool:
+        """Whether this is such an address. Then `read` gets a source of this name, without a path."""
+
+
+@runtime_checkable
 class FolderReader(Reader, Protocol):
     """A reader of folders that are one source as a whole, as a partition's folder is."""
 

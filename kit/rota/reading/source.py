@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from rota.reading.growing import growing
 from rota.reading.opening import BUFFER, Contents, open_path
 from rota.reading.options import ReadOptions
 from rota.reading.tally import Tally
@@ -70,7 +71,7 @@ class OpenSource:
         """Line after line, without their ends. Damage that ends a file is quarantined."""
         for part in self._parts:
             self._part, self._line = part.name, 0
-            opened = part.contents()
+            opened = self._opened(part)
             for line in _lines(opened, part.head):
                 self._line += 1
                 if len(line) < MOST_BYTES:
@@ -78,6 +79,12 @@ class OpenSource:
                 else:
                     self.quarantine(f"a line of more than {MOST_BYTES} bytes")
             self._ended(opened)
+
+    def _opened(self, part: Part) -> Contents:
+        """The contents of a part; of the last one also what will be written, where that is wanted."""
+        if self.options.follow and part is self._parts[-1] and part.path is not None:
+            return growing(part.path, self.options.idle)
+        return part.contents()
 
     def stream(self) -> BinaryIO:
         """All bytes. Damage ends them; ask `damaged` when they have ended."""
