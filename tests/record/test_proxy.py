@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import struct
+import subprocess
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 from harness.scripted_broker import Answer, Between, Broker, between, listening, received
+from rota.conformance.connections.security import Security
 from rota.history import Kind, conversations
 from rota.record import dialogue, link, proxy
 from rota.wire import (
@@ -382,3 +385,51 @@ def test_nulls_that_a_version_does_not_allow_pass_as_they_are(tmp_path: Path) ->
         assert (await client.ask("SyncGroup", 3, {"group_id": "g"})).endswith(b"\xff\xff\xff\xff")
 
     assert Kind.RESPONSE in [event.kind for event in played(nulls, tmp_path, play).events()]
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a broker at 127.0.0.1, with its key; it signs itself."""
+    path = tmp_path_factory.mktemp("pki") / "broker.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    files = [
+        "-subj",
+        "/CN=b",
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+        "-keyout",
+        path,
+        "-out",
+        f"{path}.crt",
+    ]
+    try:
+        subprocess.run([*make, *files], check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("there is no openssl to make a certificate with")
+    path.write_text(path.read_text() + Path(f"{path}.crt").read_text())
+    return path
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_brokers_may_speak_tls_and_are_looked_at(tmp_path: Path, certificate: Path, trusted: bool) -> None:
+    async def run() -> Between:
+        server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        server.load_cert_chain(certificate)
+        client = ssl.create_default_context(cafile=str(certificate) if trusted else None)
+        async with (
+            asyncio.timeout(PATIENCE),
+            listening(kafka, server) as broker,
+            between(broker, tmp_path, security=Security(client)) as through,
+        ):
+            plain = await through.client()
+            if trusted:
+                await plain.ask("Heartbeat", 4, {"group_id": "g"})
+            else:
+                assert await plain.reader.read() == b""
+        return through
+
+    events = asyncio.run(run()).events()
+    if trusted:
+        assert [one.lost for one in conversations(events)] == [""]
+    else:
+        assert events[-1].reason == "the broker cannot be reached: its certificate is not trusted"
