@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -168,6 +169,18 @@ def test_of_lost_packets_a_gap_is_told_and_nothing_is_made_up(
     list(conversations(events))
 
 
+@pytest.mark.parametrize("begins", [b"\x00\x0b\x00\x09", b"\x00\x00\x00\x09"], ids=["JoinGroup", "Produce"])
+def test_behind_the_lost_beginning_of_a_frame_the_next_one_is_found(
+    both: tuple[list[Event], Said], tmp_path: Path, begins: bytes
+) -> None:
+    packets = captured(both[1], Wire(most=90)).packets
+    lost = next(number for number, one in enumerate(packets) if one[44:48] == begins)
+    events = told(pcap([one for number, one in enumerate(packets) if number != lost]), tmp_path)
+    wanted = [one for one in frames(both[0]) if one.data["api"] != "JoinGroup" or begins[1] == 0]
+    assert frames(events) == wanted
+    assert [event.kind for event in events].count(Kind.GAP) == 1
+
+
 def test_a_lost_payload_is_no_gap(both: tuple[list[Event], Said], tmp_path: Path) -> None:
     """Of a frame that is not recorded all may be missing but its beginning."""
     packets = captured(both[1], Wire(most=200)).packets
@@ -210,6 +223,25 @@ def test_a_connection_whose_start_is_missing_is_found(
     assert [event.kind for event in events][:2] == [Kind.OPENED, Kind.GAP]
     assert events[1].reason == "the capture begins after the connection"
     assert events[-1].kind is Kind.CLOSED
+
+
+@pytest.mark.parametrize("late", range(3, 60, 4))
+def test_a_capture_that_begins_within_a_frame_goes_on_with_the_next(
+    both: tuple[list[Event], Said], tmp_path: Path, late: int
+) -> None:
+    events = told(pcap(captured(both[1], Wire(most=16)).packets[late:]), tmp_path)
+    seen = frames(events)
+    assert seen == frames(both[0])[-len(seen) :]
+    assert len(seen) > FRAMES - 10
+
+
+def test_packets_say_how_much_of_them_was_cut(tmp_path: Path) -> None:
+    from rota.record.capture.packets import Packets
+
+    wire = Wire()
+    wire.said(True, bytes(100))
+    data = io.BufferedReader(io.BytesIO(pcap(wire.packets, snaplen=60)))  # type: ignore[arg-type]
+    assert [(len(one.payload), one.cut) for one in Packets(data)] == [(20, 80), (0, 0)]
 
 
 def test_other_protocols_are_no_connections(both: tuple[list[Event], Said], tmp_path: Path) -> None:

@@ -109,7 +109,6 @@ class Link:
         self._asked: Asked | None = None
         self._answered: Asked | None = None
         self._hider: Hider | None = None
-        self._too_new: set[int] = set()
         self._ended = False
         self._connecting: asyncio.Task[None] | None = None
 
@@ -231,7 +230,6 @@ class Link:
         """
         if asked.name != "ApiVersions" or asked.version <= api(asked.name).max_version:
             return whole
-        self._too_new.add(asked.correlation)
         return whole[: _VERSION.start] + _NO_VERSION + whole[_VERSION.stop :]
 
     def _answer_begins(self, head: bytes, length: int) -> bool:
@@ -240,9 +238,6 @@ class Link:
         if asked is None:
             return False
         if asked.name == "ApiVersions":
-            if asked.correlation in self._too_new:
-                self._too_new.discard(asked.correlation)
-                self._answered = asked._replace(version=0)
             return True
         if is_addressing(asked):
             if asked.name not in ("Produce", "Fetch") or length <= MOST_HELD:
