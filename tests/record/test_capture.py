@@ -15,7 +15,8 @@ from harness.packets import ETHERNET, RAW, RST, SLL, Wire, pcap, pcapng
 from harness.scripted_broker import Between, Client, between, listening, received
 from rota.history import Event, Kind, conversations
 from rota.reading import ReadOptions, Tally, read
-from rota.wire import decode_request, encode_request, encode_response, frame
+from rota.record.capture.conversation import is_a_request
+from rota.wire import decode_request, encode_request, encode_response, frame, request_header
 
 pytest.importorskip("dpkt")
 
@@ -281,3 +282,27 @@ def test_a_connection_that_is_reset_and_its_ends_used_again(
     ]
     assert [event.data["connection"] for event in events if event.kind is Kind.OPENED] == [1, 2]
     assert frames(events)[-FRAMES:] == frames(both[0])
+
+
+def test_an_answer_whose_beginning_is_missing_is_not_taken_for_another(tmp_path: Path) -> None:
+    wire, packets = Wire(most=100), []
+    big = encode_response("JoinGroup", 9, {"members": [{"member_id": "x", "metadata": bytes(500)}]}, 1)
+    wire.said(False, frame(big))
+    packets, wire.packets = wire.packets[2:-1], []
+    wire.said(True, frame(encode_request("Heartbeat", 4, {"group_id": "g"}, 2, "c")))
+    packets, wire.packets = [*wire.packets, *packets], []
+    wire.said(False, frame(encode_response("Heartbeat", 4, {}, 2)))
+    kinds = [event.kind for event in told(pcap([*packets, *wire.packets]), tmp_path)]
+    assert kinds == [Kind.OPENED, Kind.GAP, Kind.REQUEST, Kind.RESPONSE]
+
+
+def test_what_is_taken_for_the_beginning_of_a_request() -> None:
+    named, nameless = (encode_request("Heartbeat", 4, {"group_id": "g"}, 2, who) for who in ("c", None))
+    assert is_a_request(frame(named))
+    assert is_a_request(frame(named)[:-3])
+    assert is_a_request(frame(nameless))
+    assert not is_a_request(frame(nameless)[:-3]), "too little to be sure of"
+    assert is_a_request(frame(request_header(11, 20, 1, "c", True) + b"news"))
+    assert not is_a_request(frame(request_header(11, 9, 1, "c", True) + b"tea" * 9))
+    assert not is_a_request(frame(encode_response("ApiVersions", 4, {}, 1)))
+    assert not is_a_request(frame(encode_response("Heartbeat", 0, {}, 12)) + bytes(20))
