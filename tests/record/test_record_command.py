@@ -66,7 +66,7 @@ def test_a_signal_ends_it_with_a_line_of_what_was_recorded(
     assert process.returncode == code, complained
     assert said.splitlines() == [
         f"listening on 127.0.0.1:{port}",
-        f"recorded 2 requests and 2 responses on 1 connections: 6 lines in {out}",
+        f"recorded 2 requests and 2 responses on 1 connection: 6 lines in {out}",
     ]
     assert not (tmp_path / "port").exists()
     events = [event_of(line) for line in out.read_bytes().splitlines()]
