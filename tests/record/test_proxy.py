@@ -329,6 +329,20 @@ def test_addresses_of_a_long_fetch_are_hidden_and_of_a_short_one_rewritten(
     played(fetched, tmp_path, play)
 
 
+def test_an_answer_that_no_cluster_gives_passes_unseen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "MOST_REWRITTEN", 1000)
+    body = {"brokers": [{"host": "kafka-9", "port": 9092}], "cluster_id": "x" * 2000}
+
+    async def play(through: Between, broker: Broker) -> None:
+        client = await through.client()
+        assert await client.ask("Metadata", 12, {}) == encode_response("Metadata", 12, body, 1)
+
+    events = played(lambda _: encode_response("Metadata", 12, body, 1), tmp_path, play).events()
+    assert "more than are looked at" in next(one.reason for one in events if one.kind is Kind.UNREAD)
+
+
 def test_more_brokers_than_any_cluster_has_are_not_led_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

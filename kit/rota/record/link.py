@@ -20,6 +20,9 @@ CONNECT_SECONDS = 10.0
 MOST_HELD = 2**20
 """Bytes of an answer with payload that is held to be rewritten; in a longer one addresses are hidden."""
 
+MOST_REWRITTEN = 100 * 2**20
+"""Bytes of an answer that is held to be rewritten at all; none of a real cluster comes near it."""
+
 _BUFFER = memoryview(bytearray(2**16))
 
 _NO_VERSION = b"\x7f\xff"
@@ -237,14 +240,20 @@ class Link:
         self._answered = asked = self._dialogue.answer_begins(head, length)
         if asked is None:
             return False
-        if asked.name == "ApiVersions":
-            return True
-        if is_addressing(asked):
-            if asked.name not in ("Produce", "Fetch") or length <= MOST_HELD:
+        if asked.name in ("Produce", "Fetch"):
+            return is_addressing(asked) and self._is_short(asked, length)
+        if asked.name == "ApiVersions" or is_addressing(asked):
+            if length <= MOST_REWRITTEN:
                 return True
-            if asked.version <= api(asked.name).max_version:
-                self._hider = Hider(asked.name, asked.version)
+            self._dialogue.unread(asked, f"an answer of {length:,} bytes, more than are looked at")
+            return False
         return asked.recorded
+
+    def _is_short(self, asked: Asked, length: int) -> bool:
+        """Whether an answer with payload is held; in one that is not, addresses are hidden as it passes."""
+        if length > MOST_HELD and asked.version <= api(asked.name).max_version:
+            self._hider = Hider(asked.name, asked.version)
+        return length <= MOST_HELD
 
     def _led_back(self, asked: Asked, payload: bytes, whole: bytes) -> bytes:
         """The answer as the client gets it."""
