@@ -1,8 +1,8 @@
 """What the recording proxy costs: processor time and delay of a request through it, beside none.
 
-`python -m bench.record [--requests N]`. Heartbeats of many connections go to `rota serve`, once at once and once
-through `rota record`, with and without `--redact`. Processor time is that of the proxy's process, so it can be
-trusted on a busy machine; delays cannot.
+`python -m bench.record [--requests N]`. Heartbeats of many connections go to `rota serve`, once at once and
+once through `rota record`, with and without `--redact`. Processor time is that of the proxy's process, so it
+can be trusted on a busy machine; delays cannot.
 """
 
 from __future__ import annotations

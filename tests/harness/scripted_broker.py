@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rota.conformance.connections.security import PLAINTEXT, Security
 from rota.history import Event, event_of
 from rota.record.proxy import Proxy
 from rota.record.redaction import Redactor
@@ -42,10 +44,10 @@ class Broker:
 
 
 @asynccontextmanager
-async def listening(answer: Answer) -> AsyncIterator[Broker]:
+async def listening(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[Broker]:
     """A broker on loopback."""
     broker = Broker(answer)
-    server = await asyncio.start_server(broker.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(broker.serve, "127.0.0.1", 0, ssl=tls)
     broker.place = server.sockets[0].getsockname()[:2]
     try:
         yield broker
@@ -71,11 +73,13 @@ class Between:
 
 
 @asynccontextmanager
-async def between(broker: Broker, folder: Path, redactor: Redactor | None = None) -> AsyncIterator[Between]:
+async def between(
+    broker: Broker, folder: Path, redactor: Redactor | None = None, security: Security = PLAINTEXT
+) -> AsyncIterator[Between]:
     """A proxy in front of the broker; it has ended when this is left."""
     path = folder / "recording.jsonl"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    proxy = Proxy(broker.place, Lines(descriptor, path.name), redactor=redactor)
+    proxy = Proxy(broker.place, Lines(descriptor, path.name), security, redactor)
     stop = asyncio.Event()
     place = proxy.listen("127.0.0.1", 0)
     serving = asyncio.ensure_future(proxy.serve(stop))

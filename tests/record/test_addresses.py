@@ -159,3 +159,11 @@ def test_a_long_answer_without_addresses_is_the_same(size: int) -> None:
     before = frame(encode_response("Fetch", 17, {**BODIES["Fetch"], "node_endpoints": []}, 7))
     hider = Hider("Fetch", 17)
     assert b"".join(hider.passed(before[at : at + size]) for at in range(0, len(before), size)) == before
+
+
+@pytest.mark.parametrize("size", [1, 1000])
+def test_in_a_long_answer_other_tags_are_left_alone(size: int) -> None:
+    body = {**BODIES["Fetch"], "node_endpoints": [], "_tags": {5: b"five"}}
+    before = frame(encode_response("Fetch", 17, body, 7))
+    hider = Hider("Fetch", 17)
+    assert b"".join(hider.passed(before[at : at + size]) for at in range(0, len(before), size)) == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,8 @@ from harness.packets import ETHERNET, RAW, RST, SLL, Wire, pcap, pcapng
 from harness.scripted_broker import Between, Client, between, listening, received
 from rota.history import Event, Kind, conversations
 from rota.reading import ReadOptions, Tally, read
-from rota.wire import decode_request, encode_request, encode_response, frame
+from rota.record.capture.conversation import is_a_request
+from rota.wire import decode_request, encode_request, encode_response, frame, request_header
 
 pytest.importorskip("dpkt")
 
@@ -168,6 +170,18 @@ def test_of_lost_packets_a_gap_is_told_and_nothing_is_made_up(
     list(conversations(events))
 
 
+@pytest.mark.parametrize("begins", [b"\x00\x0b\x00\x09", b"\x00\x00\x00\x09"], ids=["JoinGroup", "Produce"])
+def test_behind_the_lost_beginning_of_a_frame_the_next_one_is_found(
+    both: tuple[list[Event], Said], tmp_path: Path, begins: bytes
+) -> None:
+    packets = captured(both[1], Wire(most=90)).packets
+    lost = next(number for number, one in enumerate(packets) if one[44:48] == begins)
+    events = told(pcap([one for number, one in enumerate(packets) if number != lost]), tmp_path)
+    wanted = [one for one in frames(both[0]) if one.data["api"] != "JoinGroup" or begins[1] == 0]
+    assert frames(events) == wanted
+    assert [event.kind for event in events].count(Kind.GAP) == 1
+
+
 def test_a_lost_payload_is_no_gap(both: tuple[list[Event], Said], tmp_path: Path) -> None:
     """Of a frame that is not recorded all may be missing but its beginning."""
     packets = captured(both[1], Wire(most=200)).packets
@@ -212,6 +226,25 @@ def test_a_connection_whose_start_is_missing_is_found(
     assert events[-1].kind is Kind.CLOSED
 
 
+@pytest.mark.parametrize("late", range(3, 60, 4))
+def test_a_capture_that_begins_within_a_frame_goes_on_with_the_next(
+    both: tuple[list[Event], Said], tmp_path: Path, late: int
+) -> None:
+    events = told(pcap(captured(both[1], Wire(most=16)).packets[late:]), tmp_path)
+    seen = frames(events)
+    assert seen == frames(both[0])[-len(seen) :]
+    assert len(seen) > FRAMES - 10
+
+
+def test_packets_say_how_much_of_them_was_cut(tmp_path: Path) -> None:
+    from rota.record.capture.packets import Packets
+
+    wire = Wire()
+    wire.said(True, bytes(100))
+    data = io.BufferedReader(io.BytesIO(pcap(wire.packets, snaplen=60)))  # type: ignore[arg-type]
+    assert [(len(one.payload), one.cut) for one in Packets(data)] == [(20, 80), (0, 0)]
+
+
 def test_other_protocols_are_no_connections(both: tuple[list[Event], Said], tmp_path: Path) -> None:
     web = Wire(("10.0.0.9", 4000), ("10.0.0.2", 80))
     web.opened()
@@ -249,3 +282,27 @@ def test_a_connection_that_is_reset_and_its_ends_used_again(
     ]
     assert [event.data["connection"] for event in events if event.kind is Kind.OPENED] == [1, 2]
     assert frames(events)[-FRAMES:] == frames(both[0])
+
+
+def test_an_answer_whose_beginning_is_missing_is_not_taken_for_another(tmp_path: Path) -> None:
+    wire, packets = Wire(most=100), []
+    big = encode_response("JoinGroup", 9, {"members": [{"member_id": "x", "metadata": bytes(500)}]}, 1)
+    wire.said(False, frame(big))
+    packets, wire.packets = wire.packets[2:-1], []
+    wire.said(True, frame(encode_request("Heartbeat", 4, {"group_id": "g"}, 2, "c")))
+    packets, wire.packets = [*wire.packets, *packets], []
+    wire.said(False, frame(encode_response("Heartbeat", 4, {}, 2)))
+    kinds = [event.kind for event in told(pcap([*packets, *wire.packets]), tmp_path)]
+    assert kinds == [Kind.OPENED, Kind.GAP, Kind.REQUEST, Kind.RESPONSE]
+
+
+def test_what_is_taken_for_the_beginning_of_a_request() -> None:
+    named, nameless = (encode_request("Heartbeat", 4, {"group_id": "g"}, 2, who) for who in ("c", None))
+    assert is_a_request(frame(named))
+    assert is_a_request(frame(named)[:-3])
+    assert is_a_request(frame(nameless))
+    assert not is_a_request(frame(nameless)[:-3]), "too little to be sure of"
+    assert is_a_request(frame(request_header(11, 20, 1, "c", True) + b"news"))
+    assert not is_a_request(frame(request_header(11, 9, 1, "c", True) + b"tea" * 9))
+    assert not is_a_request(frame(encode_response("ApiVersions", 4, {}, 1)))
+    assert not is_a_request(frame(encode_response("Heartbeat", 0, {}, 12)) + bytes(20))

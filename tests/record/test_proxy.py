@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import struct
+import subprocess
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 from harness.scripted_broker import Answer, Between, Broker, between, listening, received
+from rota.conformance.connections.security import Security
 from rota.history import Kind, conversations
 from rota.record import dialogue, link, proxy
 from rota.wire import (
@@ -248,11 +251,13 @@ def test_a_produce_without_acknowledgement_does_not_shift_what_follows(tmp_path:
     async def play(through: Between, broker: Broker) -> None:
         client = await through.client()
         for number in range(50):
-            client.writer.write(frame(encode_request("Produce", 9, {"acks": 0}, 1000 + number, "c")))
-        await client.ask("Heartbeat", 4, {"group_id": "g"})
+            client.writer.write(frame(encode_request("Produce", 9, {"acks": 0}, 1 + number, "c")))
+        await client.say(encode_request("Heartbeat", 4, {"group_id": "g"}, 1000, "c"))
+        for _ in range(50):  # with the same numbers
+            await client.ask("Heartbeat", 4, {"group_id": "g"})
 
     events = played(kafka, tmp_path, play).events()
-    assert [one.lost for one in conversations(events)] == [""]
+    assert [one.lost for one in conversations(events)] == [""] * 51
 
 
 def test_a_broker_that_is_lost_ends_the_connection_and_says_why(tmp_path: Path) -> None:
@@ -324,6 +329,20 @@ def test_addresses_of_a_long_fetch_are_hidden_and_of_a_short_one_rewritten(
     played(fetched, tmp_path, play)
 
 
+def test_an_answer_that_no_cluster_gives_passes_unseen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "MOST_REWRITTEN", 1000)
+    body = {"brokers": [{"host": "kafka-9", "port": 9092}], "cluster_id": "x" * 2000}
+
+    async def play(through: Between, broker: Broker) -> None:
+        client = await through.client()
+        assert await client.ask("Metadata", 12, {}) == encode_response("Metadata", 12, body, 1)
+
+    events = played(lambda _: encode_response("Metadata", 12, body, 1), tmp_path, play).events()
+    assert "more than are looked at" in next(one.reason for one in events if one.kind is Kind.UNREAD)
+
+
 def test_more_brokers_than_any_cluster_has_are_not_led_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -382,3 +401,51 @@ def test_nulls_that_a_version_does_not_allow_pass_as_they_are(tmp_path: Path) ->
         assert (await client.ask("SyncGroup", 3, {"group_id": "g"})).endswith(b"\xff\xff\xff\xff")
 
     assert Kind.RESPONSE in [event.kind for event in played(nulls, tmp_path, play).events()]
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a broker at 127.0.0.1, with its key; it signs itself."""
+    path = tmp_path_factory.mktemp("pki") / "broker.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    files = [
+        "-subj",
+        "/CN=b",
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+        "-keyout",
+        path,
+        "-out",
+        f"{path}.crt",
+    ]
+    try:
+        subprocess.run([*make, *files], check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("there is no openssl to make a certificate with")
+    path.write_text(path.read_text() + Path(f"{path}.crt").read_text())
+    return path
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_brokers_may_speak_tls_and_are_looked_at(tmp_path: Path, certificate: Path, trusted: bool) -> None:
+    async def run() -> Between:
+        server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        server.load_cert_chain(certificate)
+        client = ssl.create_default_context(cafile=str(certificate) if trusted else None)
+        async with (
+            asyncio.timeout(PATIENCE),
+            listening(kafka, server) as broker,
+            between(broker, tmp_path, security=Security(client)) as through,
+        ):
+            plain = await through.client()
+            if trusted:
+                await plain.ask("Heartbeat", 4, {"group_id": "g"})
+            else:
+                assert await plain.reader.read() == b""
+        return through
+
+    events = asyncio.run(run()).events()
+    if trusted:
+        assert [one.lost for one in conversations(events)] == [""]
+    else:
+        assert events[-1].reason == "the broker cannot be reached: its certificate is not trusted"

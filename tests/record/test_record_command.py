@@ -66,7 +66,7 @@ def test_a_signal_ends_it_with_a_line_of_what_was_recorded(
     assert process.returncode == code, complained
     assert said.splitlines() == [
         f"listening on 127.0.0.1:{port}",
-        f"recorded 2 requests and 2 responses on 1 connections: 6 lines in {out}",
+        f"recorded 2 requests and 2 responses on 1 connection: 6 lines in {out}",
     ]
     assert not (tmp_path / "port").exists()
     events = [event_of(line) for line in out.read_bytes().splitlines()]
@@ -76,13 +76,22 @@ def test_a_signal_ends_it_with_a_line_of_what_was_recorded(
 
 
 def test_without_a_file_the_lines_are_printed_and_all_else_is_said_beside_them(tmp_path: Path) -> None:
-    with recording(tmp_path, "--redact", "--seconds", "1.5") as (process, port):
+    with recording(tmp_path, "--redact") as (process, port):
         asyncio.run(say(port))
+        process.send_signal(signal.SIGTERM)
         printed, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert [json.loads(line)["kind"] for line in printed.splitlines()][:2] == ["opened", "request"]
     assert "recorded 2 requests" in said
     assert '"g"' not in printed
+
+
+def test_it_ends_when_its_time_is_over() -> None:
+    with running({}) as address:
+        command = (*ROTA, "--target", address, "--seconds", "0.1")
+        run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (run.returncode, run.stdout) == (0, "")
+    assert run.stderr.splitlines()[1] == "recorded 0 requests and 0 responses on 0 connections: 0 lines"
 
 
 def test_a_full_disk_ends_it(tmp_path: Path) -> None:

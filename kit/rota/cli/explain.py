@@ -12,7 +12,7 @@ from rota.cli.options import takes
 from rota.cli.verb import Example, Verb
 
 SECTIONS = {
-    "What to read": ("--format", "--time-format", "--time-zone", "--layout", "--skew", "--follow"),
+    "What to read": ("--format", "--time-format", "--time-zone", "--layout", "--skew", "--port", "--follow"),
     "Which rebalances": ("--group", "--since", "--until", "--most"),
     "A coordinator that runs": ("--bootstrap", "--command-config", "--timeout"),
     "How long to watch": ("--seconds",),

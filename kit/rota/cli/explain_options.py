@@ -23,6 +23,7 @@ class ExplainOptions:
     zone: str | None = None
     layout: str | None = None
     skews: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
     follow: bool = False
     groups: tuple[str, ...] = ()
     since: str | None = None
@@ -39,7 +40,8 @@ class ExplainOptions:
             zone = None if self.zone is None else time_zone(self.zone)
         except ReadingError as error:
             raise UsageError(f"--time-zone: {error}") from error
-        return ReadOptions(self.format, self.time_format, zone, self.layout, _skews(self.skews), self.follow)
+        skews, ports = _skews(self.skews), frozenset(self.ports)
+        return ReadOptions(self.format, self.time_format, zone, self.layout, skews, self.follow, ports=ports)
 
     def span(self) -> tuple[float | None, float | None]:
         """From when to when. Errors: UsageError."""
@@ -79,6 +81,8 @@ OPTIONS = (
                                                      "not found."),
     click.option("--skew", "skews", multiple=True, metavar="PATH=SECONDS", help="How far a clock is "
                                                                                 "ahead; repeatable."),
+    click.option("--port", "ports", multiple=True, type=click.IntRange(1, 65535), metavar="N",
+                 help="Of brokers in captures, where it is not found; repeatable."),
     click.option("--follow", is_flag=True, help="Go on when the end is reached, until Ctrl-C."),
     click.option("--group", "groups", multiple=True, metavar="GROUP", help="Only this one; repeatable."),
     click.option("--since", metavar="TIME", help=f"Only from then on: {FORMS}."),

@@ -12,7 +12,7 @@ from rota.cli.validate_options import OPTIONS, ValidateOptions
 from rota.cli.verb import Example, Verb
 
 SECTIONS = {
-    "What to read": ("--format", "--time-format", "--time-zone", "--layout", "--skew"),
+    "What to read": ("--format", "--time-format", "--time-zone", "--layout", "--skew", "--port"),
     "What to judge": ("--group", "--since", "--fresh"),
     "By what": ("--profile", "--set", "--forgive"),
     "What to report": ("--report", "--json", "--quiet"),

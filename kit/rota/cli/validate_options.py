@@ -13,7 +13,7 @@ from rota.cli.options import PROFILE
 from rota.reading import ReadOptions
 from rota.spec import PROFILES
 
-READING = 5
+READING = 6
 """How many of the options of `rota explain` say how sources are read."""
 
 
@@ -26,6 +26,7 @@ class ValidateOptions:
     zone: str | None = None
     layout: str | None = None
     skews: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
     profile: str = "kafka-4.x"
     group: str = ""
     since: str | None = None
@@ -34,7 +35,7 @@ class ValidateOptions:
     forgive: float = 2.0
 
     def _sources(self) -> ExplainOptions:
-        read = (self.format, self.time_format, self.zone, self.layout, self.skews)
+        read = (self.format, self.time_format, self.zone, self.layout, self.skews, self.ports)
         return ExplainOptions(*read, since=self.since)
 
     def reading(self) -> ReadOptions:

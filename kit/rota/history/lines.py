@@ -10,6 +10,9 @@ from rota.history.event import Event, Kind, Source
 SCHEMA = 1
 """Grows when a key changes its meaning. Keys and kinds that are new do not change it."""
 
+_ENCODED = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""Made once: `json.dumps` makes an encoder for each line, which takes as long as the line."""
+
 _TEXTS = ("group", "member", "instance", "client", "host", "state", "reason")
 
 
@@ -31,7 +34,7 @@ def line_of(event: Event) -> str:
         values["generation"] = event.generation
     if event.data:
         values["data"] = dict(event.data)
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODED(values)
 
 
 def event_of(line: str | bytes) -> Event:

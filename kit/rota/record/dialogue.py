@@ -33,13 +33,17 @@ Now = Callable[[], tuple[float | None, str]]
 
 
 class Asked(NamedTuple):
-    """What is known of a request whose answer has not come: client and group as they are told."""
+    """What is known of a request whose answer has not come: client and group as they are told.
+
+    order: the number of the request on its connection.
+    """
 
     key: int
     name: str
     version: int
     correlation: int
     recorded: bool
+    order: int = 0
     client: str = ""
     group: str = ""
 
@@ -77,6 +81,7 @@ class Dialogue:
         self._host = self._shown(address[0]) if address else ""
         self._waiting: dict[int, deque[Asked]] = {}
         self._unanswered: deque[Asked] = deque()
+        self._order = 0
         self._tokens: int | None = None
         self._told: set[str] = set()
         self._counted.connections += 1
@@ -92,7 +97,8 @@ class Dialogue:
         found = apis().get(key)
         name = found.name if found else NAMES.get(key, str(key))
         recorded = name in RECORDED and length <= MOST_KEPT
-        asked = Asked(key, name, version, correlation, recorded)
+        self._order += 1
+        asked = Asked(key, name, version, correlation, recorded, self._order)
         if key == SASL_HANDSHAKE and version == 0:
             self._tokens = self._tokens or 0
         if name in RECORDED and not recorded:
@@ -178,7 +184,7 @@ class Dialogue:
             return
         self._waiting.setdefault(asked.correlation, deque()).append(asked)
         if asked.key == PRODUCE:
-            # acks=0 is never answered; whether it was that, no later answer leaves in doubt.
+            # acks=0 is never answered; whether it was that, an answer to something later tells.
             self._unanswered.append(asked)
             if len(self._unanswered) > _MOST_WAITING:
                 self._forget(self._unanswered.popleft())
@@ -193,9 +199,8 @@ class Dialogue:
         first = asked.popleft()
         if not asked:
             del self._waiting[correlation]
-        if first.key == PRODUCE:
-            while self._unanswered and (before := self._unanswered.popleft()) is not first:
-                self._forget(before)
+        while self._unanswered and self._unanswered[0].order <= first.order:
+            self._forget(self._unanswered.popleft())
         return first
 
     def _forget(self, asked: Asked) -> None:

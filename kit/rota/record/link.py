@@ -20,6 +20,11 @@ CONNECT_SECONDS = 10.0
 MOST_HELD = 2**20
 """Bytes of an answer with payload that is held to be rewritten; in a longer one addresses are hidden."""
 
+MOST_REWRITTEN = 100 * 2**20
+"""Bytes of an answer that is held to be rewritten at all; none of a real cluster comes near it."""
+
+_BUFFER = memoryview(bytearray(2**16))
+
 _NO_VERSION = b"\x7f\xff"
 _VERSION = slice(6, 8)
 """Where a request's version stands in its frame."""
@@ -44,8 +49,11 @@ class House(Protocol):
         """A connection to a broker. Errors: OSError, TimeoutError."""
 
 
-class End(asyncio.Protocol):
-    """One end of a link: what comes is given on, and nothing is read while the other end cannot write."""
+class End(asyncio.BufferedProtocol):
+    """One end of a link: what comes is given on, and nothing is read while the other end cannot write.
+
+    All ends share a buffer, since what is in it is given on before anything else is read.
+    """
 
     def __init__(self, made: Callable[[End], None], take: Callable[[bytes], None]) -> None:
         self._made = made
@@ -59,9 +67,13 @@ class End(asyncio.Protocol):
         self.transport = cast(asyncio.Transport, transport)
         self._made(self)
 
-    def data_received(self, data: bytes) -> None:
-        """As of every protocol."""
-        self.take(data)
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """As of every buffered protocol."""
+        return _BUFFER
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """As of every buffered protocol."""
+        self.take(bytes(_BUFFER[:nbytes]))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """As of every protocol."""
@@ -100,7 +112,6 @@ class Link:
         self._asked: Asked | None = None
         self._answered: Asked | None = None
         self._hider: Hider | None = None
-        self._too_new: set[int] = set()
         self._ended = False
         self._connecting: asyncio.Task[None] | None = None
 
@@ -222,7 +233,6 @@ class Link:
         """
         if asked.name != "ApiVersions" or asked.version <= api(asked.name).max_version:
             return whole
-        self._too_new.add(asked.correlation)
         return whole[: _VERSION.start] + _NO_VERSION + whole[_VERSION.stop :]
 
     def _answer_begins(self, head: bytes, length: int) -> bool:
@@ -230,17 +240,20 @@ class Link:
         self._answered = asked = self._dialogue.answer_begins(head, length)
         if asked is None:
             return False
-        if asked.name == "ApiVersions":
-            if asked.correlation in self._too_new:
-                self._too_new.discard(asked.correlation)
-                self._answered = asked._replace(version=0)
-            return True
-        if is_addressing(asked):
-            if asked.name not in ("Produce", "Fetch") or length <= MOST_HELD:
+        if asked.name in ("Produce", "Fetch"):
+            return is_addressing(asked) and self._is_short(asked, length)
+        if asked.name == "ApiVersions" or is_addressing(asked):
+            if length <= MOST_REWRITTEN:
                 return True
-            if asked.version <= api(asked.name).max_version:
-                self._hider = Hider(asked.name, asked.version)
+            self._dialogue.unread(asked, f"an answer of {length:,} bytes, more than are looked at")
+            return False
         return asked.recorded
+
+    def _is_short(self, asked: Asked, length: int) -> bool:
+        """Whether an answer with payload is held; in one that is not, addresses are hidden as it passes."""
+        if length > MOST_HELD and asked.version <= api(asked.name).max_version:
+            self._hider = Hider(asked.name, asked.version)
+        return length <= MOST_HELD
 
     def _led_back(self, asked: Asked, payload: bytes, whole: bytes) -> bytes:
         """The answer as the client gets it."""
