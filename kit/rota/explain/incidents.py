@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rota.explain.reasons import Said, said
+from rota.explain.reasons import UNTOLD, Said, said
 from rota.explain.rebalance import Ending, Rebalance
 from rota.explain.signs import Seen
 from rota.history import Event, Kind
@@ -102,7 +102,7 @@ class Incident:
         if family == "coming":
             return True  # somebody comes after others went, or as others did
         known = self.kinds & DEPARTING and any(self.seen.knows(one) for one in _gone(rebalance))
-        return family in self.kinds or bool(known)
+        return (family in self.kinds and family != UNTOLD.name) or bool(known)
 
 
 def _family(rebalance: Rebalance) -> str:
