@@ -113,9 +113,9 @@ def commit(address: str, group: str, offset: int, version: int = 8, **more: Any)
     assert topic["partitions"][0]["error_code"] == 0
 
 
-def lead(address: str, group: str, instance: str | None = None) -> str:
+def lead(address: str, group: str, instance: str | None = None, subscription: bytes = b"\x00\x01meta") -> str:
     """A member that has joined alone and has an assignment; its id."""
-    protocols = [{"name": "range", "metadata": b"\x00\x01meta"}]
+    protocols = [{"name": "range", "metadata": subscription}]
     joined = ask(
         address,
         "JoinGroup",
