@@ -25,6 +25,7 @@ COMMANDS = {
     "conform": "rota.cli.conform:conform",
     "prove": "rota.cli.prove:prove",
     "explain": "rota.cli.explain:explain",
+    "validate": "rota.cli.validate:validate",
     "serve": "rota.cli.serve:serve",
     "record": "rota.cli.record:record",
     "rules": "rota.cli.rules:rules",
