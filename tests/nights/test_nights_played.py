@@ -19,11 +19,8 @@ BROKERS = [("rota", LIBRDKAFKA), ("rota", JAVA), ("kafka-4.4.0", LIBRDKAFKA), ("
 
 IN_THE_LOG = frozenset(
     {
-        "first-members",
-        "scaled-up",
         "crash",
         "host-lost",
-        "static-restart-late",
         "leader-never-syncs",
         "never-rejoins",
         "id-never-used",
