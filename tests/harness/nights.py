@@ -102,15 +102,10 @@ def causes(night: Night) -> list[str]:
     return [one.cause.name for one in explained(night.events).incidents]
 
 
-def day_of_log(lines: int, groups: int) -> Iterator[Event]:
-    """So many events: groups that come one after the other, each rebalancing a few times and then going."""
-    at, number = 0.0, 0
-    while number < lines:
+def day_of_log(groups: int, every: float) -> Iterator[Event]:
+    """A broker's log of many groups, one after the other: each begins, loses its member and goes."""
+    for number in range(groups):
         night = Night(f"group-{number}")
-        for _ in range(groups):
-            pass
-        night.come(at, member("c", number), 0, 1, state="Empty")
-        night.fail(at + 60, member("c", number), 1, 1)
-        at += 1
-        number += len(night.events)
-        yield from sorted(night.events, key=lambda event: event.at or 0)
+        night.come(number * every, member("c", number), 0, 1, took=0.1, state="Empty")
+        night.fail(number * every + 1, member("c", number), 1, 1, took=0.1)
+        yield from night.events

@@ -27,6 +27,7 @@ public final class NightConsumer implements ConsumerRebalanceListener {
     private final KafkaConsumer<String, String> consumer;
     private List<Object> view = List.of();
     private boolean open = true;
+    private boolean subscribed;
 
     private NightConsumer(JsonNode settings) {
         Properties given = new Properties();
@@ -89,7 +90,10 @@ public final class NightConsumer implements ConsumerRebalanceListener {
                 obey(commands.take());
             }
             case "enforce" -> consumer.enforceRebalance("asked for in the night");
-            case "unsubscribe" -> consumer.unsubscribe();
+            case "unsubscribe" -> {
+                subscribed = false;
+                consumer.unsubscribe();
+            }
             case "close" -> {
                 open = false;
                 consumer.close();
@@ -99,6 +103,7 @@ public final class NightConsumer implements ConsumerRebalanceListener {
     }
 
     private void subscribe(JsonNode command) {
+        subscribed = true;
         if (!command.get("pattern").isNull()) {
             consumer.subscribe(Pattern.compile(command.get("pattern").asText()), this);
             return;
@@ -109,7 +114,7 @@ public final class NightConsumer implements ConsumerRebalanceListener {
     }
 
     private void poll() throws Exception {
-        if (consumer.subscription().isEmpty()) {
+        if (!subscribed) {
             Thread.sleep(50);
             return;
         }

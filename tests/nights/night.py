@@ -134,6 +134,7 @@ class Scene(World):
         self.made = partial(MEMBERS[clients], folder)
         self._libraries = itertools.cycle((clients,))
         self._raw: list[Raw] = []
+        self._generation = -1
 
     def client(self, *topics: str, instance: str = "", pattern: str | None = None) -> Member:
         """Starts a consumer, static if it has an instance id."""
@@ -148,6 +149,8 @@ class Scene(World):
     def begins(self) -> None:
         """What is before is how the group came to be."""
         time.sleep(1)
+        views = [event for event in self.history.events() if event.kind == "view"]
+        self._generation = max((view.generation for view in views), default=-1)
         self.began = time.time()
 
     def ends(self, member: Member) -> None:
@@ -155,12 +158,8 @@ class Scene(World):
         self.history.wait(f"{member.name} has ended", lambda: bool(self.history.of(member.name, "ended")))
 
     def lone(self, *members: Member) -> None:
-        """Waits until these alone are a generation that came after the incident began."""
-        self.settled(*members, beyond=self._latest())
-
-    def _latest(self) -> int:
-        views = [event for event in self.history.events() if event.kind == "view"]
-        return max((view.generation for view in views), default=-1)
+        """Waits until these alone are a generation, a later one than when the incident began or last time."""
+        self._generation = self.settled(*members, beyond=self._generation)
 
     def end(self) -> None:
         for raw in self._raw:

@@ -23,11 +23,12 @@ def test_there_are_twenty_nights_and_their_causes_are_known() -> None:
     ("named", "expected"),
     [
         (("lost-client",), Verdict.RIGHT),
-        (("lost-client", "came"), Verdict.RIGHT),
+        (("lost-client", "gone"), Verdict.RIGHT),
         (("gone",), Verdict.NOT_VISIBLE),
         ((), Verdict.NOT_VISIBLE),
         (("slow-poll",), Verdict.WRONG),
         (("lost-client", "slow-poll"), Verdict.WRONG),
+        (("lost-client", "came"), Verdict.WRONG),
         (("gone", "coordinator-moved"), Verdict.WRONG),
     ],
 )

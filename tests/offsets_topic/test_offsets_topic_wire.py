@@ -7,9 +7,11 @@ from contextlib import closing
 from itertools import islice
 
 import pytest
+from click.testing import CliRunner
 
 from harness.kafka_on_disk import ask
 from harness.offsets_logs import WrittenLog
+from rota.cli.main import main
 from rota.log.group_records import GroupKey, GroupValue, OffsetKey, OffsetValue
 from rota.offsets_topic import TopicUnreadable, Wanted, read_data_folder, read_topic, wire
 from rota.reading import ReadingError, Tally, read
@@ -126,6 +128,24 @@ def test_a_broker_without_the_topic(address):
         next(read_topic(pair(address)))
     with pytest.raises(ReadingError, match="there is no topic"):
         next(read([f"kafka://{address}"]))
+
+
+@pytest.mark.parametrize("verb", ["validate", "explain"])
+def test_verbs_speak_to_it_as_the_command_config_says(address, verb, tmp_path):
+    config = tmp_path / "client.properties"
+    login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";'
+    config.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config={login}\n",
+        encoding="utf-8",
+    )
+    words = [verb, f"kafka://{address}"]
+    plain = CliRunner().invoke(main, words)
+    assert (plain.exit_code, "no topic __consumer_offsets" in plain.stderr) == (2, True)
+    secured = CliRunner().invoke(main, [*words, "--command-config", str(config)])
+    assert secured.exit_code == 2
+    assert "Sasl" in secured.stderr or "SASL" in secured.stderr
+    missing = CliRunner().invoke(main, [*words, "--command-config", str(tmp_path / "none")])
+    assert (missing.exit_code, "--command-config cannot read" in missing.stderr) == (2, True)
 
 
 def test_a_partition_that_is_not_there(address):

@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 
 from rota.cli.errors import UsageError
+from rota.conformance.connections.security import PLAINTEXT, Security
+from rota.conformance.targets.command_config import ConfigError, read_config
 from rota.explain.moments import FORMS, moment
 from rota.reading import ReadingError, ReadOptions, time_zone
 
@@ -40,8 +42,15 @@ class ExplainOptions:
             zone = None if self.zone is None else time_zone(self.zone)
         except ReadingError as error:
             raise UsageError(f"--time-zone: {error}") from error
-        skews, ports = _skews(self.skews), frozenset(self.ports)
-        return ReadOptions(self.format, self.time_format, zone, self.layout, skews, self.follow, ports=ports)
+        given = (self.format, self.time_format, zone, self.layout, _skews(self.skews), self.follow)
+        return ReadOptions(*given, ports=frozenset(self.ports), security=self.security())
+
+    def security(self) -> Security:
+        """How brokers are spoken to. Errors: UsageError."""
+        try:
+            return PLAINTEXT if self.config is None else read_config(self.config)
+        except ConfigError as error:
+            raise UsageError(f"--command-config {error}") from error
 
     def span(self) -> tuple[float | None, float | None]:
         """From when to when. Errors: UsageError."""
@@ -92,7 +101,7 @@ OPTIONS = (
     click.option("--bootstrap", metavar="HOST:PORT",
                  help="Ask the coordinator of each --group; nothing is changed there."),
     click.option("--command-config", "config", type=click.Path(path_type=Path), metavar="FILE",
-                 help="TLS and SASL for --bootstrap, by Kafka's client properties."),
+                 help="TLS and SASL for brokers that are asked, by Kafka's client properties."),
     click.option("--timeout", type=click.FloatRange(min=0.1), default=10.0, metavar="SECONDS",
                  help="To wait for answers of --bootstrap."),
     click.option("--seconds", type=click.FloatRange(min=0.0), metavar="N",

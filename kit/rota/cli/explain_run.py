@@ -82,7 +82,7 @@ class Run:
                 explainer.take(event)
                 if len(self.names) < MOST_NAMES and event.group:
                     self.names.add(event.group)
-                if number % EVERY == 0:
+                if number % EVERY == EVERY - 1:
                     line.show(lambda: f"explain: {counted(self.tally.events, 'event')} read")
                     if self.options.follow and following.over:
                         break

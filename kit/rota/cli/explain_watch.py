@@ -7,15 +7,13 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import click
 
 from rota.cli.errors import HOLDS, NOTHING, UNDECIDED, UsageError, nearly, say
 from rota.cli.explain_options import ExplainOptions
-from rota.conformance.connections.security import PLAINTEXT, SecureAddress, Security
-from rota.conformance.targets.command_config import ConfigError, read_config
+from rota.conformance.connections.security import SecureAddress
 from rota.explain.watching import REBALANCING, Asker, Unasked, Watched
 from rota.history import Event, Kind
 from rota.log.data_folder import partition_of
@@ -184,16 +182,7 @@ class Watching:
         host, _, port = text.rpartition(":")
         if not host or not port.isdigit() or not 0 < int(port) < 65536:
             raise UsageError(f"--bootstrap {text!r} is no address; write HOST:PORT")
-        return SecureAddress(host.strip("[]"), int(port), _security(self.options.config))
-
-
-def _security(config: Path | None) -> Security:
-    if config is None:
-        return PLAINTEXT
-    try:
-        return read_config(config)
-    except ConfigError as error:
-        raise UsageError(f"--command-config {error}") from error
+        return SecureAddress(host.strip("[]"), int(port), self.options.security())
 
 
 def _taken(one: Watched, event: Event) -> None:

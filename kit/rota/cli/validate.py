@@ -12,7 +12,15 @@ from rota.cli.validate_options import OPTIONS, ValidateOptions
 from rota.cli.verb import Example, Verb
 
 SECTIONS = {
-    "What to read": ("--format", "--time-format", "--time-zone", "--layout", "--skew", "--port"),
+    "What to read": (
+        "--format",
+        "--time-format",
+        "--time-zone",
+        "--layout",
+        "--skew",
+        "--port",
+        "--command-config",
+    ),
     "What to judge": ("--group", "--since", "--fresh"),
     "By what": ("--profile", "--set", "--forgive"),
     "What to report": ("--report", "--json", "--quiet"),
@@ -52,9 +60,9 @@ def validate(
     """Judge what was recorded of groups: whether the protocol was kept, and where it was not.
 
     PATH is a recording, a capture, a broker's log, a partition of the offsets topic, or a folder of them;
-    `-` is standard input. Of frames every answer is judged by the spec, in any order that the times allow,
-    from where a group's state is known. Logs and the offsets topic are audited. What a source can never show is
-    listed as not checked.
+    `-` is standard input, and kafka://HOST:PORT the offsets topic of a cluster that runs. Of frames every
+    answer is judged by the spec, in any order that the times allow, from where a group's state is known. Logs
+    and the offsets topic are audited. What a source can never show is listed as not checked.
 
     Exit 0 if it holds, 1 if it is violated, 3 if something was undecided or nothing could be judged, 5 if
     nothing about groups was found.

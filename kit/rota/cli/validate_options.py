@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
@@ -27,6 +28,7 @@ class ValidateOptions:
     layout: str | None = None
     skews: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
+    config: Path | None = None
     profile: str = "kafka-4.x"
     group: str = ""
     since: str | None = None
@@ -36,7 +38,7 @@ class ValidateOptions:
 
     def _sources(self) -> ExplainOptions:
         read = (self.format, self.time_format, self.zone, self.layout, self.skews, self.ports)
-        return ExplainOptions(*read, since=self.since)
+        return ExplainOptions(*read, since=self.since, config=self.config)
 
     def reading(self) -> ReadOptions:
         """How sources are read. Errors: UsageError."""
@@ -57,6 +59,8 @@ class ValidateOptions:
 
 OPTIONS = (
     *OF_SOURCES[:READING],
+    click.option("--command-config", "config", type=click.Path(path_type=Path), metavar="FILE",
+                 help="TLS and SASL for kafka://HOST:PORT, by Kafka's client properties."),
     PROFILE,
     click.option("--group", default="", metavar="GROUP", help="Only this one."),
     click.option("--since", metavar="TIME", help="Only from then on."),

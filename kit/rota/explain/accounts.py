@@ -268,7 +268,10 @@ class Accounts:
 
 
 def _gone(group: Group, event: Event) -> None:
-    """Partitions of somebody who went have nobody from then on."""
+    """Partitions of somebody who went have nobody from then on, and nobody waits for it."""
+    group.settling.discard(event.member)
+    if group.open is not None:
+        group.open.settling.discard(event.member)
     for key in (event.member, event.client):
         for partition in group.clients.pop(key, ()) if key else ():
             if event.at is not None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rota.explain.group_state import Group, Open, moment
 from rota.explain.reasons import Said, said
-from rota.explain.rebalance import Ending, Rebalance
+from rota.explain.rebalance import Ending
 from rota.history import Event, Kind, Source
 
 End = Callable[[Group, Ending, float | None], None]
@@ -16,6 +16,9 @@ End = Callable[[Group, Ending, float | None], None]
 TIMEOUTS = {"session.timeout.ms": "session", "max.poll.interval.ms": "longest"}
 """Settings of clients that rebalances depend on."""
 
+
+MOST_CLIENTS = 10_000
+"""Clients of a group of which the member ids are remembered."""
 
 ELSEWHERE = ("not_coordinator", "not coordinator", "not the correct coordinator", "not the coordinator")
 """Words of the error NOT_COORDINATOR."""
@@ -52,9 +55,10 @@ class ByClient:
 
     def _joining(self, group: Group, event: Event) -> None:
         who, one = name(group, event), group.open
-        if one is not None and not one.by_broker and one.joined is not None and who not in one.settling:
+        if one is not None and not one.by_broker and _joins_anew(one, who, event):
             self._close(group, one, event)
         one = self._opened(group, event)
+        _timeouts(group, who, event)
         again = who in one.rejoined
         one.rejoined[who] = moment(event, group.seen)
         if one.joined is None:
@@ -66,7 +70,7 @@ class ByClient:
     def _joined(self, group: Group, event: Event) -> None:
         before, one = name(group, event), group.open
         if event.member:
-            group.known[_client(event)] = event.member
+            _know(group, event)
         who = name(group, event)
         if one is not None and not one.by_broker and _older(one.to_generation, event.generation):
             self._close(group, one, event)
@@ -76,6 +80,7 @@ class ByClient:
         if one.joined is None:
             one.joined = moment(event, group.seen)
         one.to_generation = event.generation if one.to_generation is None else one.to_generation
+        group.protocol = str(event.data.get("protocol") or group.protocol)
         _sizes(group, one, event)
         one.note(event)
 
@@ -84,7 +89,7 @@ class ByClient:
         if event.source is Source.BROKER_LOG or not event.member:
             return
         before = name(group, replace(event, member=""))
-        group.known[_client(event)] = event.member
+        _know(group, event)
         if group.open is not None:
             _renamed(group, group.open, before, event.member)
 
@@ -170,6 +175,29 @@ class ByClient:
         self._end(group, ending, moment(event, group.seen))
 
 
+def _joins_anew(one: Open, who: str, event: Event) -> bool:
+    """Whether a JoinGroup is of the next rebalance: the join phase of this one is over."""
+    if one.joined is None:
+        return False
+    return who in one.rejoined or (event.at is not None and event.at - one.joined > 1.0)
+
+
+def _timeouts(group: Group, who: str, event: Event) -> None:
+    """What a JoinGroup says of its sender's timeouts."""
+    session, longest = event.data.get("session_ms"), event.data.get("rebalance_ms")
+    if isinstance(session, int):
+        group.sessions[who] = session
+    if isinstance(longest, int):
+        group.longest_ms = max(longest, group.longest_ms or 0)
+
+
+def _know(group: Group, event: Event) -> None:
+    """A client is told its member id."""
+    if len(group.known) >= MOST_CLIENTS:
+        group.known.clear()
+    group.known[_client(event)] = event.member
+
+
 def name(group: Group, event: Event) -> str:
     """Who tells it: the member id where it is known, else the client and where its log stands."""
     return event.member or group.known.get(key := _client(event), key)
@@ -183,7 +211,7 @@ def named(group: Group, event: Event) -> Event:
 
 def _client(event: Event) -> str:
     if event.source is Source.FRAMES:
-        return event.client or f"connection {event.data.get('connection')}"
+        return event.client
     return f"{event.client or event.instance or 'a client'}@{event.origin.rpartition(':')[0]}"
 
 
@@ -206,8 +234,10 @@ def _renamed(group: Group, one: Open, before: str, who: str) -> None:
 def _sizes(group: Group, one: Open, event: Event) -> None:
     """What the leader is told of all members."""
     roster = event.data.get("roster")
-    if not isinstance(roster, dict) or (one.members_after is not None and one.by_broker):
+    if not isinstance(roster, dict) or (one.by_broker and one.members_after is not None):
         return
+    one.settling &= roster.keys()  # who is not in the generation gets no assignment of it
+    group.settling &= roster.keys()
     one.members_after = len(roster)
     if not one.by_broker:
         one.came, one.gone = changed(group.roster, roster)
@@ -245,6 +275,3 @@ def _number(value: object) -> int | None:
 
 def _older(one: int | None, other: int | None) -> bool:
     return one is not None and other is not None and one < other
-
-
-__all__ = ["ByClient", "Rebalance", "changed"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rota.explain.signs import Seen, Sign
+from rota.explain.signs import Sign
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,6 @@ class Needs:
 
     sign: Sign
     least: int = 1
-
-    def met(self, seen: Seen) -> bool:
-        """Whether it was seen."""
-        return seen.counts[self.sign] >= self.least
 
 
 @dataclass(frozen=True)

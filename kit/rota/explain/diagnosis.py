@@ -121,8 +121,11 @@ def diagnosed(incident: Incident) -> Diagnosis:
 
 def fits(cause: Cause, incident: Incident) -> bool:
     """Whether all of its evidence is there, and nothing that speaks against it."""
-    seen = incident.seen
-    return all(one.met(seen) for one in cause.needs) and not any(seen.counts[one] for one in cause.never)
+    counts = incident.seen.counts
+    for need in cause.needs:  # asked of each cause for each incident: so without a generator
+        if counts.get(need.sign, 0) < need.least:
+            return False
+    return not any(counts.get(one) for one in cause.never)
 
 
 def seconds(value: float) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rota.explain.reasons import Said, said
+from rota.explain.reasons import UNTOLD, Said, said
 from rota.explain.rebalance import Ending, Rebalance
 from rota.explain.signs import Seen
 from rota.history import Event, Kind
@@ -102,7 +102,7 @@ class Incident:
         if family == "coming":
             return True  # somebody comes after others went, or as others did
         known = self.kinds & DEPARTING and any(self.seen.knows(one) for one in _gone(rebalance))
-        return family in self.kinds or bool(known)
+        return (family in self.kinds and family != UNTOLD.name) or bool(known)
 
 
 def _family(rebalance: Rebalance) -> str:
@@ -110,14 +110,30 @@ def _family(rebalance: Rebalance) -> str:
     name = rebalance.trigger.name
     if rebalance.ending is Ending.QUIET:
         return "quiet"
+    if name == UNTOLD.name:
+        return _shown(rebalance)
     if name in COMING:
         return "coming"
     if name in LOSING:
         return "losing"
     if name in GOING:
-        late = any(said(one.reason) is Said.LATE_POLL for one in rebalance.events if one.kind is Kind.LEFT)
-        return "late" if late else "going"
+        return _leaving(rebalance)
     return "following" if name in FOLLOWING else name
+
+
+def _shown(rebalance: Rebalance) -> str:
+    """The same where nobody told why it began: by who went and came."""
+    kinds = {one.kind for one in rebalance.events}
+    if Kind.FAILED in kinds:
+        return "losing"
+    if kinds & {Kind.LEFT, Kind.LEAVING}:
+        return _leaving(rebalance)
+    return "coming" if rebalance.came and not rebalance.gone else UNTOLD.name
+
+
+def _leaving(rebalance: Rebalance) -> str:
+    left = (one for one in rebalance.events if one.kind in (Kind.LEFT, Kind.LEAVING))
+    return "late" if any(said(one.reason) is Said.LATE_POLL for one in left) else "going"
 
 
 def _gone(rebalance: Rebalance) -> list[str]:

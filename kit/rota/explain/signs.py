@@ -214,11 +214,13 @@ class Seen:
         if _waited_too_long(event, rebalance):
             yield Sign.NEW_LATE
             return
+        known = self._is_over(event.member)
         yield Sign.SESSION_OVER
         if event.instance:
             self._instances_over.add(event.instance)
         yield from self._gone(event.member)
-        if event.at is not None:
+        # Of one that several sources tell of one session ran out, and not several.
+        if event.at is not None and not known:
             self._failures.append(event.at)
             while event.at - self._failures[0] > TOGETHER:
                 self._failures.popleft()

@@ -9,10 +9,11 @@ from itertools import count
 
 from rota.explain.accounts import Accounts
 from rota.explain.diagnosis import Diagnosis, diagnosed
+from rota.explain.frames import Frames
 from rota.explain.incidents import Incident, Incidents
 from rota.explain.rebalance import Rebalance
 from rota.explain.signs import Sign
-from rota.history import Event
+from rota.history import Event, Source
 
 MOST_GROUPS = 10_000
 """Groups that are counted one by one; of more, the costliest half."""
@@ -100,13 +101,18 @@ class Explainer:
     def __post_init__(self) -> None:
         self.incidents = Incidents(self._ended)
         self.accounts = Accounts(self._rebalanced)
+        self.frames = Frames()
         self._closed: float | None = None
 
     def take(self, event: Event) -> None:
         """The next event, by time."""
         if event.group and not self.wanted.group(event.group):
             return
-        self.accounts.take(event)
+        if event.source is Source.FRAMES:
+            for told in self.frames.told(event):
+                self.accounts.take(told)
+        else:
+            self.accounts.take(event)
         now = self.accounts.now
         if now is not None and (self._closed is None or now - self._closed > 60):
             self._closed = now

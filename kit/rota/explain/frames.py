@@ -1,0 +1,255 @@
+"""Requests and answers to what they tell of a rebalance, in the kinds that clients' logs have.
+
+Frames tell more than logs: who is in a generation, by the list that its leader is given, and when each member
+was heard last. So a member that is missing there was silent for its session timeout, or went on heartbeating
+and did not join, or how it went is not visible.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rota.conformance.connections.error_codes import error_name
+from rota.history import Event, Kind
+from rota.wire import WireError
+from rota.wire.consumer import decode_assignment
+
+FORGOTTEN = 3600.0
+"""Seconds of silence after which a group, or a request without an answer, is forgotten."""
+
+LOOK = 600.0
+
+SLACK = 0.95
+"""So much of a session timeout a member was silent at least when it had run out: clocks and frames in
+flight."""
+
+Told = Iterator[Event]
+
+
+@dataclass
+class _Group:
+    """What frames told of a group. roster: member → instance id; heard: member → when it sent something last;
+    began: the first sign of the rebalance that goes on."""
+
+    roster: dict[str, str] = field(default_factory=dict)
+    heard: dict[str, float] = field(default_factory=dict)
+    sessions: dict[str, int] = field(default_factory=dict)
+    joined: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
+    began: float | None = None
+    seen: float = 0.0
+
+
+class Frames:
+    """The translation. Kept is what has no answer yet, and the groups that were heard of within the hour."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[int, int], Event] = {}
+        self._groups: dict[str, _Group] = {}
+        self._looked: float | None = None
+        self._requests: Mapping[str, Callable[[Event, _Group], Told]] = {
+            "JoinGroup": self._joins,
+            "LeaveGroup": self._leaves,
+        }
+        self._responses: Mapping[str, Callable[[Event, Event, _Group], Told]] = {
+            "JoinGroup": self._joined,
+            "SyncGroup": self._synced,
+            "Heartbeat": self._beaten,
+            "OffsetCommit": self._committed,
+        }
+
+    @property
+    def kept(self) -> int:
+        """How much is kept."""
+        return len(self._waiting) + len(self._groups)
+
+    def told(self, event: Event) -> Told:
+        """What a frame tells."""
+        at, api, number = event.at, str(event.data.get("api", "")), event.data.get("connection")
+        if at is not None and (self._looked is None or at - self._looked > LOOK):
+            self._forget(at)
+        if not isinstance(number, int):
+            return
+        if event.kind is Kind.CLOSED:
+            self._waiting = {key: one for key, one in self._waiting.items() if key[0] != number}
+            return
+        key = (number, int(event.data.get("correlation", -1)))
+        if event.kind is Kind.REQUEST:
+            if api in self._responses:
+                self._waiting[key] = replace(event, data=_without_bytes(event.data))
+            yield from self._asked(event, api)
+        elif event.kind is Kind.RESPONSE:
+            request = self._waiting.pop(key, None)
+            if request is not None and api in self._responses and request.group:
+                yield from self._responses[api](event, request, self._group(request.group, at))
+
+    def _asked(self, event: Event, api: str) -> Told:
+        if not event.group:
+            return
+        group = self._group(event.group, event.at)
+        if event.member and event.at is not None:
+            group.heard[event.member] = event.at
+        if api in self._requests:
+            yield from self._requests[api](event, group)
+
+    def _group(self, name: str, at: float | None) -> _Group:
+        group = self._groups.setdefault(name, _Group())
+        group.seen = at if at is not None else group.seen
+        return group
+
+    def _joins(self, event: Event, group: _Group) -> Told:
+        fields = _fields(event)
+        group.began = event.at if group.began is None else group.began
+        timeouts = {
+            "session_ms": fields.get("session_timeout_ms"),
+            "rebalance_ms": fields.get("rebalance_timeout_ms"),
+        }
+        if event.member:
+            group.sessions[event.member] = int(timeouts["session_ms"] or 0)
+            group.joined.add(event.member)
+            yield _as(event, event, Kind.JOINING, reason=str(fields.get("reason") or ""), data=timeouts)
+
+    def _leaves(self, event: Event, group: _Group) -> Told:
+        fields = _fields(event)
+        members = fields.get("members") or [{"member_id": fields.get("member_id", "")}]
+        for one in members:
+            if member := str(one.get("member_id") or ""):
+                group.left.add(member)
+                instance, reason = str(one.get("group_instance_id") or ""), str(one.get("reason") or "")
+                yield _as(event, event, Kind.LEAVING, member=member, instance=instance, reason=reason)
+
+    def _joined(self, event: Event, request: Event, group: _Group) -> Told:
+        fields = _fields(event)
+        error = _error(fields)
+        member = str(fields.get("member_id") or request.member)
+        if error == "MEMBER_ID_REQUIRED":
+            yield _as(event, request, Kind.ID_GIVEN, member=member)
+            return
+        if error:
+            yield _as(event, request, Kind.REFUSED, reason=error, data={"api": "JoinGroup"})
+            return
+        asked = _fields(request)
+        group.sessions[member] = int(asked.get("session_timeout_ms") or 0)
+        if event.at is not None:
+            group.heard[member] = event.at
+        data: dict[str, Any] = {
+            "leader": fields.get("leader") == member,
+            "protocol": fields.get("protocol_name") or "",
+        }
+        if fields.get("members"):
+            roster = {
+                str(one["member_id"]): str(one.get("group_instance_id") or "") for one in fields["members"]
+            }
+            yield from self._missing(event, request, group, roster)
+            data["roster"] = roster
+            group.roster, group.began = roster, None
+            group.joined.clear()
+            group.left.clear()
+            group.heard = {one: at for one, at in group.heard.items() if one in roster}
+            group.sessions = {one: ms for one, ms in group.sessions.items() if one in roster}
+        generation = fields.get("generation_id")
+        yield replace(_as(event, request, Kind.WAS_JOINED, member=member, data=data), generation=generation)
+
+    def _missing(self, event: Event, request: Event, group: _Group, roster: Mapping[str, str]) -> Told:
+        """How those went that were in the generation before and are not in this one, as far as that shows."""
+        for member in sorted(group.roster.keys() - roster.keys() - group.left):
+            heard, session = group.heard.get(member), group.sessions.get(member)
+            instance = group.roster[member]
+            if heard is None or group.began is None or (instance and instance in roster.values()):
+                continue
+            silent = group.began - heard
+            if session and silent >= session / 1000 * SLACK:
+                words = f"silent for {silent:.1f} s, and its session timeout is {session / 1000:g} s"
+                made = _as(event, request, Kind.FAILED, member=member, instance=instance, reason=words)
+                yield replace(made, at=group.began)
+            elif silent < 0 and member not in group.joined:
+                words = "it was heard of while the others joined, and did not join"
+                yield _as(event, request, Kind.NOT_REJOINED, member=member, instance=instance, reason=words)
+
+    def _synced(self, event: Event, request: Event, group: _Group) -> Told:
+        fields = _fields(event)
+        error = _error(fields)
+        if error == "REBALANCE_IN_PROGRESS":
+            yield self._rebalances(event, request, group)
+        elif error:
+            yield _as(event, request, Kind.REFUSED, reason=error, data={"api": "SyncGroup"})
+        else:
+            data = {"partitions": _partitions(fields.get("assignment"))}
+            yield replace(_as(event, request, Kind.SYNCED, data=data), generation=request.generation)
+
+    def _beaten(self, event: Event, request: Event, group: _Group) -> Told:
+        error = _error(_fields(event))
+        if error == "REBALANCE_IN_PROGRESS":
+            yield self._rebalances(event, request, group)
+        elif error:
+            yield _as(event, request, Kind.REFUSED, reason=error, data={"api": "Heartbeat"})
+
+    def _committed(self, event: Event, request: Event, group: _Group) -> Told:
+        codes = {
+            one.get("error_code")
+            for topic in _fields(event).get("topics") or ()
+            for one in topic.get("partitions") or ()
+        }
+        for code in sorted(one for one in codes if isinstance(one, int) and one):
+            yield _as(event, request, Kind.COMMIT_REFUSED, reason=error_name(code))
+
+    def _rebalances(self, event: Event, request: Event, group: _Group) -> Event:
+        group.began = event.at if group.began is None else group.began
+        return _as(event, request, Kind.REBALANCE_TOLD)
+
+    def _forget(self, now: float) -> None:
+        self._looked = now
+        self._groups = {name: one for name, one in self._groups.items() if now - one.seen < FORGOTTEN}
+        self._waiting = {
+            key: one for key, one in self._waiting.items() if one.at is None or now - one.at < FORGOTTEN
+        }
+
+
+def _as(event: Event, request: Event, kind: Kind, **further: Any) -> Event:
+    """What a frame tells, of who sent the request."""
+    told = {
+        "member": request.member,
+        "instance": request.instance,
+        "client": _called(request),
+        "group": request.group,
+    }
+    return Event(event.at, event.source, event.origin, kind, **{**told, **further})
+
+
+def _called(request: Event) -> str:
+    """The client: its id, and its connection until it has a member id, for many share a client id."""
+    return f"{request.client or 'a client'} on connection {request.data.get('connection')}"
+
+
+def _fields(event: Event) -> Mapping[str, Any]:
+    fields = event.data.get("fields")
+    return fields if isinstance(fields, dict) else {}
+
+
+def _error(fields: Mapping[str, Any]) -> str:
+    code = fields.get("error_code")
+    return error_name(code) if isinstance(code, int) and code else ""
+
+
+def _without_bytes(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of a request: its timeouts and reason, not the metadata and the frame."""
+    fields = data.get("fields")
+    kept = ("session_timeout_ms", "rebalance_timeout_ms", "reason")
+    few = {name: fields[name] for name in kept if name in fields} if isinstance(fields, dict) else {}
+    return {"connection": data.get("connection"), "fields": few}
+
+
+def _partitions(assignment: Any) -> list[str]:
+    """The partitions in an assignment of consumers; none where it is something else."""
+    text = assignment.get("base64") if isinstance(assignment, dict) else None
+    if not isinstance(text, str):
+        return []
+    try:
+        body = decode_assignment(base64.b64decode(text)).body
+    except (WireError, ValueError):
+        return []
+    topics = body["assigned_partitions"]
+    return [f"{one['topic']}-{number}" for one in topics for number in one["partitions"]]

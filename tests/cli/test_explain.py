@@ -1,0 +1,308 @@
+"""`rota explain` as people call it: what it prints, writes and ends with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.nights import LATE, Night, member
+from rota.cli.main import main
+from rota.conformance.connections.connection import Connection, SentRequest
+from rota.explain.watching import Described, Watched
+from rota.history import Kind, Source, line_of
+from rota.server import controlled
+
+A, B = member("worker", 1), member("worker", 2)
+
+
+def called(*words: str) -> Result:
+    return CliRunner().invoke(main, ["explain", *words], catch_exceptions=False)
+
+
+def ended(*words: str) -> tuple[int, str, str]:
+    """The exit code, and both streams."""
+    from rota.cli.errors import UsageError
+
+    try:
+        result = called(*words)
+    except UsageError as error:
+        return error.exit_code, "", error.message
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A night of two groups."""
+    night = Night().come(0, A, 0, 1, took=3, state="Empty").leave(300, A, 1, 0, reason=LATE, took=2)
+    other = Night("billing").fail(100, B, 4, 2, took=9)
+    path = tmp_path / "night.jsonl"
+    events = sorted([*night.events, *other.events], key=lambda one: one.at or 0.0)
+    path.write_text("".join(f"{line_of(event)}\n" for event in events))
+    return path
+
+
+def test_the_first_line_names_cause_member_and_seconds(log: Path) -> None:
+    code, out, _ = ended(str(log))
+    assert code == 0
+    assert out.startswith("Lost client: the broker heard nothing of worker-00000002…")
+    assert "had no assignment for 9.0 s" in " ".join(out.split())
+    assert out.splitlines()[-1] == "explained: 3 rebalances of 2 groups, 14.1 s without an assignment"
+    rows = [line.split()[0] for line in out.splitlines() if line.startswith(("billing  ", "orders  "))]
+    assert rows == ["billing", "orders"]
+
+
+def test_a_group_is_told_alone(log: Path) -> None:
+    code, out, _ = ended(str(log), "--group", "orders")
+    assert code == 0
+    assert out.startswith("Slow poll: ")
+    assert "billing" not in out
+
+
+def test_quiet_is_two_lines(log: Path) -> None:
+    _, out, _ = ended(str(log), "--quiet")
+    assert [line.partition(":")[0] for line in out.splitlines()] == ["Lost client", "explained"]
+
+
+def test_json_is_one_object_with_all_of_it(log: Path) -> None:
+    code, out, _ = ended(str(log), "--json")
+    found = json.loads(out)
+    assert (code, found["schema"], found["verdict"], found["rebalances"]) == (0, 1, "explained", 3)
+    assert [one["cause"] for one in found["incidents"]] == ["first-members", "lost-client", "slow-poll"]
+    assert {one["group"] for one in found["groups"]} == {"orders", "billing"}
+    slow = found["incidents"][-1]
+    assert slow["members"] == ["worker-00000001…"]
+    assert slow["accounts"][0]["rule"] == "leave.member"
+    assert {"setting", "words"} == set(slow["change"][0])
+    assert slow["rests_on"][0]["kind"] == "member-left"
+
+
+def test_nothing_about_groups_is_5_and_says_what_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    path.write_text(
+        "[2026-11-23 03:00:00,000] INFO [KafkaServer id=0] started (kafka.server.KafkaServer)\n" * 5
+    )
+    code, _, err = ended(str(path), "--format", "log")
+    assert code == 5
+    assert "nothing about groups was found in" in err
+    assert str(path) in err
+
+
+def test_a_group_that_is_misspelt_is_5_and_names_the_one_that_is_meant(log: Path) -> None:
+    code, _, err = ended(str(log), "--group", "ordesr")
+    assert code == 5
+    assert "did you mean orders?" in err
+
+
+def test_no_rebalance_in_that_time_is_told_as_such(log: Path) -> None:
+    code, out, _ = ended(str(log), "--since", "2030-01-01")
+    assert code == 0
+    assert out.startswith("No rebalance, of those that were asked for")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "nothing to read; give the paths"),
+        (["LOG", "--since", "yesterday"], "is no moment; write 2026-11-23T03:00"),
+        (["LOG", "--since", "2030-01-01", "--until", "2029-01-01"], "--since is later than --until"),
+        (["LOG", "--report", "pdf=x"], "write html=PATH"),
+        (["LOG", "--skew", "LOG"], "write PATH=SECONDS"),
+        (["LOG", "--time-zone", "Nowhere"], "no time zone is called"),
+        (["LOG", "LOG2", "--follow"], "--follow goes with one file"),
+        (["-", "--follow"], "--follow goes with one file"),
+        (["no-such.log"], "cannot read no-such.log"),
+        (["--bootstrap", "nonsense"], "write HOST:PORT"),
+        (["--bootstrap", "localhost:1", "--report", "html=x.html"], "leave it out with --bootstrap"),
+    ],
+)
+def test_what_cannot_be_done_is_2_and_says_what_can(log: Path, words: list[str], said: str) -> None:
+    code, _, err = ended(*[str(log) if word == "LOG" else word for word in words])
+    assert (code, said in err) == (2, True), err
+
+
+def test_a_page_is_written_with_a_timeline_of_each_incident(log: Path, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    assert ended(str(log), "--report", f"html={path}")[0] == 0
+    page = path.read_text()
+    assert page.count('class="timeline"') == 3
+    assert "session ran out" in page
+    assert "<script src" not in page
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_names_of_strangers_are_text_on_the_page(tmp_path: Path) -> None:
+    night = Night("<script>alert(1)</script>").fail(0, "<img src=x>", 1, 1)
+    log, path = tmp_path / "night.jsonl", tmp_path / "page.html"
+    log.write_text("".join(f"{line_of(event)}\n" for event in night.events))
+    assert ended(str(log), "--report", f"html={path}")[0] == 0
+    page = path.read_text()
+    assert "<script>alert" not in page
+    assert "<img" not in page
+
+
+def test_a_log_is_followed_for_as_long_as_is_said(log: Path) -> None:
+    code, out, _ = ended(str(log), "--follow", "--seconds", "0")
+    assert code == 0
+    assert out.index("orders: First members") < out.index(
+        "Lost client: "
+    )  # told as it ended, before the whole
+    assert out.splitlines()[-1].startswith("explained: 3 rebalances")
+
+
+def test_an_interrupt_keeps_what_was_told(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rota.explain.following import Following
+
+    def interrupted(self: Following) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Following, "idle", interrupted)
+    code, out, _ = ended(str(log), "--follow")
+    assert code == 130
+    assert out.splitlines()[-1].startswith("explained: 3 rebalances")
+
+
+# ---- a coordinator that runs
+
+
+def test_nobody_to_ask_is_3() -> None:
+    code, _, err = ended("--bootstrap", "127.0.0.1:1", "--group", "orders")
+    assert code == 3
+    assert "start the broker, or give another address" in err
+
+
+def test_a_group_that_is_not_there_is_5() -> None:
+    with controlled({}) as broker:
+        code, _, err = ended("--bootstrap", broker.bootstrap, "--group", "orders")
+    assert code == 5
+    assert "no group orders at" in err
+
+
+def test_nothing_rebalances_where_nothing_is() -> None:
+    with controlled({}) as broker:
+        code, out, _ = ended("--bootstrap", broker.bootstrap)
+    assert code == 0
+    assert "no group rebalances" in out
+
+
+class Member:
+    """A client that says what it is told to, over a connection of its own."""
+
+    def __init__(self, address: tuple[str, int], name: str) -> None:
+        self._connection = Connection(address, name)
+        self.id = ""
+
+    def _send(self, api: str, version: int, **fields: Any) -> SentRequest:
+        return self._connection.send(api, version, {"group_id": "orders", **fields})
+
+    def _answered(self, sent: SentRequest) -> dict[str, Any]:
+        answer = self._connection.receive(sent, 60)
+        assert answer is not None
+        return answer.body
+
+    def join(self) -> SentRequest:
+        """Ask for an id where there is none, then join; the answer may come late."""
+        fields = {
+            "session_timeout_ms": 30_000,
+            "rebalance_timeout_ms": 120_000,
+            "protocol_type": "consumer",
+            "protocols": [{"name": "range", "metadata": b"\0\0\0\0\0\0\0\0\0\0"}],
+        }
+        if not self.id:
+            self.id = self._answered(self._send("JoinGroup", 4, member_id="", **fields))["member_id"]
+        return self._send("JoinGroup", 4, member_id=self.id, **fields)
+
+    def sync(self, joined: SentRequest) -> None:
+        """Take part in the generation that it was answered with."""
+        body = self._answered(joined)
+        generation = body["generation_id"]
+        fields = {"generation_id": generation, "member_id": self.id, "assignments": []}
+        assert self._answered(self._send("SyncGroup", 3, **fields))["error_code"] == 0
+
+
+@pytest.fixture
+def stuck() -> Iterator[tuple[str, Member, Member]]:
+    """A group in which the second member has come and the first was not told yet."""
+    with controlled({"group.initial.rebalance.delay.ms": 0}) as broker:
+        first, second = Member(broker.address, "first"), Member(broker.address, "second")
+        first.sync(first.join())
+        second.join()
+        broker.until(lambda groups: groups["orders"].state == "PreparingRebalance")
+        yield broker.bootstrap, first, second
+
+
+def test_a_group_that_is_stuck_is_told_as_far_as_can_be_known(stuck: tuple[str, Member, Member]) -> None:
+    bootstrap, first, second = stuck
+    code, out, _ = ended("--bootstrap", bootstrap, "--group", "orders")
+    said = " ".join(out.split())
+    assert code == 0
+    assert said.startswith("group orders has been PreparingRebalance for at least 0 s, while members join")
+    assert "it waits for one of " in said
+    assert "since when is not visible" in said
+    assert "nothing was changed there" in said
+    found = json.loads(ended("--bootstrap", bootstrap, "--json")[1])  # without --group: those that rebalance
+    (group,) = found["groups"]
+    assert (group["state"], group["awaited_exactly"]) == ("PreparingRebalance", False)
+    assert set(group["awaited"]) == {first.id, second.id}
+    assert group["in_state_since"] is None
+
+
+def test_what_a_log_tells_beside_it_is_who_is_awaited(
+    stuck: tuple[str, Member, Member], tmp_path: Path
+) -> None:
+    bootstrap, first, second = stuck
+    night = Night(source=Source.CLIENT_LOG)
+    settings = {"max.poll.interval.ms": "120000"}
+    night.say(0, Kind.CLIENT_STARTED, client="second", data={"settings": settings})
+    night.say(1, Kind.JOINING, second.id, client="second")
+    log = tmp_path / "second.jsonl"
+    log.write_text("".join(f"{line_of(event)}\n" for event in night.events))
+    found = json.loads(ended(str(log), "--bootstrap", bootstrap, "--group", "orders", "--json")[1])
+    (group,) = found["groups"]
+    assert (group["awaited"], group["awaited_exactly"]) == ([first.id], True)
+    assert group["longest_rebalance_ms"] == 120_000
+    assert group["latest_end"] == pytest.approx(group["in_state_at_least_since"] + 120)
+
+
+def test_who_has_watched_from_the_beginning_knows_since_when() -> None:
+    watched = Watched("orders")
+    watched.record({"a": 60_000}, "somewhere")
+    for at, state, members in (
+        (0, "Stable", "ab"),
+        (5, "PreparingRebalance", "abc"),
+        (8, "PreparingRebalance", "abc"),
+    ):
+        watched.take(Described("orders", at, state, {one: one for one in members}))
+    assert (watched.whole, watched.since, watched.latest_end) == (True, 5, 65)
+    assert watched.awaited == ["a", "b"]  # c has come, or it would not be there
+    assert "for 3 s" in watched.headline
+    watched.take(Described("orders", 9, "Stable", {"a": "a"}))
+    assert (watched.awaited, watched.latest_end) == ([], None)
+
+
+def test_asking_changes_nothing(stuck: tuple[str, Member, Member]) -> None:
+    bootstrap, _, _ = stuck
+    asked: list[str] = []
+    real = Connection.send
+
+    def send(self: Connection, name: str, version: int, body: Mapping[str, Any]) -> SentRequest:
+        asked.append(name)
+        return real(self, name, version, body)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Connection, "send", send)
+        assert ended("--bootstrap", bootstrap, "--group", "orders")[0] == 0
+    reading = {
+        "ApiVersions",
+        "FindCoordinator",
+        "ListGroups",
+        "DescribeGroups",
+        "Metadata",
+        "ListOffsets",
+        "Fetch",
+    }
+    assert set(asked) <= reading

@@ -1,0 +1,176 @@
+"""Requests and answers to accounts: what frames tell that logs do not."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from harness.nights import START, member
+from rota.explain.diagnosis import Diagnosis
+from rota.explain.frames import Frames
+from rota.explain.worst import Explained, Explainer, Wanted
+from rota.history import Event, Kind, Source
+from rota.wire.consumer import encode_assignment
+from rota.wire.error_codes import ERROR_CODES
+
+A, B, C = (member("worker", number) for number in range(1, 4))
+
+
+class Recording:
+    """Frames of one group, each member on a connection of its own; a call is a request with its answer."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._number = 0
+
+    def ask(
+        self,
+        at: float,
+        who: str,
+        api: str,
+        fields: dict[str, Any],
+        answer: dict[str, Any] | None,
+        after: float = 0.01,
+    ) -> Recording:
+        """A request, and its answer so many seconds later; None: there is none."""
+        self._number += 1
+        connection = int(who[-4:], 16) if who else 77
+        data = {"connection": connection, "correlation": self._number, "api": api, "version": 5}
+        told = {"group": "orders", "member": who, "client": "worker"}
+        place = f"night.jsonl:{self._number}"
+        request = data | {"fields": fields}
+        self._add(at, place, Kind.REQUEST, request, **told, generation=fields.get("generation_id"))
+        if answer is not None:
+            self._add(at + after, place, Kind.RESPONSE, data | {"fields": answer})
+        return self
+
+    def _add(self, at: float, origin: str, kind: Kind, data: dict[str, Any], **told: Any) -> None:
+        self.events.append(Event(START + at, Source.FRAMES, origin, kind, data=data, **told))
+
+    def join(self, at: float, who: str, generation: int, roster: list[str], after: float = 0.01) -> Recording:
+        """A JoinGroup that is granted; the first of the roster leads."""
+        fields = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000}
+        members = (
+            [{"member_id": one, "group_instance_id": None} for one in roster] if who == roster[0] else []
+        )
+        answer = {
+            "error_code": 0,
+            "generation_id": generation,
+            "leader": roster[0],
+            "member_id": who,
+            "members": members,
+        }
+        return self.ask(at, who, "JoinGroup", fields, answer, after)
+
+    def sync(self, at: float, who: str, generation: int, *partitions: int) -> Recording:
+        """A SyncGroup that is answered with partitions of orders."""
+        body = {
+            "assigned_partitions": [{"topic": "orders", "partitions": list(partitions)}],
+            "user_data": None,
+        }
+        text = base64.b64encode(encode_assignment(body)).decode()
+        return self.ask(
+            at,
+            who,
+            "SyncGroup",
+            {"generation_id": generation},
+            {"error_code": 0, "assignment": {"base64": text}},
+        )
+
+    def beat(self, at: float, who: str, error: str = "NONE") -> Recording:
+        """A heartbeat."""
+        return self.ask(at, who, "Heartbeat", {"generation_id": 1}, {"error_code": ERROR_CODES[error]})
+
+    def two(self) -> Recording:
+        """Generation 1 of A, who leads, and B."""
+        return (
+            self.join(0, A, 1, [A, B], 3)
+            .join(0.1, B, 1, [A, B], 2.9)
+            .sync(3.1, A, 1, 0, 1)
+            .sync(3.1, B, 1, 2, 3)
+        )
+
+    def explained(self) -> Explained:
+        """The account."""
+        explainer = Explainer(Wanted(), 10)
+        for event in sorted(self.events, key=lambda one: one.at or 0.0):
+            explainer.take(event)
+        return explainer.done()
+
+    def last(self) -> Diagnosis:
+        """The last incident."""
+        return self.explained().incidents[-1]
+
+
+def _silent(seconds: float) -> Recording:
+    """B is heard of no more; so many seconds later A is told to rebalance."""
+    recording = Recording().two().beat(20, B).beat(20 + seconds, A, "REBALANCE_IN_PROGRESS")
+    return recording.join(20.2 + seconds, A, 2, [A]).sync(20.3 + seconds, A, 2, 0, 1, 2, 3)
+
+
+def test_a_rebalance_is_told_from_requests_alone() -> None:
+    (one,) = Recording().two().explained().incidents
+    (rebalance,) = one.incident.told
+    assert (rebalance.to_generation, rebalance.members_after, rebalance.last) == (1, 2, B)
+    assert rebalance.seconds is not None
+    assert 3 < rebalance.seconds < 3.2
+
+
+def test_who_was_silent_for_its_session_timeout_is_lost() -> None:
+    one = _silent(10.5).last()
+    assert (one.cause.name, one.session) == ("lost-client", 10)
+    (rebalance,) = one.incident.told
+    assert (rebalance.members_before, rebalance.members_after) == (2, 1)
+
+
+def test_who_was_silent_for_less_is_gone_and_nobody_knows_how() -> None:
+    assert _silent(5).last().cause.name == "gone"
+
+
+def test_who_heartbeats_and_does_not_join_did_not_rejoin() -> None:
+    recording = Recording().two().beat(20, A, "REBALANCE_IN_PROGRESS").beat(21, B, "REBALANCE_IN_PROGRESS")
+    recording.join(22, A, 2, [A], 58).beat(50, B, "REBALANCE_IN_PROGRESS").sync(80.1, A, 2, 0, 1, 2, 3)
+    one = recording.last()
+    assert (one.cause.name, one.incident.told[0].seconds is not None) == ("not-rejoined", True)
+    assert one.incident.seconds > 55
+
+
+def test_who_says_that_it_leaves_left() -> None:
+    left = {"members": [{"member_id": B, "reason": "consumer poll timeout has expired."}]}
+    recording = Recording().two().ask(20, B, "LeaveGroup", left, {"error_code": 0})
+    recording.beat(20.5, A, "REBALANCE_IN_PROGRESS").join(20.6, A, 2, [A]).sync(20.8, A, 2, 0, 1, 2, 3)
+    assert recording.last().cause.name == "slow-poll"
+
+
+def test_who_is_refused_after_its_session_was_paused() -> None:
+    recording = _silent(10.5).beat(31.5, B, "UNKNOWN_MEMBER_ID").join(31.6, C, 3, [A, C], 1)
+    recording.beat(31.7, A, "REBALANCE_IN_PROGRESS").join(31.8, A, 3, [A, C], 0.8)
+    recording.sync(32.7, A, 3, 0, 1).sync(32.7, C, 3, 2, 3)
+    assert recording.last().cause.name == "paused-process"
+
+
+def test_answers_to_requests_that_were_not_seen_tell_nothing() -> None:
+    recording = Recording().two()
+    recording.events = [one for one in recording.events if one.kind is Kind.RESPONSE]
+    assert recording.explained().incidents == []
+
+
+def test_what_is_kept_of_frames_goes_by_what_is_unanswered() -> None:
+    frames, recording = Frames(), Recording()
+    for number in range(500):
+        recording.beat(number * 3.0, A)
+    recording.ask(2000, B, "JoinGroup", {}, None)
+    for event in recording.events:
+        list(frames.told(event))
+    assert frames.kept == 2  # the group, and the JoinGroup that waits
+    closed = Event(START + 2001, Source.FRAMES, "x", Kind.CLOSED, data={"connection": int(B[-4:], 16)})
+    list(frames.told(closed))
+    assert frames.kept == 1
+
+
+def test_groups_of_frames_are_forgotten_in_the_end() -> None:
+    frames, recording = Frames(), Recording().two()
+    recording.events.append(Event(START + 9000, Source.FRAMES, "x", Kind.OPENED, data={"connection": 9}))
+    for event in recording.events:
+        list(frames.told(event))
+    assert frames.kept == 0
