@@ -53,8 +53,8 @@ def validate(
 
     PATH is a recording, a capture, a broker's log, a partition of the offsets topic, or a folder of them;
     `-` is standard input. Of frames every answer is judged by the spec, in any order that the times allow,
-    from where a group's state is known. Logs and the offsets topic are audited. What a source can never show is
-    listed as not checked.
+    from where a group's state is known. Logs and the offsets topic are audited. What a source can never show
+    is listed as not checked.
 
     Exit 0 if it holds, 1 if it is violated, 3 if something was undecided or nothing could be judged, 5 if
     nothing about groups was found.
