@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import atexit
+import itertools
+import json
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from nights.brokers import Broker, broker, kept
-from rota.clients.history import History
 from rota.clients.members import Member
 from rota.clients.producers import Producers
 from rota.clients.world import World
 from rota.conformance.connections.connection import Answer, Connection, SentRequest
+from rota.conformance.targets.java import NoJava, find_java
+from rota.conformance.targets.kafka_jars import RELEASES, NoJars, fetched
 from rota.wire.consumer import encode_subscription
 
-LIBRDKAFKA = "librdkafka"
+LIBRDKAFKA, JAVA = "librdkafka", "java"
 SESSION_MS, POLL_MS = 4000, 6000
 PATIENCE = 60.0
+LEFT = "night.json"
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Night:
 
 @dataclass(frozen=True)
 class Left:
-    """What a night left, by source; and from when to when the incident was, in seconds since 1970."""
+    """What a night left, by source; from when to when the incident was, in seconds since 1970."""
 
     group: str
     began: float
@@ -67,11 +74,51 @@ class LoggedMember(Member):
                 file.flush()
 
 
+class JavaMember(LoggedMember):
+    """A consumer of Apache Kafka's own client."""
+
+    def command(self, settings: str) -> list[str]:
+        return [*java_consumer(), settings]
+
+
+MEMBERS = {LIBRDKAFKA: LoggedMember, JAVA: JavaMember}
+
+
+@cache
+def java_consumer() -> tuple[str, ...]:
+    """The command of such a consumer, which is compiled for it once. Errors: NotPlayable."""
+    try:
+        release = RELEASES["kafka-4.4.0"]
+        jars = f"{fetched(release).resolve()}/*"
+        java = Path(find_java(release.java, "a consumer in Java").path)
+    except (NoJars, NoJava) as cause:
+        raise NotPlayable(str(cause)) from cause
+    place = Path(tempfile.mkdtemp(prefix="night-consumer-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    source = Path(__file__).with_name("NightConsumer.java")
+    compiler = java.resolve().with_name("javac")
+    if not compiler.exists():
+        raise NotPlayable(f"there is no {compiler}; install a JDK")
+    subprocess.run([compiler, "-nowarn", "-cp", jars, "-d", place, source], check=True, capture_output=True)
+    (place / "log4j2.properties").write_text(
+        "rootLogger.level = info\nrootLogger.appenderRef.x.ref = x\nappender.x.type = Console\n"
+        "appender.x.name = x\nappender.x.target = SYSTEM_ERR\nappender.x.layout.type = PatternLayout\n"
+        "appender.x.layout.pattern = [%d] %p %m (%c)%n\n",
+        encoding="utf-8",
+    )
+    flags = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+    return (str(java), *flags, "-cp", f"{place}:{jars}", "NightConsumer")
+
+
 class Scene(World):
     """What a night is played with; `begins` says when the incident does."""
 
-    def __init__(self, broker: Broker, through: str, producers: Producers, folder: Path) -> None:
-        more = {"debug": "cgrp", "max.poll.interval.ms": POLL_MS}
+    def __init__(
+        self, broker: Broker, through: str, producers: Producers, folder: Path, clients: str
+    ) -> None:
+        more: dict[str, Any] = {"max.poll.interval.ms": POLL_MS}
+        if clients == LIBRDKAFKA:
+            more["debug"] = "cgrp"
         super().__init__(
             through,
             producers,
@@ -84,7 +131,8 @@ class Scene(World):
         self.broker = broker
         self.began = time.time()
         self._more, self._through, self._folder = more, through, folder
-        self.made = partial(LoggedMember, folder)
+        self.made = partial(MEMBERS[clients], folder)
+        self._libraries = itertools.cycle((clients,))
         self._raw: list[Raw] = []
 
     def client(self, *topics: str, instance: str = "", pattern: str | None = None) -> Member:
@@ -226,14 +274,14 @@ class Recorder:
         self._process.communicate(timeout=30)
 
 
-def played(night: Night, on: Broker, folder: Path) -> Left:
+def played(night: Night, on: Broker, folder: Path, clients: str = LIBRDKAFKA) -> Left:
     """Plays a night on a broker that runs, into a folder. Errors: NotPlayable, AssertionError."""
     (folder / "clients").mkdir(parents=True)
     before = on.log.stat().st_size if on.log.exists() else 0
     recording = folder / "recording.jsonl"
     producers = Producers(on.address)
     with Recorder(on.address, recording, folder / "port") as through:
-        scene = Scene(on, through, producers, folder / "clients")
+        scene = Scene(on, through, producers, folder / "clients", clients)
         try:
             night.play(scene)
             time.sleep(1)
@@ -244,13 +292,22 @@ def played(night: Night, on: Broker, folder: Path) -> Left:
             scene.end()
             producers.close()
     (folder / "server.log").write_bytes(log)
+    (folder / "port").unlink(missing_ok=True)
+    when = {"group": scene.group_id, "began": scene.began, "ended": ended}
+    (folder / LEFT).write_text(json.dumps(when), encoding="utf-8")
+    return left(folder)
+
+
+def left(folder: Path) -> Left:
+    """What a night left in a folder."""
+    when = json.loads((folder / LEFT).read_text(encoding="utf-8"))
     sources = {
         "log": (folder / "server.log",),
         "clients": (folder / "clients",),
-        "frames": (recording,),
+        "frames": (folder / "recording.jsonl",),
         "offsets": (folder / "data",),
     }
-    return Left(scene.group_id, scene.began, ended, sources)
+    return Left(when["group"], when["began"], when["ended"], sources)
 
 
 def new_broker(name: str, folder: Path, settings: Mapping[str, int]) -> Broker:
@@ -258,6 +315,3 @@ def new_broker(name: str, folder: Path, settings: Mapping[str, int]) -> Broker:
     made = broker(name, folder, settings)
     made.start()
     return made
-
-
-__all__ = ["History", "Left", "Night", "NotPlayable", "Scene", "new_broker", "played"]

@@ -11,8 +11,11 @@ from rota.clients.members import Member
 PARTITIONS = 6
 NIGHTS: list[Night] = []
 
-GENERIC = frozenset({"not-visible", "came", "gone", "new"})
-"""Causes that are true of nearly any rebalance, and say little."""
+GENERIC = frozenset({"not-visible", "new"})
+"""Causes that are true of nearly any group; what is seen of its beginning may be told with what follows."""
+
+GOES, COMES = frozenset({"gone"}), frozenset({"came"})
+"""Causes that are true, and say little, where somebody goes or comes."""
 
 
 def night(
@@ -25,7 +28,7 @@ def night(
 
     def register(play: Callable[[Scene], None]) -> Callable[[Scene], None]:
         name = play.__name__.replace("_", "-")
-        NIGHTS.append(Night(name, play, frozenset(cause), less | GENERIC, settings or {}, own))
+        NIGHTS.append(Night(name, play, frozenset(cause), (less | GENERIC) - {*cause}, settings or {}, own))
         return play
 
     return register
@@ -42,7 +45,7 @@ def group_of(scene: Scene, number: int, instance: str = "") -> tuple[str, list[M
     return topic, members
 
 
-@night("first-members")
+@night("first-members", less=COMES)
 def first_members(scene: Scene) -> None:
     """Nothing is wrong: an application starts."""
     topic = scene.topic(PARTITIONS)
@@ -50,7 +53,7 @@ def first_members(scene: Scene) -> None:
     scene.settled(scene.client(topic))
 
 
-@night("came")
+@night("came", "first-members", less=COMES)
 def scaled_up(scene: Scene) -> None:
     """Nothing is wrong: one consumer more."""
     topic, members = group_of(scene, 1)
@@ -58,7 +61,7 @@ def scaled_up(scene: Scene) -> None:
     scene.lone(*members, scene.client(topic))
 
 
-@night("slow-poll", less=frozenset({"left"}))
+@night("slow-poll", less=GOES | frozenset({"left"}))
 def slow_poll(scene: Scene) -> None:
     """A batch takes longer than max.poll.interval.ms."""
     _, (first, second) = group_of(scene, 2)
@@ -67,7 +70,7 @@ def slow_poll(scene: Scene) -> None:
     scene.lone(first)
 
 
-@night("lost-client")
+@night("lost-client", less=GOES)
 def crash(scene: Scene) -> None:
     """A process is killed."""
     _, (first, second) = group_of(scene, 2)
@@ -76,7 +79,7 @@ def crash(scene: Scene) -> None:
     scene.lone(first)
 
 
-@night("sessions-together", less=frozenset({"lost-client"}))
+@night("sessions-together", less=GOES | frozenset({"lost-client"}))
 def host_lost(scene: Scene) -> None:
     """Three consumers of one host are killed at once."""
     _, members = group_of(scene, 4)
@@ -86,7 +89,7 @@ def host_lost(scene: Scene) -> None:
     scene.lone(members[0])
 
 
-@night("paused-process", less=frozenset({"lost-client"}))
+@night("paused-process", less=GOES | COMES | frozenset({"lost-client"}))
 def paused_process(scene: Scene) -> None:
     """A process stands still for longer than its session, and goes on."""
     _, (first, second) = group_of(scene, 2)
@@ -107,7 +110,7 @@ def static_restart(scene: Scene) -> None:
     scene.settled(first, again)
 
 
-@night("static-restart-late", less=frozenset({"lost-client"}))
+@night("static-restart-late", less=GOES | COMES | frozenset({"lost-client"}))
 def static_restart_late(scene: Scene) -> None:
     """A static member is back after its session has run out."""
     topic, (first, second) = group_of(scene, 2, "one")
@@ -128,7 +131,7 @@ def two_with_one_instance(scene: Scene) -> None:
     time.sleep(2)
 
 
-@night("rolling-deploy", less=frozenset({"restart", "left", "closed"}))
+@night("rolling-deploy", less=GOES | COMES | frozenset({"restart", "left", "closed"}))
 def rolling_deploy(scene: Scene) -> None:
     """Three consumers are closed and replaced, one after the other."""
     topic, members = group_of(scene, 3)
@@ -139,7 +142,7 @@ def rolling_deploy(scene: Scene) -> None:
         scene.lone(*members)
 
 
-@night("join-leave-loop", less=frozenset({"restart", "left", "closed"}))
+@night("join-leave-loop", less=GOES | COMES | frozenset({"restart", "left", "closed"}))
 def leaves_and_comes(scene: Scene) -> None:
     """A consumer fails soon after it has started, and is started again."""
     topic, (first,) = group_of(scene, 1)
@@ -151,7 +154,7 @@ def leaves_and_comes(scene: Scene) -> None:
         scene.lone(first)
 
 
-@night("closed", less=frozenset({"left"}))
+@night("closed", less=GOES | frozenset({"left"}))
 def closed(scene: Scene) -> None:
     """A consumer is closed."""
     _, (first, second) = group_of(scene, 2)
@@ -160,12 +163,12 @@ def closed(scene: Scene) -> None:
     scene.lone(first)
 
 
-@night("removed-by-admin", less=frozenset({"left"}))
+@night("removed-by-admin", less=GOES | COMES | frozenset({"left"}))
 def removed_by_admin(scene: Scene) -> None:
     """An administrator removes a member; it comes again as a new one."""
     topic, members = group_of(scene, 2)
     scene.begins()
-    victim = scene.history.of(members[1].name, "view")[-1].member
+    victim = scene.history.of(members[1].name, "view")[-1].member_id
     scene.raw(topic).remove(victim, "Member was removed by an admin client")
     scene.lone(*members)
 
@@ -202,7 +205,7 @@ def topics_changed(scene: Scene) -> None:
     scene.lone(*members)
 
 
-@night("sync-timeout", less=frozenset({"lost-client"}))
+@night("sync-timeout", less=GOES | COMES | frozenset({"lost-client"}))
 def leader_never_syncs(scene: Scene) -> None:
     """The leader computes assignments for ever; its heartbeats go on."""
     topic = scene.topic(PARTITIONS)
@@ -217,7 +220,7 @@ def leader_never_syncs(scene: Scene) -> None:
     scene.settled(follower)
 
 
-@night("not-rejoined")
+@night("not-rejoined", less=GOES | COMES)
 def never_rejoins(scene: Scene) -> None:
     """A member heartbeats and does not join again when the group rebalances."""
     topic, (first,) = group_of(scene, 1)
@@ -232,7 +235,7 @@ def never_rejoins(scene: Scene) -> None:
     scene.lone(first, other)
 
 
-@night("pending-unused")
+@night("pending-unused", less=COMES)
 def id_never_used(scene: Scene) -> None:
     """A client is given an id and never joins with it; then another comes."""
     topic, (first,) = group_of(scene, 1)
@@ -254,7 +257,7 @@ def coordinator_restarts(scene: Scene) -> None:
     assert all(not scene.history.of(member.name, "ended") for member in members)
 
 
-@night("append-failed", less=frozenset({"lost-client"}), own=True)
+@night("append-failed", less=GOES | COMES | frozenset({"lost-client"}), own=True)
 def full_disk(scene: Scene) -> None:
     """The disk of the coordinator is full when the next generation is to be stored."""
     topic, (first,) = group_of(scene, 1)

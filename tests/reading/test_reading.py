@@ -16,7 +16,7 @@ import pytest
 
 from rota.history import Event, Kind, Source, line_of
 from rota.reading import OpenSource, ReadingError, ReadOptions, Tally, read, time_zone
-from rota.reading import merging as merging_module
+from rota.reading import readers as readers_module
 from rota.reading import source as source_module
 from rota.reading.event_lines import EventLines
 from rota.reading.rotation import rotated
@@ -181,7 +181,7 @@ class Counting(EventLines):
 def test_no_more_is_read_ahead_than_an_event_of_each_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(merging_module, "READERS", (Counting(),))
+    monkeypatch.setattr(readers_module, "READERS", (Counting(),))
     for name in "abc":
         (tmp_path / name).write_bytes(lines(*(event(float(number)) for number in range(1000))))
     events = read([str(tmp_path)])

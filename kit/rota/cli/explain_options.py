@@ -71,17 +71,22 @@ def _skews(given: tuple[str, ...]) -> Mapping[str, float]:
 
 OPTIONS = (
     click.option("--format", metavar="NAME", help="What all paths are, where that is not recognised."),
-    click.option("--time-format", metavar="FORMAT", help="Of times in logs, in strptime's words, where it is not found."),
+    click.option("--time-format", metavar="FORMAT", help="Of times in logs, in strptime's words, where it "
+                                                         "is not found."),
     click.option("--time-zone", "zone", metavar="ZONE",
                  help="Of times that name none: UTC, +02:00, Europe/Berlin.  [default: the machine's]"),
-    click.option("--layout", metavar="PATTERN", help="Of a log's lines, as log4j writes it, where it is not found."),
-    click.option("--skew", "skews", multiple=True, metavar="PATH=SECONDS", help="How far a clock is ahead; repeatable."),
+    click.option("--layout", metavar="PATTERN", help="Of a log's lines, as log4j writes it, where it is "
+                                                     "not found."),
+    click.option("--skew", "skews", multiple=True, metavar="PATH=SECONDS", help="How far a clock is "
+                                                                                "ahead; repeatable."),
     click.option("--follow", is_flag=True, help="Go on when the end is reached, until Ctrl-C."),
     click.option("--group", "groups", multiple=True, metavar="GROUP", help="Only this one; repeatable."),
     click.option("--since", metavar="TIME", help=f"Only from then on: {FORMS}."),
     click.option("--until", metavar="TIME", help="Only until then."),
-    click.option("--most", type=click.IntRange(min=1), default=10, metavar="N", help="Incidents that are told."),
-    click.option("--bootstrap", metavar="HOST:PORT", help="Ask the coordinator of each --group; nothing is changed there."),
+    click.option("--most", type=click.IntRange(min=1), default=10, metavar="N",
+                 help="Incidents that are told."),
+    click.option("--bootstrap", metavar="HOST:PORT",
+                 help="Ask the coordinator of each --group; nothing is changed there."),
     click.option("--command-config", "config", type=click.Path(path_type=Path), metavar="FILE",
                  help="TLS and SASL for --bootstrap, by Kafka's client properties."),
     click.option("--timeout", type=click.FloatRange(min=0.1), default=10.0, metavar="SECONDS",

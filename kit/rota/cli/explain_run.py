@@ -45,9 +45,11 @@ class Run:
     def run(self) -> int:
         """Read, tell, write; the exit code. Errors: UsageError."""
         if self.options.bootstrap is not None:
-            from rota.cli.explain_watch import watch
+            from rota.cli.explain_watch import Watching
 
-            return watch(self)
+            if self.pages:
+                raise UsageError("--report is of logs and recordings; leave it out with --bootstrap")
+            return Watching(tuple(self.paths), self.options, self.as_json, self.quiet).run()
         if not self.paths:
             raise UsageError("nothing to read; give the paths of logs or recordings, `-` for standard input, "
                              "or --bootstrap HOST:PORT --group G")  # fmt: skip
@@ -138,5 +140,7 @@ class Run:
             some = ", ".join(sorted(self.names)[:5])
             say(f"nothing about {', '.join(asked)} in {self._what_was_read()}; {hint}there are {some}")
             return
-        say(f"nothing about groups was found in {self._what_was_read()}; give the coordinator's log at level INFO "
-            "(group coordinators write to server.log or kafkaServer.out), or name what it is with --format")  # fmt: skip
+        say(f"nothing about groups was found in {self._what_was_read()}; give the coordinator's log at "
+            f"level INFO "
+            "(group coordinators write to server.log or kafkaServer.out), or name what it is with "
+            "--format")  # fmt: skip

@@ -20,7 +20,8 @@ TASKS = {
         "record": "Stand between clients and brokers, and keep what they say about groups.",
     },
     "Ask what happened": {
-        "explain": "Why groups rebalanced, what it cost, what to change: from logs, or a running coordinator.",
+        "explain": "Why groups rebalanced, what it cost, what to change: from logs, or a running "
+        "coordinator.",
         "validate": "Whether the protocol was kept in recordings, logs and the offsets topic.",
     },
     "This installation": {

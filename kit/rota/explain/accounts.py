@@ -1,9 +1,9 @@
 """Events to rebalances: a fold that hands each rebalance on when it has ended.
 
-What is kept is a `Group` for each group that is alive, not for each line; one of which nothing was heard for an hour, or
-that is Dead, is dropped. Every source tells another part: a broker's log when a rebalance was prepared and why,
-clients' logs and frames who joined when and which partitions were without a consumer, the offsets topic who is in which
-generation. What a source does not tell stays untold.
+What is kept is a `Group` for each group that is alive, not for each line; one of which nothing was heard for
+an hour, or that is Dead, is dropped. Every source tells another part: a broker's log when a rebalance was
+prepared and why, clients' logs and frames who joined when and which partitions were without a consumer, the
+offsets topic who is in which generation. What a source does not tell stays untold.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ OLD = 3600.0
 """Seconds without a word of a group, after which it is dropped; how often is looked is a part of that."""
 
 LOOK = 600.0
+
+SETTLING, AFTERWARDS = 30.0, 2.0
+"""Seconds after an assignment in which clients still fetch it, and in which anything else is still about
+it."""
 
 PATIENCE = 60.0
 """Seconds in which what happens to static members belongs together."""
@@ -48,7 +52,6 @@ class Accounts:
             Kind.EMPTY: self._empty,
             Kind.DEAD: self._dead,
             Kind.JOINED: self._member,
-            Kind.ID_GIVEN: self._member,
             Kind.REPLACED: self._member,
             Kind.FAILED: self._member,
             Kind.LEFT: self._member,
@@ -89,15 +92,8 @@ class Accounts:
             group = self._groups[event.group] = Group(event.group)
         group.told_by.add(event.source)
         one = group.open
-        if (
-            one is not None
-            and one.assigned is not None
-            and event.at is not None
-            and event.at - one.assigned > 30
-        ):
-            self.end(
-                group, Ending.ASSIGNED, one.assigned
-            )  # whoever has not fetched it by now is not waited for
+        if one is not None and one.assigned is not None and _is_over(one.assigned, event):
+            self.end(group, Ending.ASSIGNED, one.assigned)
         if group.before and group.open is None and event.at is not None:
             patience = 0.0 if event.kind is Kind.PREPARING else PATIENCE
             if (quiet := group.quiet(event.at, patience)) is not None:
@@ -167,8 +163,6 @@ class Accounts:
         one.from_empty = event.state == "Empty"
         if event.generation is not None:
             group.generation = one.from_generation = event.generation
-        if isinstance(members := event.data.get("members"), int):
-            one.members_before = members
         if isinstance(partition := event.data.get("partition"), int):
             group.partition = partition
             moved = self._moves.get(partition)
@@ -279,6 +273,12 @@ def _gone(group: Group, event: Event) -> None:
         for partition in group.clients.pop(key, ()) if key else ():
             if event.at is not None:
                 group.lost.setdefault(partition, event.at)
+
+
+def _is_over(assigned: float, event: Event) -> bool:
+    """Whether an event is not about a rebalance any more that a broker told to be over."""
+    room = SETTLING if event.kind in (Kind.SYNCED, Kind.WAS_JOINED, Kind.REVOKED) else AFTERWARDS
+    return event.at is not None and event.at - assigned > room
 
 
 def _within(one: Event, other: Event, seconds: float) -> bool:

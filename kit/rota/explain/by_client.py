@@ -1,4 +1,5 @@
-"""What clients tell of a rebalance, in their logs or by their requests: who joined when, which partitions had nobody."""
+"""What clients tell of a rebalance, in their logs or by their requests: who joined when, which partitions had
+nobody."""
 
 from __future__ import annotations
 
@@ -16,6 +17,10 @@ TIMEOUTS = {"session.timeout.ms": "session", "max.poll.interval.ms": "longest"}
 """Settings of clients that rebalances depend on."""
 
 
+ELSEWHERE = ("not_coordinator", "not coordinator", "not the correct coordinator", "not the coordinator")
+"""Words of the error NOT_COORDINATOR."""
+
+
 class ByClient:
     """Handlers of what clients tell. end: is called where a rebalance has ended."""
 
@@ -31,9 +36,8 @@ class ByClient:
             Kind.POLL_LATE: self._sign,
             Kind.SESSION_LATE: self._sign,
             Kind.LEAVING: self._leaving,
-            Kind.DISCONNECTED: self._sign,
-            Kind.FINDING: self._sign,
-            Kind.FOUND: _nothing,
+            Kind.ID_GIVEN: self._id_given,
+            Kind.FINDING: self._finding,
             Kind.COMMIT_REFUSED: self._sign,
             Kind.CLIENT_STARTED: self._started,
             Kind.CLIENT_CLOSED: self._sign,
@@ -75,10 +79,25 @@ class ByClient:
         _sizes(group, one, event)
         one.note(event)
 
+    def _id_given(self, group: Group, event: Event) -> None:
+        """A client joins again under the id that it was given."""
+        if event.source is Source.BROKER_LOG or not event.member:
+            return
+        before = name(group, replace(event, member=""))
+        group.known[_client(event)] = event.member
+        if group.open is not None:
+            _renamed(group, group.open, before, event.member)
+
+    def _finding(self, group: Group, event: Event) -> None:
+        """A client looks for the coordinator; that it moved is one of many reasons for that."""
+        if any(words in event.reason.lower() for words in ELSEWHERE):
+            self._sign(group, event)
+
     def _synced(self, group: Group, event: Event) -> None:
         who, one = name(group, event), group.open
         group.settling.discard(who)
-        group.clients[who] = set(_partitions(event, "partitions"))
+        before = group.clients.get(who, set()) if "partitions" not in event.data else set()
+        group.clients[who] = before | {*_partitions(event, "partitions"), *_partitions(event, "added")}
         if one is None:
             group.generation = event.generation if event.generation is not None else group.generation
             _found(group, group.clients[who], event, {})
@@ -226,10 +245,6 @@ def _number(value: object) -> int | None:
 
 def _older(one: int | None, other: int | None) -> bool:
     return one is not None and other is not None and one < other
-
-
-def _nothing(group: Group, event: Event) -> None:
-    """It tells nothing of a rebalance."""
 
 
 __all__ = ["ByClient", "Rebalance", "changed"]

@@ -1,7 +1,7 @@
 """What the records of the offsets topic tell: who is in which generation, with which timeouts.
 
-Beside another source that is all that is taken of them. Where nothing else tells of a group, two generations that
-follow each other are a rebalance of which the beginning is not visible.
+Beside another source that is all that is taken of them. Where nothing else tells of a group, two generations
+that follow each other are a rebalance of which the beginning is not visible.
 """
 
 from __future__ import annotations

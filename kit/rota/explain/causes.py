@@ -1,7 +1,7 @@
 """What can be behind a rebalance: a table of causes, each with the evidence without which it is not named.
 
-The first cause whose evidence is there is the one: those that say more stand before those that say less. What a source
-does not show is not guessed: the last causes say what is seen and what is not visible.
+The first cause whose evidence is there is the one: those that say more stand before those that say less. What
+a source does not show is not guessed: the last causes say what is seen and what is not visible.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ class Needs:
 class Cause:
     """Something that makes groups rebalance.
 
-    name: for programs; title: in a word or two; needs: the evidence, all of it; never: signs beside which it is not this;
-    sentence: what happened, with {who} (members by the first sign that is needed), {number} of them and {group};
-    unseen: what this evidence cannot tell; change: what helps, each with the setting that it is about, if any; rule: the
-    slug of the spec's rule; weaknesses: names in docs/findings.md that fit.
+    name: for programs; title: in a word or two; needs: the evidence, all of it; never: signs beside which it
+    is not this; sentence: what happened, with {who} (members by the first sign that is needed), {number} of
+    them and {group}; unseen: what this evidence cannot tell; change: what helps, each with the setting that
+    it is about, if any; rule: the slug of the spec's rule; weaknesses: names in docs/findings.md that fit;
+    routine: nobody is worse off, so it is told last.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Cause:
     never: tuple[Sign, ...] = ()
     unseen: str = ""
     weaknesses: tuple[str, ...] = ()
+    routine: bool = False
 
 
 def needs(*signs: Sign | Needs) -> tuple[Needs, ...]:
@@ -54,7 +56,8 @@ STATIC = (
     "static membership: a client that is back within its session timeout rebalances nobody",
 )
 LONGER_SESSION = ("session.timeout.ms", "longer than a restart or a pause of the client takes")
-SHORTER_SESSION = ("session.timeout.ms", "shorter, so that a client that is gone is noticed earlier; but longer than its "
+SHORTER_SESSION = ("session.timeout.ms", "shorter, so that a client that is gone is noticed earlier; but "
+                                         "longer than its "
                    "longest pause")  # fmt: skip
 LONGER_POLL = ("max.poll.interval.ms", "longer than a batch of records takes")
 FEWER_RECORDS = ("max.poll.records", "fewer, so that a batch takes less long")
@@ -67,7 +70,8 @@ DELAY = ("group.initial.rebalance.delay.ms", "of the broker: longer than the fir
 CAUSES: tuple[Cause, ...] = (
     Cause(
         "append-failed", "The log did not take the assignment", needs(Sign.NOT_STORED),
-        "the coordinator could not store a record of {group}: a full disk, too few replicas in sync, or a log that "
+        "the coordinator could not store a record of {group}: a full disk, too few replicas in sync, or a "
+        "log that "
         "times out",
         "persistence.assignment-failed",
         (("min.insync.replicas", "of __consumer_offsets: no more than there are replicas alive"),
@@ -76,9 +80,11 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "group-too-large", "Group too large", needs(Sign.FULL),
-        "{group} has as many members as group.max.size allows, or more, and somebody was refused or sent back",
+        "{group} has as many members as group.max.size allows, or more, and somebody was refused or sent "
+        "back",
         "join.group-max-size-reached",
-        (("group.max.size", "of the broker: at least as many as are deployed while old and new run side by side"),
+        (("group.max.size", "of the broker: at least as many as are deployed while old and new run side "
+                            "by side"),
          ("", "fewer consumers: those beyond the number of partitions have nothing to do")),
         weaknesses=("join.open-barrier-completes", "weakness.absent-members-not-counted",
                     "weakness.static-restart-refused"),
@@ -100,15 +106,18 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "new-member-timeout", "A join phase of five minutes", needs(Sign.NEW_LATE),
-        "{who} waited five minutes for its first join phase to end and was removed; the others had not come by then",
+        "{who} waited five minutes for its first join phase to end and was removed; the others had not "
+        "come by then",
         "timers.new-member-expired",
-        (("max.poll.interval.ms", "of all members: below five minutes, for the join phase lasts as long as the longest"),),
+        (("max.poll.interval.ms", "of all members: below five minutes, for the join phase lasts as long "
+                                  "as the longest"),),
     ),
     Cause(
         "slow-poll", "Slow poll", needs(Sign.LATE_POLL),
         "{who} was not polled by its application within max.poll.interval.ms, and left",
         "leave.member",
-        (LONGER_POLL, FEWER_RECORDS, ("", "hand records to other threads, pause the partitions and go on polling")),
+        (LONGER_POLL, FEWER_RECORDS, ("", "hand records to other threads, pause the partitions and go on "
+                                          "polling")),
     ),
     Cause(
         "sync-timeout", "A member that did not fetch its assignment", needs(Sign.NOT_SYNCED),
@@ -126,32 +135,48 @@ CAUSES: tuple[Cause, ...] = (
         (("", "see why that client ends: its own log, or an exception in its handler"), STATIC),
     ),
     Cause(
-        "rolling-deploy", "Rolling deploy", needs(Needs(Sign.LEFT, 2), Needs(Sign.JOINED, 2)),
-        "{number} members left and others came in their places, one after the other",
+        "rolling-deploy", "Rolling deploy", needs(Needs(Sign.CLOSED, 2), Needs(Sign.JOINED, 2)),
+        "{number} members were closed and others came in their places, one after the other",
         "leave.member",
-        (STATIC, COOPERATIVE, ("internal.leave.group.on.close", "false has the same effect as a static member's close"),
+        (STATIC, COOPERATIVE, ("internal.leave.group.on.close", "false has the same effect as a static "
+                                                                "member's close"),
          ("", "restart several at once: each restart on its own costs a rebalance or two")),
         never=(Sign.LEFT_NEW,),
     ),
     Cause(
+        "left-in-turn",
+        "Members left and came",
+        needs(Needs(Sign.LEFT, 2), Needs(Sign.JOINED, 2)),
+        "{number} members left and others came, one after the other",
+        "leave.member",
+        (STATIC, COOPERATIVE),
+        never=(Sign.LEFT_NEW,),
+        unseen="whether it was a rolling deploy or each was polled too late: the clients give no reason",
+    ),
+    Cause(
         "coordinator-moved", "The coordinator moved", needs(Sign.MOVED),
-        "the partition of __consumer_offsets that {group} is on was loaded or unloaded: its coordinator moved",
+        "the partition of __consumer_offsets that {group} is on was loaded or unloaded: its coordinator "
+        "moved",
         "loading.load",
-        (("", "see why the broker went: a restart, an election of preferred leaders, a lost session with the controller"),),
+        (("", "see why the broker went: a restart, an election of preferred leaders, a lost session with "
+              "the controller"),),
         never=(Sign.SESSION_OVER, Sign.LEFT, Sign.JOINED),
-        weaknesses=("weakness.left-and-still-a-member", "weakness.lost-generation-assigns", "weakness.refused-after-a-move",
-                    "weakness.sync-while-loading-is-fatal"),
+        weaknesses=("weakness.left-and-still-a-member", "weakness.lost-generation-assigns",
+                    "weakness.refused-after-a-move", "weakness.sync-while-loading-is-fatal"),
     ),
     Cause(
         "paused-process", "Paused process", needs(Sign.HEARD_AFTER),
-        "{who} was silent for its session timeout and was heard of again afterwards: paused or cut off, not dead",
+        "{who} was silent for its session timeout and was heard of again afterwards: paused or cut off, "
+        "not dead",
         "timers.session-expired",
-        (LONGER_SESSION, ("", "look for pauses of the garbage collector, throttled processors, a machine that slept")),
+        (LONGER_SESSION, ("", "look for pauses of the garbage collector, throttled processors, a machine "
+                              "that slept")),
         weaknesses=("weakness.taken-for-dead-and-consuming",),
     ),
     Cause(
         "sessions-together", "Many lost at once", needs(Needs(Sign.TOGETHER, 2)),
-        "the sessions of {number} members ran out within seconds, among them {who}: something that they share was "
+        "the sessions of {number} members ran out within seconds, among them {who}: something that they "
+        "share was "
         "paused, cut off or down",
         "timers.session-expired",
         (LONGER_SESSION, ("", "look at the host, the network or the deployment that they share")),
@@ -174,7 +199,8 @@ CAUSES: tuple[Cause, ...] = (
     ),
     Cause(
         "pending-unused", "An id that nobody used", needs(Sign.PENDING_OVER),
-        "a client was given the member id {who} and never joined with it; until then all others waited for it",
+        "a client was given the member id {who} and never joined with it; until then all others waited "
+        "for it",
         "timers.pending-expired",
         (("session.timeout.ms", "of the newcomer: it is how long its id is waited for"),),
         weaknesses=("weakness.unused-id-holds-up",),
@@ -183,7 +209,8 @@ CAUSES: tuple[Cause, ...] = (
         "not-rejoined", "A member that did not rejoin in time", needs(Sign.NOT_REJOINED),
         "{who} did not join again within the rebalance timeout; the others waited for it all that time",
         "timers.join-timeout",
-        (("max.poll.interval.ms", "it is how long the group waits: shorter, if batches allow it"), FEWER_RECORDS),
+        (("max.poll.interval.ms", "it is how long the group waits: shorter, if batches allow it"),
+         FEWER_RECORDS),
         unseen="whether its application was busy between two polls or it was gone",
         weaknesses=("weakness.replaced-request-unanswered",),
     ),
@@ -199,7 +226,8 @@ CAUSES: tuple[Cause, ...] = (
         "static-restart", "Static restart", needs(Sign.REPLACED),
         "the static member {who} came back within its session timeout",
         "static.replaced",
-        (("", "nothing, where it made no rebalance; else give all versions of the client the same protocols"),),
+        (("", "nothing, where it made no rebalance; else give all versions of the client the same "
+              "protocols"),),
         weaknesses=("weakness.leader-does-not-know", "weakness.stale-sync-debt"),
     ),
     Cause(
@@ -216,10 +244,22 @@ CAUSES: tuple[Cause, ...] = (
         (("", "unsubscribe only where a consumer is to stay out"),),
     ),
     Cause(
-        "restart", "Restart", needs(Sign.RETURNED),
-        "{who} left, and a client of the same id came",
+        "restart",
+        "Restart",
+        needs(Sign.CLOSED, Sign.RETURNED),
+        "{who} was closed, and a client of the same id came",
         "leave.member",
         (STATIC,),
+    ),
+    Cause(
+        "left-and-back",
+        "A member left and came back",
+        needs(Sign.RETURNED),
+        "{who} left, and a client of the same id came",
+        "leave.member",
+        (STATIC, LONGER_POLL),
+        unseen="whether it was restarted or was polled too late: the client gives no reason, but its own log "
+        "tells",
     ),
     Cause(
         "closed", "A consumer was closed", needs(Sign.CLOSED),
@@ -258,6 +298,7 @@ CAUSES: tuple[Cause, ...] = (
         "timers.initial-delay-over",
         (DELAY,),
         weaknesses=("weakness.newcomer-remembered",),
+        routine=True,
     ),
     Cause(
         "came", "A member came", needs(Sign.JOINED),
@@ -296,5 +337,6 @@ CAUSES: tuple[Cause, ...] = (
     ),
 )  # fmt: skip
 
-UNKNOWN = Cause("not-visible", "Not visible in this source", (), "{group} rebalanced, and why is not visible in this source",
+UNKNOWN = Cause("not-visible", "Not visible in this source", (), "{group} rebalanced, and why is not "
+                                                                 "visible in this source",
                 "", (("", "give the coordinator's log of that time too, at level INFO"),))  # fmt: skip

@@ -36,7 +36,15 @@ class Diagnosis:
     @property
     def headline(self) -> str:
         """The first sentence: cause, member and seconds."""
-        return f"{self.cause.title}: {self.sentence}; {self.cost}."
+        return f"{self.cause.title}: {self.sentence}; {self.cost}{self._lost}."
+
+    @property
+    def _lost(self) -> str:
+        """What a session that ran out adds to the seconds, where that is what it is about."""
+        if self.cause.rule != "timers.session-expired":
+            return ""
+        known = f"{seconds(self.session)}, " if self.session else ""
+        return f", and before that nobody had those partitions for up to {known}its session timeout"
 
     @property
     def sentence(self) -> str:
@@ -66,15 +74,22 @@ class Diagnosis:
         return f"{self.group} had no assignment for {least}{seconds(one.seconds)}{times}"
 
     @property
+    def session(self) -> float | None:
+        """The longest session timeout of who was lost, in seconds; None where that is not told."""
+        lost = set(self.incident.seen.who(Sign.SESSION_OVER))
+        told = self.incident.told
+        known = [ms for one in told for member, ms in one.sessions.items() if member in lost]
+        return max(known) / 1000 if known else None
+
+    @property
     def before(self) -> str:
         """What a session that ran out cost before the broker noticed; "" where none did."""
         if not self.incident.seen.counts[Sign.SESSION_OVER]:
             return ""
-        lost = set(self.incident.seen.who(Sign.SESSION_OVER))
-        known = [ms for one in self.incident.told for member, ms in one.sessions.items() if member in lost]
-        words = f"{seconds(max(known) / 1000)}, its session timeout" if known else "its session timeout"
-        untold = "" if known else ", which this source does not tell"
-        return f"before the broker noticed, the partitions of who was lost had no consumer for up to {words}{untold}"
+        words = f"{seconds(self.session)}, its session timeout" if self.session else "its session timeout"
+        untold = "" if self.session else ", which this source does not tell"
+        had_none = "before the broker noticed, the partitions of who was lost had no consumer for up to"
+        return f"{had_none} {words}{untold}"
 
     @property
     def not_visible(self) -> list[str]:
@@ -112,6 +127,8 @@ def fits(cause: Cause, incident: Incident) -> bool:
 
 def seconds(value: float) -> str:
     """Seconds as people say them: short ones to the tenth, long ones in minutes and hours too."""
+    if value < 0.1:
+        return "less than 0.1 s"
     if value < 120:
         return f"{value:.1f} s"
     minutes, hours = value / 60, value / 3600
@@ -178,7 +195,7 @@ def worst_gaps(one: Rebalance | Incident) -> str:
     worst = sorted(one.gaps.items(), key=lambda gap: (-gap[1], gap[0]))
     more = len(worst) - NAMED
     told = ", ".join(f"{partition} {seconds(gap)}" for partition, gap in worst[:NAMED])
-    return f"{told} and {counted(more, 'partition')} less" if more > 0 else told
+    return f"{told} and {counted(more, 'partition')} for less" if more > 0 else told
 
 
 def evidence(incident: Incident) -> tuple[list[Event], int]:

@@ -1,4 +1,5 @@
-"""What is done while a log that grows tells nothing new: incidents end, groups that are stuck are told, time runs out."""
+"""What is done while a log that grows tells nothing new: incidents end, groups that are stuck are told, time
+runs out."""
 
 from __future__ import annotations
 

@@ -8,11 +8,15 @@ from rota.explain.reasons import STATIC_BACK, UNTOLD, Trigger
 from rota.explain.rebalance import Ending, Rebalance
 from rota.history import Event, Kind, Source
 
+FATAL = ("FENCED", "MAX_SIZE", "MAX SIZE", "MAXIMUM SIZE")
+"""Words of errors after which a client does not come back."""
+
 KEPT = 40
 """Events of a rebalance that are kept; of the others only the number."""
 
 NEAR = 1.5
-"""Seconds before a rebalance began, within which what happened to a member began it: logs tell whole seconds."""
+"""Seconds before a rebalance began, within which what happened to a member began it: logs tell whole
+seconds."""
 
 QUIET = (Kind.REPLACED, Kind.REFUSED)
 """What happens to static members, be there a rebalance or not."""
@@ -21,7 +25,8 @@ MOVES = (Kind.LOADING, Kind.LOADED, Kind.UNLOADED)
 """What shows that the coordinator is another one now."""
 
 EARLIER = 15.0
-"""The same for what clients tell, whose clocks are others: a client that polls late says so before it leaves."""
+"""The same for what clients tell, whose clocks are others: a client that polls late says so before it
+leaves."""
 
 
 def moment(event: Event, otherwise: float | None) -> float | None:
@@ -33,9 +38,9 @@ def moment(event: Event, otherwise: float | None) -> float | None:
 class Open:
     """A rebalance that has not ended.
 
-    by_broker: a broker has told that it began; rejoining: members, or clients, that have sent JoinGroup and when;
-    awaited: those that were told to and have not; settling: clients that have no assignment yet; came, gone: members that
-    the source shows without telling how.
+    by_broker: a broker has told that it began; rejoining: members, or clients, that have sent JoinGroup and
+    when; awaited: those that were told to and have not; settling: clients that have no assignment yet; came,
+    gone: members that the source shows without telling how.
     """
 
     began: float | None
@@ -73,9 +78,10 @@ class Open:
 
 @dataclass(slots=True)
 class Group:
-    """A group. members: how many it has, None where that was not told; before: what happened since the last rebalance
-    ended, with the moment; lost: partition → since when nobody has it; clients: client → the partitions that it has;
-    partition: of the offsets topic; told_by: the sources that told of it; roster: its members with their instance ids."""
+    """A group. members: how many it has, None where that was not told; before: what happened since the last
+    rebalance ended, with the moment; lost: partition → since when nobody has it; clients: client → the
+    partitions that it has; partition: of the offsets topic; told_by: the sources that told of it; roster: its
+    members with their instance ids."""
 
     name: str
     generation: int | None = None
@@ -107,7 +113,8 @@ class Group:
         return found
 
     def quiet(self, at: float | None, patience: float = 0.0) -> Rebalance | None:
-        """What happened to static members and to who was refused, not near to `at`, and made no rebalance; None: nothing.
+        """What happened to static members and to who was refused, not near to `at`, and made no rebalance;
+        None: nothing.
 
         patience: seconds in which more may come that belongs to it.
         """
@@ -197,7 +204,7 @@ class Group:
 
 def refused_for_good(event: Event) -> bool:
     """Whether a client was refused in a way that ends it: fenced, or one too many."""
-    return event.kind is Kind.REFUSED and any(word in event.reason.upper() for word in ("FENCED", "MAX_SIZE"))
+    return event.kind is Kind.REFUSED and any(words in event.reason.upper() for words in FATAL)
 
 
 def near(event: Event, at: float | None) -> bool:

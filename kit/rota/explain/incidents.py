@@ -1,6 +1,7 @@
 """Rebalances that belong together as one incident: a cause, and what follows from it.
 
-A rolling deploy, a member that leaves and comes, sessions of a whole host: each is many rebalances and one story.
+A rolling deploy, a member that leaves and comes, sessions of a whole host: each is many rebalances and one
+story.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ FOLLOWING = frozenset({"not-synced", "not-stored", "capacity"})
 
 @dataclass(slots=True)
 class Incident:
-    """Rebalances of one group with one cause. number: of them; first ones and latest ones are kept, all are counted.
+    """Rebalances of one group with one cause. number: of them; first ones and latest ones are kept, all are
+    counted.
 
     seconds: without an assignment, all together; gaps: the longest of each partition.
     """

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rota.explain import telling
 from rota.explain.diagnosis import Diagnosis, account, evidence, worst_gaps
+from rota.explain.rebalance import Rebalance
 from rota.explain.timeline import legend, timeline
 from rota.explain.worst import Explained
 from rota.pages.document import document, part
@@ -82,12 +83,16 @@ def _incidents(found: Explained) -> Markup:
     )
 
 
+def _account(one: Rebalance) -> Markup:
+    at = one.ended if one.began is None else one.began
+    return element("li", element("time", telling.clock(at)), f" {'; '.join(account(one))}.")
+
+
 def _incident(one: Diagnosis, number: int) -> Markup:
     found = one.incident
     told = found.told[:ACCOUNTS]
     more = found.number - len(told)
-    accounts = [element("li", element("time", telling.clock(each.began or each.ended)), f" {'; '.join(account(each))}.")
-                for each in told]  # fmt: skip
+    accounts = [_account(each) for each in told]
     change = [element("li", element("code", setting) if setting else None, ": " if setting else None, words)
               for setting, words in one.cause.change]  # fmt: skip
     facts = [

@@ -1,7 +1,7 @@
 """Why a rebalance began, as brokers and clients write it: a table from their words to rules of the spec.
 
-Apache Kafka's coordinators (3.x and 4.x) and rota's write a reason behind "Preparing to rebalance"; it ends with the
-client's own reason where a request had one (KIP-800).
+Apache Kafka's coordinators (3.x and 4.x) and rota's write a reason behind "Preparing to rebalance"; it ends
+with the client's own reason where a request had one (KIP-800).
 """
 
 from __future__ import annotations

@@ -47,12 +47,12 @@ def short(member: str) -> str:
 class Rebalance:
     """One rebalance. Times are seconds since 1970, None where the source does not tell.
 
-    who: the member that began it; began: when it was prepared; joined: when the join phase ended; ended: when there was an assignment, or it
-    ended otherwise, or as late as the source goes. waiting: members that were missing in the end; last: the one that came
-    last, "" where that is not visible; sessions: session timeouts in ms by member; longest_ms: the longest rebalance
-    timeout; came, gone: members that the source shows
-    without telling how; gaps: seconds in which a partition had no consumer, by its name. unkept: how many events there were beside
-    `events`, which are those that it rests on.
+    who: the member that began it; began: when it was prepared; joined: when the join phase ended; ended: when
+    there was an assignment, or it ended otherwise, or as late as the source goes. waiting: members that were
+    missing in the end; last: the one that came last, "" where that is not visible; sessions: session timeouts
+    in ms by member; longest_ms: the longest rebalance timeout; came, gone: members that the source shows
+    without telling how; gaps: seconds in which a partition had no consumer, by its name. unkept: how many
+    events there were beside `events`, which are those that it rests on.
     """
 
     group: str

@@ -14,7 +14,8 @@ TOGETHER = 10.0
 """Seconds within which sessions that run out did so together: clients heartbeat every three seconds or so."""
 
 NEW_MEMBER = 299.0
-"""Seconds after which a newcomer whose first join phase lasts is removed, less a second for the log's clock."""
+"""Seconds after which a newcomer whose first join phase lasts is removed, less a second for the log's
+clock."""
 
 MOST = 200
 """Members that are remembered of an incident."""
@@ -88,17 +89,47 @@ _JOINING = {
     Said.ENFORCED: Sign.ENFORCED,
 }
 
-_TRIGGERS = {"changed": Sign.CHANGED, "leader": Sign.LEADER, "not-stored": Sign.NOT_STORED, "capacity": Sign.FULL,
-             "static-back": Sign.REPLACED, "static-vote": Sign.REPLACED, "static-while": Sign.REPLACED,
-             "joined": Sign.JOINED, "static-joined": Sign.JOINED, "failed": Sign.SESSION_OVER, "left": Sign.LEFT,
-             "not-synced": Sign.NOT_SYNCED}  # fmt: skip
+REFUSALS = (
+    ("FENCED", Sign.FENCED),
+    ("MAX_SIZE", Sign.FULL),
+    ("MAX SIZE", Sign.FULL),
+    ("MAXIMUM SIZE", Sign.FULL),
+    ("UNKNOWN_MEMBER", Sign.HEARD_AFTER),
+    ("UNKNOWN MEMBER", Sign.HEARD_AFTER),
+    ("NOT AWARE OF THIS MEMBER", Sign.HEARD_AFTER),
+)
+"""Words of errors, as brokers, Java's client and librdkafka write them → what they show, the last if it was a
+member."""
+
+
+def refusal(reason: str) -> Sign | None:
+    """What an error shows."""
+    error = reason.upper()
+    return next((sign for words, sign in REFUSALS if words in error), None)
+
+
+_TRIGGERS = {
+    "changed": Sign.CHANGED,
+    "leader": Sign.LEADER,
+    "not-stored": Sign.NOT_STORED,
+    "capacity": Sign.FULL,
+    "static-back": Sign.REPLACED,
+    "static-vote": Sign.REPLACED,
+    "static-while": Sign.REPLACED,
+    "joined": Sign.JOINED,
+    "static-joined": Sign.JOINED,
+    "failed": Sign.SESSION_OVER,
+    "left": Sign.LEFT,
+    "not-synced": Sign.NOT_SYNCED,
+}
 """What a broker's words alone are a sign of, where the line of the member itself is missing."""
 
 _ONCE = (Sign.JOINED, Sign.SESSION_OVER, Sign.LEFT, Sign.NOT_SYNCED, Sign.REPLACED)
 
 
 class Seen:
-    """Signs of an incident. counts: how many of each; members: who, by sign, in the order in which they were seen."""
+    """Signs of an incident. counts: how many of each; members: who, by sign, in the order in which they were
+    seen."""
 
     def __init__(self) -> None:
         self.counts: Counter[Sign] = Counter()
@@ -145,7 +176,7 @@ class Seen:
         kind = event.kind
         if kind is Kind.FAILED:
             yield from self._failed(event, rebalance)
-        elif kind in (Kind.LEFT, Kind.LEAVING):
+        elif kind in (Kind.LEFT, Kind.LEAVING) and not event.data.get("pending"):
             yield from self._left(event)
         elif kind is Kind.POLL_LATE:
             yield Sign.LATE_POLL
@@ -171,6 +202,10 @@ class Seen:
                 yield Sign.HEARD_AFTER
         elif kind is Kind.APPEND_FAILED:
             yield Sign.NOT_STORED
+        elif kind is Kind.FINDING:
+            yield Sign.MOVED
+        elif kind is Kind.CLIENT_CLOSED:
+            yield Sign.CLOSED
 
     def _failed(self, event: Event, rebalance: Rebalance) -> Iterator[Sign]:
         if "pending" in event.reason.lower() or event.data.get("pending"):
@@ -212,13 +247,12 @@ class Seen:
         return [Sign.LEFT_NEW] if member in self._came else []
 
     def _refused(self, event: Event) -> Iterator[Sign]:
-        error = f"{event.reason} {event.data.get('error', '')}".upper()
-        if "FENCED" in error:
-            yield Sign.FENCED
-        elif "MAX_SIZE" in error or "MAX SIZE" in error or "MAXSIZE" in error:
-            yield Sign.FULL
-        elif "UNKNOWN_MEMBER" in error and self._is_over(event.member):
-            yield Sign.HEARD_AFTER
+        found = refusal(event.reason)
+        if found is Sign.HEARD_AFTER:
+            if self._is_over(event.member):
+                yield found
+        elif found is not None:
+            yield found
 
     def _is_over(self, member: str) -> bool:
         return bool(member) and (Sign.SESSION_OVER, member) in self._once

@@ -1,4 +1,5 @@
-"""An incident as a picture: a row for the group and for each member, spans of what each was doing, marks for causes."""
+"""An incident as a picture: a row for the group and for each member, spans of what each was doing, marks for
+causes."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ SPANS = {
 
 @dataclass
 class _Row:
-    """A member: when it came and went, None where that is beyond the picture; marks; how long it was silent."""
+    """A member: when it came and went, None where that is beyond the picture; marks; how long it was
+    silent."""
 
     name: str
     came: float | None = None
@@ -91,7 +93,8 @@ def timeline(one: Diagnosis) -> Markup | None:
     drawn = [_axis(scale, height), _group_row(one, told, scale)]
     drawn += [_member_row(row, told, scale, TOP + ROW * number) for number, row in enumerate(shown, 1)]
     picture = element(
-        "svg", element("title", one.headline), *drawn, viewBox=f"0 0 {WIDTH} {height}", width=WIDTH, height=height,
+        "svg", element("title", one.headline), *drawn, viewBox=f"0 0 {WIDTH} {height}",
+        width=WIDTH, height=height,
         role="img", class_="timeline", xmlns="http://www.w3.org/2000/svg",
     )  # fmt: skip
     rest = element("p", f"{more} more members are not drawn.", class_="quiet") if more > 0 else None
@@ -151,8 +154,8 @@ def _group_row(one: Diagnosis, told: Sequence[Rebalance], scale: _Scale) -> Mark
 
 def _number(each: Rebalance, x: float) -> Markup:
     """Where a rebalance begins: a line through all rows would hide them, so a mark on the group's."""
-    return element("line", element("title", each.reason or each.trigger.name), x1=x, x2=x, y1=TOP + 2, y2=TOP + ROW - 3,
-                   class_="begins")  # fmt: skip
+    return element("line", element("title", each.reason or each.trigger.name), x1=x, x2=x, y1=TOP + 2,
+                   y2=TOP + ROW - 3, class_="begins")  # fmt: skip
 
 
 def _member_row(row: _Row, told: Sequence[Rebalance], scale: _Scale, y: int) -> Markup:
@@ -181,9 +184,10 @@ def _phases(one: Rebalance, y: int, scale: _Scale, since: float, until: float) -
 
 def _bar(name: str, since: float, until: float, y: int, scale: _Scale) -> Markup:
     x = scale.x(since)
+    length = max(round(scale.x(until) - x, 1), 1.5)
     return element(
-        "rect", element("title", SPANS[name]), x=x, y=y + (ROW - BAR) / 2, width=max(round(scale.x(until) - x, 1), 1.5),
-        height=BAR, rx=2, class_=name,
+        "rect", element("title", SPANS[name]), x=x, y=y + (ROW - BAR) / 2, width=length, height=BAR, rx=2,
+        class_=name,
     )  # fmt: skip
 
 

@@ -1,21 +1,24 @@
-"""What a running coordinator says of groups: only ListGroups and DescribeGroups are asked, nothing is changed.
+"""What a running coordinator says of groups: only ListGroups and DescribeGroups are asked, nothing is
+changed.
 
-Outside of Stable these tell neither who has joined again nor since when: a join phase that is found going on has been
-going on for longer. So its latest end is counted from when it was first seen, by the longest rebalance timeout on
-record, and who is awaited is one of those that were there before, unless something else tells who has joined.
+Outside of Stable these tell neither who has joined again nor since when: a join phase that is found going on
+has been going on for longer. So its latest end is counted from when it was first seen, by the longest
+rebalance timeout on record, and who is awaited is one of those that were there before, unless something else
+tells who has joined.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from rota.conformance.connections.connection import Closed, Connection, Garbage, NotListening
 from rota.conformance.connections.error_codes import error_name
 from rota.conformance.dialogues.failures import Deviation, Undecidable
 from rota.conformance.dialogues.negotiation import Wait, advertised, find_coordinator, newest
-from rota.explain.rebalance import client_of, short
+from rota.explain.rebalance import short
 from rota.explain.telling import clock
 from rota.report.format import counted
 
@@ -26,6 +29,13 @@ REBALANCING = ("PreparingRebalance", "CompletingRebalance")
 
 SHOWN = 5
 
+UNRECORDED = (
+    "latest end  not visible: no rebalance timeout is on record (give a client's log, or let rota read the "
+    "offsets topic)"
+)
+
+UNTOLD = "who of them has joined again is not visible to who asks the coordinator: give the clients' logs too"
+
 
 class Unasked(Exception):
     """The coordinator could not be asked: the cause, and what helps."""
@@ -33,8 +43,8 @@ class Unasked(Exception):
 
 @dataclass(frozen=True)
 class Described:
-    """A group at a moment, as DescribeGroups says. error: its name where it is answered with one; members: id →
-    where it is; protocol: the one that was chosen, "" where that is not told."""
+    """A group at a moment, as DescribeGroups says. error: its name where it is answered with one; members: id
+    → where it is; protocol: the one that was chosen, "" where that is not told."""
 
     group: str
     at: float
@@ -52,28 +62,55 @@ class Asker:
 
     def groups(self) -> dict[str, str]:
         """Every group of the broker at the address, and its state, "" where its version does not tell."""
-        with self._opened(self._address) as (connection, versions):
+        with _errors(), closing(Connection(self._address, CLIENT)) as connection:
+            versions = newest(advertised(connection, self._patience))
             body = self._ask(connection, versions, "ListGroups", {})
         return {one["group_id"]: one.get("group_state") or "" for one in body["groups"]}
 
     def describe(self, group: str, at: float) -> Described:
         """A group, asked of its coordinator."""
-        with self._opened(self._address) as (connection, versions), self._told(connection):
-            wait = Wait(self._patience, self._patience)
-            found = find_coordinator(connection, self._ranges(connection), group, wait) or self._address
-        with self._opened(found) as (connection, versions):
-            body = self._ask(connection, versions, "DescribeGroups", {"groups": [group]})
+        with _errors():
+            with closing(Connection(self._address, CLIENT)) as connection:
+                ranges = advertised(connection, self._patience)
+                wait = Wait(self._patience, self._patience)
+                found = find_coordinator(connection, ranges, group, wait) or self._address
+            with closing(Connection(found, CLIENT)) as connection:
+                body = self._ask(connection, newest(ranges), "DescribeGroups", {"groups": [group]})
         (one,) = body["groups"]
-        error = "" if not one["error_code"] else error_name(one["error_code"])
-        members = {each["member_id"]: f"{each['client_id']} at {each['client_host']}" for each in one["members"]}
+        error = error_name(one["error_code"]) if one["error_code"] else ""
+        members = {
+            each["member_id"]: f"{each['client_id']} at {each['client_host']}" for each in one["members"]
+        }
         return Described(group, at, one["group_state"], members, one["protocol_data"] or "", error)
+
+    def _ask(
+        self, connection: Connection, versions: Mapping[str, int], name: str, body: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        if name not in versions:
+            raise Unasked(f"the broker has no {name}; give the address of another one, or a log")
+        answer = connection.receive(connection.send(name, versions[name], body), self._patience)
+        if answer is None:
+            raise Unasked(f"no answer to {name} in {self._patience:g} s; give a longer --timeout")
+        return answer.body
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """What a connection raises, as Unasked."""
+    try:
+        yield
+    except NotListening as error:
+        raise Unasked(f"nothing to ask at {error}; start the broker, or give another address") from error
+    except (Closed, Garbage, Deviation, Undecidable) as error:
+        remedy = "give the address of a broker's listener, and with --command-config how it is spoken to"
+        raise Unasked(f"the broker cannot be asked: {error}; {remedy}") from error
 
 
 @dataclass
 class Watched:
-    """A group over time. first: when it was first looked at; since: when it was first seen in its state; whole: whether
-    the rebalance that goes on was seen to begin; old: members of before it; longest_ms: the longest rebalance timeout on
-    record; joined: members that something else tells to have joined."""
+    """A group over time. first: when it was first looked at; since: when it was first seen in its state;
+    whole: whether the rebalance that goes on was seen to begin; old: members of before it; longest_ms: the
+    longest rebalance timeout on record; joined: members that something else tells to have joined."""
 
     group: str
     first: float | None = None
@@ -94,7 +131,11 @@ class Watched:
             return [f"{clock(seen.at)}  {self.group} is {seen.state or 'in an unknown state'}"]
         said = []
         if seen.state != before.state:
-            held = f"after {seen.at - (self.since or seen.at):.0f} s" if self.whole else "since it was first looked at"
+            held = (
+                f"after {seen.at - (self.since or seen.at):.0f} s"
+                if self.whole
+                else "since it was first looked at"
+            )
             said.append(f"{clock(seen.at)}  {self.group}: {before.state} to {seen.state}, {held}")
             self.since, self.whole = seen.at, True
             if seen.state == "PreparingRebalance":
@@ -130,7 +171,8 @@ class Watched:
         if now.error:
             return f"group {self.group} is answered with {now.error}"
         if now.state not in REBALANCING:
-            return f"group {self.group} is {now.state} with {counted(len(now.members), 'member')}: nobody is awaited."
+            size = counted(len(now.members), "member")
+            return f"group {self.group} is {now.state} with {size}: nobody is awaited."
         seconds = now.at - self.since
         length = f"for {seconds:.0f} s" if self.whole else f"for at least {seconds:.0f} s"
         what = "members join" if now.state == "PreparingRebalance" else "the leader assigns"
@@ -158,14 +200,17 @@ class Watched:
             yield "since when is not visible: it was so already at the first look"
         end = self.latest_end
         if end is None:
-            yield "latest end  not visible: no rebalance timeout is on record (give a client's log, or let rota read the offsets topic)"
+            yield UNRECORDED
         else:
             seconds = (self.longest_ms or 0) / 1000
             counted_from = "when it began" if self.whole else "the first look"
-            yield (f"latest end  {clock(end)}: {seconds:g} s, the longest rebalance timeout on record ({self.on_record}), "
-                   f"counted from {counted_from}; a member that is not on record may have a longer one")  # fmt: skip
+            yield (
+                f"latest end  {clock(end)}: {seconds:g} s, the longest rebalance timeout on record "
+                f"({self.on_record}), counted from {counted_from}; a member that is not on record may have "
+                "a longer one"
+            )
         if len(self.awaited) > 1:
-            yield "who of them has joined again is not visible to who asks the coordinator: give the clients' logs too"
+            yield UNTOLD
 
     def record(self, timeouts: Mapping[str, int], where: str) -> None:
         """Rebalance timeouts of members, by id, that are on record."""
@@ -177,6 +222,3 @@ class Watched:
         for member, where in sorted((self.now.members if self.now else {}).items()):
             mark = "  may be awaited" if member in self.awaited else ""
             yield f"{short(member)}  {where}{mark}"
-
-
-__all__ = ["Asker", "Described", "Unasked", "Watched", "client_of"]

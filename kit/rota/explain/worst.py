@@ -11,6 +11,7 @@ from rota.explain.accounts import Accounts
 from rota.explain.diagnosis import Diagnosis, diagnosed
 from rota.explain.incidents import Incident, Incidents
 from rota.explain.rebalance import Rebalance
+from rota.explain.signs import Sign
 from rota.history import Event
 
 MOST_GROUPS = 10_000
@@ -19,14 +20,14 @@ MOST_GROUPS = 10_000
 
 @dataclass(slots=True)
 class Totals:
-    """A group's sum. worst: its costliest incident's cause and seconds."""
+    """A group's sum. worst: its costliest incident's cause."""
 
     group: str
     rebalances: int = 0
     incidents: int = 0
     seconds: float = 0.0
     worst: str = ""
-    worst_seconds: float = -1.0
+    worst_rank: tuple[bool, float] = (False, -1.0)
     last: float | None = None
     open: bool = False
 
@@ -37,8 +38,8 @@ class Totals:
         self.seconds += one.incident.seconds
         self.last = one.incident.ended
         self.open = one.incident.open
-        if one.incident.seconds > self.worst_seconds:
-            self.worst, self.worst_seconds = one.cause.title, one.incident.seconds
+        if (cost := rank(one)) > self.worst_rank:
+            self.worst, self.worst_rank = one.cause.title, cost
 
 
 @dataclass
@@ -63,8 +64,8 @@ class Wanted:
 
 @dataclass
 class Explained:
-    """All that is told. incidents: the costliest, by time; left_out: how many more there were; groups: totals, the
-    costliest first; more_groups: how many were not kept; events: about groups."""
+    """All that is told. incidents: the costliest, by time; left_out: how many more there were; groups:
+    totals, the costliest first; more_groups: how many were not kept; events: about groups."""
 
     incidents: list[Diagnosis]
     left_out: int
@@ -82,7 +83,8 @@ class Explained:
 
 @dataclass
 class Explainer:
-    """Folds events and keeps the worst. most: incidents that are kept; heard: is called with each as it ends."""
+    """Folds events and keeps the worst. most: incidents that are kept; heard: is called with each as it
+    ends."""
 
     wanted: Wanted
     most: int
@@ -159,9 +161,14 @@ class Explainer:
             self._forgotten += 1
 
 
+SESSION = 6.0
+"""Seconds of a session that nobody tells: no less than brokers allow, unless they are told to."""
+
+
 def rank(one: Diagnosis) -> tuple[bool, float]:
-    """What is told first: by seconds; an incident without any comes last."""
-    return one.incident.number > one.incident.untimed, one.incident.seconds
+    """What is told first: by seconds without a consumer; what is routine comes last."""
+    lost = one.incident.seen.counts[Sign.SESSION_OVER] > 0
+    return not one.cause.routine, one.incident.seconds + (one.session or SESSION if lost else 0.0)
 
 
 __all__ = ["Explained", "Explainer", "Totals", "Wanted", "rank"]

@@ -14,7 +14,7 @@ from math import ceil, floor
 
 from rota.kernel import replace
 from rota.linearise.answers import agreements, comparable
-from rota.linearise.history import Answered, Broken, Event, Quiet, Sent
+from rota.linearise.history import Answered, Broken, Event, Quiet, Restarted, Sent
 from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime
 from rota.linearise.paths import Enabled, Path, Patience, States
@@ -37,21 +37,28 @@ class HistoryError(ValueError):
 
 
 class Run:
-    """The states along a history. Parameters: as of a history; patience; limits.
+    """The states along a history. Parameters: as of a history; patience; limits; follows, as of `Steps`.
 
     Attributes: states, with a path to each; most, how many there were at once; narrowed, whether orders were
     left out, so that no state left says nothing; before_last, the states before the last event; gave, number
     of a request → answers that the spec has given → by which rules, from which state.
     """
 
-    def __init__(self, profile: Profile, config: BrokerConfig, patience: Patience, limits: Limits) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        config: BrokerConfig,
+        patience: Patience,
+        limits: Limits,
+        follows: bool = False,
+    ) -> None:
         self.states: States = {State(): None}
         self.most = 1
         self.narrowed = False
         self.before_last: States = self.states
         self.gave: dict[int, dict[ReplyMessage, tuple[Rules, str]]] = {}
         self.sent: dict[int, Sent] = {}
-        self._steps = Steps(profile, config)
+        self._steps = Steps(profile, config, follows)
         self._patience = patience
         self._limits = limits
         self._calls: dict[int, Call] = {}
@@ -142,6 +149,9 @@ class Run:
             raise HistoryError(f"request {event.number} is answered at {event.at} and was never sent")
         if isinstance(event, Answered) and event.number in self._steps.lost:
             raise HistoryError(f"request {event.number} is answered at {event.at}, its connection had ended")
+        if isinstance(event, Restarted):
+            self._restart(event)
+            return bool(self.states)
         self._close(event.at)
         self.before_last = self.states
         self.states = self._quiet(event) if isinstance(event, Quiet) else self._answered(event)
@@ -178,6 +188,19 @@ class Run:
         self.states = {
             replace(state, owed=state.owed.without(*lost)): path for state, path in self.states.items()
         }
+
+    def _restart(self, event: Restarted) -> None:
+        """All that may have happened until it was gone; what the log has then is what there is."""
+        self._close(event.since)
+        self.before_last, found = self.states, self._reachable(event.down)
+        self.states = {}
+        self._steps.lost.update(self.sent)
+        span = self._span(event.down, event.at)
+        for state, path in found.items():
+            for taken in self._steps.restart(state, span):
+                moment = Moment(event.down, "the coordinator is started again", taken.rules, state.name)
+                self.states.setdefault(replace(taken.state, low=event.at), Path(path, moment))
+        self._closed = event.at
 
     def _answered(self, event: Answered) -> States:
         """The states that have given this answer."""

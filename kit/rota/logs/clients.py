@@ -9,7 +9,7 @@ from typing import Any
 
 from rota.history import Event, Kind, Source
 from rota.logs.events import event, instance_of, made
-from rota.logs.java_consumer import CLOSED, CONSUMER, SETTINGS
+from rota.logs.java_consumer import CLOSED, CONSUMER, RESET, SETTINGS
 from rota.logs.librdkafka import LIBRDKAFKA, QUIET
 from rota.logs.patterns import Pattern
 
@@ -23,6 +23,10 @@ _CLOSED = Pattern(CLOSED, Kind.CLIENT_CLOSED, "org.apache.kafka.common.utils.App
 
 NEEDS_ID = "with the member id that it was given"
 """Why a newcomer joins a second time."""
+
+
+GONE = (Kind.LEAVING, Kind.LOST)
+"""What is told of a member after its id is forgotten."""
 
 
 @dataclass
@@ -45,7 +49,7 @@ class Client:
             one,
             group=one.group or self.group,
             client=self.client,
-            member=one.member or self.member or (self.former if one.kind is Kind.LEAVING else ""),
+            member=one.member or self.member or (self.former if one.kind in GONE else ""),
             instance=one.instance or self.instance,
         )
 
@@ -99,8 +103,8 @@ class JavaClients:
             client.generation = values["generation"]
         if pattern.kind is Kind.SYNCED and "partitions" in values and client.generation is not None:
             values["generation"] = client.generation
-        if pattern.text.startswith("Resetting generation and member id"):
-            client.member, client.generation = "", None
+        if pattern.text == RESET:
+            client.former, client.member, client.generation = client.member, "", None
 
 
 class RdkafkaClients:
@@ -115,11 +119,6 @@ class RdkafkaClients:
     def __init__(self) -> None:
         self._clients: dict[str, Client] = {}
         self._lists: dict[str, tuple[int, list[str]]] = {}
-
-    @property
-    def seen(self) -> bool:
-        """Whether there was one: then lines may be about its group that do not say so."""
-        return bool(self._clients)
 
     def line(self, rest: str, mark: str, handle: str, at: float | None, origin: str) -> Iterator[Event]:
         """The events of a line. rest: without time, mark, name of the instance (handle) and thread."""
@@ -137,7 +136,7 @@ class RdkafkaClients:
             if coordinators and self._LOST.search(rest):
                 told = {"reason": rest}
                 yield client.fill(event(Kind.DISCONNECTED, told, Source.CLIENT_LOG, at, origin))
-            elif mark not in QUIET and mark != "FAIL" and _OF_GROUPS.search(rest):
+            elif mark not in QUIET and mark != "FAIL" and (group is not None or _OF_GROUPS.search(rest)):
                 yield client.fill(event(Kind.UNREAD, {"text": rest}, Source.CLIENT_LOG, at, origin))
             return
         pattern, values = found

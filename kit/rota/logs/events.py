@@ -44,9 +44,12 @@ def event(kind: Kind, told: dict[str, Any], source: Source, at: float | None, or
     """An event of what was told: some in fields of their own, the rest as data."""
     fields = {name: value for name, value in told.items() if name in _OF_EVENT}
     data = {name: value for name, value in told.items() if name not in _OF_EVENT}
-    for holder in (fields, data):
-        if "instance" in holder:
-            holder["instance"] = instance_of(holder["instance"])
+    if "instance" in fields:
+        fields["instance"] = instance_of(fields["instance"])
+    if fields.get("generation", 0) < 0:
+        del fields["generation"]
+    if fields.get("reason") == "null":
+        del fields["reason"]
     return Event(at, source, origin, kind, **fields, data=_cleaned(data))
 
 

@@ -10,6 +10,9 @@ from rota.logs.patterns import Sentences, Table, sentences
 _INTERNALS = "org.apache.kafka.clients.consumer.internals"
 
 _GENERATION = "Generation{generationId={generation}, memberId='{member}', protocol='{protocol}'}"
+RESET = "Resetting generation and member id due to: {_why}"
+"""From here on the consumer has no member id."""
+
 _NODE = "{address} (id: {node} rack: {_rack})"
 
 
@@ -42,9 +45,12 @@ _ABSTRACT: Sentences = {
     "This member will leave the group because consumer poll timeout has expired. {_advice}": Kind.POLL_LATE,
     f"Member {{member}} sending LeaveGroup request to coordinator {_NODE} due to {{reason}}": Kind.LEAVING,
     "LeaveGroup request with Generation{_generation} failed with error: {reason}": _refused("LeaveGroup"),
-    "Resetting generation {_what}due to: {_why}": None,
-    "Resetting generation due to: {_why}": None,
+    RESET: None,
+    "Resetting generation {_what}": None,
     f"JoinGroup failed: {{reason}} Need to re-join the group. Sent generation was {_GENERATION}": (
+        _refused("JoinGroup")
+    ),
+    f"JoinGroup failed: {{reason}} Marking coordinator unknown. Sent generation was {_GENERATION}": (
         _refused("JoinGroup")
     ),
     "JoinGroup failed: {reason}": _refused("JoinGroup"),
@@ -53,6 +59,9 @@ _ABSTRACT: Sentences = {
     "SyncGroup failed: The group began another rebalance. Need to re-join the group. Sent generation was"
     f" {_GENERATION}": Kind.REBALANCE_TOLD,
     f"SyncGroup failed: {{reason}} Need to re-join the group. Sent generation was {_GENERATION}": (
+        _refused("SyncGroup")
+    ),
+    f"SyncGroup failed: {{reason}} Marking coordinator unknown. Sent generation was {_GENERATION}": (
         _refused("SyncGroup")
     ),
     "SyncGroup failed: {reason}": _refused("SyncGroup"),

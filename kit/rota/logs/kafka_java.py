@@ -93,9 +93,9 @@ _NOT_CLASSIC: Sentences = {
     "[GroupId {group}] Dynamic member with unknown member id joins the consumer group. Created a new member"
     " id {member} and requesting the member to rejoin with this id.": _OTHER,
     "[GroupId {group}] Member {member} left the {_type} group.": _OTHER,
-    "[GroupId {group}] Static member {member} with instance id {instance} left the consumer group.": _OTHER,
     "[GroupId {group}] Static member {member} with instance id {instance} temporarily left the consumer"
     " group.": _OTHER,
+    "[GroupId {group}] Static member {member} with instance id {instance} left the consumer group.": _OTHER,
     "[GroupId {group}] Static member {member} with instance id {instance} cannot join the group because the"
     " instance id is owned by member {old_member}.": _OTHER,
     "[GroupId {group}] Static member {member} with instance id {instance} is fenced by existing member"
@@ -184,7 +184,6 @@ _TIMERS: Sentences = {
     "Registering timer {_what}": None,
     "Executing write event {_what}": None,
     "Scheduling write event {_what}": None,
-    "Cancelling timer {_what}": None,
     "Updated last written offset {_what}": None,
     "Updated committed offset {_what}": None,
 }

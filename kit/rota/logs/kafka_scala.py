@@ -59,10 +59,7 @@ _COORDINATOR: Sentences = {
     "Group {group} is dead, skipping rebalance stage": None,
     "Failed to persist metadata for group {group}: {reason}": Kind.APPEND_FAILED,
     "Failed to write empty metadata for group {group}: {reason}": Kind.APPEND_FAILED,
-    "Error {reason} when storing group assignment during SyncGroup (member: {member}, generation:"
-    " {generation}, group: {group})": Kind.APPEND_FAILED,
-    "Error {reason} when storing group assignment during SyncGroup (member:"
-    " {member}{_rest}": Kind.APPEND_FAILED,
+    "Error {reason} when storing group assignment during SyncGroup (member: {member})": Kind.APPEND_FAILED,
     "Freshly-loaded group is over capacity {_size}. Rebalancing in order to give a chance for consumers to"
     " commit offsets": None,
     "Loading group metadata for {group} with generation {generation}": Kind.LOADED,

@@ -98,7 +98,7 @@ def layout(pattern: str) -> re.Pattern[str]:
         end = found.end()
     parts.append(re.escape(pattern[end:]))
     try:
-        made = re.compile("".join(parts).rstrip(), re.DOTALL)
+        made = re.compile("".join(parts).rstrip() + r"\s*\Z", re.DOTALL)
     except re.error:
         raise ReadingError(
             f"the layout {pattern!r} has a time or a message twice; give log4j's, as [%d] %p %m (%c)%n"

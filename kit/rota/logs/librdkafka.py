@@ -11,7 +11,7 @@ _CGRP: Sentences = {
     " {member}, member metadata count {_number}: (no error)": Kind.WAS_JOINED,
     "JoinGroup response: GenerationId {_generation}, Protocol {_protocol}, LeaderId {_leader}, my MemberId"
     " {member}, member metadata count {_number}: Broker: Group member needs a valid member ID": Kind.ID_GIVEN,
-    "JoinGroup response: GenerationId {generation}, Protocol {_protocol}, LeaderId {_leader}, my MemberId"
+    "JoinGroup response: GenerationId {_generation}, Protocol {_protocol}, LeaderId {_leader}, my MemberId"
     " {member}, member metadata count {_number}: {reason}": (Kind.REFUSED, {"api": "JoinGroup"}),
     "is rebalancing ({_protocol}) in state {_state} (join-state {_join_state}) with {_number} assigned"
     " partition(s){_lost}: {reason}": Kind.REBALANCE_TOLD,
@@ -27,6 +27,7 @@ _CGRP: Sentences = {
     ),
     "setting group assignment to {number} partition(s)": None,
     "clearing group assignment": None,
+    "not committing assigned offsets: assignment lost": None,
     "delegating revoke of {number} partition(s) to application on queue {_queue}: {reason}": Kind.REVOKED,
     "delegating incremental revoke of {number} partition(s) to application on queue {_queue}: {reason}": (
         Kind.REVOKED
@@ -41,7 +42,7 @@ _CGRP: Sentences = {
     "leave (in state {_state}): LeaveGroupRequest already in-transit": None,
     "coordinator set to broker {address}/{node}": Kind.FOUND,
     "broker {_address} is no longer coordinator": Kind.FINDING,
-    "marking the coordinator ({_node}) dead: {_error}: {reason}": Kind.FINDING,
+    "marking the coordinator ({_node}) dead: {reason}": Kind.FINDING,
     "FindCoordinator response error: {_error}: {reason}": Kind.FINDING,
     'updating member id "{_before}" -> "{member_id}"': None,
     "Heartbeat failed due to coordinator ({_broker}) no longer available: {reason}: re-querying for"
@@ -49,7 +50,7 @@ _CGRP: Sentences = {
     "Offset commit ({_why}) failed for {_part} partition(s) in join-state {_join_state}: {reason}": (
         Kind.COMMIT_REFUSED
     ),
-    "unable to OffsetCommit in state {_state}: {_why}: {reason}": Kind.COMMIT_REFUSED,
+    "unable to OffsetCommit in state {_state}: {reason}": Kind.COMMIT_REFUSED,
     'Terminating group "{group}" in state {_state} with {_number} partition(s)': Kind.CLIENT_CLOSED,
     "subscription updated from metadata change: rejoining group in state {_state}": None,
     "Fatal error: {reason}": Kind.REFUSED,

@@ -80,7 +80,7 @@ def _place(name: str) -> str:
 Sentences = Mapping[str, Kind | tuple[Kind, Mapping[str, Any]] | None]
 """Text → the kind of its event, None for none; or the kind and what else the sentence means."""
 
-_OF_GROUP = re.compile(r"\[(?P<mark>GroupId|Group)[ =].*?\] (?:\[MemberId .*?\] )?(?P<word>\S+)", re.DOTALL)
+_OF_GROUP = re.compile(r"\[(?P<mark>GroupId|Group)[ =].*?\] (?P<word>\S+)", re.DOTALL)
 
 
 def _word(sentence: str) -> str:

@@ -25,7 +25,18 @@ BROKERS = (JAVA, SCALA)
 _BROKER = re.compile(r"(?:id=|brokerId=| )(\d+)")
 _PARTITION = re.compile(r"topic=__consumer_offsets partition=(\d+)")
 
-_SIGNS = (b"[GroupCoordinator", b"[Consumer ", b"|rdkafka#", b"[thrd:", b"(kafka.", b"(org.apache.kafka.")
+_BYTES = re.compile(rb'"MESSAGE"\s*:\s*\[')
+"""journald's JSON has messages with colours as lists of bytes."""
+
+_SIGNS = (
+    b'"__REALTIME_TIMESTAMP"',
+    b"[GroupCoordinator",
+    b"[Consumer ",
+    b"|rdkafka#",
+    b"[thrd:",
+    b"(kafka.",
+    b"(org.apache.kafka.",
+)
 _LINE_OF_A_LOG = re.compile(
     rb"\d\d:\d\d:\d\d.{0,60}?\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR)\b|\"(?:level|log\.level|severity)\"\s*:"
 )
@@ -71,9 +82,10 @@ class Reading:
     def wants(self, line: bytes) -> bool:
         """Whether a line is looked at though it has no word of groups: settings, a list of partitions."""
         return (
-            b"ConsumerConfig" in line
-            or (self._settings is not None)
-            or (self._rdkafka.seen and b"[thrd:" in line)
+            b"[thrd:" in line
+            or b"ConsumerConfig" in line
+            or self._settings is not None
+            or (line.startswith(b"{") and _BYTES.search(line) is not None)
         )
 
     def line(self, text: str, at: float | None = None) -> Iterator[Event]:
@@ -123,9 +135,12 @@ class Reading:
             return
         pattern, values = found
         if pattern.kind in (Kind.PREPARING, Kind.LOADING, Kind.LOADED, Kind.UNLOADED):
-            values.update(_of_tag(broker))
+            values = {**_of_tag(broker), **values}
         if pattern.kind is Kind.OTHER_PROTOCOL:
             values["text"] = sentence
+            # Some of these lines name a member in brackets of its own.
+            values["group"], _, member = values["group"].partition("][MemberId ")
+            values["member"] = values.get("member", member)
         yield from made(pattern, values, Source.BROKER_LOG, at, origin)
 
     def _of_rdkafka(self, found: re.Match[str], text: str, at: float | None) -> Iterator[Event]:
@@ -143,7 +158,7 @@ class Reading:
         if found is None:
             found = layouts.LEVEL.search(text)
         message = layouts.bare(text if found is None else found["message"])
-        before = text if found is None else text[: found.start("message")]
+        before = text if found is None else found.groupdict().get("time") or text[: found.start("message")]
         at = self._times.find(before) if at is None else at
         origin = self._source.origin()
         if message.startswith("ConsumerConfig values:"):

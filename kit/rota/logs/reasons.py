@@ -42,16 +42,17 @@ _WORDS = (
 
 _CAUSES: dict[Cause, tuple[tuple[str, str], ...]] = {
     Cause.NEW_MEMBER: _WORDS,
+    # Before the next: of rota's words "re-joining of" begins both.
+    Cause.LEADER_REJOINED: (
+        ("Leader {member} re-joining group during {during}; client reason: {client_reason}", JAVA),
+        ("re-joining of leader {member} during {during}; client reason: {client_reason}", ROTA),
+    ),
     Cause.REJOINED: (
         ("Member {member} is joining group during {during}; client reason: {client_reason}", JAVA),
         ("Member {member} joining group during {during}; client reason: {client_reason}", SCALA),
         ("Updating metadata for member {member} during {during}; client reason: {client_reason}", JAVA),
         ("re-joining of {member} during {during}; client reason: {client_reason}", ROTA),
         ("updating metadata of {member} during {during}; client reason: {client_reason}", ROTA),
-    ),
-    Cause.LEADER_REJOINED: (
-        ("Leader {member} re-joining group during {during}; client reason: {client_reason}", JAVA),
-        ("re-joining of leader {member} during {during}; client reason: {client_reason}", ROTA),
     ),
     Cause.STATIC_CHANGED: (
         (
@@ -81,11 +82,15 @@ _CAUSES: dict[Cause, tuple[tuple[str, str], ...]] = {
         ("explicit LeaveGroup of {removed}", ROTA),
     ),
     Cause.NOT_STORED: (
-        ("Error {error} when storing group assignment{_rest}", SCALA),
+        ("Error {error} when storing group assignment during SyncGroup (member: {member})", SCALA),
         ("error {error} when the assignment was stored", ROTA),
     ),
     Cause.TOO_LARGE: (
-        ("Freshly-loaded group is over capacity {_size}. Rebalancing {_rest}", SCALA),
+        (
+            "Freshly-loaded group is over capacity ({_size}). Rebalancing in order to give a chance for"
+            " consumers to commit offsets",
+            SCALA,
+        ),
         ("the loaded group is over capacity ({_size})", ROTA),
     ),
 }

@@ -27,10 +27,11 @@ _LINES: Sentences = {
     "Static (instance id {instance}) member {member} in group {group} has failed: {reason} in state {state},"
     " it is removed": Kind.FAILED,
     "Pending member {member} in group {group} has been removed: {reason}": (Kind.FAILED, {"pending": True}),
-    "Dynamic member {member} has left group {group} through explicit LeaveGroup; {reason}": Kind.LEFT,
-    "Static (instance id {instance}) member {member} has left group {group} through explicit LeaveGroup;"
+    "Dynamic member {member} has left group {group} through explicit LeaveGroup; client reason:"
     " {reason}": Kind.LEFT,
-    "Pending member {member} has left group {group} through explicit LeaveGroup; {reason}": (
+    "Static (instance id {instance}) member {member} has left group {group} through explicit LeaveGroup;"
+    " client reason: {reason}": Kind.LEFT,
+    "Pending member {member} has left group {group} through explicit LeaveGroup; client reason: {reason}": (
         Kind.LEFT,
         {"pending": True},
     ),

@@ -40,7 +40,7 @@ _DIRECTIVES = {
     "I": r"\d\d?",
     "M": r"\d\d",
     "S": r"\d\d",
-    "f": r"\d{1,9}",
+    "f": r"(?P<fraction>\d{1,9})",
     "b": r"\w+",
     "B": r"\w+",
     "a": r"\w+",
@@ -152,16 +152,22 @@ def _parser(given: str, at: Callable[[datetime], float]) -> Callable[[str], floa
             f"the time format {given!r} is not read: {what}; write one as %d/%m/%Y %H:%M:%S,%f"
         )
     texts = [re.escape(part) if place % 2 == 0 else _DIRECTIVES[part] for place, part in enumerate(parts)]
-    pattern = re.compile("".join(texts))
-    fraction = re.compile(r"(\d{6})\d{1,3}")
+    try:
+        pattern = re.compile("".join(texts))
+    except re.error:
+        raise ReadingError(f"the time format {given!r} has %f twice; once is enough") from None
 
     def find(text: str) -> float | None:
         found = pattern.search(text)
         if found is None:
             return None
+        time = found[0]
+        if found.groupdict().get("fraction"):
+            start, end = (place - found.start() for place in found.span("fraction"))
+            time = time[:start] + time[start:end][:6] + time[end:]
         try:
-            # strptime knows %d for what others write as %e, and microseconds at most.
-            return at(datetime.strptime(fraction.sub(r"\1", found[0]), given.replace("%e", "%d")))
+            # strptime knows microseconds at most, and %d for what others write as %e.
+            return at(datetime.strptime(time.strip(), given.replace("%e", "%d")))
         except ValueError:
             return None
 

@@ -1,4 +1,5 @@
-"""A file that grows while it is read: at its end is waited, also when it is cut or another takes its place."""
+"""A file that grows while it is read: at its end is waited, also when it is cut or another takes its
+place."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from rota.reading.errors import ReadingError
 from rota.reading.opening import PACKED, Contents
@@ -50,7 +51,7 @@ class Growing(Contents):
 
     def _more(self, size: int) -> bytes:
         """What is there now, of this file or of the one that has taken its place."""
-        read = cast(bytes, self._file.read(size))
+        read = self._file.read(size)
         if read:
             return read
         try:
@@ -61,7 +62,7 @@ class Growing(Contents):
             return self._ended() or self._other(size)
         if here.st_size < self._file.tell():  # it was cut, and is written anew
             self._file.seek(0)
-            return self._ended() or cast(bytes, self._file.read(size))
+            return self._ended() or self._file.read(size)
         return b""
 
     def _other(self, size: int) -> bytes:

@@ -11,7 +11,6 @@ from rota.history import Event, Kind
 from rota.reading.errors import ReadingError
 from rota.reading.finding import sources
 from rota.reading.options import ReadOptions
-from rota.reading.readers import READERS
 from rota.reading.source import OpenSource
 from rota.reading.tally import Tally
 
@@ -29,6 +28,9 @@ def read(
     keep their order even where its clock went back; one without a time comes after the one before it.
     Memory grows with the number of sources, not of lines.
     """
+    # Here, not above: readers import parts of this package, and any of them may be imported first.
+    from rota.reading.readers import READERS
+
     met = Tally() if tally is None else tally
     opened = sources(paths, READERS, options, met)
     skews = _skews(options.skews, [source for source, _ in opened])

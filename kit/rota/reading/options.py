@@ -22,8 +22,9 @@ class ReadOptions:
     it is found among the common ones; time_zone: of times that do not say theirs, None: the machine's;
     layout: a log's, as a pattern of log4j (`[%d] %p %m (%c)%n`), None: it is found; skews: source → seconds
     that its clock is ahead, sources by path, file name or folder name; follow: wait for what will be
-    written at the end of the last file; idle: is called while nothing is, True: that was the end; security:
-    how a broker is spoken to that is read from.
+    written at the end of the last file; idle: is called while nothing is, True: that was the end; ports: of
+    brokers, in captures, none: every connection is looked at; security: how a broker is spoken to that is
+    read from.
     """
 
     format: str | None = None
@@ -33,6 +34,7 @@ class ReadOptions:
     skews: Mapping[str, float] = field(default_factory=dict)
     follow: bool = False
     idle: Callable[[], bool] | None = None
+    ports: frozenset[int] = frozenset()
     security: Security = PLAINTEXT
 
 

@@ -8,6 +8,7 @@ from rota.logs.reader import Logs
 from rota.reading.event_lines import EventLines
 from rota.reading.offsets import OffsetsFiles, OffsetsOverTheWire
 from rota.reading.reader import Reader
+from rota.record.capture.reader import Captures
 
-READERS: Sequence[Reader] = (EventLines(), OffsetsFiles(), OffsetsOverTheWire(), Logs())
+READERS: Sequence[Reader] = (EventLines(), Captures(), OffsetsFiles(), OffsetsOverTheWire(), Logs())
 """Those that recognise by first bytes stand before those that guess by the look of lines."""

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from enum import Enum
 
 _LENGTH = struct.Struct(">i")
 
 
 class NotAFrame(Exception):
     """What should be the length of a frame cannot be one."""
+
+
+class Spoiled(Enum):
+    """What bytes that are missing take with them."""
+
+    NOTHING = "nothing that was wanted"
+    FRAME = "a frame that was wanted"
+    PLACE = "where the next frame begins"
 
 
 class Cutter:
@@ -58,6 +67,18 @@ class Cutter:
                     self._start = data[at:]
                     return
             at = end
+
+    def lost(self, size: int) -> Spoiled:
+        """So many bytes do not come. Where the next frame begins may be unknown then: feed it from one on."""
+        if self._passing >= size:
+            self._passing -= size
+            return Spoiled.NOTHING
+        if self._missing >= size:
+            self._passing, self._missing, self._held = self._missing - size, 0, []
+            return Spoiled.FRAME
+        self.leftover()
+        self._passing = 0
+        return Spoiled.PLACE
 
     def leftover(self) -> bytes:
         """All that is held, which nothing will complete."""

@@ -146,6 +146,10 @@ class Dialogue:
             payload = _response_bytes(asked, body)
         self._frame(Kind.RESPONSE, asked, body, payload)
 
+    def awaits(self, correlation: int) -> bool:
+        """Whether a request of this correlation id was not answered yet."""
+        return correlation in self._waiting
+
     def gap(self, reason: str) -> None:
         """Frames are missing, from here to what is seen next."""
         self._counted.gaps += 1
