@@ -127,6 +127,22 @@ def _fields(event):
     return {name: getattr(event, name) for name in event.__dataclass_fields__}
 
 
+@pytest.mark.parametrize("seconds", [-0.7, 0.0, 2.5])
+def test_recorders_whose_clocks_differ_never_make_a_violation(seconds):
+    for name in NAMES:
+        events = frames(name, "kafka-4.x")
+        first = events[0].data["connection"]
+        other = [
+            replace(one, at=one.at + seconds, origin=f"other{one.origin}")
+            for one in events
+            if one.data["connection"] != first
+        ]
+        both = [*(one for one in events if one.data["connection"] == first), *other]
+        account = judged(sorted(both, key=lambda one: one.at), terms_of())
+        assert not account.found, account.violations
+        assert seconds or account.verdict == "holds"
+
+
 def test_members_who_are_not_in_the_source_explain_what_they_do():
     events = frames("late_members", "kafka-4.x")
     unseen = ord("c")
