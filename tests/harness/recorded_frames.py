@@ -6,11 +6,13 @@ from base64 import b64encode
 from uuid import UUID
 
 from harness import scenes
+from rota.generate.plan import Plan
 from rota.generate.player import Stage
 from rota.generate.virtual import in_virtual_time
 from rota.history import Event, Kind, Source
 from rota.linearise import Sent
 
+NO_PLAN = Plan(0, 0, ())
 BEGAN = 1_800_000_000.0
 """Seconds since 1970 at which virtual recordings begin."""
 
@@ -60,6 +62,6 @@ def recorded(scene, profile="rota"):
         await scene(scenes.Scene(stage))
         await stage.silence(0.5)
         stage.close()
-        return stage.played(None)
+        return stage.played(NO_PLAN)
 
     return frames_of(in_virtual_time(scenes.SETTINGS, walk, profile), f"{scene.__name__}.jsonl")

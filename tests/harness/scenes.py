@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rota.generate.cast import TOPICS
+from rota.generate.plan import Plan
 from rota.generate.player import Stage
 from rota.generate.virtual import in_virtual_time
 from rota.spec import (
@@ -251,6 +252,6 @@ def seen_of(scene, profile="rota"):
         await scene(Scene(stage))
         await stage.silence(0.5)
         stage.close()
-        return stage.played(None).history
+        return stage.played(Plan(0, 0, ())).history
 
     return in_virtual_time(SETTINGS, walk, profile)

@@ -23,7 +23,12 @@ MANY_REQUESTS = 'f"more than {self._limits.requests} requests at once in unknown
 ANSWERS, STATES = "rota.linearise.answers:", "rota.linearise.states:"
 
 PLANTED = (
-    ("an order is forgotten", RUN + "_enabled", "in sorted(state.pending):", "in sorted(state.pending)[:1]:"),
+    (
+        "an order is forgotten",
+        RUN + "_enabled",
+        "in sorted(state.pending)[: self._width]:",
+        "in sorted(state.pending)[:1]:",
+    ),
     ("a timer has no upper bound", RUN + "_possible", "span.latest >= must for", "True for"),
     (
         "a timer has no lower bound",

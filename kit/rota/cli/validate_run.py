@@ -119,7 +119,7 @@ class Run:
             "compared": dict(validation.crossing.compared),
             "skews": dict(validation.crossing.skews),
             "sources": self.tally.sources,
-            "identity": identified(__name__, (), (), settings),
+            "identity": identified(__name__, (), (), settings).as_json(),
         }
 
     def _what_was_read(self) -> str:

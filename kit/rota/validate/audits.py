@@ -56,3 +56,20 @@ NEVER: Mapping[str, tuple[str, ...]] = {
     "described": ("how a group came to where it is",),
 }
 """Kind of source → what it can never show."""
+
+
+def table() -> list[str]:
+    """What each source can never show, as lines of a table in Markdown."""
+    rows = [f"| {source} | {'; '.join(lacks)} |" for source, lacks in NEVER.items()]
+    return ["| source | never shows |", "|---|---|", *rows]
+
+
+def rules() -> list[str]:
+    """What is checked of sources that tell less than frames, as lines of a table in Markdown."""
+    told = {"several": "several together"}
+    rows = [
+        f"| {told.get(source, source)} | `{rule}` | {sentence} |"
+        for source, sentences in SENTENCES.items()
+        for rule, sentence in sentences.items()
+    ]
+    return ["| source | rule | what of it is checked |", "|---|---|---|", *rows]

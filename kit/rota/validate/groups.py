@@ -34,6 +34,8 @@ UNDER_WAY = "requests that were under way when the group's state was told"
 REFUSED = "requests that were refused before a coordinator was asked"
 RESTARTED = "all connections of the group ended at once: the coordinator may have been started anew"
 
+SEVERAL = "frames of several recorders, whose clocks may differ: no order of them explains what was seen"
+
 MOST_MESSAGES = 100
 SHOWN = 30
 """Messages that are kept of a group, and those that a violation shows."""
@@ -85,6 +87,7 @@ class Watched:
         self._why, self._cause = BEFORE, ""
         self._suspect: _Suspect | None = None
         self._connections: set[int] = set()
+        self._sources: set[str] = set()
         self._ended: deque[float] = deque(maxlen=2)
         self._restarted = False
         self.last = since
@@ -95,6 +98,7 @@ class Watched:
         """A request was sent."""
         self.last = asked.at
         self._connections.add(asked.connection)
+        self._sources.add(asked.origin.rpartition("#")[0])
         self._open[asked.number] = asked
         message = Message(asked.at, asked.client, True, asked.api, asked.version, body)
         self._messages.append((message, asked.origin))
@@ -249,6 +253,8 @@ class Watched:
             self._lose(found.why)
         elif self._restarted:
             self._lose(RESTARTED)
+        elif len(self._sources) > 1:
+            self._lose(SEVERAL)
         else:
             self._violated(self._stretch, found)
 

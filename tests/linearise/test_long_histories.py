@@ -1,0 +1,132 @@
+"""Judges that forget what is old, look at fewer orders where all are too many, and forgive what is late."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from harness.altered import altered
+from harness.spec_histories import Maker
+from harness.told import Told, joined
+from rota.linearise import Judge, Limits, Quiet, Verdict, judge
+from rota.mutants.core import CoreBug, planted
+
+EXACT = Limits(grace=0.0, early=0.0, relaxed=0.0, grain=0.0)
+NARROW = Limits(narrow=True)
+
+
+def forgetting(history, kept):
+    """The verdict of a judge that keeps few events, with a quiet moment's look after each of them."""
+    judge = Judge(history.profile, history.config, history.lateness, replace(EXACT, kept=kept))
+    for event in history.events:
+        judge.see(event)
+    return judge.end().verdict
+
+
+def test_what_is_forgotten_changes_no_verdict():
+    said = set()
+    for seed in range(100, 130):
+        history = Maker(Random(seed), 3 + seed % 12, offsets=seed % 2 == 1).history()
+        history = altered(history, Random(seed)) if seed % 3 else history
+        verdict = judge(history, EXACT).verdict
+        said.add(verdict)
+        assert forgetting(history, 2) is verdict, f"seed {seed}"
+    assert said >= {Verdict.CONSISTENT, Verdict.VIOLATED}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("or str(number) in texts", "or False"),
+        (
+            "self.states = {with_ids_in_use(state): None",
+            "self.states = {replace(state, armed=type(state.armed)()): None",
+        ),
+    ],
+)
+def test_what_must_not_be_forgotten(old, new):
+    bug = CoreBug("", "forgets too much", "", "rota.linearise.run:Run.forget", old, new)
+    with planted(bug), pytest.raises((AssertionError, KeyError)):
+        test_what_is_forgotten_changes_no_verdict()
+
+
+def crowd(number, leader="m0"):
+    """So many members join at once, by their old version; all are told of one generation."""
+    told = Told()
+    requests = [told.joins(place, version=3) for place in range(number)]
+    told.after(2.2)
+    names = [f"m{place}" for place in range(number)]
+    for place, request in enumerate(requests):
+        members = names if names[place] == leader else ()
+        told.hears(request, joined(names[place], 1, members, leader, metadata="of "), after=0.0)
+    return told
+
+
+def test_many_at_once_are_consistent_if_fewer_orders_explain_them():
+    assert judge(crowd(9).history()).verdict is Verdict.UNDECIDED
+    assert judge(crowd(9).history(), NARROW).verdict is Verdict.CONSISTENT
+
+
+def test_many_at_once_are_never_violated():
+    told = crowd(9)
+    told.beaten(told.beats(0, "m0"), "UNKNOWN_MEMBER_ID")
+    judgement = judge(told.history(), NARROW)
+    assert judgement.verdict is Verdict.UNDECIDED
+    assert "not all orders were looked at" in judgement.why
+
+
+def test_few_at_once_are_violated_all_the_same():
+    told = crowd(3)
+    told.beaten(told.beats(0, "m0"), "UNKNOWN_MEMBER_ID")
+    assert judge(told.history(), NARROW).verdict is Verdict.VIOLATED
+
+
+def late(seconds):
+    """A session of two seconds that ends so much too late."""
+    told = Told().alone()
+    told.beaten(told.after(2.0 + seconds).beats(0, "m"))
+    return told.beaten(told.after(0.5).beats(0, "m"))
+
+
+def test_what_is_late_is_forgiven_and_told():
+    history = late(0.9).history()
+    assert judge(history).verdict is Verdict.VIOLATED
+    going_on = Judge(history.profile, history.config, history.lateness, Limits(forgives=2.0))
+    assert going_on.all(history.events).verdict is Verdict.CONSISTENT
+    (told,) = going_on.late
+    assert told.what == "timer session of m"
+    assert 0.6 < told.seconds < 1.0
+
+
+def test_what_is_later_than_that_is_not_forgiven():
+    judgement = judge(late(4.0).history(), Limits(forgives=2.0))
+    assert judgement.verdict is Verdict.VIOLATED
+    assert "is late by" in judgement.why
+
+
+def test_what_is_no_matter_of_time_is_not_forgiven():
+    told = Told().alone()
+    told.beaten(told.beats(0, "m"), "REBALANCE_IN_PROGRESS")
+    assert judge(told.history(), Limits(forgives=2.0)).verdict is Verdict.VIOLATED
+
+
+def test_what_is_kept_stays_as_large_as_it_is():
+    told, sizes = Told().alone(), []
+    going_on = Judge(**_about(told), limits=replace(Limits(), kept=40))
+    for event in told.events:
+        going_on.see(event)
+    for _ in range(300):
+        told.events.clear()
+        told.beaten(told.after(0.5).beats(0, "m"))
+        for event in (*told.events, Quiet(told.now)):
+            going_on.see(event)
+        sizes.append(going_on.size())
+    assert going_on.end().verdict is Verdict.CONSISTENT
+    assert max(sizes[200:]) <= max(sizes[50:150])
+
+
+def _about(told):
+    history = told.history()
+    return {"profile": history.profile, "config": history.config, "lateness": history.lateness}

@@ -1,0 +1,99 @@
+"""What the page says of sources and rules is what the code says; `rota validate` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harness import scenes
+from harness.recorded_frames import recorded
+from rota.cli.main import main
+from rota.history import line_of
+from rota.mutants.core import core_bugs, planted
+from rota.validate.audits import rules, table
+
+PAGE = Path(__file__).parents[2] / "docs" / "validating.md"
+SETTINGS = [part for name, value in scenes.SETTINGS.items() for part in ("--set", f"{name}={value}")]
+
+
+@pytest.mark.parametrize("lines", [table, rules])
+def test_the_page_has_the_tables_of_the_code(lines):
+    assert "\n".join(lines()) in PAGE.read_text(encoding="utf-8")
+
+
+def run(*arguments, code):
+    """What a call prints; it ends with this code."""
+    result = CliRunner().invoke(main, ["validate", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.fixture
+def bad(tmp_path):
+    """A recording of a coordinator with a bug."""
+    with planted(core_bugs()["described-while-rebalancing"]):
+        return written(tmp_path / "bad.jsonl", recorded(scenes.late_members, "kafka-4.x"))
+
+
+def written(path, events):
+    """Events as a file."""
+    path.write_text("".join(f"{line_of(event)}\n" for event in events), encoding="utf-8")
+    return path
+
+
+def test_a_sound_recording(tmp_path):
+    good = written(tmp_path / "good.jsonl", recorded(scenes.sessions, "kafka-4.x"))
+    assert run(good, *SETTINGS, code=0).splitlines()[-1] == "holds: 1 group, 20 of 22 events judged"
+    assert "assumed: profile=kafka-4.x, group.max.session" in run(good, *SETTINGS, code=0)
+    found = json.loads(run(good, *SETTINGS, "--json", code=0))
+    parts = [found[name] for name in ("not_checked", "undecided")]
+    apart = sum(one["events"] for part in parts for one in part)
+    assert found["events"] == found["judged"] + apart + found["quarantined"] == 22
+    assert (found["schema"], found["verdict"], found["histories"]) == (1, "holds", 1)
+
+
+def test_a_violation_in_every_form(bad, tmp_path):
+    told = run(bad, *SETTINGS, code=1)
+    assert "violated: admin.describe, group late_members, at late_members.jsonl#32" in told
+    assert "c ← JoinGroup  NONE  generation 2" in told
+    paths = {kind: tmp_path / f"report.{kind}" for kind in ("junit", "html", "md")}
+    reports = [part for kind, path in paths.items() for part in ("--report", f"{kind}={path}")]
+    run(bad, *SETTINGS, *reports, code=1)
+    case = ET.parse(paths["junit"]).find("testsuite/testcase")
+    assert case.get("name") == "late_members"
+    assert case.find("failure").get("type") == "admin.describe"
+    for kind in ("html", "md"):
+        text = paths[kind].read_text(encoding="utf-8")
+        assert "admin.describe" in text
+        assert "JoinGroup" in text
+    (violation,) = json.loads(run(bad, *SETTINGS, "--json", code=1))["violations"]
+    assert violation["rule"] == "admin.describe"
+    assert violation["line"] in violation["lines"]
+
+
+def test_only_one_group_and_only_since(bad):
+    assert json.loads(run(bad, "--group", "another", "--json", code=5))["groups"] == 0
+    assert json.loads(run(bad, "--since", "2100-01-01", "--json", code=5))["judged"] == 0
+
+
+def test_what_tells_nothing_of_groups(tmp_path):
+    path = tmp_path / "empty.jsonl"
+    written(path, recorded(scenes.sessions, "kafka-4.x")[:1])
+    assert "nothing about groups was found" in run(path, code=5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--profile", "kafka-4"), "did you mean kafka-4.x"),
+        (("--set", "nothing=1"), "cannot read the setting"),
+        (("--report", "pdf=x"), "write junit=PATH, html=PATH or md=PATH"),
+        (("--since", "whenever"), "--since"),
+    ],
+)
+def test_what_cannot_be_asked(bad, arguments, words):
+    assert words in run(bad, *arguments, code=2)
