@@ -1,50 +1,104 @@
-"""Which planted bugs of the coordinator walks find: `python tests/harness/walk_hunt.py [NAME...]`."""
+"""Which planted bugs of the coordinator walks find, within what a run has by default.
+
+    python tests/harness/walk_hunt.py [--seeds 1,2,3] [--lines FILE] [--processes N] [BUG ...]
+
+looks for each bug with each seed, in virtual time, and writes a line for each to FILE as it goes: what stands
+there already is not looked for again. Without a BUG it looks for all that a client can see by the table of
+what the cases see, and when all lines are there it writes tests/generate/hunted.toml and the page from them.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
 
-from rota.conformance.out_of_reach import OUT_OF_REACH
-from rota.generate.hunt import BUDGET, hunt
-from rota.generate.walks import AT_ONCE
-from rota.mutants.core import CoreBug, core_bugs
-from rota.report.walks import NOT_WALKED
+from harness.seen_bugs import profile_for, seen_bugs
+from rota.generate.hunt import Grounds, hunt
+from rota.mutants.core import core_bugs
 
-GROUPS = 10
-"""Groups that are walked on at once: fewer for longer than a run has, so that less is begun in vain."""
-
-BESIDE_WALKS = {**OUT_OF_REACH, **NOT_WALKED}
-"""Rules that walks do not come to: their bugs are not looked for."""
+SEEDS = (1, 2, 3)
 
 
-def in_reach() -> dict[str, CoreBug]:
-    """The bugs that walks could find."""
-    return {name: bug for name, bug in core_bugs().items() if bug.rule not in BESIDE_WALKS}
+@cache
+def grounds(seed: int, profile: str) -> Grounds:
+    """What a sound server says to the plans of a seed."""
+    return Grounds(seed, profile)
+
+
+def hunted(name: str, seed: int) -> dict[str, Any]:
+    """What became of the hunt for a bug with a seed, as a line has it."""
+    logging.disable()  # of the server, in which bugs raise
+    bug = core_bugs()[name]
+    ground = grounds(seed, profile_for(bug))
+    since = time.process_time()
+    found = hunt(bug, ground)
+    failed = found.failed
+    return {
+        "bug": name,
+        "seed": seed,
+        "broken": bug.rule,
+        "told": failed.rule if failed else "",
+        "walks": found.walks,
+        "other": found.other,
+        "undecided": found.undecided,
+        "seconds": round(found.seconds, 1),
+        "cause": list(failed.cause) if failed else [],
+        "why": failed.why[:300] if failed else "",
+        "processor": round(time.process_time() - since, 2),
+    }
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    """What was found until now."""
+    if path.exists():
+        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+
+
+def told(line: dict[str, Any]) -> str:
+    """A line for people."""
+    head = f"{line['bug']} ({line['broken']}), seed {line['seed']}:"
+    spent = f"{line['walks']} walks, {line['processor']} s"
+    if not line["told"]:
+        return f"MISSED {head} {spent}, {line['other']} other, {line['undecided']} undecided"
+    mark = "" if line["told"] == line["broken"] else f"by {line['told']}, "
+    return f"found {head} {mark}{spent}"
+
+
+def look(names: Sequence[str], seeds: Sequence[int], path: Path, processes: int) -> None:
+    """Look for what is not in the file yet."""
+    there = {(line["bug"], line["seed"]) for line in lines(path)}
+    todo = [(name, seed) for seed in seeds for name in names if (name, seed) not in there]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        path.open("a", encoding="utf-8") as file,
+        ProcessPoolExecutor(processes, get_context("spawn")) as pool,
+    ):
+        for line in pool.map(hunted, *zip(*todo, strict=True)) if todo else ():
+            file.write(json.dumps(line) + "\n")
+            file.flush()
+            print(told(line), flush=True)
 
 
 def main() -> None:
     """Look for each, and tell."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=BUDGET)
-    parser.add_argument("--part", default="0/1", help="K/N: every Nth bug from the Kth on")
-    parser.add_argument("names", nargs="*")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seeds", default="1,2,3", help="of the plans")
+    parser.add_argument(
+        "--lines", type=Path, default=Path("build/hunt.jsonl"), help="what was found until now"
+    )
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("names", nargs="*", metavar="BUG")
     asked = parser.parse_args()
-    logging.disable()  # of the server, in which bugs raise
-    first, of = map(int, asked.part.split("/"))
-    chosen = {name: bug for name, bug in in_reach().items() if not asked.names or name in asked.names}
-    found = 0
-    for name, bug in list(chosen.items())[first::of]:
-        since = time.process_time()
-        hunted = hunt(bug, asked.seed, asked.seconds * AT_ONCE / GROUPS, at_once=GROUPS)
-        failed, took = hunted.failed, time.process_time() - since
-        found += failed is not None
-        told = f"{failed.rule}: {failed.why[:150]}" if failed else f"{hunted.undecided} undecided"
-        verdict = "found" if failed else "MISSED"
-        print(f"{verdict} {bug.rule} {name}: {hunted.walks} walks, {took:.0f} s; {told}", flush=True)
-    print(f"{found} of {len(list(chosen)[first::of])} found with seed {asked.seed}")
+    names = asked.names or [one.bug for one in seen_bugs()]
+    look(names, [int(seed) for seed in asked.seeds.split(",")], asked.lines, asked.processes)
 
 
 if __name__ == "__main__":

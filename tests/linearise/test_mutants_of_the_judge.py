@@ -31,8 +31,8 @@ PLANTED = (
         "low = max(state.low, due.earliest - self._patience.early)",
         "low = state.low",
     ),
-    ("many states pass", RUN + "_close", f"raise UndecidedError({MANY_STATES})", "break"),
-    ("many requests pass", RUN + "_close", f"raise UndecidedError({MANY_REQUESTS})", "continue"),
+    ("many states pass", RUN + "_followed", f"raise UndecidedError({MANY_STATES})", "break"),
+    ("many requests pass", RUN + "_followed", f"raise UndecidedError({MANY_REQUESTS})", "continue"),
     (
         "connections have no order",
         RUN + "_enabled",

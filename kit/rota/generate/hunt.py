@@ -1,17 +1,29 @@
-"""Looks for a planted bug by walks on rota's own server in virtual time."""
+"""Looks for a planted bug by walks on rota's own server in virtual time.
+
+Each plan is played on a fresh server. Nothing there depends on anything but the plan, so what a sound server
+says to it is played once, and a server with a bug is judged only where it says something else, or at another
+moment: where it says the same the verdict is the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import heapq
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from itertools import count
 
+from rota.generate.aftermath import Harm, aftermath
+from rota.generate.plan import Plan
 from rota.generate.planner import Planner
-from rota.generate.player import Coordinator
+from rota.generate.player import Coordinator, Played, Stage, play
 from rota.generate.settings import SETTINGS
-from rota.generate.verdicts import Verdict, Walked
+from rota.generate.verdicts import Verdict, Walked, judged
 from rota.generate.virtual import in_virtual_time
-from rota.generate.walks import AT_ONCE, Walks, drawn_here
+from rota.generate.walks import AT_ONCE
 from rota.mutants.core import CoreBug, planted
 
 BUDGET = 60.0
@@ -19,43 +31,130 @@ BUDGET = 60.0
 
 
 @dataclass(frozen=True)
+class Trial:
+    """A plan played on a server of its own. harm: as of `aftermath`; seconds: how long it took."""
+
+    played: Played
+    harm: Harm | None
+    seconds: float
+
+    @cached_property
+    def print(self) -> bytes:
+        """The same for trials in which the same was seen at the same moments."""
+        found = sha256(repr((self.harm, self.played.odd, self.seconds)).encode())
+        for one in self.played.messages:
+            found.update(f"{one.at} {one.client} {one.sent} {one.api} {one.version}".encode() + one.data)
+        return found.digest()
+
+
+def trial(plan: Plan, settings: Mapping[str, int], profile: str) -> Trial:
+    """Play a plan on a fresh server."""
+
+    async def walk(coordinator: Coordinator) -> Trial:
+        stage = Stage(coordinator, f"walk-{plan.id}")
+        began = asyncio.get_running_loop().time()
+        try:
+            await play(plan, stage, coordinator.terms)
+            harm = await aftermath(stage, plan, coordinator.terms)
+            await stage.silence(0.1)
+        finally:
+            stage.close()
+        return Trial(stage.played(plan), harm, asyncio.get_running_loop().time() - began)
+
+    return in_virtual_time(settings, walk, profile)
+
+
+class Grounds:
+    """What the plans of a seed come to on a sound server, drawn and played once, when they are asked for.
+
+    Parameters: seed; profile, its name; settings, of the server.
+    """
+
+    def __init__(self, seed: int, profile: str, settings: Mapping[str, int] = SETTINGS) -> None:
+        self.seed, self.profile, self.settings = seed, profile, settings
+        self._drawn = self._plans()
+        self._sound: list[tuple[Plan, bytes]] = []
+
+    def _plans(self) -> Iterator[Plan]:
+        async def planner(coordinator: Coordinator) -> Planner:
+            return Planner(self.seed, coordinator.terms, coordinator.profile)
+
+        yield from in_virtual_time(self.settings, planner, self.profile).plans()
+
+    def sound(self, number: int) -> tuple[Plan, bytes]:
+        """A plan, and the print of what a sound server says to it."""
+        while len(self._sound) <= number:
+            plan = next(self._drawn)
+            self._sound.append((plan, trial(plan, self.settings, self.profile).print))
+        return self._sound[number]
+
+
+@dataclass(frozen=True)
 class Hunt:
-    """What walks have come to: how many there were, how many undecided, and the first that failed."""
+    """What walks have come to.
+
+    walks: how many there were; other: in how many the server said something else than a sound one, or at
+    another moment; undecided: how many of these; failed: the first that failed; seconds: when it was over.
+    """
 
     walks: int
+    other: int
     undecided: int
     failed: Walked | None
+    seconds: float
 
 
-class _Over(Exception):
-    """A walk has failed."""
+def hunt(bug: CoreBug | None, grounds: Grounds, seconds: float = BUDGET, every: bool = False) -> Hunt:
+    """Walk until something fails, as many walks as a run of so many seconds has.
 
-
-def hunt(
-    bug: CoreBug | None,
-    seed: int,
-    seconds: float = BUDGET,
-    profile: str = "",
-    settings: Mapping[str, int] = SETTINGS,
-    at_once: int = AT_ONCE,
-) -> Hunt:
-    """Walk until something fails. bug: what is planted, None for nothing; profile: if not the bug's own."""
-    walks: list[Walked] = []
-
-    def done(walked: Walked) -> None:
-        walks.append(walked)
-        if walked.verdict is Verdict.FAIL:
-            raise _Over
-
-    async def walk(coordinator: Coordinator) -> None:
-        plans = drawn_here(Planner(seed, coordinator.terms, coordinator.profile))
-        await Walks(coordinator, "walk").many(plans, seconds, done, at_once=at_once)
-
-    line = profile or ("rota" if bug is None or bug.mended else "kafka-4.x")
-    try:
+    Parameters: bug, what is planted, None for nothing; every, whether what sounds sound is judged, too.
+    """
+    walks = _Scheduled(seconds)
+    other, undecided = 0, 0
+    for number in count():
+        plan, sound = grounds.sound(number)
+        if walks.all_over:
+            return Hunt(walks.begun, other, undecided, None, walks.last)
+        if not walks.begins(plan):
+            continue
         with nullcontext() if bug is None else planted(bug):
-            in_virtual_time(settings, walk, line)
-    except _Over:
-        pass
-    failed = walks[-1] if walks and walks[-1].verdict is Verdict.FAIL else None
-    return Hunt(len(walks), sum(one.verdict is Verdict.UNDECIDED for one in walks), failed)
+            found = trial(plan, grounds.settings, grounds.profile)
+        ended = walks.ends(found.seconds)
+        if not every and found.print == sound:
+            continue
+        other += found.print != sound
+        walked = judged(found.played, found.harm)
+        undecided += walked.verdict is Verdict.UNDECIDED
+        if walked.verdict is Verdict.FAIL:
+            return Hunt(walks.begun, other, undecided, walked, ended)
+    raise AssertionError("plans have no end")
+
+
+class _Scheduled:
+    """When walks begin and end that are played side by side, as `Walks.many` does. begun: how many."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._free = [0.0] * AT_ONCE
+        self.begun = 0
+        self.last = 0.0
+
+    @property
+    def all_over(self) -> bool:
+        """Whether no other will begin."""
+        return not self._free
+
+    def begins(self, plan: Plan) -> bool:
+        """Whether there is time for a plan where somebody is free first; else no more begins there."""
+        if plan.seconds / 2 > self._seconds - self._free[0]:
+            heapq.heappop(self._free)
+            return False
+        self.begun += 1
+        return True
+
+    def ends(self, took: float) -> float:
+        """The one that was begun last took so long; when it is over."""
+        ended = self._free[0] + took
+        heapq.heapreplace(self._free, ended)
+        self.last = max(self.last, ended)
+        return ended

@@ -69,7 +69,14 @@ class Silence:
     seconds: float
 
 
-Step = Ask | Break | Silence
+@dataclass(frozen=True)
+class Restart:
+    """The target is ended by this signal and started again with what it has stored."""
+
+    how: str
+
+
+Step = Ask | Break | Silence | Restart
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,10 @@ class Plan:
     def requests(self) -> int:
         """How many requests it has."""
         return sum(isinstance(step, Ask) for step in self.steps)
+
+    def of(self, steps: tuple[Step, ...]) -> Plan:
+        """The plan with other steps."""
+        return replace(self, steps=steps)
 
     def without(self, places: frozenset[int]) -> Plan:
         """The plan without the steps at these places."""
@@ -135,6 +146,8 @@ def _read_step(found: Mapping[str, Any]) -> Step:
     fields = {name: value for name, value in found.items() if name not in ("step", "api", "body")}
     if found["step"] == "Break":
         return Break(**fields)
+    if found["step"] == "Restart":
+        return Restart(**fields)
     if found["step"] == "Silence":
         return Silence(**fields)
     body = _unhexed(found["body"])

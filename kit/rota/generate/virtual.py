@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
+from random import Random
 from typing import Any, TypeVar
+from uuid import UUID
 
+from rota.coordinator import Append, Choices, CoordinatorConfig, GroupCoordinator
 from rota.generate.cast import TOPICS, Terms, versions_in_common
 from rota.generate.lateness import Lateness
 from rota.generate.lines import in_memory
 from rota.generate.player import Coordinator
+from rota.generate.restarts import Restarts
 from rota.generate.settings import broker_config
-from rota.server.broker import Server
+from rota.log.group_replay import Replay
+from rota.server.broker import CoordinatorFactory, Hooks, Server
+from rota.server.group_log import Answered, MemoryLog
+from rota.server.groups import PREFIX_MAX, FirstByName
 from rota.server.settings import NODE_ID, USUAL, Settings
+from rota.server.stored_records import entries_of
 from rota.spec import PROFILES, Node
 from rota.virtual import VirtualLoop
 from rota.wire import advertised, api
+from rota.wire.records import Record, encode_batch
 
 R = TypeVar("R")
 
+DOWN = 0.2
+"""Seconds that a restart takes."""
+
 LATE = 0.02
 """Seconds by which timers of the server may be late in virtual time, with what bytes take."""
+
+
+class _SameIds(FirstByName):
+    """Hands out ids that look random and are the same on every server."""
+
+    def __init__(self, wall_clock: Callable[[], int], random: Random) -> None:
+        super().__init__(wall_clock)
+        self._random = random
+
+    def new_member_id(self, prefix: str) -> str:
+        return f"{prefix[:PREFIX_MAX]}-{UUID(int=self._random.getrandbits(128), version=4)}"
 
 
 def in_virtual_time(
@@ -29,17 +54,81 @@ def in_virtual_time(
 
     Errors: RuntimeError for a walk that nothing would ever go on with.
     """
-    loop = VirtualLoop()
-    server = Server(Settings.of({"connections.max.idle.ms": -1, **settings}, profile))
-    host, _, port = loop.complete(server.start()).rpartition(":")
-    for name in TOPICS:
-        server.topics.create(name, 1)
+    loop, random = VirtualLoop(), Random(0)
+
+    def wall_clock() -> int:
+        return int(loop.time() * 1000)
+
+    def coordinator(config: CoordinatorConfig, choices: Choices) -> GroupCoordinator:
+        return GroupCoordinator(config, _SameIds(wall_clock, random))
+
+    asked = Settings.of({"connections.max.idle.ms": -1, **settings}, profile)
+    broker = _Broker(loop, asked, coordinator, wall_clock)
+    host, _, port = loop.complete(broker.start()).rpartition(":")
     versions = versions_in_common({api(name).key: span for name, span in advertised().items()})
     terms = Terms(broker_config(settings), versions)
     node = Node(NODE_ID, host, int(port))
     found = Coordinator(in_memory(loop), terms, PROFILES[profile], Lateness(LATE), node)
+    found.restarts = Restarts(broker.end, broker.again)
     task = loop.run(lambda: loop.create_task(walk(found)))
     while not task.done():
         if not loop.onwards():
             raise RuntimeError(f"the walk waits for nothing; callbacks have raised {loop.failures}")
     return task.result()
+
+
+class _Log(MemoryLog):
+    """A log that is kept in memory as it would be on a disk."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, answered: Answered, batches: list[bytes]) -> None:
+        super().__init__(loop, answered)
+        self._batches = batches
+
+    def append(self, append: Append) -> None:
+        found = entries_of(append).entries
+        self._batches.append(encode_batch([Record(n, 0, key, value) for n, (key, value) in enumerate(found)]))
+        super().append(append)
+
+
+class _Broker:
+    """A server that is started again as often as is wanted, with what its log has."""
+
+    def __init__(
+        self,
+        loop: VirtualLoop,
+        settings: Settings,
+        coordinator: CoordinatorFactory,
+        wall_clock: Callable[[], int],
+    ) -> None:
+        self._settings, self._coordinator = settings, coordinator
+        self._batches: list[bytes] = []
+        self._hooks = Hooks(log=partial(_Log, batches=self._batches), wall_clock=wall_clock)
+        self._server, self._port = self._made(), 0
+
+    def _made(self) -> Server:
+        return Server(self._settings, self._coordinator, hooks=self._hooks)
+
+    async def start(self) -> str:
+        """Read the log, and listen."""
+        address = await self._server.start(self._port)
+        self._port = int(address.rpartition(":")[2])
+        for name in TOPICS:
+            self._server.topics.create(name, 1)
+        replay = Replay()
+        for batch in self._batches:
+            replay.take(batch)
+        assert self._server.groups is not None
+        await self._server.groups.load(replay.groups())
+        return address
+
+    async def end(self, how: str) -> None:
+        """Whatever the signal: nobody is connected any more, and the log has all."""
+        assert self._server.groups is not None
+        self._server.groups.resign()
+        await asyncio.sleep(DOWN / 2)
+
+    async def again(self, group_ids: Sequence[str]) -> None:
+        """Another server."""
+        await asyncio.sleep(DOWN / 2)
+        self._server = self._made()
+        await self.start()

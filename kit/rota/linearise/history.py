@@ -53,7 +53,20 @@ class Quiet:
     at: float
 
 
-Event = Sent | Answered | Broken | Quiet
+@frozen
+class Restarted:
+    """The coordinator was ended and is there again with what its log has; every connection was broken before.
+
+    since: it was told to end, and whether timers still ran out from then on nobody knows; down: it was gone;
+    at: it had read its log.
+    """
+
+    at: float
+    since: float
+    down: float
+
+
+Event = Sent | Answered | Broken | Quiet | Restarted
 
 
 @dataclass(frozen=True)
@@ -73,3 +86,8 @@ class History:
     lateness: float = 0.05
     existed: bool = False
     looks: bool = False
+
+    @property
+    def restarts(self) -> bool:
+        """Whether the coordinator was restarted."""
+        return any(isinstance(event, Restarted) for event in self.events)

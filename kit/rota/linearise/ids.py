@@ -6,7 +6,7 @@ but whoever is chosen from one is chosen in as many steps as there are. So an id
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from rota.kernel import FrozenMap
@@ -32,6 +32,19 @@ def renamed(value: T, names: Mapping[str, str]) -> T:
     """A value with ids exchanged wherever they stand in it."""
     found: Any = _renamed(value, names)
     return found  # type: ignore[no-any-return]
+
+
+def texts_in(*values: Any) -> Iterator[str]:
+    """Every text that stands somewhere in values."""
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Frozen):
+            yield from texts_in(*parts_of(value))
+        elif isinstance(value, FrozenMap):
+            yield from texts_in(*value, *value.values())
+        elif isinstance(value, tuple | frozenset):
+            yield from texts_in(*value)
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:

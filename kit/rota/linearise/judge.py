@@ -4,23 +4,24 @@ What it cannot see:
 - what is between two moments of one interval (see `rota.linearise.states`): a timer that is late by less than
   the time in which it may have been armed, and two such that depend on each other;
 - which of several orders happened, as long as one is allowed;
-- records that the log has failed to store, coordinators that move, brokers that start or end;
+- records that the log has failed to store, coordinators that move;
 - transactions: their commits are taken, their ends are not part of a history;
 - when offsets and groups expire: where they may have, what can only be so is undecided (`History.looks`);
-- the log's content: who reads it after a restart is another history;
 - the order of members and topics in lists, texts of errors, client ids and hosts;
 - the answer to FindCoordinator, which is about no group's state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from rota.linearise.answers import comparable, differences
 from rota.linearise.history import Answered, Event, History, Quiet, Sent
 from rota.linearise.judgement import Judgement, Limits, Moment, Nearest, OutOfTime, Verdict
-from rota.linearise.run import Path, Patience, Run, States, UndecidedError
+from rota.linearise.paths import Path, Patience, States
+from rota.linearise.run import Run, UndecidedError
+from rota.linearise.states import State
 from rota.spec import BrokerConfig, FindCoordinatorRequest, Profile
 
 MOST_NEAREST = 5
@@ -39,6 +40,7 @@ def judge(history: History, limits: Limits | None = None) -> Judgement:
         limits,
         existed=history.existed,
         looks=history.looks,
+        restarts=history.restarts,
     )
     return judge.all(history.events)
 
@@ -47,7 +49,7 @@ class Judge:
     """The judge of a history that still goes on. It looks at what came in each quiet moment, and at the end.
 
     Parameters: as of a history. Attributes: run, the states; found, what is known already: that no state is
-    left, or that nobody can say.
+    left, or that nobody can say; late, what was late and forgiven.
     """
 
     def __init__(
@@ -59,21 +61,47 @@ class Judge:
         *,
         existed: bool = False,
         looks: bool = False,
+        restarts: bool = False,
     ) -> None:
         self._profile, self._config, self._looks = profile, config, looks
         self._limits = limits or Limits()
         slack = lateness + self._limits.grace
         self._strict = Patience(slack, self._limits.early, slack, self._limits.early)
-        self.run = self._begin(self._strict)
+        self.run = Run(profile, config, self._strict, self._limits, restarts)
         self.found: Judgement | None = None
+        self.late: list[OutOfTime] = []
         self._waiting: list[Event] = []
-        self._events: list[Event] = []
+        self._begin_again()
         self._apart: set[int] = set()
+        self._reached: set[tuple[str, str]] = set()
         if existed:
             self.found = Judgement(Verdict.UNDECIDED, why="the group may have been there before")
 
-    def _begin(self, patience: Patience) -> Run:
-        return Run(self._profile, self._config, patience, self._limits)
+    def resume(self, states: Iterable[State], parked: Iterable[Sent] = ()) -> None:
+        """Begin with these states, before the first event. parked: requests that wait in them."""
+        self.run.resume(states, parked)
+        self._begin_again()
+
+    def size(self) -> int:
+        """How many things are kept, beside what the spec was asked: it does not grow with the history."""
+        kept = (self._waiting, self._events, self._since, self._apart, self._reached)
+        return sum(map(len, kept)) + self.run.size() + self._base.size() + self._next_base.size()
+
+    def _begin_again(self) -> None:
+        """What lies before is not judged again."""
+        self._base = self._next_base = self.run.copied(self._strict)
+        self._events: list[Event] = []
+        self._since: list[Event] = []
+
+    def _forget(self) -> None:
+        """Forget what is old: at least half of what is kept stays to be judged again."""
+        if len(self._since) < self._limits.kept // 2:
+            return
+        path = next(iter(self.run.states.values()))
+        self._reached |= {(slug, one.state) for one in _moments(path) for slug in one.rules}
+        self.run.forget()
+        self._base, self._events = self._next_base, self._since
+        self._next_base, self._since = self.run.copied(self._strict), []
 
     def see(self, event: Event) -> None:
         """The next event."""
@@ -93,11 +121,13 @@ class Judge:
         for event in events:
             if self.found is None:
                 self._take(event)
+        if self.found is None:
+            self._forget()
 
     def _take(self, event: Event) -> None:
-        self._events.append(event)
+        self._since.append(event)
         try:
-            if not self.run.see(event):
+            if not self.run.see(event) and not self._forgiven():
                 self.found = self._violated(event)
         except UndecidedError as why:
             self.found = Judgement(Verdict.UNDECIDED, event, str(why), states=self.run.most)
@@ -106,7 +136,11 @@ class Judge:
         """Whether an event is about no group's state."""
         if isinstance(event, Sent) and isinstance(event.call.request, FindCoordinatorRequest):
             self._apart.add(event.number)
-        return isinstance(event, Sent | Answered) and event.number in self._apart
+            return True
+        if isinstance(event, Answered) and event.number in self._apart:
+            self._apart.remove(event.number)
+            return True
+        return False
 
     def end(self) -> Judgement:
         """The history is over."""
@@ -114,9 +148,30 @@ class Judge:
         if self.found is not None:
             return self.found
         moments = _moments(next(iter(self.run.states.values())))
-        return Judgement(Verdict.CONSISTENT, states=self.run.most, moments=moments)
+        earlier = frozenset(self._reached)
+        return Judgement(Verdict.CONSISTENT, states=self.run.most, moments=moments, earlier=earlier)
+
+    def _forgiven(self) -> bool:
+        """Go on with what is late and no more than that, where that is forgiven."""
+        for patience in self._more_patient():
+            if patience.slack - patience.told > self._limits.forgives or patience.early > patience.told_early:
+                break
+            run = self._again(patience)
+            late = () if run is None else _out_of_time(run.states)
+            if run is not None and all(0 < one.seconds <= self._limits.forgives for one in late):
+                self.late += late
+                run.patience(self._strict)
+                self.run = run
+                self._begin_again()
+                return True
+        return False
 
     def _violated(self, event: Event) -> Judgement:
+        if self.run.narrowed:
+            why = (
+                "too much was under way at once: not all orders were looked at, and none of those explains it"
+            )
+            return Judgement(Verdict.UNDECIDED, event, why, states=self.run.most)
         if self._looks and self._again(replace(self._strict, looks=True)):
             why = "the group or its offsets may have expired meanwhile"
             return Judgement(Verdict.UNDECIDED, event, why, states=self.run.most)
@@ -131,6 +186,7 @@ class Judge:
             late,
             self.run.most,
             _moments(path),
+            frozenset(self._reached),
         )
 
     def _out_of_time(self) -> tuple[OutOfTime, ...]:
@@ -140,17 +196,18 @@ class Judge:
 
     def _again(self, patience: Patience) -> Run | None:
         """The history until now with another patience; None where it is none that may be."""
-        run = self._begin(patience)
-        run.look_ahead(self._events)
+        run, events = self._base.copied(patience), (*self._events, *self._since)
+        run.look_ahead(events)
         try:
-            return run if all(run.see(event) for event in self._events) else None
+            return run if all(run.see(event) for event in events) else None
         except UndecidedError:
             return None
 
     def _more_patient(self) -> Iterator[Patience]:
         told, told_early = self._strict.slack, self._strict.early
         slack = told * 2 or 0.1
-        while slack <= min(self._limits.relaxed, 2 * (self._events[-1].at - self._events[0].at)):
+        first = (*self._events, *self._since)[0]
+        while slack <= min(self._limits.relaxed, 2 * (self._since[-1].at - first.at)):
             yield Patience(slack, told_early, told, told_early)
             slack *= 2
         for early in EARLY:

@@ -28,7 +28,11 @@ class Limits:
     too soon a timer may be, for clocks that count whole milliseconds; relaxed: how much out of time something
     may be to be told as late or early, and not as an answer that cannot be; grain: moments are told apart in
     steps of this size, earlier ones rounded down and later ones up, so that orders of what was almost at once
-    lead to the same state.
+    lead to the same state. narrow: whether, past `requests` or `states`, fewer orders are looked at (the
+    oldest requests first) before it is undecided: one that explains what was seen is enough, and only where
+    none of the fewer does nobody can say. kept: how many events are kept to be judged again with more
+    patience; what lies further back is forgotten. forgives: seconds by which a coordinator may be late
+    without a violation; `Judge.late` has what was.
     """
 
     requests: int = 6
@@ -37,6 +41,9 @@ class Limits:
     early: float = 0.01
     relaxed: float = 60.0
     grain: float = 0.05
+    narrow: bool = False
+    kept: int = 5_000
+    forgives: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,7 @@ class Judgement:
     at: the event at which no state was left (violated) or the judge gave up (undecided); why: in words;
     nearest: the answers that were possible then, nearest first; late: what came too late or too early,
     where the history has an order but for that; states: the most there were at once; moments: an order that
-    explains what was seen, up to `at`.
+    explains what was seen, up to `at`, as far back as it is kept; earlier: what was `reached` before that.
     """
 
     verdict: Verdict
@@ -108,6 +115,7 @@ class Judgement:
     late: tuple[OutOfTime, ...] = ()
     states: int = 0
     moments: tuple[Moment, ...] = field(default=(), repr=False)
+    earlier: frozenset[tuple[str, str]] = field(default=frozenset(), repr=False)
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -117,7 +125,7 @@ class Judgement:
     @property
     def reached(self) -> frozenset[tuple[str, str]]:
         """(rule, state of the group before it) along the order that explains the history."""
-        return frozenset((slug, moment.state) for moment in self.moments for slug in moment.rules)
+        return self.earlier | {(slug, moment.state) for moment in self.moments for slug in moment.rules}
 
     def as_json(self) -> dict[str, Any]:
         """The judgement as JSON has it."""

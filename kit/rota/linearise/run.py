@@ -8,20 +8,24 @@ due, as far as their times allow. States that owe an answer which must have come
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from math import ceil, floor
 
 from rota.kernel import replace
 from rota.linearise.answers import agreements, comparable
-from rota.linearise.history import Answered, Broken, Event, Quiet, Sent
-from rota.linearise.ids import renamed, unknown_id
+from rota.linearise.history import Answered, Broken, Event, Quiet, Restarted, Sent
+from rota.linearise.ids import renamed, texts_in, unknown_id
 from rota.linearise.judgement import Limits, Moment, OutOfTime
-from rota.linearise.states import FOREVER, NEVER, Span, State
+from rota.linearise.paths import Enabled, Path, Patience, States
+from rota.linearise.states import FOREVER, NEVER, Span, State, with_ids_in_use
 from rota.linearise.steps import Rules, Steps, Taken
 from rota.linearise.words import timer_in_words
 from rota.spec import BrokerConfig, Call, JoinGroupReply, JoinGroupRequest, Profile
 from rota.spec.messages import ReplyMessage
+
+WIDTHS = (3, 1)
+"""How many of the oldest requests may be next where not all orders are looked at."""
 
 
 class UndecidedError(Exception):
@@ -32,68 +36,29 @@ class HistoryError(ValueError):
     """A history that cannot be. The message says what is wrong with it, and where."""
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
-    """How a state was reached: the last moment, and what came before. late: what came out of time there."""
-
-    before: Path | None
-    moment: Moment
-    late: OutOfTime | None = None
-
-    def all(self) -> list[Path]:
-        """From the beginning."""
-        found: list[Path] = []
-        path: Path | None = self
-        while path is not None:
-            found.append(path)
-            path = path.before
-        return found[::-1]
-
-
-States = dict[State, Path | None]
-
-
-@dataclass(frozen=True)
-class Patience:
-    """What time is forgiven in a run. Seconds.
-
-    slack: too late; early: too soon; told, told_early: what of that is no news; looks: whether what has
-    expired may have been looked for, once.
-    """
-
-    slack: float
-    early: float
-    told: float
-    told_early: float
-    looks: bool = False
-
-
-@dataclass(frozen=True)
-class Enabled:
-    """What may happen: its kind, in words, at the earliest, to what it leads, and how far out of time."""
-
-    kind: str
-    what: str
-    low: float
-    taken: Iterator[Taken]
-    out: float
-
-
 class Run:
-    """The states along a history. Parameters: as of a history; patience; limits.
+    """The states along a history. Parameters: as of a history; patience; limits; follows, as of `Steps`.
 
-    Attributes: states, with a path to each; most, how many there were at once; owing, the states that were
-    dropped by the last event; gave, number of a request → answers that the spec has given → by which rules,
-    from which state.
+    Attributes: states, with a path to each; most, how many there were at once; narrowed, whether orders were
+    left out, so that no state left says nothing; before_last, the states before the last event; gave, number
+    of a request → answers that the spec has given → by which rules, from which state.
     """
 
-    def __init__(self, profile: Profile, config: BrokerConfig, patience: Patience, limits: Limits) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        config: BrokerConfig,
+        patience: Patience,
+        limits: Limits,
+        follows: bool = False,
+    ) -> None:
         self.states: States = {State(): None}
         self.most = 1
+        self.narrowed = False
         self.before_last: States = self.states
         self.gave: dict[int, dict[ReplyMessage, tuple[Rules, str]]] = {}
         self.sent: dict[int, Sent] = {}
-        self._steps = Steps(profile, config)
+        self._steps = Steps(profile, config, follows)
         self._patience = patience
         self._limits = limits
         self._calls: dict[int, Call] = {}
@@ -103,14 +68,69 @@ class Run:
         self._broken: dict[int, float] = {}
         self._ids: dict[int, str] = {}
         self._closed = NEVER
+        self._width: int | None = None
+
+    def resume(self, states: Iterable[State], parked: Iterable[Sent]) -> None:
+        """Begin with these states instead. parked: requests that were taken before, and are unanswered."""
+        self.states = dict.fromkeys(states)
+        self.before_last = self.states
+        for event in parked:
+            self._register(event)
+
+    def copied(self, patience: Patience) -> Run:
+        """Another one that goes on from here with another patience. Paths are forgotten."""
+        other = copy(self)
+        other.__dict__.update({key: copy(value) for key, value in vars(self).items() if type(value) is dict})
+        other.states = dict.fromkeys(self.states)
+        other.patience(patience)
+        other._steps = self._steps.copied()
+        return other
+
+    def patience(self, patience: Patience) -> None:
+        """From now on this much is forgiven."""
+        self._patience = patience
+
+    def forget(self) -> None:
+        """What no state depends on any more: requests that are answered, paths, ids of former members."""
+        self.states = {with_ids_in_use(state): None for state in self.states}
+        self.before_last = self.states
+        texts = {text for state in self.states for text in texts_in(state.group, state.line)}
+        held = {n for state in self.states for n in (*state.pending, *state.owed)}
+        last = set(self._last_on.values())
+        open_ones = {
+            number
+            for number in self.sent
+            if number in held
+            or str(number) in texts
+            or number in last
+            or (number not in self._seen and number not in self._steps.lost)
+        }
+        kept = open_ones | {earlier for n in open_ones if (earlier := self._earlier[n]) is not None}
+        for known in (self.sent, self._earlier, self._seen, self._calls, self._ids, self.gave):
+            for number in known.keys() - kept:
+                del known[number]
+        for number, earlier in self._earlier.items():
+            if earlier not in kept:
+                self._earlier[number] = None
+        self._steps.lost &= kept
+        connections = {self.sent[number].connection for number in kept}
+        for gone in self._broken.keys() - connections:
+            del self._broken[gone]
+
+    def size(self) -> int:
+        """How many things are kept beside the states, for whoever watches that it does not grow."""
+        return sum(len(value) for value in vars(self).values() if type(value) is dict) + len(self._steps.lost)
 
     def look_ahead(self, events: Sequence[Event]) -> None:
         """Events that will be seen later: what their answers say of ids is known from now on."""
-        asked = {one.number: one for one in events if isinstance(one, Sent)} | self.sent
+        asked = {one.number: one for one in events if isinstance(one, Sent)}
         names = {}
         for event in events:
-            if isinstance(event, Answered) and event.number in asked:
-                call, reply = asked[event.number].call, event.reply
+            if not isinstance(event, Answered):
+                continue
+            sent, reply = asked.get(event.number) or self.sent.get(event.number), event.reply
+            if sent is not None:
+                call = sent.call
                 if _asks_for_an_id(call) and isinstance(reply, JoinGroupReply) and reply.member_id:
                     names[unknown_id(event.number)] = self._ids[event.number] = reply.member_id
                     self._calls.pop(event.number, None)
@@ -129,6 +149,9 @@ class Run:
             raise HistoryError(f"request {event.number} is answered at {event.at} and was never sent")
         if isinstance(event, Answered) and event.number in self._steps.lost:
             raise HistoryError(f"request {event.number} is answered at {event.at}, its connection had ended")
+        if isinstance(event, Restarted):
+            self._restart(event)
+            return bool(self.states)
         self._close(event.at)
         self.before_last = self.states
         self.states = self._quiet(event) if isinstance(event, Quiet) else self._answered(event)
@@ -138,12 +161,15 @@ class Run:
         number = event.number
         if number in self.sent:
             raise HistoryError(f"request {number} is sent twice, at {self.sent[number].at} and {event.at}")
-        self.sent[number] = event
-        self._earlier[number] = self._last_on.get(event.connection)
-        self._last_on[event.connection] = number
+        self._register(event)
         self.states = {
             replace(state, pending=state.pending | {number}): path for state, path in self.states.items()
         }
+
+    def _register(self, event: Sent) -> None:
+        self.sent[event.number] = event
+        self._earlier[event.number] = self._last_on.get(event.connection)
+        self._last_on[event.connection] = event.number
 
     def _call(self, number: int) -> Call:
         """A request with the id that it is given if it needs one."""
@@ -157,10 +183,24 @@ class Run:
     def _break(self, event: Broken) -> None:
         lost = [number for number, sent in self.sent.items() if sent.connection == event.connection]
         self._broken[event.connection] = event.at
+        self._last_on.pop(event.connection, None)
         self._steps.lost.update(lost)
         self.states = {
             replace(state, owed=state.owed.without(*lost)): path for state, path in self.states.items()
         }
+
+    def _restart(self, event: Restarted) -> None:
+        """All that may have happened until it was gone; what the log has then is what there is."""
+        self._close(event.since)
+        self.before_last, found = self.states, self._reachable(event.down)
+        self.states = {}
+        self._steps.lost.update(self.sent)
+        span = self._span(event.down, event.at)
+        for state, path in found.items():
+            for taken in self._steps.restart(state, span):
+                moment = Moment(event.down, "the coordinator is started again", taken.rules, state.name)
+                self.states.setdefault(replace(taken.state, low=event.at), Path(path, moment))
+        self._closed = event.at
 
     def _answered(self, event: Answered) -> States:
         """The states that have given this answer."""
@@ -211,11 +251,31 @@ class Run:
 
     def _close(self, now: float) -> None:
         """All that may have happened until now."""
+        found = self._reachable(now)
+        self.most = max(self.most, len(found))
+        self.states = {}
+        for state, last in found.items():
+            if self._possible(state, now):
+                self.states.setdefault(replace(state, low=now, pending=self._open(state, now)), last)
+        self._closed = now
+
+    def _reachable(self, now: float) -> States:
+        """The states that may be reached until now, by all orders, or by fewer where those are too many."""
+        self._width = None
+        for width in WIDTHS if self._limits.narrow else ():
+            try:
+                return self._followed(now)
+            except UndecidedError:
+                self._width, self.narrowed = width, True
+        return self._followed(now)
+
+    def _followed(self, now: float) -> States:
+        """The states that may be reached until now. Errors: UndecidedError."""
         found = dict(self.states)
         todo = deque(found)
         while todo:
             state = todo.popleft()
-            if len(state.pending) > self._limits.requests:
+            if self._width is None and len(state.pending) > self._limits.requests:
                 raise UndecidedError(f"more than {self._limits.requests} requests at once in unknown order")
             for after, path in self._next(state, found[state], now):
                 if after not in found:
@@ -223,12 +283,7 @@ class Run:
                     todo.append(after)
             if len(found) > self._limits.states:
                 raise UndecidedError(f"more than {self._limits.states:,} states at once")
-        self.most = max(self.most, len(found))
-        self.states = {}
-        for state, last in found.items():
-            if self._possible(state, now):
-                self.states.setdefault(replace(state, low=now, pending=self._open(state, now)), last)
-        self._closed = now
+        return found
 
     def _open(self, state: State, now: float) -> frozenset[int]:
         """The requests that may yet be taken: of a connection that has ended long ago none is."""
@@ -273,7 +328,7 @@ class Run:
         slack = self._patience.slack
         first_due = min((span.latest for span in state.armed.values()), default=FOREVER)
         until = min(now, first_due + slack)  # a timer that is still armed then has not been due
-        for number in sorted(state.pending):
+        for number in sorted(state.pending)[: self._width]:
             low, latest = max(state.low, self.sent[number].at), self._begun(state, number)
             if self._earlier[number] not in state.pending and low <= latest + slack:
                 span = self._span(max(self._closed, self.sent[number].at), min(until, latest + slack))
@@ -305,7 +360,8 @@ class Run:
         grain = self._limits.grain
         if not grain:
             return Span(earliest, latest)
-        return Span(floor(earliest / grain) * grain, ceil(latest / grain) * grain)
+        first = floor(earliest / grain) * grain if earliest > NEVER else NEVER
+        return Span(first, ceil(latest / grain) * grain)
 
     def _overdue(self, state: State, at: float) -> OutOfTime | None:
         """The timer that should have been due longest, where something else happens."""

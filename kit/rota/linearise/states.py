@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from rota.kernel import FrozenMap, frozen, replace
+from rota.linearise.ids import is_unknown
 from rota.oracle.offsets_follow import Kept, Told, Waiting
 from rota.spec import Arm, Group, GroupRecord, RecordKind, Spec, Timer
 from rota.spec.messages import ReplyMessage
@@ -57,7 +58,8 @@ class State:
     armed: timers, and when they are due; pending: numbers of the requests that were not taken; owed: answers
     by the number of the request; line: for the log, oldest first; ids: all that were handed out; low: the
     moment until which the coordinator has come at least; veiled: until when the group may not be there for
-    readers, since the log may not have it; looked: whether what has expired was looked for.
+    readers, since the log may not have it; looked: whether what has expired was looked for; stored: what the
+    log has of the group, where it is followed.
     """
 
     group: Group | None = None
@@ -70,6 +72,7 @@ class State:
     low: float = NEVER
     veiled: float = NEVER
     looked: bool = False
+    stored: GroupRecord | None = None
 
     @property
     def name(self) -> str:
@@ -83,9 +86,17 @@ class State:
 
 
 def after(
-    spec: Spec, state: State, told: Told, records: Iterable[GroupRecord], span: Span, lost: Collection[int]
+    spec: Spec,
+    state: State,
+    told: Told,
+    records: Iterable[GroupRecord],
+    span: Span,
+    lost: Collection[int],
+    follows: bool = False,
 ) -> State:
-    """The state after a step. span: its moment; lost: numbers of requests that nobody can answer any more."""
+    """The state after a step. span: its moment; lost: numbers of requests that nobody can answer any more;
+    follows: whether what the log has is followed.
+    """
     due = dict(state.armed)
     for effect in told.timers:
         if isinstance(effect, Arm):
@@ -104,17 +115,19 @@ def after(
         offsets=told.offsets,
         armed=FrozenMap((timer, due[timer]) for timer in counting),
         owed=owed,
-        line=(*state.line, *_appended(spec, told, records, span)),
+        line=(*state.line, *_appended(spec, told, records, span, follows)),
         veiled=max(state.veiled, _veiled(told, records, span)),
     )
 
 
-def _appended(spec: Spec, told: Told, records: Iterable[GroupRecord], span: Span) -> Iterable[InLog]:
-    """What a step has put into the line, but for records whose answer does nothing."""
+def _appended(
+    spec: Spec, told: Told, records: Iterable[GroupRecord], span: Span, follows: bool
+) -> Iterable[InLog]:
+    """What a step has put into the line; records whose answer does nothing only where the log is followed."""
     tombstone = any(isinstance(one.item, GroupForgotten) for one in told.queued)
     for record in records:
         with_offsets = tombstone and record.kind is RecordKind.DELETION
-        if not with_offsets and spec.groups.answer_counts(record, False):
+        if not with_offsets and (follows or spec.groups.answer_counts(record, False)):
             yield InLog(None, record, span)
     for one in told.queued:
         yield InLog(one.item, one.record, span)
@@ -126,3 +139,10 @@ def _veiled(told: Told, records: Iterable[GroupRecord], span: Span) -> float:
     simple = told.group is not None and told.group.protocol_type is None
     stores = any(isinstance(one.item, OffsetBatch) for one in told.queued)
     return span.latest if made or (simple and stores) else NEVER
+
+
+def with_ids_in_use(state: State) -> State:
+    """A state in which ids that nobody has any more are forgotten, but for those whose name is not known."""
+    group = state.group
+    used = frozenset() if group is None else group.pending.union(group.members)
+    return replace(state, ids=frozenset(one for one in state.ids if one in used or is_unknown(one)))

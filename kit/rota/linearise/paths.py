@@ -1,0 +1,57 @@
+"""How states were reached, what may happen next, and what time is forgiven on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rota.linearise.judgement import Moment, OutOfTime
+from rota.linearise.states import State
+from rota.linearise.steps import Taken
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """How a state was reached: the last moment, and what came before. late: what came out of time there."""
+
+    before: Path | None
+    moment: Moment
+    late: OutOfTime | None = None
+
+    def all(self) -> list[Path]:
+        """From the beginning."""
+        found: list[Path] = []
+        path: Path | None = self
+        while path is not None:
+            found.append(path)
+            path = path.before
+        return found[::-1]
+
+
+States = dict[State, Path | None]
+
+
+@dataclass(frozen=True)
+class Patience:
+    """What time is forgiven in a run. Seconds.
+
+    slack: too late; early: too soon; told, told_early: what of that is no news; looks: whether what has
+    expired may have been looked for, once.
+    """
+
+    slack: float
+    early: float
+    told: float
+    told_early: float
+    looks: bool = False
+
+
+@dataclass(frozen=True)
+class Enabled:
+    """What may happen: its kind, in words, at the earliest, to what it leads, and how far out of time."""
+
+    kind: str
+    what: str
+    low: float
+    taken: Iterator[Taken]
+    out: float
