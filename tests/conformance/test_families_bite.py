@@ -53,7 +53,7 @@ def least_leads(original: Original) -> Original:
 def by_position(original: Original) -> Original:
     def answer(step: Any, group: Group | None, request: Any, parked: Any) -> None:
         named = zip(group.members if group else (), request.assignments, strict=False)
-        moved = tuple(replace(entry, member_id=member_id) for member_id, entry in named)
+        moved = tuple(entry._replace(member_id=member_id) for member_id, entry in named)
         original(step, group, replace(request, assignments=moved), parked)
 
     return answer

@@ -73,26 +73,10 @@ class Connection(asyncio.BufferedProtocol):
     """
 
     __slots__ = (
-        "__weakref__",
-        "_broker",
-        "_ended",
-        "_finishing",
-        "_idle",
-        "_in_flight",
-        "_incoming",
-        "_is_dropped",
-        "_loop",
-        "_outgoing",
-        "_reading",
-        "_steps",
-        "_transport",
-        "_will_go_on",
-        "_working",
-        "_writable",
-        "client_host",
-        "client_port",
-        "closed",
-    )
+        "__weakref__", "_broker", "_ended", "_finishing", "_idle", "_in_flight", "_incoming", "_is_dropped",
+        "_loop", "_outgoing", "_reading", "_steps", "_transport", "_will_go_on", "_working", "_writable",
+        "client_host", "client_port", "closed",
+    )  # fmt: skip
 
     def __init__(self, broker: Broker) -> None:
         self.client_host = ""
