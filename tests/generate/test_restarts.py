@@ -7,6 +7,7 @@ from itertools import islice
 import pytest
 
 from harness.walk_terms import TERMS
+from rota.generate import virtual
 from rota.generate.afterwards import with_restart
 from rota.generate.plan import Ask, Restart
 from rota.generate.planner import Planner
@@ -14,6 +15,7 @@ from rota.generate.settings import SETTINGS
 from rota.generate.verdicts import Verdict
 from rota.generate.virtual import in_virtual_time
 from rota.generate.walks import Walks, drawn_here
+from rota.log.group_replay import Replay
 from rota.mutants.core import core_bugs, planted
 from rota.spec import PROFILES
 
@@ -66,3 +68,30 @@ def test_restarts_under_walks_are_noted_in_their_plans():
         "SIGTERM",
     }
     assert any(isinstance(step, Ask) and step.number >= 1_000_000 for plan in hit for step in plan.steps)
+
+
+class Forgetful(Replay):
+    """All that the log has is read but the last record."""
+
+    def take(self, batch):
+        held, self.held = getattr(self, "held", None), batch
+        if held is not None:
+            super().take(held)
+
+
+def one_fails(some):
+    """Whether one of the plans does."""
+    return any(one.verdict is Verdict.FAIL for plan in some for one in walked([plan]))
+
+
+def test_a_record_that_is_not_read_is_missed(monkeypatch):
+    """What was told last is not what was stored."""
+    monkeypatch.setattr(virtual, "Replay", Forgetful)
+    assert one_fails(plans(12))
+
+
+@pytest.mark.parametrize("name", ["loaded-sessions-not-armed", "creation-unrecorded"])
+def test_a_planted_bug_of_the_log_is_found(name):
+    """One that nothing but a restart shows."""
+    with planted(core_bugs()[name]):
+        assert one_fails(plans(24))

@@ -175,12 +175,12 @@ def conform(
             ctx.exit(show_clients(judged, selected, timeout, out, asked, as_json, quiet))
         if generate or replay:
             where = "--generate" if generate else "--replay"
-            others = {"--command-config": config, "--slow": slow, "a selection of cases": bool(selected)}
+            others = {"--slow": slow, "a selection of cases": bool(selected)}
             _refuse(where, {**others, **_given_of(knowing)})
-            judged = one_target(target, embedded, settings, profile=profile)
+            judged = one_target(target, embedded, settings, config, profile)
             asked = [parse_report(text) for text in reports]
             line = profile or usual_profile(judged.name)
-            walks = Asked(judged, line, options.seed, seconds, timeout, out, asked, as_json, quiet)
+            walks = Asked(judged, line, options.seed, seconds, timeout, out, asked, as_json, quiet, given)
             ctx.exit(walks.walk() if replay is None else walks.replay(replay))
         cases = select(all_cases(), selected)
         judged = one_target(target, embedded, settings, config, profile)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import sys
 import threading
 import time
@@ -20,8 +21,9 @@ from rota.cli.conform_target import see_what_is_there
 from rota.cli.errors import HOLDS, INTERRUPTED, UNDECIDED, VIOLATED, UsageError
 from rota.cli.keeping import keep, try_files
 from rota.cli.streams import ascii_json
+from rota.conformance.dialogues.script import Signal
 from rota.conformance.targets.process import NotStarted
-from rota.conformance.targets.target import DEFAULTS, Target
+from rota.conformance.targets.target import DEFAULTS, Running, Target
 from rota.generate.deaths import Death
 from rota.generate.helpers import drawn, judges
 from rota.generate.host import UNREACHED, Host
@@ -47,7 +49,10 @@ CODES = {events.CONFORMS: HOLDS, events.VIOLATED: VIOLATED, events.INTERRUPTED: 
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for: who is walked on, by which profile, for how long, and how it is told."""
+    """What was asked for: who is walked on, by which profile, for how long, and how it is told.
+
+    given: options without which a walk would not be played again as it was, word by word.
+    """
 
     target: Target
     profile: str
@@ -58,6 +63,7 @@ class Asked:
     reports: Sequence[tuple[str, Path]]
     as_json: bool
     quiet: bool
+    given: Sequence[str] = ()
 
     def walk(self) -> int:
         """Walk, print, write; the exit code."""
@@ -80,7 +86,8 @@ class Asked:
             for line in seen.lines():
                 click.echo(line)
             for failure in seen.failures:
-                click.echo(f"again: rota conform --target {seen.target} --replay {failure.walked.id}")
+                words = ("--target", seen.target, "--replay", failure.walked.id, *self.given)
+                click.echo(f"again: rota conform {shlex.join(words)}")
         return keep(files, CODES.get(seen.verdict, UNDECIDED))
 
     def replay(self, name: str) -> int:
@@ -135,7 +142,7 @@ class Asked:
         name, started = self.target.name, settings if self.target.settable else _heeded(self.target)
         profile = PROFILES[self.profile]
         host = Host(
-            lambda: self.target.start(started),
+            lambda: _start(self.target, started),
             lambda running: reach(running.address, settings, profile, self.patience),
         )
         try:
@@ -173,6 +180,13 @@ def _settings(target: Target) -> Mapping[str, int]:
     if target.settable:
         return SETTINGS
     return {**DEFAULTS, **target.read, **target.known, **_heeded(target)}
+
+
+def _start(target: Target, settings: Mapping[str, int]) -> Running:
+    """A target that runs, if possible one that can be restarted with what it has stored."""
+    if target.restarting is None:
+        return target.start(settings)
+    return target.restarting(settings, Signal.TERM)
 
 
 def _heeded(target: Target) -> dict[str, int]:
