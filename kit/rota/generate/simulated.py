@@ -30,6 +30,11 @@ from rota.spec.versions import as_sent
 Pair = tuple[str, str]
 """A rule's slug, and the state of the group when it was used."""
 
+LEAST_MS = 20
+"""A timer that its own rule has armed anew is due no sooner than after this. That of a join phase that nobody
+could lead is, and with a timeout of nothing it would never let time pass.
+"""
+
 
 class Simulated:
     """One group with its timers and offsets. now: milliseconds; pairs: what was used, until it is taken."""
@@ -86,6 +91,8 @@ class Simulated:
             self.now = max(self.now, self.due.pop(first))
             if self.group is not None:
                 self._grouped(lambda spec, timer=first: spec.fire(self.group, timer))  # type: ignore[misc]
+            if first in self.due:
+                self.due[first] = max(self.due[first], self.now + LEAST_MS)
         self.now = end
 
     def taken(self) -> list[Reply]:

@@ -85,12 +85,13 @@ def _of_judgement(played: Played, found: Judgement) -> Walked:
         return Walked(played, Verdict.PASS, states=found.states, reached=pairs)
     if found.verdict is Judged.UNDECIDED:
         return Walked(played, Verdict.UNDECIDED, why=found.why, states=found.states)
-    rule, nearest = _rule(found), tuple(map(str, found.nearest))
+    rule, nearest = rule_of(found), tuple(map(str, found.nearest))
     reached = found.reached
     return Walked(played, Verdict.FAIL, rule, found.why, nearest, _cause(found, rule), found.states, reached)
 
 
-def _rule(found: Judgement) -> str:
+def rule_of(found: Judgement) -> str:
+    """The rule that is nearest to what a judge has found."""
     if found.late:
         kind = found.late[0].kind
         return kind if kind.startswith("timer.") else f"walks.in-time.{kind}"

@@ -360,7 +360,8 @@ class Run:
         grain = self._limits.grain
         if not grain:
             return Span(earliest, latest)
-        return Span(floor(earliest / grain) * grain, ceil(latest / grain) * grain)
+        first = floor(earliest / grain) * grain if earliest > NEVER else NEVER
+        return Span(first, ceil(latest / grain) * grain)
 
     def _overdue(self, state: State, at: float) -> OutOfTime | None:
         """The timer that should have been due longest, where something else happens."""
