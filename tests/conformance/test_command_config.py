@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
-import json
 import secrets
 import socket
 import ssl
@@ -22,9 +22,14 @@ from click.testing import CliRunner, Result
 from harness.sockets import exactly
 from rota.cli.conform import conform
 from rota.conformance.connections.scram import Scram, ScramError
-from rota.conformance.connections.security import Credentials, Security
+from rota.conformance.connections.security import Credentials, SecureAddress, Security
 from rota.conformance.targets.command_config import ConfigError, properties, read_config, security
+from rota.generate.plan import Ask, Plan
+from rota.generate.reach import reach
+from rota.generate.verdicts import Verdict
+from rota.generate.walks import Walks
 from rota.server import running
+from rota.spec import ROTA, HeartbeatRequest
 from rota.wire import decode_request, encode_response, frame
 
 CASE = "heartbeat.alive.stable"
@@ -181,13 +186,18 @@ def test_sasl(protocol: str, mechanism: str, listen: Callable[..., str], pki: Pa
 
 
 def test_walks_in_tls(listen: Callable[..., str], pki: Path, tmp_path: Path) -> None:
-    """Walks are let in by each connection that they open; on a busy machine some end undecided."""
+    """A walk and the polite members after it are let in by each connection that they open."""
+    file = tmp_path / "client.properties"
     trusted = ("security.protocol=SASL_SSL", f"ssl.ca.location={pki / 'here.crt'}")
-    walks = ("--generate", "--seconds", "1", "--seed", "4", "--profile", "rota", "--json")
-    address = listen("here", mechanisms=tuple(JAAS))
-    outcome = judged(address, tmp_path, *trusted, *sasl("SCRAM-SHA-256"), asked=walks)
-    assert outcome.exit_code in (0, 3), outcome.output
-    assert json.loads(outcome.stdout)["walks"]["requests"] > 10
+    file.write_text("\n".join([*trusted, *sasl("SCRAM-SHA-256")]))
+    host, _, port = listen("here", mechanisms=tuple(JAAS)).rpartition(":")
+    address = SecureAddress(host, int(port), read_config(file))
+    coordinator = reach(address, {"group.initial.rebalance.delay.ms": 0}, ROTA, 10.0)
+    beats = Ask(0, "a", 0, 4, HeartbeatRequest("the group", 1, "nobody"))
+    walked = asyncio.run(Walks(coordinator, "walk").one(Plan(1, 0, (beats,))))
+    assert walked.verdict is not Verdict.FAIL, walked.why
+    assert walked.played.requests > 5
+    assert ("heartbeat.unknown-member", "absent") in walked.reached or walked.why
 
 
 def test_walks_that_are_not_let_in_hear_why(listen: Callable[..., str], pki: Path, tmp_path: Path) -> None:
