@@ -24,12 +24,13 @@ from rota.cli.streams import ascii_json
 from rota.conformance.dialogues.script import Signal
 from rota.conformance.targets.process import NotStarted
 from rota.conformance.targets.target import DEFAULTS, Running, Target
+from rota.generate.as_case import NotACase, case_text
 from rota.generate.deaths import Death
 from rota.generate.helpers import drawn, judges
 from rota.generate.host import UNREACHED, Host
 from rota.generate.reach import reach
 from rota.generate.run import Failure, Tally, replayed, run
-from rota.generate.saved import NotSaved, Saved, path_of, read_saved, saved_text
+from rota.generate.saved import NotSaved, Saved, case_path_of, path_of, read_saved, saved_text
 from rota.generate.settings import SETTINGS
 from rota.generate.shrink import RUNS
 from rota.generate.verdicts import Verdict, Walked
@@ -42,6 +43,19 @@ from rota.report.walks import WalksSeen, told_failure
 from rota.spec import PROFILES
 
 R = TypeVar("R")
+
+
+def write_case(out: Path, name: str) -> int:
+    """Write a failure that was kept as a case; the exit code. Errors: UsageError."""
+    try:
+        saved = read_saved(out, name)
+        text = case_text(saved, saved.profile)
+    except (NotSaved, NotACase) as error:
+        raise UsageError(str(error)) from error
+    path = case_path_of(out, saved.plan.id)
+    click.echo(f"{path}: review it, then put it among rota's cases (kit/rota/conformance/cases)")
+    return keep({path: text}, HOLDS)
+
 
 CODES = {events.CONFORMS: HOLDS, events.VIOLATED: VIOLATED, events.INTERRUPTED: INTERRUPTED}
 """Verdict on a run -> exit code; else it is undecided."""
